@@ -1,0 +1,104 @@
+// Room: format. Shapes only: no behaviour beyond reading and writing fields.
+// Job: what one event looks like, in a ring (fixed 64 bytes) and by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace memtrace::format {
+
+enum class EventType : std::uint8_t {
+#define EVENT(name, layout) name,
+#include "format/names.def"
+};
+
+// How bytes were got. `none` is a tensor block inside memory that is counted elsewhere.
+enum class Kind : std::uint8_t {
+#define KIND(name) name,
+#include "format/names.def"
+};
+
+// Why an event was not recorded.
+enum class Loss : std::uint8_t {
+#define LOSS(name) name,
+#include "format/names.def"
+};
+
+enum class EndHow : std::uint8_t {
+#define END_HOW(name) name,
+#include "format/names.def"
+};
+
+inline constexpr const char* kEventNames[] = {
+#define EVENT(name, layout) #name,
+#include "format/names.def"
+};
+inline constexpr const char* kEventLayouts[] = {
+#define EVENT(name, layout) layout,
+#include "format/names.def"
+};
+inline constexpr const char* kKindNames[] = {
+#define KIND(name) #name,
+#include "format/names.def"
+};
+inline constexpr const char* kLossNames[] = {
+#define LOSS(name) #name,
+#include "format/names.def"
+};
+inline constexpr const char* kEndNames[] = {
+#define END_HOW(name) #name,
+#include "format/names.def"
+};
+inline constexpr std::size_t kEventTypes = sizeof(kEventNames) / sizeof(kEventNames[0]);
+inline constexpr std::size_t kKinds = sizeof(kKindNames) / sizeof(kKindNames[0]);
+inline constexpr std::size_t kLosses = sizeof(kLossNames) / sizeof(kLossNames[0]);
+inline constexpr std::size_t kEndHows = sizeof(kEndNames) / sizeof(kEndNames[0]);
+
+// Ids are types. 0 means "none" for each of them.
+enum class StackId : std::uint32_t {};
+enum class TextId : std::uint32_t {};
+enum class CodeId : std::uint32_t {};
+enum class ModuleId : std::uint32_t {};
+
+// Nanoseconds of CLOCK_MONOTONIC, made unique within a process: order and time in one figure.
+// A death's stamp is drawn before the real call, a birth's after it.
+using Stamp = std::uint64_t;
+
+// Flags of birth, death and move.
+inline constexpr std::uint16_t kTensor = 1;      // asked for by PyTorch's allocator: counts in `tensor`
+inline constexpr std::uint16_t kNoAccess = 2;    // PROT_NONE: a reservation, not memory
+inline constexpr std::uint16_t kRange = 4;       // a death of [address, address + given), maybe part of a birth
+inline constexpr std::uint16_t kReleased = 8;    // a range death that has no birth to match is normal
+inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
+// Flags of phase_begin and phase_end.
+inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
+inline constexpr std::uint16_t kSkipped = 2; // an optimizer step that did not update
+inline constexpr std::uint16_t kGradOff = 4;
+// Flags of text.
+inline constexpr std::uint16_t kTextMore = 0x100; // more chunks of this text follow; low byte: bytes here
+inline constexpr std::size_t kTextChunk = 40;
+// Flags of stack.
+inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
+
+inline constexpr std::size_t kWords = 6;
+
+// One event as it lies in a ring.
+struct RingRecord {
+  std::uint32_t commit; // low 32 bits of sequence + 1; stored last, with release: then it is recorded
+  std::uint8_t type;    // EventType
+  std::uint8_t kind;    // Kind, Loss or EndHow, by type
+  std::uint16_t flags;
+  Stamp stamp;
+  std::uint64_t word[kWords]; // meaning by type, see docs/trace-format.md
+};
+static_assert(sizeof(RingRecord) == 64);
+static_assert(std::is_trivially_copyable_v<RingRecord>);
+
+constexpr std::uint64_t halves(std::uint32_t low, std::uint32_t high) {
+  return static_cast<std::uint64_t>(high) << 32 | low;
+}
+constexpr std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+constexpr std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+
+} // namespace memtrace::format

@@ -1,0 +1,3 @@
+// Room: tests.
+// Job: a planted fault of the format gate.
+int   planted( int x ){return x ;}

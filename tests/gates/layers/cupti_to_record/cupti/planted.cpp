@@ -1,0 +1,3 @@
+// Room: cupti.
+// Job: a planted fault: a second door to the recorder.
+#include "record/recording.h"

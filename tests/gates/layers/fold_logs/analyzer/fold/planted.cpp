@@ -1,0 +1,3 @@
+// Room: fold.
+// Job: a planted fault: a pure room that talks.
+#include <spdlog/spdlog.h>

@@ -1,0 +1,3 @@
+// Room: fold.
+// Job: a planted fault: an arrow backwards.
+#include "report/table.h"

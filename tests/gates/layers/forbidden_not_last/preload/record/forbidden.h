@@ -1,0 +1,3 @@
+// Room: record.
+// Job: stands for the real one.
+namespace memtrace::record {}

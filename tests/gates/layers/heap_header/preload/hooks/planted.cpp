@@ -1,0 +1,3 @@
+// Room: hooks.
+// Job: a planted fault: a header that allocates.
+#include <vector>

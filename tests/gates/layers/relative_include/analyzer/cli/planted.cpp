@@ -1,0 +1,3 @@
+// Room: cli.
+// Job: a planted fault: an include that does not name its room.
+#include "../report/table.h"

@@ -1,0 +1,2 @@
+// Room: hooks.
+// Job: a planted fault: it says it is elsewhere.

@@ -1,0 +1,3 @@
+"""A planted fault of the Python gate."""
+def planted(:
+    pass

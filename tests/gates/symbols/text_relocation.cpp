@@ -1,0 +1,6 @@
+// Room: tests.
+// Job: a planted fault of the symbols gate: its code is patched at load.
+// expect: text relocations
+// flags: -fno-pic -mcmodel=large -Wl,-z,notext -Wno-attributes -nostartfiles -nodefaultlibs -lc -Wl,-z,now
+extern "C" void* malloc(unsigned long);
+extern "C" void* planted_entry() { return malloc(1); }

@@ -1,0 +1,24 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: dlopen a library that is found by this program's $ORIGIN RUNPATH alone, again and again.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void) {
+  for (int i = 0; i < 20; ++i) {
+    void* plugin = dlopen("libvictim_plugin.so", RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL) {
+      puts("dlopen lost the caller's RUNPATH");
+      return 1;
+    }
+    void* (*make)(size_t) = (void* (*)(size_t))dlsym(plugin, "plugin_make");
+    void* block = make(20000);
+    dlclose(plugin);
+    free(block); // born in code that is gone
+  }
+  printf("missing: %d\n", dlopen("libmemtrace_no_such_library.so", RTLD_NOW) != NULL);
+  printf("cudaMalloc: %d\n", dlsym(RTLD_DEFAULT, "cudaMalloc") != NULL);
+  printf("c10: %d\n", dlsym(RTLD_DEFAULT, "_ZN3c109alloc_cpuEm") != NULL);
+  return 0;
+}

@@ -1,0 +1,18 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: print the environment, and run env -i: the tracer may not add what others can see beyond its own.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(void) {
+  for (char** entry = environ; *entry != NULL; ++entry)
+    if (strncmp(*entry, "LD_PRELOAD=", 11) != 0 && strncmp(*entry, "MEMTRACE", 8) != 0) puts(*entry);
+  clearenv();
+  setenv("ONLY", "this", 1);
+  free(malloc(1 << 20));
+  fflush(stdout);
+  execlp("env", "env", (char*)NULL);
+  return 1;
+}

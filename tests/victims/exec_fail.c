@@ -1,0 +1,20 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: an exec that fails, after which the program goes on and allocates.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(void) {
+  char* nowhere[] = {"nowhere", NULL};
+  void* block = malloc(1 << 20);
+  printf("execv: %d %s\n", execv("/nonexistent/program", nowhere), strerror(errno));
+  printf("execvp: %d %s\n", execvp("memtrace-no-such-program", nowhere), strerror(errno));
+  printf("execve of a directory: %d %s\n", execve("/", nowhere, environ), strerror(errno));
+  block = realloc(block, 2 << 20);
+  printf("goes on: %d\n", block != NULL);
+  free(block);
+  return 3;
+}

@@ -1,0 +1,39 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: bring its own malloc for a while: blocks of brk and of __libc_malloc, freed by hand and by others.
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+extern void* __libc_malloc(size_t);
+extern void __libc_free(void*);
+
+int main(void) {
+  void* foreign = __libc_malloc(30000); // born unseen, freed by the hook
+  free(foreign);
+  void* ours = malloc(30000); // born seen, freed unseen; the address comes back
+  __libc_free(ours);
+  ours = malloc(30000);
+  free(ours);
+  char* line = NULL;
+  size_t room = 0;
+  FILE* zeros = fopen("/proc/self/stat", "r");
+  ssize_t got = getline(&line, &room, zeros);
+  fclose(zeros);
+  free(line);
+  char* text = NULL;
+  int length = asprintf(&text, "%0*d", 20000, 7);
+  free(text);
+  text = strdup("copied by libc");
+  wchar_t* wide = wcsdup(L"wide");
+  char* path = realpath("/proc/../", NULL);
+  printf("%d %d %s %d %s\n", got > 0, length, text, (int)wcslen(wide), path);
+  free(text);
+  free(wide);
+  free(path);
+  printf("trim %d\n", malloc_trim(0) >= 0);
+  return 0;
+}

@@ -1,0 +1,9 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: what the dlopen victim loads.
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((visibility("default"))) void* plugin_make(size_t bytes);
+void* plugin_make(size_t bytes) {
+  return memset(malloc(bytes), 1, bytes);
+}

@@ -10,9 +10,12 @@
 int main(void) {
   char* nowhere[] = {"nowhere", NULL};
   void* block = malloc(1 << 20);
-  printf("execv: %d %s\n", execv("/nonexistent/program", nowhere), strerror(errno));
-  printf("execvp: %d %s\n", execvp("memtrace-no-such-program", nowhere), strerror(errno));
-  printf("execve of a directory: %d %s\n", execve("/", nowhere, environ), strerror(errno));
+  int result = execv("/nonexistent/program", nowhere);
+  printf("execv: %d %s\n", result, strerror(errno));
+  result = execvp("memtrace-no-such-program", nowhere);
+  printf("execvp: %d %s\n", result, strerror(errno));
+  result = execve("/", nowhere, environ);
+  printf("execve of a directory: %d %s\n", result, strerror(errno));
   block = realloc(block, 2 << 20);
   printf("goes on: %d\n", block != NULL);
   free(block);

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
   if (strcmp(which, "nofile") == 0) {
     setrlimit(RLIMIT_NOFILE, &limit);
     churn();
-    printf("open: %d %s\n", open("/dev/null", O_RDONLY), strerror(errno));
+    int fd = open("/dev/null", O_RDONLY);
+    printf("open: %d %s\n", fd, strerror(errno));
   }
   if (strcmp(which, "as") == 0) {
     limit.rlim_cur = limit.rlim_max = 1u << 20; // less than there is: every further map fails

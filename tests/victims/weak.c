@@ -10,11 +10,10 @@ extern int cuInit(unsigned) __attribute__((weak));
 extern void PySys_AddAuditHook(void) __attribute__((weak));
 extern void free_sized(void*, unsigned long) __attribute__((weak));
 extern void free_aligned_sized(void*, unsigned long, unsigned long) __attribute__((weak));
-extern void cfree(void*) __attribute__((weak));
 
 int main(void) {
   printf("%d %d %d %d %d\n", cudaMalloc != NULL, cudaFree != NULL, cudaHostAlloc != NULL, cuInit != NULL,
          PySys_AddAuditHook != NULL);
-  printf("%d %d %d\n", free_sized != NULL, free_aligned_sized != NULL, cfree != NULL);
+  printf("%d %d\n", free_sized != NULL, free_aligned_sized != NULL);
   return 0;
 }

@@ -1,0 +1,127 @@
+"""Job: run a command bare or under memtrace, in a directory of its own, and read what was recorded."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build", "dev"))
+LIBRARY = os.path.join(BUILD, "preload", "libmemtrace.so")
+COMMAND = os.environ.get("MEMTRACE_COMMAND") or next(
+    (path for path in (os.path.join(BUILD, *at, "memtrace") for at in (("analyzer",), ("analyzer", "cli"), ("bin",)))
+     if os.path.isfile(path)), os.path.join(BUILD, "analyzer", "memtrace"))
+VICTIMS = os.path.join(BUILD, "tests", "victims")
+FAKES = os.path.join(BUILD, "tests", "fakes")
+PROGRAMS = os.path.join(HERE, "programs")
+WORKLOADS = os.path.join(ROOT, "..", "shared", "workloads")
+MIB = 1 << 20
+CACHE = os.environ.get("MEMTRACE_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memtrace")
+TORCH_PYTHON = os.path.join(CACHE, "venv", "bin", "python")
+
+# Every process records from its first block, and none is left out by name.
+RECORD_ALL = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1", "MEMTRACE_SKIP": ""}
+
+
+def victim(name):
+    return os.path.join(VICTIMS, name)
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+def workload(name):
+    """A program with known answers, kept beside the repository; the test is skipped where it is not."""
+    path = os.path.join(WORKLOADS, name)
+    if not os.path.exists(path):
+        raise unittest.SkipTest(f"{os.path.normpath(path)} is not there")
+    return path
+
+
+def torch_python():
+    if not os.path.exists(TORCH_PYTHON):
+        raise unittest.SkipTest(f"no Python with PyTorch at {TORCH_PYTHON}: run scripts/setup")
+    return TORCH_PYTHON
+
+
+def bare_environment(**more):
+    kept = {key: value for key, value in os.environ.items()
+            if key not in ("LD_PRELOAD", "BUILD_DIR") and not key.startswith("MEMTRACE")}
+    return {**kept, **more}
+
+
+class Case(unittest.TestCase):
+    maxDiff = 4000
+
+    def setUp(self):
+        if not os.path.exists(LIBRARY):
+            self.fail(f"{LIBRARY} is not built")
+        self.scratch = tempfile.mkdtemp(prefix="memtrace-test-")
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.out = os.path.join(self.scratch, "out")
+
+    def environment(self, **more):
+        return bare_environment(LD_PRELOAD=LIBRARY, MEMTRACE_OUT=self.out, **more)
+
+    def run_in(self, folder, command, environment, **options):
+        cwd = os.path.join(self.scratch, folder)
+        os.makedirs(cwd, exist_ok=True)
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   "timeout": 300, **options}
+        return subprocess.run(command, cwd=cwd, env=environment, check=False, **options)
+
+    def bare(self, command, environment=None, **options):
+        return self.run_in("bare", command, bare_environment(**(environment or {})), **options)
+
+    def trace(self, command, environment=None, **options):
+        """The completed process and the report of its job, or None when nothing was recorded."""
+        done = self.run_in("traced", command, self.environment(**(environment or {})), **options)
+        return done, self.report()
+
+    def trace_files(self):
+        return sorted(glob.glob(os.path.join(self.out, "*.memtrace")))
+
+    def ring_files(self):
+        return sorted(glob.glob(os.path.join(self.out, "*.rings")))
+
+    def report_text(self, *options, path=None):
+        done = subprocess.run([COMMAND, "report", path or self.out, *options], env=bare_environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, f"memtrace report: {done.stderr.decode(errors='replace')}")
+        return done.stdout.decode(errors="replace")
+
+    def report(self, *options, path=None):
+        if path is None and not self.trace_files():
+            return None
+        report = json.loads(self.report_text("--format", "json", *options, path=path))
+        self.assertEqual(report["schema"], "memtrace.report/1")
+        return report
+
+    def only_process(self, report):
+        self.assertIsNotNone(report, "nothing was recorded")
+        self.assertEqual([process["pid"] for process in report["processes"]].__len__(), 1)
+        return report["processes"][0]
+
+    def assert_nothing_lost(self, process):
+        trace = process["trace"]
+        self.assertEqual(trace["lost_events"], 0, f"lost: {trace['lost_reasons']}")
+
+
+def peak(process, memory="host", measure="live"):
+    """The highest level of a measure, or 0 when the process has none."""
+    return max((entry["bytes"] for entry in process["peaks"]
+                if entry["memory"] == memory and entry["measure"] == measure), default=0)
+
+
+def phase_row(process, phase, step, memory="host"):
+    rows = [row for row in process["phases"]
+            if row["memory"] == memory and row["path"] == [phase] and row["step"] == step]
+    if len(rows) != 1:
+        known = sorted({(row["memory"], "/".join(row["path"]), str(row["step"])) for row in process["phases"]})
+        raise AssertionError(f"{len(rows)} rows for {memory} {phase} {step}; there are {known}")
+    return rows[0]

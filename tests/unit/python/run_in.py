@@ -1,0 +1,38 @@
+# Room: tests. Runs in any Python 3.
+# Job: run_in.py VERSION PRELOAD SCRIPT: runs SCRIPT under PRELOAD in an interpreter of VERSION, 77 if none.
+"""VERSION is "3.11" and so on, found under pyenv or on PATH; or "torch", the Python that MEMTRACE_TEST_PYTHON names."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+
+def interpreters(version):
+    if version == "torch":
+        yield os.environ.get("MEMTRACE_TEST_PYTHON", "")
+        return
+    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    # Not pyenv's shims: they are shell scripts that may name another version.
+    yield from sorted(glob.glob("%s/versions/%s.*/bin/python%s" % (root, version, version)))
+    yield shutil.which("python" + version) or ""
+
+
+def works(python, version):
+    if not python or not os.access(python, os.X_OK):
+        return False
+    ask = "import torch" if version == "torch" else "import sys; assert '%%d.%%d' %% sys.version_info[:2] == %r" % version
+    return subprocess.run([python, "-c", ask], capture_output=True).returncode == 0
+
+
+def main():
+    version, preload, script = sys.argv[1:]
+    for python in interpreters(version):
+        if works(python, version):
+            environment = dict(os.environ, LD_PRELOAD=preload, PROBE=preload)
+            return subprocess.run([python, script], env=environment).returncode
+    print("skipped: no Python %s here" % version)
+    return 77
+
+
+sys.exit(main())

@@ -1,0 +1,46 @@
+"""Job: CUDA's and PyTorch's calls reach the real library unchanged, and are in the report."""
+import os
+import unittest
+
+import harness
+
+MIB = harness.MIB
+
+
+class Fakes(harness.Case):
+    def both(self, name):
+        """Linked, and opened RTLD_LOCAL: the same output as bare, and one process recorded."""
+        for way in ("linked", "opened"):
+            with self.subTest(way):
+                self.setUp()
+                command = [os.path.join(harness.FAKES, f"{way}_{name}")]
+                bare = self.bare(command)
+                done, report = self.trace(command, harness.RECORD_ALL)
+                self.assertEqual((done.stdout, done.stderr, done.returncode),
+                                 (bare.stdout, bare.stderr, bare.returncode))
+                process = self.only_process(report)
+                self.assert_nothing_lost(process)
+                yield process
+
+    def test_cudart(self):
+        for process in self.both("cudart"):
+            self.assertEqual(harness.peak(process, "cuda:0", "live"), 64 * MIB)
+            rows = [row for row in process["phases"] if row["memory"] == "cuda:0"]
+            self.assertEqual(sum(row["allocated"] for row in rows), 64 * MIB)
+            self.assertEqual(sum(row["freed"] for row in rows), 24 * MIB)
+            pinned = [row for entry in process["peaks"] if (entry["memory"], entry["measure"]) == ("host", "live")
+                      for row in entry["at_peak"] if row["kind"] == "pinned"]
+            self.assertEqual(sum(row["bytes"] for row in pinned), 24 * MIB)
+
+    def test_c10_tensors_are_exact(self):
+        for process in self.both("c10"):
+            self.assertEqual(harness.peak(process, "host", "tensor"), 50 * (MIB + 1000))
+
+    def test_c10_device_blocks(self):
+        for process in self.both("c10"):
+            self.assertEqual(harness.peak(process, "cuda:0", "tensor"), 10 * MIB)
+            self.assertEqual(harness.peak(process, "cuda:0", "reserved"), 20 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()

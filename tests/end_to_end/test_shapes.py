@@ -1,0 +1,63 @@
+"""Job: on other shapes, every phase's tensor bytes are those of PyTorch's own allocator events."""
+import os
+import re
+import unittest
+
+import harness
+
+# Shapes that no table lists. SHAPES in the environment, "--layers 3 ...;--opt fused ...", replaces them.
+SHAPES = [
+    ("--layers", "3", "--hidden", "256", "--batch", "3", "--seq", "96"),
+    ("--layers", "5", "--hidden", "192", "--batch", "1", "--seq", "200", "--accum", "3", "--opt", "forloop"),
+    ("--layers", "4", "--hidden", "320", "--batch", "2", "--seq", "64", "--dtype", "bf16", "--checkpointing"),
+]
+if os.environ.get("SHAPES"):
+    SHAPES = [tuple(shape.split()) for shape in os.environ["SHAPES"].split(";")]
+LINE = re.compile(r"^(load|(?:forward|backward) \d+\.\d+|step \d+)\s+([-\d.]+)\s+([-\d.]+)\s+([-\d.]+)\s")
+TOLERANCE = 0.0101
+
+
+class Shapes(harness.Case):
+    def truth(self, options):
+        """(phase, step) -> [(entry, peak, exit), ...] of its occurrences, in MiB."""
+        done = self.bare([harness.torch_python(), harness.workload("truth_torch.py"),
+                          harness.workload("falcon_adamw_marked.py"), *options], {"OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        table = done.stdout.decode().partition("tensor bytes")[2]
+        rows = {}
+        for line in table.splitlines():
+            if found := LINE.match(line):
+                name, _, number = found[1].partition(" ")
+                step = int(number.split(".")[0]) if number else None
+                rows.setdefault((name, step), []).append(tuple(float(figure) for figure in found.groups()[1:]))
+        self.assertTrue(rows, done.stdout)
+        return rows
+
+    def compare(self, options):
+        truth = self.truth(options)
+        command = [harness.torch_python(), harness.workload("falcon_adamw.py"), *options]
+        done = self.run_in("traced", command,
+                           self.environment(OMP_NUM_THREADS="1", MEMTRACE_QUIET="1", MEMTRACE_MIN_PEAK="1M"))
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        process = self.only_process(self.report("--steps", "0:2"))
+        wrong = []
+        for (phase, step), occurrences in truth.items():
+            if phase == "load":
+                continue  # ends at the first forward, later than the mark of the script
+            tensor = harness.phase_row(process, phase, step)["tensor"]
+            wanted = {"entry_live": occurrences[0][0], "peak_live": max(row[1] for row in occurrences),
+                      "exit_live": occurrences[-1][2],
+                      "transient": max(row[1] - max(row[0], row[2]) for row in occurrences)}
+            for name, figure in wanted.items():
+                found = tensor[name] / harness.MIB
+                # A transient is a difference of two rounded figures of the truth.
+                if abs(found - figure) > TOLERANCE * (2 if name == "transient" else 1):
+                    wrong.append(f"{phase} {step} {name}: {found:.3f}, PyTorch says {figure:.2f}")
+        self.assertEqual(wrong, [])
+
+
+for number, shape in enumerate(SHAPES):
+    setattr(Shapes, f"test_shape_{number}", lambda self, shape=shape: self.compare(shape))
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""Job: tensor bytes per phase of a real training run agree with figures measured without memtrace.
+
+The table is that of shared/workloads/README.md, MiB.
+"""
+import os
+import re
+import subprocess
+import unittest
+
+import harness
+
+P = 231.05
+TOLERANCE = 0.0101  # the table has two decimals
+
+
+def mib(size):
+    return size / harness.MIB
+
+
+def adam_lines():
+    """Where _multi_tensor_adam of the installed PyTorch takes its square roots."""
+    found = subprocess.run([harness.torch_python(), "-c", "import torch.optim.adam as adam; print(adam.__file__)"],
+                           capture_output=True, text=True, check=True)
+    with open(found.stdout.strip(), encoding="utf-8") as file:
+        return [number for number, line in enumerate(file, 1)
+                if re.search(r"torch\._foreach_sqrt\(device_exp_avg_sqs\)", line)]
+
+
+class Falcon(harness.Case):
+    def run_falcon(self, *options):
+        command = [harness.torch_python(), harness.workload("falcon_adamw.py"), *options]
+        done = self.run_in("traced", command, self.environment(OMP_NUM_THREADS="1", MEMTRACE_QUIET="1"))
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        self.assertEqual(done.stderr, b"")
+        process = self.only_process(self.report())
+        self.assert_nothing_lost(process)
+        return process
+
+    def assert_rows(self, process, forward, backward, before, peak, after, transient):
+        step = harness.phase_row(process, "step", 0)["tensor"]
+        found = [harness.phase_row(process, "forward", 0)["tensor"]["peak_live"],
+                 harness.phase_row(process, "backward", 0)["tensor"]["peak_live"],
+                 step["entry_live"], step["peak_live"], step["exit_live"],
+                 harness.phase_row(process, "step", 1)["tensor"]["transient"]]
+        wanted = [forward, backward, before, peak, after, transient]
+        self.assertTrue(all(abs(mib(f) - w) <= TOLERANCE for f, w in zip(found, wanted)),
+                        f"found {[round(mib(f), 3) for f in found]}, measured {wanted}")
+
+    def test_foreach(self):
+        process = self.run_falcon("--opt", "foreach")
+        self.assert_rows(process, 514.22, 558.11, 462.11, 1155.27, 924.22, 231.05)
+        self.assertEqual(process["parameters"]["count"], 60_569_088)
+        first = self.report_text().splitlines()[0]
+        self.assertIn("_foreach_sqrt", first)
+        found = re.search(r"adam\.py:(\d+)", first)
+        self.assertTrue(found, first)
+        self.assertIn(int(found[1]), adam_lines())
+        self.assertIn("phase step", first)
+        self.assertIn("1.000 P", first)
+        self.assertIn("foreach-temporaries", [finding["id"] for finding in process["findings"]])
+
+    def test_forloop(self):
+        self.assert_rows(self.run_falcon("--opt", "forloop"), 514.22, 558.11, 462.11, 1020.22, 924.22, 96.00)
+
+    def test_fused(self):
+        process = self.run_falcon("--opt", "fused")
+        self.assert_rows(process, 514.22, 558.11, 462.11, 924.22, 924.22, 0.00)
+        self.assertNotIn("foreach-temporaries", [finding["id"] for finding in process["findings"]])
+        self.assertNotIn("_foreach_sqrt", self.report_text())
+
+    def test_bf16(self):
+        self.assert_rows(self.run_falcon("--dtype", "bf16"), 347.12, 363.11, 231.06, 577.64, 462.11, 115.53)
+
+    def test_checkpointing(self):
+        self.assert_rows(self.run_falcon("--checkpointing"), 310.30, 558.11, 462.11, 1155.27, 924.22, 231.05)
+
+    def test_accumulation(self):
+        # The row's peak is the highest of its occurrences in the step: the second micro-step's.
+        self.assert_rows(self.run_falcon("--accum", "2"), 745.28, 777.27, 462.11, 1155.27, 924.22, 231.05)
+
+
+class Demo(harness.Case):
+    def test_report_of_a_run_that_goes_on(self):
+        program = "import time, mmap\nb = b'x' * (64 << 20)\nprint('ready', flush=True)\ntime.sleep(60)"
+        with subprocess.Popen(["python3", "-c", program], env=self.environment(MEMTRACE_QUIET="1"),
+                              stdout=subprocess.PIPE, cwd=self.scratch) as process:
+            process.stdout.readline()
+            report = self.report()
+            process.kill()
+        self.assertEqual(report["processes"][0]["end"]["how"], "running")
+        self.assertGreater(harness.peak(report["processes"][0]), 64 * harness.MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,7 @@
 60 million parameters, three steps, under a minute and 2 GB.
 """
 import torch
+from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 
 
@@ -24,7 +25,8 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True)
     for step in range(3):
         tokens = torch.randint(0, model.config.vocab_size, (2, 128))
-        loss = model(input_ids=tokens, labels=tokens).loss
+        logits = model(input_ids=tokens).logits
+        loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

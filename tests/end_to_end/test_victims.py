@@ -1,10 +1,9 @@
 """Job: each victim tells the same with and without the tracer, and what was recorded of it can be read."""
-import os
 import shutil
 import unittest
 
+import compare
 import harness
-from test_invisible import Invisible
 
 # (victim, arguments). What ends by a signal, by a raw exit or in another process may leave its rings: that
 # is how a kill is survived.
@@ -22,12 +21,8 @@ ABRUPT = [
 ]
 
 
-class Victims(Invisible):
-    """Only the checks of Invisible are used: its tests run in their own file."""
-
-
-for name in [name for name in dir(Invisible) if name.startswith("test_")]:
-    setattr(Victims, name, None)
+class Victims(compare.InvisibleCase):
+    """Filled below, one test for each victim."""
 
 
 def add(arguments, kind):

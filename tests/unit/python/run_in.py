@@ -29,9 +29,10 @@ def main():
     version, preload, script = sys.argv[1:]
     for python in interpreters(version):
         if works(python, version):
-            environment = dict(os.environ, LD_PRELOAD=preload, PROBE=preload)
+            package = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "preload", "python")
+            environment = dict(os.environ, LD_PRELOAD=preload, PYTHONPATH=package)
             return subprocess.run([python, script], env=environment).returncode
-    print("skipped: no Python %s here" % version)
+    print("skipped: no Python %s here" % (version if version != "torch" else "with PyTorch: set MEMTRACE_TEST_PYTHON"))
     return 77
 
 

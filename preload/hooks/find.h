@@ -1,0 +1,37 @@
+// Room: hooks. Outside hooks, or at the first call of a function that is no allocator.
+// Job: the next definition of a name, as a typed pointer.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace memtrace::hooks {
+
+// Leaves `*out` as it is when there is none.
+template <class F>
+void find_next(F* out, const char* name) {
+  if (void* const p = dlsym(RTLD_NEXT, name); p != nullptr) {
+    std::memcpy(out, &p, sizeof p);
+  } else {
+    dlerror(); // nothing is left for the program to find
+  }
+}
+
+// In a library that is loaded, maybe RTLD_LOCAL (RTLD_NEXT sees the global scope alone): the first of `sonames` that
+// is, and has it. Null-terminated list.
+template <class F>
+bool find_in(F* out, const char* name, const char* const* sonames) {
+  for (; *sonames != nullptr; ++sonames) {
+    void* const library = dlopen(*sonames, RTLD_LAZY | RTLD_NOLOAD);
+    void* const p = library != nullptr ? dlsym(library, name) : nullptr;
+    if (library != nullptr) dlclose(library); // its count only: it stays loaded
+    if (p == nullptr) continue;
+    std::memcpy(out, &p, sizeof p);
+    return true;
+  }
+  dlerror();
+  return false;
+}
+
+} // namespace memtrace::hooks

@@ -1,0 +1,126 @@
+// Room: hooks. Runs inside the victim's mmap, and inside other allocators.
+// Job: the mapping family. glibc's own mappings (arenas, thread stacks, large chunks) do not pass here.
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "hooks/real.h"
+#include "record/os.h"
+#include "record/recording.h"
+#include "record/forbidden.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace memtrace::hooks {
+namespace {
+
+using format::Kind;
+using format::Stamp;
+using record::Block;
+using record::draw_stamp;
+using record::local;
+using record::Recording;
+
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t pages(std::size_t n) { return (n + kPage - 1) & ~(kPage - 1); }
+std::uint64_t word(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+// What an allocator maps inside one of its calls is its blocks' memory; what the recorder's unwinder maps is ours.
+bool recorded_here() { return record::active() && local.inside == 0 && local.busy == 0; }
+
+Kind kind_of(int flags, int fd) {
+  if (flags & MAP_ANONYMOUS) return flags & MAP_SHARED ? Kind::shm : Kind::mmap_anon;
+  const long file_system = record::os::file_system_of(fd);
+  const bool memory = file_system == TMPFS_MAGIC || file_system == HUGETLBFS_MAGIC;
+  return memory && (flags & MAP_SHARED) ? Kind::shm : Kind::mmap_file; // memfd and /dev/shm are tmpfs
+}
+
+Block range(std::uint64_t address, std::size_t n) {
+  return {address, pages(n), 0, Kind::none, format::kRange};
+}
+
+void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before) {
+  const Recording here;
+  if (!here) return;
+  if (flags & MAP_FIXED) { // whatever was there is gone; nothing may have been
+    Block under = range(word(p), n);
+    under.flags |= format::kReleased;
+    here.died(under, before);
+  }
+  Block block = {word(p), pages(n), n, kind_of(flags, fd)};
+  if (prot == PROT_NONE) block.flags = format::kNoAccess;
+  here.born(block);
+}
+
+void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
+  if (!recorded_here()) return real.mmap(at, n, prot, flags, fd, offset);
+  const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
+  void* const p = real.mmap(at, n, prot, flags, fd, offset);
+  if (p != MAP_FAILED) mapped(p, n, prot, flags, fd, before);
+  return p;
+}
+
+} // namespace
+} // namespace memtrace::hooks
+
+using namespace memtrace::hooks;
+namespace format = memtrace::format;
+
+EXPORT void* mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) noexcept {
+  return map(at, n, prot, flags, fd, offset);
+}
+EXPORT void* mmap64(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) noexcept {
+  return map(at, n, prot, flags, fd, offset);
+}
+
+EXPORT int munmap(void* p, std::size_t n) noexcept {
+  if (!recorded_here()) return real.munmap(p, n);
+  const Stamp death = draw_stamp();
+  const int result = real.munmap(p, n);
+  if (result != 0) return result;
+  if (const Recording here; here) here.died(range(word(p), n), death);
+  return result;
+}
+
+EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, ...) noexcept {
+  va_list list;
+  va_start(list, flags);
+  void* const wanted = flags & MREMAP_FIXED ? va_arg(list, void*) : nullptr;
+  va_end(list);
+  if (!recorded_here()) return real.mremap(p, before, after, flags, wanted);
+  const Stamp death = draw_stamp();
+  void* const q = real.mremap(p, before, after, flags, wanted);
+  if (q == MAP_FAILED) return q;
+  const Recording here;
+  if (!here) return q;
+  if (flags & MREMAP_FIXED) {
+    Block under = range(word(q), after);
+    under.flags |= format::kReleased;
+    here.died(under, death);
+  }
+  const Block to = {word(q), pages(after), after, Kind::none, format::kRange};
+  // A length of 0 duplicates a shared mapping, MREMAP_DONTUNMAP leaves the old range mapped: nothing dies then.
+  const bool keeps_old = before == 0 || (flags & 4) != 0;
+  here.moved(word(p), keeps_old ? 0 : pages(before), to, death);
+  return q;
+}
+
+EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
+  const int result = real.mprotect(p, n, prot);
+  if (result != 0 || !recorded_here()) return result;
+  const Recording here;
+  if (here) here.mark(format::EventType::protect, 0, word(p), pages(n), static_cast<std::uint32_t>(prot));
+  return result;
+}
+
+EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
+  const int result = real.madvise(p, n, advice);
+  // What gives pages back: the others change no figure.
+  const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
+  if (result != 0 || !gives_back || !recorded_here()) return result;
+  const Recording here;
+  if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));
+  return result;
+}

@@ -1,0 +1,271 @@
+// Room: hooks. At the edges of a process's life.
+// Job: fork, exec, exit, and the calls that count threads.
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "hooks/find.h"
+#include "hooks/process.h"
+#include "record/life.h"
+#include "record/line.h"
+#include "record/os.h"
+#include "record/recorder.h"
+#include "record/ring.h"
+#include "record/forbidden.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+extern "C" int __register_atfork(void (*)(), void (*)(), void (*)(), void*);
+extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
+extern "C" void* __dso_handle;
+using Syscall = long (*)(long, ...);
+extern "C" __attribute__((visibility("hidden"))) Syscall memtrace_real_syscall;
+
+namespace memtrace::hooks {
+namespace {
+
+// The environment of an exec, with the ring file that the new image should remove. On a mapping of its own: the
+// caller may be a vfork child or hold any lock, and its stack may be small.
+class Environment {
+ public:
+  explicit Environment(char* const* environment, bool recording) : passed_(environment) {
+    if (!recording || record::state != record::State::hot || environment == nullptr) return;
+    std::size_t count = 0;
+    while (environment[count] != nullptr) ++count;
+    bytes_ = (count + 2) * sizeof(char*) + sizeof(record::Path);
+    memory_ = record::os::map_private(bytes_);
+    if (memory_ == nullptr) return;
+    auto** const list = static_cast<char**>(memory_);
+    auto* const text = new (list + count + 2) record::Path;
+    text->add("MEMTRACE_RING=").add(record::ring_path().text());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (std::strncmp(environment[i], "MEMTRACE_RING=", 14) != 0) list[kept++] = environment[i];
+    list[kept] = const_cast<char*>(text->text());
+    passed_ = list;
+  }
+  ~Environment() {
+    if (memory_ != nullptr) record::os::unmap(memory_, bytes_);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  char* const* get() const { return passed_; }
+
+ private:
+  char* const* passed_;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Everything is on disk before the call, for after it nothing is; a call that fails returns, and recording goes on.
+template <class Exec>
+int replace_image(const char* path, char* const* environment, Exec exec) {
+  const int errno_before = errno;
+  const bool recording = record::before_exec(path != nullptr ? path : "");
+  int result;
+  {
+    const Environment passed(environment, recording);
+    errno = errno_before;
+    result = exec(passed.get());
+  }
+  if (recording) {
+    const int errno_after = errno;
+    record::after_failed_exec();
+    errno = errno_after;
+  }
+  return result;
+}
+
+using Execve = int (*)(const char*, char* const*, char* const*);
+using Fexecve = int (*)(int, char* const*, char* const*);
+using Execveat = int (*)(int, const char*, char* const*, char* const*, int);
+using Exit = void (*)(int);
+using Unshare = int (*)(int);
+using Setns = int (*)(int, int);
+
+constinit Execve real_execve = nullptr;
+constinit Execve real_execvpe = nullptr;
+constinit Fexecve real_fexecve = nullptr;
+constinit Execveat real_execveat = nullptr;
+constinit Exit real_exit_now = nullptr;
+constinit Exit real_quick_exit = nullptr;
+constinit Unshare real_unshare = nullptr;
+constinit Setns real_setns = nullptr;
+
+void find_process_calls() {
+  if (memtrace_real_syscall != nullptr) return;
+  find_next(&real_execve, "execve");
+  find_next(&real_execvpe, "execvpe");
+  find_next(&real_fexecve, "fexecve");
+  find_next(&real_execveat, "execveat");
+  find_next(&real_exit_now, "_exit");
+  find_next(&real_quick_exit, "quick_exit");
+  find_next(&real_unshare, "unshare");
+  find_next(&real_setns, "setns");
+  find_next(&memtrace_real_syscall, "syscall");
+}
+
+// Registered before the loader's own handler, so it runs after all destructors: the very end, with the code.
+void at_exit_with(int status, void*) { record::end_life(status); }
+void at_quick_exit_with(void*) { record::end_life(record::remembered_exit_code()); }
+
+template <class Call>
+auto without_drain(Call call) {
+  const int errno_before = errno;
+  if (record::active()) record::before_single_thread_call();
+  errno = errno_before;
+  const auto result = call();
+  const int errno_after = errno;
+  if (record::active()) record::after_single_thread_call();
+  errno = errno_after;
+  return result;
+}
+
+// The variable arguments of execl and its kin, as a list. `environment` is read behind them for execle.
+constexpr std::size_t kMaxArguments = 1024;
+struct Arguments {
+  char* list[kMaxArguments + 1];
+  char* const* environment = nullptr;
+
+  // False when there are more than we hold.
+  bool read(const char* first, va_list rest, bool with_environment) {
+    std::size_t n = 0;
+    for (auto* word = const_cast<char*>(first); word != nullptr; word = va_arg(rest, char*)) {
+      if (n == kMaxArguments) return false;
+      list[n++] = word;
+    }
+    list[n] = nullptr;
+    if (with_environment) environment = va_arg(rest, char* const*);
+    return true;
+  }
+};
+
+} // namespace
+
+void process_start() {
+  find_process_calls();
+  __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child, &__dso_handle);
+  on_exit(&at_exit_with, nullptr);
+  __cxa_at_quick_exit(&at_quick_exit_with, &__dso_handle);
+}
+
+} // namespace memtrace::hooks
+
+using namespace memtrace::hooks;
+namespace record = memtrace::record;
+
+EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
+  find_process_calls();
+  return replace_image(path, envp, [&](char* const* e) { return real_execve(path, argv, e); });
+}
+EXPORT int execv(const char* path, char* const argv[]) noexcept { return execve(path, argv, environ); }
+EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
+  find_process_calls();
+  return replace_image(file, envp, [&](char* const* e) { return real_execvpe(file, argv, e); });
+}
+EXPORT int execvp(const char* file, char* const argv[]) noexcept { return execvpe(file, argv, environ); }
+EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
+  find_process_calls();
+  return replace_image("fexecve", envp, [&](char* const* e) { return real_fexecve(fd, argv, e); });
+}
+EXPORT int execveat(int fd, const char* path, char* const argv[], char* const envp[], int flags) noexcept {
+  find_process_calls();
+  return replace_image(path, envp, [&](char* const* e) { return real_execveat(fd, path, argv, e, flags); });
+}
+
+#define WITH_ARGUMENTS(call, with_environment)                   \
+  Arguments arguments;                                           \
+  va_list rest;                                                  \
+  va_start(rest, first);                                         \
+  const bool fits = arguments.read(first, rest, with_environment); \
+  va_end(rest);                                                  \
+  if (!fits) {                                                   \
+    errno = E2BIG;                                               \
+    return -1;                                                   \
+  }                                                              \
+  return call
+
+EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  WITH_ARGUMENTS(execve(path, arguments.list, environ), false);
+}
+EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  WITH_ARGUMENTS(execvpe(file, arguments.list, environ), false);
+}
+EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  WITH_ARGUMENTS(execve(path, arguments.list, arguments.environment), true);
+}
+
+EXPORT __attribute__((noreturn)) void _exit(int code) {
+  find_process_calls();
+  record::end_life(code);
+  real_exit_now(code);
+  __builtin_unreachable();
+}
+EXPORT __attribute__((noreturn)) void _Exit(int code) { _exit(code); }
+
+EXPORT __attribute__((noreturn)) void quick_exit(int code) noexcept {
+  find_process_calls();
+  record::remember_exit_code(code);
+  real_quick_exit(code);
+  __builtin_unreachable();
+}
+
+EXPORT int unshare(int flags) noexcept {
+  find_process_calls();
+  return without_drain([&] { return real_unshare(flags); });
+}
+EXPORT int setns(int fd, int type) noexcept {
+  find_process_calls();
+  return without_drain([&] { return real_setns(fd, type); });
+}
+
+// The raw forms of the above. In assembly, because syscall(SYS_vfork) returns twice: nothing of ours may be on the
+// stack then. What concerns us goes to the function below, all else jumps to the real one as it came.
+extern "C" {
+constinit Syscall memtrace_real_syscall = nullptr;
+}
+
+asm(R"(
+  .text
+  .globl syscall
+  .type syscall, @function
+syscall:
+  cmpq $57, %rdi      # fork
+  je memtrace_syscall
+  cmpq $231, %rdi     # exit_group
+  je memtrace_syscall
+  cmpq $272, %rdi     # unshare
+  je memtrace_syscall
+  cmpq $308, %rdi     # setns
+  je memtrace_syscall
+  movq memtrace_real_syscall(%rip), %rax
+  testq %rax, %rax
+  je memtrace_syscall # before the constructor
+  jmp *%rax
+  .size syscall, .-syscall
+)");
+
+extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(long number, long a, long b, long c,
+                                                                              long d, long e, long f) {
+  find_process_calls();
+  const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
+  if (number == SYS_unshare || number == SYS_setns) return without_drain(call);
+  if (number == SYS_exit_group) record::end_life(static_cast<int>(a));
+  if (number != SYS_fork) return call();
+  record::before_fork();
+  const long result = call();
+  const int errno_after = errno;
+  if (result == 0) {
+    record::after_fork_in_child();
+  } else {
+    record::after_fork_in_parent();
+  }
+  errno = errno_after;
+  return result;
+}

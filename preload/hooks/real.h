@@ -1,0 +1,43 @@
+// Room: hooks. Runs inside the victim's malloc.
+// Job: the functions we stand in front of, found once; and memory for the calls that come before that.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace memtrace::hooks {
+
+// Each is the next definition after ours (RTLD_NEXT, not __libc_malloc: a preloaded jemalloc still works). They start
+// as functions that find the real ones first.
+struct Real {
+  void* (*malloc)(std::size_t);
+  void (*free)(void*);
+  void* (*calloc)(std::size_t, std::size_t);
+  void* (*realloc)(void*, std::size_t);
+  int (*posix_memalign)(void**, std::size_t, std::size_t);
+  void* (*aligned_alloc)(std::size_t, std::size_t);
+  void* (*memalign)(std::size_t, std::size_t);
+  void* (*valloc)(std::size_t);
+  void* (*pvalloc)(std::size_t);
+  std::size_t (*usable)(void*);
+  void* (*mmap)(void*, std::size_t, int, int, int, off_t);
+  int (*munmap)(void*, std::size_t);
+  void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
+  int (*mprotect)(void*, std::size_t, int);
+  int (*madvise)(void*, std::size_t, int);
+};
+extern constinit Real real;
+
+// Finds them. Cheap when that was done; called by the constructor and by whatever comes first.
+void find_real();
+
+// Memory from the bootstrap arena: dlsym allocates before the real malloc is known. It is never given back, and when
+// the arena is used up its blocks come from the kernel, so it cannot run out into an abort (heaptrack's 1 KiB did).
+bool is_bootstrap(const void* p);
+std::size_t bootstrap_size(const void* p);
+
+// True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not more.
+extern constinit bool foreign_allocator;
+
+} // namespace memtrace::hooks

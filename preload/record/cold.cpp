@@ -1,0 +1,170 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: events of a process too small to leave a file: a bounded log in private memory.
+#include "record/cold.h"
+
+#include "record/encode.h"
+#include "record/loss.h"
+#include "record/os.h"
+#include "record/spin_lock.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::high;
+using format::low;
+using format::RingRecord;
+
+namespace {
+
+struct Entry {
+  std::uint32_t thread;
+  std::uint32_t gone;
+  RingRecord record;
+};
+
+constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills
+constexpr std::uint32_t kCrowded = kCapacity / 4 * 3;
+constexpr std::uint32_t kTable = 2 * kCapacity;
+constexpr std::uint32_t kEmpty = 0;
+constexpr std::size_t kBufferBytes = 256 * 1024;
+
+constinit SpinLock log_lock;
+constinit Entry* log = nullptr;
+constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
+constinit std::uint32_t used = 0;
+
+bool is(const Entry& entry, EventType type) { return entry.record.type == static_cast<std::uint8_t>(type); }
+
+std::uint32_t start_of(std::uint64_t address) {
+  return static_cast<std::uint32_t>((address >> 4) * 0x9E3779B97F4A7C15u >> 40) % kTable;
+}
+
+// The place where `address` is, or the empty one where it would be. Entries are only ever superseded, not deleted:
+// the table is cleared by each fold.
+std::uint32_t* place_of(std::uint64_t address) {
+  std::uint32_t at = start_of(address);
+  while (table[at] != kEmpty && log[table[at] - 1].record.word[0] != address) at = (at + 1) % kTable;
+  return &table[at];
+}
+
+// The flows of a record that leaves the log go back to its thread, to be published with its next record.
+void fold_into_counters(const Entry& entry) {
+  Thread* thread = thread_at(entry.thread);
+  if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
+  if (thread == nullptr) return;
+  const RingRecord& record = entry.record;
+  format::SmallTotals& folded = thread->folded;
+  folded.allocated += low(record.word[4]);
+  folded.freed += high(record.word[4]);
+  folded.births += low(record.word[5]);
+  folded.deaths += high(record.word[5]);
+  if (record.flags & format::kNoAccess) return;
+  if (is(entry, EventType::birth)) {
+    folded.allocated += record.word[1];
+    ++folded.births;
+  } else {
+    folded.freed += record.word[1];
+    ++folded.deaths;
+  }
+}
+
+bool pair_up(Entry& birth, Entry& death) {
+  const bool same = birth.record.word[1] == death.record.word[1] && birth.record.flags >> format::kMemoryShift == 0 &&
+                    birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file);
+  if (birth.gone || !is(birth, EventType::birth) || !same) return false;
+  birth.gone = death.gone = 1;
+  fold_into_counters(birth);
+  // A reservation's death moves no level either.
+  if (birth.record.flags & format::kNoAccess) death.record.flags |= format::kNoAccess;
+  fold_into_counters(death);
+  return true;
+}
+
+void fold() {
+  for (std::uint32_t i = 0; i < kTable; ++i) table[i] = kEmpty;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    Entry& entry = log[i];
+    if (!is(entry, EventType::birth) && !is(entry, EventType::death)) continue;
+    std::uint32_t* const place = place_of(entry.record.word[0]);
+    if (is(entry, EventType::birth)) {
+      *place = i + 1;
+    } else if (*place != kEmpty) {
+      pair_up(log[*place - 1], entry);
+    }
+  }
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < used; ++i)
+    if (!log[i].gone) log[kept++] = log[i];
+  used = kept;
+}
+
+} // namespace
+
+bool cold_append(Thread& thread, const RingRecord& record) {
+  const Locked locked(log_lock);
+  if (!locked) {
+    lost(format::Loss::busy);
+    return true;
+  }
+  if (log == nullptr) {
+    log = static_cast<Entry*>(os::map_private(kCapacity * sizeof(Entry)));
+    table = static_cast<std::uint32_t*>(os::map_private(kTable * sizeof(std::uint32_t)));
+    if (log == nullptr || table == nullptr) {
+      log = nullptr;
+      lost(format::Loss::memory);
+      return true;
+    }
+  }
+  if (used == kCapacity) fold();
+  if (used == kCapacity) {
+    lost(format::Loss::cold);
+    return false;
+  }
+  log[used++] = {thread.index, 0, record};
+  return used < kCapacity || (fold(), used < kCrowded);
+}
+
+void cold_flush() {
+  const Locked locked(log_lock);
+  auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (!locked || buffer == nullptr) {
+    lost(format::Loss::cold, used);
+    return;
+  }
+  std::uint64_t sequence = 0;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    if (log[i].gone) continue;
+    // One segment of this thread's records from here on.
+    const std::uint32_t thread = log[i].thread;
+    Encoder encoder(buffer, kBufferBytes);
+    sequence = log[i].record.commit; // set below for later entries of the same thread
+    const std::uint64_t first = sequence;
+    std::uint32_t next = i;
+    for (; next < used; ++next) {
+      Entry& entry = log[next];
+      if (entry.gone || entry.thread != thread) continue;
+      if (!encoder.add(entry.record)) break;
+      entry.gone = 1;
+      ++sequence;
+    }
+    for (std::uint32_t rest = next; rest < used; ++rest)
+      if (!log[rest].gone && log[rest].thread == thread) log[rest].record.commit = static_cast<std::uint32_t>(sequence);
+    const format::SegmentHeader header =
+        encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
+    if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
+  }
+  os::unmap(buffer, kBufferBytes);
+  used = 0;
+  if (log != nullptr) os::unmap(log, kCapacity * sizeof(Entry));
+  if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
+  log = nullptr;
+  table = nullptr;
+}
+
+void cold_forget() {
+  log_lock.reset();
+  used = 0;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,261 @@
+// Room: record. Runs inside the victim's malloc, but only at first sight of a thing.
+// Job: texts, code, modules and stacks by id: each is written to the trace once, before its first use.
+#include "record/definitions.h"
+
+#include <cstring>
+
+#include "record/encode.h"
+#include "record/loss.h"
+#include "record/modules.h"
+#include "record/os.h"
+#include "record/recorder.h"
+#include "record/spin_lock.h"
+#include "record/stamp.h"
+#include "record/table.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+
+using format::CodeId;
+using format::EventType;
+using format::halves;
+using format::ModuleId;
+using format::RingRecord;
+using format::StackId;
+using format::TextId;
+
+namespace {
+
+struct Text {
+  std::uint32_t offset;
+  std::uint32_t bytes;
+};
+struct Code {
+  PythonFrame identity; // lasti is not part of it
+  TextId function;
+  TextId file;
+};
+struct Node {
+  std::uint32_t caller;
+  std::uint32_t python;
+  std::uint64_t payload;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+constexpr std::uint32_t kTextArena = 8 << 20;
+constexpr std::size_t kNamesRoom = 2048;
+constexpr std::size_t kBufferBytes = 256 * 1024;
+
+constinit SpinLock lock;
+constinit Table<Text, 64 * 1024> texts{};
+constinit Table<Code, 32 * 1024> codes{};
+constinit Table<Node, 256 * 1024> nodes{};
+constinit char* arena = nullptr;
+constinit std::uint32_t arena_used = 0;
+constinit bool written = false; // definitions go to the rings from now on
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const auto wide = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD1B54A32D192ED03u);
+  return static_cast<std::uint64_t>(wide) ^ static_cast<std::uint64_t>(wide >> 64);
+}
+
+std::uint64_t hash_bytes(const char* text, std::size_t bytes) {
+  std::uint64_t hash = bytes;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3u;
+  return mix(hash, bytes);
+}
+
+RingRecord record_of(EventType type) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.stamp = draw_stamp();
+  return record;
+}
+
+// Each calls `put(record)` for the records that define entry `id`.
+template <class Put>
+void define_text(std::uint32_t id, Put put) {
+  const Text& text = texts.at(id);
+  const char* at = arena + text.offset;
+  std::size_t left = text.bytes;
+  do {
+    const std::size_t here = left < format::kTextChunk ? left : format::kTextChunk;
+    RingRecord record = record_of(EventType::text);
+    record.flags = static_cast<std::uint16_t>(here | (left > here ? format::kTextMore : 0));
+    record.word[0] = id;
+    std::memcpy(&record.word[1], at, here);
+    put(record);
+    at += here;
+    left -= here;
+  } while (left != 0);
+}
+
+template <class Put>
+void define_code(std::uint32_t id, Put put) {
+  const Code& code = codes.at(id);
+  RingRecord record = record_of(EventType::code);
+  record.word[0] = halves(id, code.identity.first_line);
+  record.word[1] = halves(static_cast<std::uint32_t>(code.function), static_cast<std::uint32_t>(code.file));
+  put(record);
+}
+
+template <class Put>
+void define_node(std::uint32_t id, Put put) {
+  const Node& node = nodes.at(id);
+  RingRecord record = record_of(EventType::stack);
+  record.flags = node.python ? format::kPythonFrame : 0;
+  record.word[0] = halves(id, node.caller);
+  record.word[1] = node.payload;
+  put(record);
+}
+
+template <class Put>
+void define_module(std::uint32_t id, Put put) {
+  const Module& module = module_at(id);
+  RingRecord record = record_of(EventType::module);
+  record.flags = module.build_id_bytes;
+  record.word[0] = halves(id, static_cast<std::uint32_t>(module.path));
+  record.word[1] = module.bias;
+  record.word[2] = module.start;
+  std::uint32_t tail;
+  std::memcpy(&tail, module.build_id + 16, sizeof tail);
+  record.word[3] = halves(static_cast<std::uint32_t>((module.end - module.start) / format::kPage), tail);
+  std::memcpy(&record.word[4], module.build_id, 16);
+  put(record);
+}
+
+void to_ring(RingRecord& record) { emit_definition(record); }
+
+// Lock held.
+TextId text_of(const char* text, std::size_t bytes) {
+  const std::uint32_t found = texts.find_or_add(hash_bytes(text, bytes), [&](const Text& have) {
+    return have.bytes == bytes && std::memcmp(arena + have.offset, text, bytes) == 0;
+  });
+  if (!texts.added()) return TextId{found};
+  if (arena == nullptr) arena = static_cast<char*>(os::map_private(kTextArena));
+  if (arena == nullptr || arena_used + bytes > kTextArena) {
+    texts.undo();
+    lost(format::Loss::stacks);
+    return TextId{0};
+  }
+  std::memcpy(arena + arena_used, text, bytes);
+  texts.at(found) = {arena_used, static_cast<std::uint32_t>(bytes)};
+  arena_used += static_cast<std::uint32_t>(bytes);
+  if (written) define_text(found, to_ring);
+  return TextId{found};
+}
+
+CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
+  PythonFrame identity = frame;
+  identity.lasti = 0;
+  const std::uint64_t hash = mix(reinterpret_cast<std::uint64_t>(frame.code) ^ frame.name_hash,
+                                 reinterpret_cast<std::uint64_t>(frame.line_table) ^ frame.first_line);
+  const std::uint32_t id = codes.find_or_add(hash, [&](const Code& have) { return have.identity == identity; });
+  if (!codes.added()) return CodeId{id};
+  codes.at(id).identity = identity;
+  codes.at(id).function = text_of(names.function, names.function_bytes);
+  codes.at(id).file = text_of(names.file, names.file_bytes);
+  if (written) define_code(id, to_ring);
+  return CodeId{id};
+}
+
+StackId node_of(const Node& wanted) {
+  const std::uint64_t hash = mix(wanted.payload, halves(wanted.caller, wanted.python));
+  const std::uint32_t id = nodes.find_or_add(hash, [&](const Node& have) { return have == wanted; });
+  if (id == 0) lost(format::Loss::stacks);
+  if (!nodes.added()) return StackId{id};
+  nodes.at(id) = wanted;
+  if (written) define_node(id, to_ring);
+  return StackId{id};
+}
+
+struct Writer {
+  std::uint8_t* buffer;
+  Encoder encoder;
+  std::uint64_t sequence = 0;
+
+  explicit Writer(std::uint8_t* bytes) : buffer(bytes), encoder(bytes, kBufferBytes) {}
+  void operator()(const RingRecord& record) {
+    if (encoder.add(record)) return;
+    flush();
+    encoder.add(record);
+  }
+  void flush() {
+    if (encoder.records() == 0) return;
+    const format::SegmentHeader header =
+        encoder.header(trace_file.trace_id, 0, format::Source::definitions, sequence);
+    if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
+    sequence += header.records;
+    encoder = Encoder(buffer, kBufferBytes);
+  }
+};
+
+} // namespace
+
+TextId intern_text(const char* text, std::size_t bytes) {
+  const Locked locked(lock);
+  if (locked) return text_of(text, bytes);
+  lost(format::Loss::stacks);
+  return TextId{0};
+}
+
+std::size_t copy_text(TextId id, char* out, std::size_t capacity) {
+  const auto index = static_cast<std::uint32_t>(id);
+  if (index == 0 || index >= texts.end()) return 0;
+  const Text& text = texts.at(index);
+  const std::size_t bytes = text.bytes < capacity ? text.bytes : capacity;
+  std::memcpy(out, arena + text.offset, bytes);
+  return bytes;
+}
+
+StackId intern_python(StackId caller, const PythonFrame& frame) {
+  char room[kNamesRoom];
+  PythonNames names;
+  if (!python_names(frame, &names, room, sizeof room)) return caller;
+  const Locked locked(lock);
+  if (!locked) {
+    lost(format::Loss::stacks);
+    return caller;
+  }
+  const CodeId code = code_of(frame, names);
+  return node_of({static_cast<std::uint32_t>(caller), 1, halves(static_cast<std::uint32_t>(code), names.line)});
+}
+
+StackId intern_native(StackId caller, std::uint64_t address) {
+  const Locked locked(lock);
+  if (!locked) {
+    lost(format::Loss::stacks);
+    return caller;
+  }
+  bool added = false;
+  const std::uint32_t module = find_module(address, &added, &text_of);
+  if (added && written) define_module(module, to_ring);
+  return node_of({static_cast<std::uint32_t>(caller), 0, address});
+}
+
+void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void*)) {
+  const Locked locked(lock);
+  auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (buffer != nullptr) {
+    Writer writer(buffer);
+    first([](void* out, const RingRecord& record) { (*static_cast<Writer*>(out))(record); }, &writer);
+    const auto put = [&](const RingRecord& record) { writer(record); };
+    for (std::uint32_t id = 1; id < texts.end(); ++id) define_text(id, put);
+    for (std::uint32_t id = 1; id < codes.end(); ++id) define_code(id, put);
+    for (std::uint32_t id = 1; id < modules_end(); ++id) define_module(id, put);
+    for (std::uint32_t id = 1; id < nodes.end(); ++id) define_node(id, put);
+    writer.flush();
+    os::unmap(buffer, kBufferBytes);
+  }
+  written = true;
+}
+
+void definitions_forked() {
+  lock.reset();
+  written = false;
+}
+
+bool hold_definitions() { return lock.lock(); }
+void release_definitions() { lock.unlock(); }
+
+} // namespace memtrace::record

@@ -1,0 +1,31 @@
+// Room: record. Runs inside the victim's malloc, but only at first sight of a thing.
+// Job: texts, code, modules and stacks by id: each is written to the trace once, before its first use.
+#pragma once
+
+#include "format/event.h"
+#include "record/python_frames.h"
+
+namespace memtrace::record {
+
+// All take the definitions lock, bounded; 0 when it cannot be had or a table is full (counted as Loss::stacks).
+// Guard held.
+format::TextId intern_text(const char* text, std::size_t bytes);
+// What `id` says, at most `capacity` bytes: how many. Takes no lock: texts never change or go.
+std::size_t copy_text(format::TextId id, char* out, std::size_t capacity);
+format::StackId intern_python(format::StackId caller, const PythonFrame& frame);
+format::StackId intern_native(format::StackId caller, std::uint64_t address);
+
+// Writes what `first` puts (who this process is: it may intern nothing, so its texts are interned before) and then
+// every definition so far into the trace as `definitions` segments, and lets later ones go to the rings. Once per trace,
+// when recording begins.
+using PutRecord = void (*)(void* out, const format::RingRecord& record);
+void write_definitions(void (*first)(PutRecord put, void* out));
+
+// In a forked child: the tables stay, its trace must define them again.
+void definitions_forked();
+
+// Nothing new is defined while held, so that a forked child finds the tables whole. Bounded; false: not held.
+bool hold_definitions();
+void release_definitions();
+
+} // namespace memtrace::record

@@ -1,0 +1,101 @@
+// Room: record. The background thread, all signals blocked, unknown to glibc.
+// Job: rings -> segments, and the samples, off the program's threads.
+#include "record/drain.h"
+
+#include "record/os.h"
+#include "record/ring.h"
+#include "record/samples.h"
+#include "record/spin_lock.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kTlsBytes = 64 * 1024;
+constexpr std::uint64_t kPeriodNs = 100'000'000; // data reaches the file within two of these
+constexpr unsigned kSamplePeriods = 5;
+
+constinit SpinLock control;
+constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
+constinit std::uint32_t bell = 0; // futex: changes when there is something to do
+constinit bool stop = false;
+constinit bool wanted = false;      // recording: there should be one
+constinit bool sample_asked = false;
+constinit std::uint64_t due = 0;    // not 0: start again, but not before this time
+constinit char* memory = nullptr;   // its stack and the block that stands in for TLS
+
+void run(void*) {
+  unsigned periods = 0;
+  while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+    const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+    drain_rings(false);
+    const bool asked = __atomic_exchange_n(&sample_asked, false, __ATOMIC_ACQ_REL);
+    if (asked || periods++ % kSamplePeriods == 0) sample_now();
+    os::futex_wait(&bell, heard, kPeriodNs);
+  }
+}
+
+bool gone() { return __atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0; }
+
+} // namespace
+
+void start_drain() {
+  if (!control.try_lock()) return; // somebody else is at it
+  wanted = true;
+  __atomic_store_n(&due, 0u, __ATOMIC_RELAXED);
+  if (gone()) {
+    if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
+    if (memory != nullptr) {
+      // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the stack.
+      char* const block = memory + kStackBytes + kTlsBytes / 2;
+      *reinterpret_cast<void**>(block) = block;
+      *reinterpret_cast<void**>(block + 16) = block;
+      __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
+      os::start_thread(&run, nullptr, memory, kStackBytes, block, &tid);
+    }
+  }
+  control.unlock();
+}
+
+bool retire_drain() {
+  const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
+  if (id == 0) return true;
+  __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+  const std::uint64_t until = os::monotonic_ns() + 500'000'000;
+  // The kernel clears the word before it takes the thread off its count: wait for that too.
+  while (!gone() || os::thread_exists(static_cast<int>(id))) {
+    if (os::monotonic_ns() > until) return false;
+    wake_drain();
+    os::yield();
+  }
+  return true;
+}
+
+void restart_drain_after(std::uint64_t quiet_ns) {
+  if (wanted) __atomic_store_n(&due, os::monotonic_ns() + quiet_ns, __ATOMIC_RELAXED);
+}
+
+void keep_drain_running() {
+  const std::uint64_t when = __atomic_load_n(&due, __ATOMIC_RELAXED);
+  if (when != 0 && os::monotonic_ns() >= when) start_drain();
+}
+
+void wake_drain() {
+  __atomic_fetch_add(&bell, 1u, __ATOMIC_RELEASE);
+  os::futex_wake(&bell);
+}
+
+void request_sample() {
+  __atomic_store_n(&sample_asked, true, __ATOMIC_RELEASE);
+  wake_drain();
+}
+
+void forget_drain() {
+  control.reset();
+  tid = 0;
+  wanted = false;
+  due = 0;
+  sample_asked = false;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,141 @@
+// Room: record. When recording begins.
+// Job: who this process is, as records.
+#include "record/identity.h"
+
+#include <cstring>
+
+#include "record/definitions.h"
+#include "record/line.h"
+#include "record/os.h"
+#include "record/place.h"
+#include "record/settings.h"
+#include "record/stamp.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::halves;
+using format::RingRecord;
+using format::TextId;
+
+namespace {
+
+constexpr std::size_t kArgumentBytes = 16 * 1024;
+
+constinit char arguments[kArgumentBytes + 1];
+constinit Parent parent{};
+constinit TextId exe{}, argv{}, host{}, directory{}, job{}, launcher{};
+
+std::uint32_t id(TextId text) { return static_cast<std::uint32_t>(text); }
+
+TextId text_of_link(const char* path) {
+  char target[4096];
+  const long bytes = os::read_link(path, target, sizeof target);
+  return bytes <= 0 ? TextId{0} : intern_text(target, static_cast<std::size_t>(bytes));
+}
+
+bool contains_any(const char* text, std::size_t bytes, const char* const* words) {
+  for (; *words != nullptr; ++words) {
+    const std::size_t length = std::strlen(*words);
+    for (std::size_t at = 0; at + length <= bytes; ++at) {
+      std::size_t same = 0;
+      while (same < length && (text[at + same] | 0x20) == ((*words)[same] | 0x20)) ++same;
+      if (same == length) return true;
+    }
+  }
+  return false;
+}
+
+bool names_a_secret(const char* name, std::size_t bytes) {
+  static constexpr const char* words[] = {"token", "secret", "passw", "api_key", "api-key", "apikey",
+                                          "credential", "access_key", "access-key", nullptr};
+  return contains_any(name, bytes, words);
+}
+
+bool is_a_secret(const char* value) {
+  static constexpr const char* starts[] = {"hf_", "sk-", "ghp_", "github_pat_", "AKIA", "xoxb-", "glpat-"};
+  for (const char* start : starts)
+    if (std::strncmp(value, start, std::strlen(start)) == 0 && std::strlen(value) >= 16) return true;
+  return false;
+}
+
+RingRecord record_of(EventType type) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.stamp = draw_stamp();
+  return record;
+}
+
+} // namespace
+
+std::size_t redact(char* list, std::size_t bytes) {
+  std::size_t out = 0;
+  bool next_is_secret = false;
+  for (std::size_t at = 0; at < bytes;) {
+    char* const word = list + at;
+    const std::size_t length = strnlen(word, bytes - at);
+    std::size_t keep = length;
+    const auto* const equals = static_cast<const char*>(std::memchr(word, '=', length));
+    const bool option = word[0] == '-';
+    if (next_is_secret && !option) {
+      keep = 0;
+    } else if (equals != nullptr && (names_a_secret(word, static_cast<std::size_t>(equals - word)) ||
+                                     (word[length] == '\0' && is_a_secret(equals + 1)))) {
+      keep = static_cast<std::size_t>(equals + 1 - word);
+    } else if (word[length] == '\0' && at + length < bytes && is_a_secret(word)) {
+      keep = 0;
+    }
+    next_is_secret = option && equals == nullptr && names_a_secret(word, length);
+    std::memmove(list + out, word, keep);
+    out += keep;
+    if (keep < length) {
+      const std::size_t stars = length - keep < 3 ? length - keep : 3;
+      std::memset(list + out, '*', stars);
+      out += stars;
+    }
+    at += length + 1;
+    if (out < bytes) list[out++] = '\0';
+  }
+  return out;
+}
+
+void prepare_identity(const Parent& from) {
+  parent = from;
+  exe = text_of_link("/proc/self/exe");
+  directory = text_of_link("/proc/self/cwd");
+  host = intern_text(place.host.text(), place.host.size());
+  job = intern_text(place.job.text(), place.job.size());
+  launcher = place.launcher.size() == 0 ? TextId{0} : intern_text(place.launcher.text(), place.launcher.size());
+  const long fd = os::open_read("/proc/self/cmdline");
+  if (fd < 0) return;
+  const long bytes = os::read_all(fd, arguments, kArgumentBytes);
+  os::close(fd);
+  if (bytes <= 0) return;
+  argv = intern_text(arguments, redact(arguments, static_cast<std::size_t>(bytes)));
+}
+
+void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
+  RingRecord process = record_of(EventType::process);
+  process.word[0] = halves(static_cast<std::uint32_t>(os::process_id()), static_cast<std::uint32_t>(os::parent_id()));
+  process.word[1] = os::unix_ns();
+  process.word[2] = halves(id(exe), id(argv));
+  process.word[3] = halves(id(host), id(directory));
+  process.word[4] = settings.exact_min;
+  process.word[5] = halves(0, 4096); // sampling of small blocks: not yet
+  put(out, process);
+  RingRecord about = record_of(EventType::job);
+  about.word[0] = halves(id(job), 1);
+  about.word[1] = halves(place.rank, place.local_rank);
+  about.word[2] = halves(place.world, id(launcher));
+  put(out, about);
+  if (parent.pid == 0) return;
+  RingRecord fork = record_of(EventType::fork);
+  fork.word[0] = parent.pid;
+  fork.word[1] = parent.trace_id;
+  fork.word[2] = parent.stamp;
+  fork.word[3] = static_cast<std::uint64_t>(parent.live > 0 ? parent.live : 0);
+  fork.word[4] = static_cast<std::uint64_t>(parent.tensor > 0 ? parent.tensor : 0);
+  put(out, fork);
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,271 @@
+// Room: record. In the constructor, at the edges of a process's life, and once when recording begins.
+// Job: inert, cold, hot; fork, exec and the end.
+#include "record/life.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib> // getenv, in the constructor only
+#include <cstring>
+
+#include "record/cold.h"
+#include "record/definitions.h"
+#include "record/drain.h"
+#include "record/identity.h"
+#include "record/loss.h"
+#include "record/modules.h"
+#include "record/os.h"
+#include "record/phases.h"
+#include "record/place.h"
+#include "record/recording.h"
+#include "record/ring.h"
+#include "record/samples.h"
+#include "record/spin_lock.h"
+#include "record/stack.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+
+constinit const std::uint32_t* alive = nullptr;
+
+namespace {
+
+constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads once fork has returned
+constexpr std::uint64_t kChildAgeNs = 1'000'000'000;
+constexpr std::int64_t kChildFlows = 1 << 20;
+
+constinit SpinLock beginning;
+constinit Parent parent{};
+constinit std::uint64_t born_ns = 0;
+constinit Path executable{};
+constinit int owner = 0; // pid of the process whose life this is
+constinit int exit_code = 0;
+constinit format::Stamp fork_stamp = 0;
+constinit bool definitions_held = false;
+
+void say(const char* what, const char* path) {
+  if (settings.quiet) return;
+  Line<4200> line; // one write: lines of several processes do not mix
+  line.add("memtrace: ").add(what).add(path).add("\n");
+  os::write_once(2, line.text(), line.size());
+}
+
+// HOST-PID-START, the stem of this process's files.
+void add_stem(Path& path) {
+  path.add("/").add(place.host.text()).add("-").add(static_cast<std::uint64_t>(os::process_id())).add("-");
+  path.add(os::unix_ns(), 16);
+}
+
+bool open_files_in(const char* directory) {
+  if (*directory == '\0' || !make_directories(directory)) return false;
+  Path stem;
+  stem.add(directory);
+  add_stem(stem);
+  Path trace = stem;
+  trace.add(".memtrace");
+  const std::uint64_t id = os::unix_ns() * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
+  const bool small = !place.founder && place.rank == ~0u; // workers and children
+  if (!create_trace_file(trace, id, small ? settings.max_trace / 8 : settings.max_trace)) return false;
+  if (place.spool.size() != 0 && make_directories(place.spool.text())) {
+    Path spooled = place.spool;
+    add_stem(spooled);
+    if (create_ring_file(spooled.add(".rings"), id)) return true;
+  }
+  Path beside = stem;
+  if (create_ring_file(beside.add(".rings"), id)) return true;
+  Path elsewhere = place.temporary; // some file systems give no shared mapping
+  add_stem(elsewhere);
+  if (create_ring_file(elsewhere.add(".rings"), id)) return true;
+  os::unlink(trace.text());
+  return false;
+}
+
+bool open_files() {
+  if (open_files_in(place.directory.text())) return true;
+  Path other = place.temporary;
+  other.add("/memtrace-out/").add(place.job.text());
+  if (open_files_in(other.text())) {
+    say("cannot write in ", place.directory.text());
+    place.directory = other;
+    return true;
+  }
+  say("not recording: no trace can be written in ", place.directory.text());
+  return false;
+}
+
+// Who creates the job's file says the one line.
+void announce() {
+  Path path = place.directory;
+  const long fd = os::create(path.add("/job").text());
+  if (fd < 0) return;
+  Line<512> text;
+  text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text()).add("\n");
+  os::write_all(fd, text.text(), text.size());
+  os::close(fd);
+  say("recording to ", place.directory.text());
+}
+
+void put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
+  format::RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.kind = kind;
+  record.word[0] = word;
+  record.stamp = draw_stamp();
+  emit(record);
+}
+
+void note_ring_place() {
+  const std::size_t directory = place.directory.size();
+  if (std::strncmp(ring_path().text(), place.directory.text(), directory) == 0) return;
+  Path text;
+  text.add("rings=").add(ring_path().text());
+  put(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
+}
+
+// A marker that fork wipes: a hook that reads zero is in a child, also of a raw clone.
+void raise_alive() {
+  auto* const page = static_cast<std::uint32_t*>(os::map_private(format::kPage));
+  if (page == nullptr) return;
+  *page = 1;
+  if (os::advise(page, format::kPage, MADV_WIPEONFORK) < 0) return;
+  alive = page;
+}
+
+bool mine() { return owner == os::process_id(); }
+
+} // namespace
+
+void start_life() {
+  char path[4096];
+  const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
+  executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const char* const slash = std::strrchr(executable.text(), '/');
+  owner = os::process_id();
+  born_ns = 0;
+  find_place(); // an inert process founds its job too, and hands it on
+  read_settings(slash != nullptr ? slash + 1 : executable.text());
+  if (const char* const left = ring_to_remove_after_exec(); left != nullptr) os::unlink(left);
+  if (!settings.active) return;
+  find_modules_by(executable.text());
+  open_unwinder();
+  raise_alive();
+  __atomic_store_n(&state, State::cold, __ATOMIC_RELEASE);
+  if (settings.min_peak != 0) return;
+  if (const Recording here; here) begin_recording();
+}
+
+bool old_enough_to_record() {
+  if (born_ns == 0) return true;
+  if (flows_since_fork() >= kChildFlows || os::monotonic_ns() - born_ns >= kChildAgeNs) return true;
+  return false;
+}
+
+void begin_recording() {
+  if (!beginning.try_lock()) return; // another thread is at it
+  if (state == State::cold) {
+    if (open_files()) {
+      keep_losses_in(ring_header()->lost);
+      prepare_identity(parent);
+      write_definitions(&put_identity);
+      __atomic_store_n(&state, State::hot, __ATOMIC_RELEASE);
+      cold_flush();
+      note_ring_place();
+      put_inherited_phases();
+      announce();
+      start_drain();
+    } else {
+      __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+    }
+  }
+  beginning.unlock();
+}
+
+void before_fork() {
+  retire_drain();
+  definitions_held = hold_unwinds() && hold_definitions();
+  fork_stamp = active() ? draw_stamp() : 0;
+}
+
+void after_fork_in_parent() {
+  if (definitions_held) release_definitions();
+  definitions_held = false;
+  release_unwinds();
+  restart_drain_after(kQuietAfterFork);
+}
+
+void after_fork_in_child() {
+  if (!active()) return;
+  parent = {static_cast<std::uint32_t>(owner), state == State::hot ? trace_file.trace_id : 0, fork_stamp,
+            host_level(), tensor_level()};
+  owner = os::process_id();
+  born_ns = os::monotonic_ns();
+  place.founder = false;
+  forget_drain();
+  forget_samples();
+  forget_rings();
+  keep_losses_in(nullptr);
+  cold_forget();
+  definitions_forked();
+  forget_unwinds();
+  forget_other_threads();
+  beginning.reset();
+  reset_flows();
+  exit_code = 0;
+  raise_alive();
+  __atomic_store_n(&state, State::cold, __ATOMIC_RELEASE);
+}
+
+void notice_raw_fork() {
+  fork_stamp = last_stamp;
+  after_fork_in_child();
+}
+
+void before_single_thread_call() { retire_drain(); }
+void after_single_thread_call() { restart_drain_after(0); }
+
+bool before_exec(const char* path) {
+  if (!active() || !mine()) return false;
+  if (state != State::hot) return true;
+  const Recording here;
+  if (here) {
+    put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
+    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  }
+  drain_rings(true);
+  if (ring_header() != nullptr) ring_header()->ended = 1;
+  return true;
+}
+
+void after_failed_exec() {
+  if (ring_header() != nullptr) ring_header()->ended = 0;
+}
+
+const char* ring_to_remove_after_exec() {
+  const char* const path = std::getenv("MEMTRACE_RING");
+  if (path == nullptr) return nullptr;
+  Line<64> pid; // a descendant of that image finds the variable too: the file's name has the pid
+  pid.add("-").add(static_cast<std::uint64_t>(os::process_id())).add("-");
+  return std::strstr(path, pid.text()) != nullptr && std::strstr(path, ".rings") != nullptr ? path : nullptr;
+}
+
+void end_life(int code) {
+  if (!active() || !mine()) return;
+  if (state != State::hot) {
+    __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+    return;
+  }
+  {
+    const Recording here;
+    if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit), static_cast<std::uint32_t>(code));
+  }
+  const bool drain_gone = retire_drain();
+  __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+  drain_rings(true);
+  ring_header()->ended = 1;
+  if (drain_gone && rings_are_empty()) remove_ring_file();
+}
+
+void remember_exit_code(int code) { exit_code = code; }
+int remembered_exit_code() { return exit_code; }
+
+} // namespace memtrace::record

@@ -1,0 +1,45 @@
+// Room: record. In the constructor, at the edges of a process's life, and once when recording begins.
+// Job: inert, cold, hot; fork, exec and the end.
+#pragma once
+
+#include "format/event.h"
+
+namespace memtrace::record {
+
+// Constructor only: settings, place, unwinder. Afterwards the process is cold, or inert.
+void start_life();
+
+// From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no file can
+// be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.
+void begin_recording();
+// False in a forked child that is too young: it may exec or exit at once (see the contract, "a forked child").
+bool old_enough_to_record();
+
+// Around fork, as atfork handlers; before and after any call that counts threads.
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
+// A child of a raw clone, which runs no handlers, finds its page wiped and starts its own life. One load.
+extern constinit const std::uint32_t* alive;
+void notice_raw_fork();
+inline void notice_fork() {
+  if (alive != nullptr && *alive == 0) [[unlikely]] notice_raw_fork();
+}
+
+// unshare and setns refuse a process of several threads.
+void before_single_thread_call();
+void after_single_thread_call();
+
+// Before exec: everything is on disk and says that the image ends. `path` is for the record. False when this is not
+// the process that records (a vfork child): then nothing was done.
+bool before_exec(const char* path);
+void after_failed_exec();
+// A ring file that the image before this one left: MEMTRACE_RING in the environment that exec passed on.
+const char* ring_to_remove_after_exec();
+
+// The end, with the code the program gave. Drains within a bound, removes the ring file. Later calls do nothing.
+void end_life(int code);
+void remember_exit_code(int code);
+int remembered_exit_code();
+
+} // namespace memtrace::record

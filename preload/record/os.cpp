@@ -1,0 +1,191 @@
+// Room: record. Runs on any thread, also on one that glibc does not know.
+// Job: the system calls of the recorder, raw: no errno, no hook of ours or of others in between.
+#include "record/os.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include <cerrno>
+
+#if !defined(__x86_64__) || !defined(__linux__)
+#error "memtrace runs on x86-64 Linux only"
+#endif
+
+namespace memtrace::record::os {
+namespace {
+
+long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  long result;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+template <class T>
+long word(T* pointer) {
+  return reinterpret_cast<long>(pointer);
+}
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now); // vDSO: 20 ns, no errno on success
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+} // namespace
+
+long open_append(const char* path) {
+  return call(SYS_openat, AT_FDCWD, word(path), O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+long create(const char* path) {
+  return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+long open_read(const char* path) { return call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC); }
+long open_both(const char* path) { return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC); }
+long close(long fd) { return call(SYS_close, fd); }
+
+long read_all(long fd, void* data, std::size_t bytes) {
+  auto* at = static_cast<char*>(data);
+  std::size_t got = 0;
+  while (got < bytes) {
+    const long n = call(SYS_read, fd, word(at + got), static_cast<long>(bytes - got));
+    if (n == -EINTR) continue;
+    if (n < 0) return n;
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  return static_cast<long>(got);
+}
+
+long write_once(long fd, const void* data, std::size_t bytes) {
+  return call(SYS_write, fd, word(data), static_cast<long>(bytes));
+}
+
+long write_all(long fd, const void* data, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(data);
+  std::size_t done = 0;
+  while (done < bytes) {
+    const long n = write_once(fd, at + done, bytes - done);
+    if (n == -EINTR) continue;
+    if (n <= 0) return n == 0 ? -EIO : n;
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<long>(done);
+}
+
+long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const iovec parts[2] = {{const_cast<void*>(a), a_bytes}, {const_cast<void*>(b), b_bytes}};
+  for (;;) {
+    const long n = call(SYS_writev, fd, word(parts), 2);
+    if (n == -EINTR) continue;
+    if (n >= 0 && static_cast<std::size_t>(n) != a_bytes + b_bytes) return -ENOSPC; // torn: the reader skips it
+    return n;
+  }
+}
+
+long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
+  long result;
+  do {
+    result = call(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
+  } while (result == -EINTR);
+  if (result != -EOPNOTSUPP) return result;
+  // No fallocate there (some overlays and network file systems): write zeros, which takes the blocks as well.
+  static constexpr char zeros[4096] = {};
+  result = call(SYS_lseek, fd, static_cast<long>(offset), 0);
+  for (std::uint64_t done = 0; result >= 0 && done < bytes; done += sizeof zeros)
+    result = write_all(fd, zeros, bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
+  return result < 0 ? result : 0;
+}
+
+long unlink(const char* path) { return call(SYS_unlinkat, AT_FDCWD, word(path), 0); }
+long make_directory(const char* path) { return call(SYS_mkdirat, AT_FDCWD, word(path), 0755); }
+long read_link(const char* path, char* out, std::size_t capacity) {
+  return call(SYS_readlinkat, AT_FDCWD, word(path), word(out), static_cast<long>(capacity));
+}
+long file_system_of(int fd) {
+  struct statfs info {};
+  const long result = call(SYS_fstatfs, fd, word(&info));
+  return result < 0 ? result : static_cast<long>(info.f_type);
+}
+bool exists(const char* path) { return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0; }
+
+void* map_private(std::size_t bytes) {
+  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+}
+void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
+  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      static_cast<long>(offset));
+  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+}
+void unmap(void* address, std::size_t bytes) { call(SYS_munmap, word(address), static_cast<long>(bytes)); }
+long advise(void* address, std::size_t bytes, int advice) {
+  return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
+}
+
+int process_id() { return static_cast<int>(call(SYS_getpid)); }
+int parent_id() { return static_cast<int>(call(SYS_getppid)); }
+int thread_id() { return static_cast<int>(call(SYS_gettid)); }
+bool thread_exists(int tid) { return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH; }
+void yield() { call(SYS_sched_yield); }
+void sleep_ns(std::uint64_t ns) {
+  const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
+  call(SYS_nanosleep, word(&duration), 0);
+}
+std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
+std::uint64_t unix_ns() { return clock_ns(CLOCK_REALTIME); }
+
+void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {
+  const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                          static_cast<long>(timeout_ns % 1'000'000'000u)};
+  call(SYS_futex, word(word_), FUTEX_WAIT, static_cast<long>(expected), word(&duration));
+}
+void futex_wake(const std::uint32_t* word_) { call(SYS_futex, word(word_), FUTEX_WAKE, 1); }
+
+long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
+                  std::uint32_t* tid) {
+  // The new thread starts with this one's mask: block everything around the clone.
+  std::uint64_t all = ~std::uint64_t{0}, before = 0;
+  call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);
+  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;
+  top[0] = word(argument);
+  top[1] = reinterpret_cast<long>(run);
+  long result;
+  register std::uint32_t* r10 asm("r10") = tid;
+  register void* r8 asm("r8") = tls;
+  asm volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t" // the outermost frame
+      "pop %%rdi\n\t"
+      "pop %%rax\n\t"
+      "call *%%rax\n\t"
+      "xor %%edi, %%edi\n\t"
+      "mov %[exit], %%eax\n\t" // this thread only
+      "syscall\n\t"
+      "1:"
+      : "=a"(result)
+      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(tid), "r"(r10), "r"(r8), [exit] "i"(SYS_exit)
+      : "rcx", "r11", "memory");
+  call(SYS_rt_sigprocmask, SIG_SETMASK, word(&before), 0, sizeof before);
+  return result;
+}
+
+} // namespace memtrace::record::os

@@ -1,0 +1,131 @@
+// Room: record. Runs on the victim's thread, outside malloc.
+// Job: the marks of phases and steps, as the hooks (Python, C, NVTX) make them.
+#include "record/phases.h"
+
+#include <cstring>
+
+#include "record/definitions.h"
+#include "record/drain.h"
+#include "record/life.h"
+#include "record/recording.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::halves;
+using format::TextId;
+
+namespace {
+
+constexpr std::size_t kMaxName = 200;
+
+std::uint32_t id(TextId text) { return static_cast<std::uint32_t>(text); }
+
+TextId name_of(const char* name, std::size_t bytes) { return intern_text(name, bytes < kMaxName ? bytes : kMaxName); }
+
+// A mark is reason enough to leave a trace.
+void begin_if_cold() {
+  if (state == State::cold) begin_recording();
+}
+
+// Depth of the innermost open phase of that name, from 1; 0: none.
+std::uint32_t depth_of(const Thread& thread, TextId name) {
+  for (std::uint32_t depth = thread.depth < kMaxPhases ? thread.depth : kMaxPhases; depth > 0; --depth)
+    if (thread.phases[depth - 1] == name) return depth;
+  return 0;
+}
+
+} // namespace
+
+void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+  const Recording here;
+  if (!here) return;
+  notice_fork();
+  begin_if_cold();
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  const TextId text = name_of(name, bytes);
+  here.mark(EventType::phase_begin, flags, halves(id(text), thread->depth));
+  if (thread->depth < kMaxPhases) thread->phases[thread->depth] = text;
+  ++thread->depth;
+  request_sample();
+}
+
+void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
+  const Recording here;
+  if (!here) return;
+  notice_fork();
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  const TextId text = name_of(name, bytes);
+  if (thread->depth <= kMaxPhases) {
+    const std::uint32_t depth = depth_of(*thread, text);
+    if (depth == 0) return;
+    for (std::uint32_t i = depth; i < thread->depth; ++i) thread->phases[i - 1] = thread->phases[i];
+  }
+  --thread->depth;
+  here.mark(EventType::phase_end, flags, halves(id(text), thread->depth));
+  request_sample();
+}
+
+std::size_t phase_current(char* out, std::size_t capacity) {
+  const Thread* const thread = local.thread;
+  if (thread == nullptr || thread->depth == 0 || thread->depth > kMaxPhases) return 0;
+  return copy_text(thread->phases[thread->depth - 1], out, capacity);
+}
+
+bool phase_inside(const char* name, std::size_t bytes) {
+  const Thread* const thread = local.thread;
+  if (thread == nullptr || thread->depth == 0) return false;
+  char text[kMaxName];
+  for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
+    const std::size_t have = copy_text(thread->phases[i], text, sizeof text);
+    if (have == bytes && std::memcmp(text, name, bytes) == 0) return true;
+  }
+  return false;
+}
+
+void put_inherited_phases() {
+  const Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
+    format::RingRecord record{};
+    record.type = static_cast<std::uint8_t>(EventType::phase_begin);
+    record.flags = format::kAuto;
+    record.stamp = draw_stamp();
+    record.word[0] = halves(id(thread->phases[i]), i);
+    emit(record);
+  }
+}
+
+void step_begin(std::uint64_t number) {
+  const Recording here;
+  if (!here) return;
+  begin_if_cold();
+  here.mark(EventType::step, 0, number);
+}
+
+void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors) {
+  if (const Recording here; here) here.mark(EventType::parameters, 0, count, trainable, bytes, tensors);
+}
+
+void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) {
+  const Recording here;
+  if (here) here.mark(EventType::parameter_dtype, 0, id(name_of(dtype, bytes)), count);
+}
+
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name) {
+  const Recording here;
+  if (!here) return;
+  const TextId role_text = name_of(role, std::strlen(role));
+  const TextId name_text = name_of(name, std::strlen(name));
+  here.mark(EventType::label, 0, reinterpret_cast<std::uint64_t>(address), bytes, halves(id(role_text), id(name_text)));
+}
+
+void note(const char* text, std::size_t bytes) {
+  if (const Recording here; here) here.mark(EventType::note, 0, id(name_of(text, bytes)));
+}
+
+void outside_hook() { keep_drain_running(); }
+
+} // namespace memtrace::record

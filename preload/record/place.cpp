@@ -1,0 +1,131 @@
+// Room: record. Resolved once, in the constructor: programs chdir.
+// Job: which job this process belongs to, and where its files go.
+#include "record/place.h"
+
+#include <sys/utsname.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <initializer_list>
+#include <cstring>
+
+#include "record/os.h"
+
+namespace memtrace::record {
+
+constinit Place place{};
+
+namespace {
+
+const char* first_of(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return nullptr;
+}
+
+std::uint32_t number(const char* text, std::uint32_t otherwise) {
+  if (text == nullptr || *text < '0' || *text > '9') return otherwise;
+  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
+void find_ranks() {
+  place.rank = number(first_of({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}), ~0u);
+  place.local_rank = number(first_of({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}), ~0u);
+  place.world = number(first_of({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), 0);
+  if (std::getenv("TORCHELASTIC_RUN_ID") != nullptr) {
+    place.launcher.add("torchrun");
+  } else if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) {
+    place.launcher.add("mpirun");
+  } else if (std::getenv("SLURM_PROCID") != nullptr) {
+    place.launcher.add("slurm");
+  }
+}
+
+// By arithmetic: gmtime_r would read the time zone's file and allocate.
+void name_job() {
+  const auto now = std::chrono::sys_seconds(std::chrono::seconds(os::unix_ns() / 1'000'000'000u));
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(now - day);
+  const auto part = [](auto value) { return static_cast<std::uint64_t>(value); };
+  place.job.padded(part(int{date.year()}), 4).padded(part(unsigned{date.month()}), 2);
+  place.job.padded(part(unsigned{date.day()}), 2).add("-").padded(part(time.hours().count()), 2);
+  place.job.padded(part(time.minutes().count()), 2).padded(part(time.seconds().count()), 2).add("-");
+  place.job.add(part(os::process_id()));
+}
+
+void expand(const char* pattern, Path* out) {
+  for (const char* at = pattern; *at != '\0'; ++at) {
+    if (*at != '%' || at[1] == '\0') {
+      out->add(at, 1);
+      continue;
+    }
+    switch (*++at) {
+      case 'p': out->add(static_cast<std::uint64_t>(os::process_id())); break;
+      case 'h': out->add(place.host.text()); break;
+      case 'j': out->add(place.job.text()); break;
+      case 'r':
+        if (place.rank != ~0u) out->add(place.rank);
+        break;
+      case '%': out->add("%"); break;
+      default: out->add("%").add(at, 1);
+    }
+  }
+}
+
+void absolute(const char* path, Path* out) {
+  if (*path != '/') {
+    char here[4096];
+    if (getcwd(here, sizeof here) != nullptr) out->add(here).add("/");
+  }
+  out->add(path);
+}
+
+} // namespace
+
+bool make_directories(const char* directory) {
+  Path path;
+  for (const char* at = directory; *at != '\0';) {
+    const std::size_t bytes = std::strcspn(at + 1, "/") + 1;
+    path.add(at, bytes);
+    at += bytes;
+    if (!os::exists(path.text())) os::make_directory(path.text());
+  }
+  return os::exists(directory);
+}
+
+// MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.
+void find_place() {
+  const int errno_before = errno;
+  utsname system{};
+  uname(&system);
+  place.host.add(system.nodename);
+  find_ranks();
+  Path pattern;
+  const char* const joined = std::getenv("MEMTRACE_JOB");
+  const char* const divider = joined != nullptr ? std::strchr(joined, ';') : nullptr;
+  if (divider != nullptr) {
+    place.job.add(joined, static_cast<std::size_t>(divider - joined));
+    pattern.add(divider + 1);
+  } else {
+    place.founder = true;
+    name_job();
+    const char* const asked = std::getenv("MEMTRACE_OUT");
+    absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);
+    Path job;
+    job.add(place.job.text()).add(";").add(pattern.text());
+    setenv("MEMTRACE_JOB", job.text(), 1);
+  }
+  expand(pattern.text(), &place.directory);
+  const char* const spool = std::getenv("MEMTRACE_SPOOL");
+  if (spool != nullptr && *spool != '\0') absolute(spool, &place.spool);
+  const char* const temporary = std::getenv("TMPDIR");
+  place.temporary.add(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
+  errno = errno_before;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,31 @@
+// Room: record. Resolved once, in the constructor: programs chdir.
+// Job: which job this process belongs to, and where its files go.
+#pragma once
+
+#include "record/line.h"
+
+namespace memtrace::record {
+
+struct Place {
+  Path directory; // of the job's traces, absolute
+  Path spool;     // of the ring file, absolute; empty: beside the trace
+  Path temporary; // $TMPDIR, else /tmp
+  Line<128> job;
+  Line<128> host;
+  Line<64> launcher; // empty: none seen
+  std::uint32_t rank = ~0u;
+  std::uint32_t local_rank = ~0u;
+  std::uint32_t world = 0;
+  bool founder = false;
+};
+
+extern constinit Place place;
+
+// Finds or founds the job (an unset MEMTRACE_JOB makes this process the founder, which sets it for its descendants),
+// expands MEMTRACE_OUT. Uses getenv and setenv: constructor only.
+void find_place();
+
+// Makes `directory` and what is above it. False when that cannot be.
+bool make_directories(const char* directory);
+
+} // namespace memtrace::record

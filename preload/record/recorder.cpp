@@ -1,0 +1,134 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: where every record goes: the cold log, a ring, or nowhere.
+#include "record/recorder.h"
+
+#include "record/cold.h"
+#include "record/drain.h"
+#include "record/life.h"
+#include "record/loss.h"
+#include "record/ring.h"
+#include "record/settings.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+using format::SmallTotals;
+
+constinit State state = State::inert;
+
+namespace {
+
+constexpr unsigned kMemories = 8;
+constinit std::int64_t levels[kMemories] = {};
+constinit std::int64_t tensors = 0;
+constinit std::int64_t flowed = 0;
+
+bool carries_flows(const RingRecord& record) {
+  return record.type == static_cast<std::uint8_t>(EventType::birth) ||
+         record.type == static_cast<std::uint8_t>(EventType::death);
+}
+
+bool fits(const SmallTotals& flows) {
+  return (flows.allocated | flows.freed | flows.births | flows.deaths) >> 32 == 0;
+}
+
+bool none(const SmallTotals& flows) { return (flows.births | flows.deaths) == 0; }
+
+// Ring or cold log. False: lost, and counted.
+bool store(Thread& thread, RingRecord& record) {
+  if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == State::hot) return ring_append(thread, record);
+  // A move is kept as the death and the birth it is, so that the log can fold it.
+  if (record.type != static_cast<std::uint8_t>(EventType::move)) {
+    record.commit = 0;
+    if (!cold_append(thread, record)) begin_recording();
+    return true;
+  }
+  RingRecord half{};
+  half.flags = record.flags;
+  half.kind = record.kind;
+  half.type = static_cast<std::uint8_t>(EventType::death);
+  half.stamp = record.stamp;
+  half.word[0] = record.word[0];
+  half.word[1] = record.word[4];
+  store(thread, half);
+  half.type = static_cast<std::uint8_t>(EventType::birth);
+  half.flags = static_cast<std::uint16_t>(half.flags & ~format::kRange);
+  half.stamp = record.stamp + format::high(record.word[5]);
+  half.word[0] = record.word[1];
+  half.word[1] = record.word[2];
+  half.word[2] = record.word[3];
+  half.word[3] = format::low(record.word[5]);
+  return store(thread, half);
+}
+
+void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::counters);
+  record.stamp = stamp;
+  record.word[0] = flows.allocated;
+  record.word[1] = flows.freed;
+  record.word[2] = flows.births;
+  record.word[3] = flows.deaths;
+  if (store(thread, record)) set_published(thread, flows);
+}
+
+} // namespace
+
+void emit(RingRecord& record) {
+  Thread* const thread = this_thread();
+  if (thread == nullptr) {
+    lost(format::Loss::memory);
+    return;
+  }
+  const SmallTotals flows = unpublished(*thread);
+  if (!none(flows)) level(0, static_cast<std::int64_t>(flows.allocated - flows.freed));
+  const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
+  if (none(flows)) {
+    if (!only_flows) store(*thread, record);
+  } else if (carries_flows(record) && fits(flows)) {
+    record.word[4] = format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
+    record.word[5] = format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
+    if (store(*thread, record)) set_published(*thread, flows);
+  } else {
+    emit_counters(*thread, flows, record.stamp);
+    if (!only_flows) store(*thread, record);
+  }
+  if (state == State::cold && due_to_begin()) begin_recording();
+  keep_drain_running();
+}
+
+void emit_definition(RingRecord& record) {
+  Thread* const thread = this_thread();
+  if (thread != nullptr) ring_append(*thread, record);
+}
+
+bool publish_left_over(Thread& thread, RingRecord& record) {
+  if (state == State::inert) return true;
+  level(0, static_cast<std::int64_t>(record.word[0] - record.word[1]));
+  return store(thread, record);
+}
+
+void level(unsigned memory, std::int64_t change) {
+  if (memory >= kMemories) return;
+  if (change > 0) __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED);
+  const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
+  if (format::RingFileHeader* const header = ring_header(); header != nullptr)
+    header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
+}
+
+std::int64_t flows_since_fork() { return __atomic_load_n(&flowed, __ATOMIC_RELAXED); }
+void reset_flows() { flowed = 0; }
+std::int64_t host_level() { return __atomic_load_n(&levels[0], __ATOMIC_RELAXED); }
+
+void tensor_level(std::int64_t change) { __atomic_fetch_add(&tensors, change, __ATOMIC_RELAXED); }
+std::int64_t tensor_level() { return __atomic_load_n(&tensors, __ATOMIC_RELAXED); }
+
+bool due_to_begin() {
+  if (!old_enough_to_record()) return false;
+  for (const std::int64_t& value : levels)
+    if (__atomic_load_n(&value, __ATOMIC_RELAXED) >= static_cast<std::int64_t>(settings.min_peak)) return true;
+  return false;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,40 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: where every record goes: the cold log, a ring, or nowhere.
+#pragma once
+
+#include "format/event.h"
+#include "record/thread.h"
+
+namespace memtrace::record {
+
+enum class State : std::uint8_t {
+  inert, // not traced, or over: hooks pass through
+  cold,  // too small to leave a file
+  hot,   // recording
+};
+extern constinit State state;
+
+inline bool active() { return __atomic_load_n(&state, __ATOMIC_RELAXED) != State::inert; }
+
+// Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since its last
+// one: in the record when it is a birth or a death, before it otherwise. Guard held.
+void emit(format::RingRecord& record);
+// The same without flows: for a definition, which must come before what uses it.
+void emit_definition(format::RingRecord& record);
+// What an ended thread left. Threads lock held.
+bool publish_left_over(Thread& thread, format::RingRecord& record);
+
+// Moves the rough level of a memory, by which recording begins. Bytes.
+void level(unsigned memory, std::int64_t change);
+std::int64_t host_level();
+// Bytes of births since the start, or since the fork that made this process.
+std::int64_t flows_since_fork();
+void reset_flows();
+// Bytes of live tensors as given (a free does not say what was asked), for a forked child to start from.
+void tensor_level(std::int64_t change);
+std::int64_t tensor_level();
+
+// True once a cold process is large enough to leave a file.
+bool due_to_begin();
+
+} // namespace memtrace::record

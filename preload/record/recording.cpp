@@ -1,0 +1,124 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: the one door from a hook to the recorder.
+#include "record/recording.h"
+
+#include <cstring>
+
+#include "record/definitions.h"
+#include "record/life.h"
+#include "record/stack.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+
+namespace {
+
+std::uint16_t flags_of(const Block& block) {
+  return static_cast<std::uint16_t>(block.flags | block.memory << format::kMemoryShift);
+}
+
+bool counts(const Block& block) {
+  return (block.flags & format::kNoAccess) == 0 && block.kind != format::Kind::none &&
+         block.kind != format::Kind::mmap_file;
+}
+
+void count_birth(const Block& block) {
+  if (counts(block)) level(block.memory, static_cast<std::int64_t>(block.given));
+  if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(static_cast<std::int64_t>(block.given));
+}
+
+void count_death(const Block& block) {
+  if (counts(block)) level(block.memory, -static_cast<std::int64_t>(block.given));
+  if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(-static_cast<std::int64_t>(block.given));
+}
+
+} // namespace
+
+void Recording::born(const Block& block) const {
+  notice_fork();
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::birth);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.address;
+  record.word[1] = block.given;
+  record.word[2] = block.asked;
+  record.word[3] = static_cast<std::uint32_t>(capture_stack(true));
+  record.stamp = draw_stamp();
+  count_birth(block);
+  emit(record);
+}
+
+void Recording::died(const Block& block, format::Stamp death) const {
+  notice_fork();
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::death);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.address;
+  record.word[1] = block.given;
+  record.stamp = death;
+  count_death(block);
+  emit(record);
+}
+
+void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to, format::Stamp death) const {
+  notice_fork();
+  const auto stack = static_cast<std::uint32_t>(capture_stack(true));
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::move);
+  record.kind = static_cast<std::uint8_t>(to.kind);
+  record.flags = flags_of(to);
+  record.word[0] = from;
+  record.word[1] = to.address;
+  record.word[2] = to.given;
+  record.word[3] = to.asked;
+  record.word[4] = given_before;
+  const format::Stamp birth = draw_stamp();
+  const std::uint64_t between = birth - death;
+  record.word[5] = format::halves(stack, between > ~0u ? ~0u : static_cast<std::uint32_t>(between));
+  record.stamp = death;
+  level(to.memory, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
+  emit(record);
+}
+
+void Recording::tick() const {
+  notice_fork();
+  mark(EventType::counters, 0, 0);
+}
+
+void Recording::mark(EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1, std::uint64_t w2,
+                     std::uint64_t w3) const {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.flags = flags;
+  record.word[0] = w0;
+  record.word[1] = w1;
+  record.word[2] = w2;
+  record.word[3] = w3;
+  record.stamp = draw_stamp();
+  emit(record);
+}
+
+void Recording::device(unsigned memory, const char* source) const {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::device);
+  record.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
+  record.word[4] = static_cast<std::uint32_t>(intern_text(source, std::strlen(source)));
+  record.stamp = draw_stamp();
+  emit(record);
+}
+
+void first_small_of_thread() {
+  const Recording here;
+  if (here) {
+    notice_fork();
+    this_thread();
+  }
+  if (local.small == nullptr) lost(here ? format::Loss::memory : format::Loss::reentered);
+  local.countdown = kTickBytes;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,35 @@
+// Room: record. Runs inside the victim's malloc, and in the drain.
+// Job: one ring per thread in a shared file, so that what is recorded outlives the process.
+#pragma once
+
+#include "format/header.h"
+#include "record/line.h"
+#include "record/thread.h"
+
+namespace memtrace::record {
+
+// Creates the ring file, header only. False with nothing left behind when it cannot be.
+bool create_ring_file(const Path& path, std::uint64_t trace_id);
+// Unlinks it; the mappings stay valid.
+void remove_ring_file();
+const Path& ring_path();
+format::RingFileHeader* ring_header(); // null before there is a file
+
+// Writes one record to `thread`'s ring, which it gets on first use. A full ring is written out here, in one bounded
+// write. False: lost, and counted by reason.
+bool ring_append(Thread& thread, format::RingRecord& record);
+
+// Writes the committed records of each ring to the trace file; `all` also the rings that hold only a few.
+// The drain's own; bounded by the disk.
+void drain_rings(bool essential);
+
+// True if nothing recorded waits in any ring.
+bool rings_are_empty();
+
+// Publishes what an ended thread left and frees its ring. False when its ring cannot be drained now.
+bool ring_release(Thread& thread);
+
+// In a forked child: the parent's rings are the parent's. Unmaps nothing, touches nothing of them.
+void forget_rings();
+
+} // namespace memtrace::record

@@ -1,0 +1,184 @@
+// Room: record. The background thread only.
+// Job: what the kernel says of this process and its cgroup, as segments of thread 0.
+#include "record/samples.h"
+
+#include <cstring>
+
+#include "record/encode.h"
+#include "record/line.h"
+#include "record/loss.h"
+#include "record/os.h"
+#include "record/stamp.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+
+namespace {
+
+constexpr std::size_t kFileBytes = 16 * 1024;
+constexpr unsigned kMaxLevels = 12;
+constexpr std::uint32_t kOwnTexts = 0x80000000; // text ids that the background thread hands out
+
+constinit char file_text[kFileBytes];
+constinit Path group{}; // directory of this process's memory cgroup; empty: none found
+constinit std::size_t root_bytes = 0;
+constinit bool version_two = false;
+constinit bool looked = false;
+constinit bool named[kMaxLevels] = {};
+constinit std::uint64_t sequence = 0;
+constinit std::uint8_t payload[32 * 1024];
+
+// The whole file, NUL-terminated, or null.
+const char* read_file(const char* path) {
+  const long fd = os::open_read(path);
+  if (fd < 0) return nullptr;
+  const long bytes = os::read_all(fd, file_text, kFileBytes - 1);
+  os::close(fd);
+  if (bytes < 0) return nullptr;
+  file_text[bytes] = '\0';
+  return file_text;
+}
+
+std::uint64_t number_at(const char* text) {
+  while (*text == ' ' || *text == '\t') ++text;
+  if (*text < '0' || *text > '9') return ~std::uint64_t{0}; // "max"
+  std::uint64_t value = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint64_t>(*text - '0');
+  return value;
+}
+
+// The number after `key` at the start of a line, 0 if there is none.
+std::uint64_t value_of(const char* text, const char* key) {
+  const std::size_t bytes = std::strlen(key);
+  for (const char* line = text; line != nullptr && *line != '\0';) {
+    if (std::strncmp(line, key, bytes) == 0) return number_at(line + bytes);
+    line = std::strchr(line, '\n');
+    if (line != nullptr) ++line;
+  }
+  return 0;
+}
+
+void find_group() {
+  looked = true;
+  const char* const text = read_file("/proc/self/cgroup");
+  if (text == nullptr) return;
+  const char* path = nullptr;
+  const char* root = "/sys/fs/cgroup";
+  for (const char* line = text; line != nullptr && *line != '\0';) {
+    const char* const one = std::strstr(line, ":memory:");
+    const char* const end = std::strchr(line, '\n');
+    if (one != nullptr && (end == nullptr || one < end)) {
+      path = one + 8;
+      root = "/sys/fs/cgroup/memory";
+      version_two = false;
+      break;
+    }
+    if (std::strncmp(line, "0::", 3) == 0) {
+      path = line + 3;
+      version_two = true;
+    }
+    line = end == nullptr ? nullptr : end + 1;
+  }
+  if (path == nullptr) return;
+  group.add(root);
+  root_bytes = group.size();
+  group.add(path, std::strcspn(path, "\n"));
+  // In a container the path may be the host's: then the mounted root is this process's own group.
+  if (!os::exists(group.text())) {
+    group.clear();
+    group.add(root);
+  }
+}
+
+std::uint64_t read_number(const Path& directory, std::size_t bytes, const char* name) {
+  Path path;
+  path.add(directory.text(), bytes).add("/").add(name);
+  const char* const text = read_file(path.text());
+  return text == nullptr ? ~std::uint64_t{0} : number_at(text);
+}
+
+RingRecord record_of(EventType type) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.stamp = draw_stamp();
+  return record;
+}
+
+void add_text(Encoder& encoder, std::uint32_t id, const char* text, std::size_t bytes) {
+  do {
+    const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;
+    RingRecord record = record_of(EventType::text);
+    record.flags = static_cast<std::uint16_t>(here | (bytes > here ? format::kTextMore : 0));
+    record.word[0] = id;
+    std::memcpy(&record.word[1], text, here);
+    encoder.add(record);
+    text += here;
+    bytes -= here;
+  } while (bytes != 0);
+}
+
+void add_process(Encoder& encoder) {
+  const char* const text = read_file("/proc/self/status");
+  if (text == nullptr) return;
+  RingRecord record = record_of(EventType::sample_process);
+  static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
+  for (std::size_t i = 0; i < 6; ++i) record.word[i] = value_of(text, keys[i]) * 1024;
+  encoder.add(record);
+}
+
+void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
+  const std::uint64_t charge =
+      read_number(group, bytes, version_two ? "memory.current" : "memory.usage_in_bytes");
+  if (charge == ~std::uint64_t{0}) return; // v2's root has no such file
+  if (!named[level]) add_text(encoder, kOwnTexts + level, group.text(), bytes);
+  named[level] = true;
+  RingRecord record = record_of(EventType::sample_cgroup);
+  record.flags = static_cast<std::uint16_t>(level);
+  record.word[0] = kOwnTexts + level;
+  record.word[1] = charge;
+  record.word[2] = read_number(group, bytes, version_two ? "memory.max" : "memory.limit_in_bytes");
+  Path path;
+  path.add(group.text(), bytes).add("/memory.stat");
+  if (const char* const text = read_file(path.text()); text != nullptr) {
+    record.word[3] = value_of(text, version_two ? "anon " : "total_rss ");
+    record.word[4] = value_of(text, version_two ? "file " : "total_cache ");
+  }
+  path.clear();
+  path.add(group.text(), bytes).add(version_two ? "/memory.events" : "/memory.oom_control");
+  if (const char* const text = read_file(path.text()); text != nullptr) record.word[5] = value_of(text, "oom_kill ");
+  encoder.add(record);
+}
+
+} // namespace
+
+void sample_now() {
+  if (!looked) find_group();
+  Encoder encoder(payload, sizeof payload);
+  add_process(encoder);
+  std::size_t bytes = group.size();
+  for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {
+    add_group(encoder, bytes, level);
+    if (bytes <= root_bytes) break;
+    while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
+    if (bytes > root_bytes) --bytes;
+  }
+  if (encoder.records() == 0) return;
+  const format::SegmentHeader header = encoder.header(trace_file.trace_id, 0, format::Source::ring, sequence);
+  if (append_segment(header, payload, false) == Appended::yes) {
+    sequence += encoder.records();
+  } else {
+    for (bool& level : named) level = false; // the names went with the segment
+  }
+}
+
+void forget_samples() {
+  sequence = 0;
+  looked = false;
+  group.clear();
+  for (bool& level : named) level = false;
+}
+
+} // namespace memtrace::record

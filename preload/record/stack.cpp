@@ -1,0 +1,180 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: who is asking: Python frames above native ones, as one id.
+#include "record/stack.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "record/definitions.h"
+#include "record/line.h"
+#include "record/modules.h"
+#include "record/os.h"
+#include "record/python_frames.h"
+#include "record/settings.h"
+#include "record/thread.h"
+
+namespace memtrace::record {
+
+using format::StackId;
+
+namespace {
+
+constexpr int kMaxNative = 48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
+constexpr std::size_t kMaxPython = 64;
+constexpr std::uint32_t kCacheSlots = 16 * 1024;
+
+struct Range {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  bool holds(std::uint64_t address) const { return address - start < end - start; }
+};
+
+// A stack seen before, found by 128 bits of hash. Read without a lock: `low` is cleared first and set last.
+struct Cached {
+  std::uint64_t low;
+  std::uint64_t high;
+  StackId id;
+};
+
+using Backtrace = int (*)(void** out, int capacity);
+constinit Backtrace backtrace = nullptr;
+constinit Range own{};
+constinit Range interpreter{};
+constinit Cached* cache = nullptr;
+constinit std::int32_t unwinding = 0;
+constinit bool held = false;
+
+struct Hash {
+  std::uint64_t low = 0x243F6A8885A308D3u;
+  std::uint64_t high = 0x13198A2E03707344u;
+  void add(std::uint64_t value) {
+    const auto wide = static_cast<unsigned __int128>(low ^ value) * 0x9E3779B97F4A7C15u;
+    low = static_cast<std::uint64_t>(wide) ^ static_cast<std::uint64_t>(wide >> 64);
+    high = (high ^ value) * 0xD6E8FEB86659FD93u;
+    high ^= high >> 32;
+  }
+};
+
+Range range_of(const void* address) {
+  dl_find_object object{};
+  const auto find = reinterpret_cast<int (*)(void*, dl_find_object*)>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  if (find == nullptr || find(const_cast<void*>(address), &object) != 0) return {};
+  return {reinterpret_cast<std::uint64_t>(object.dlfo_map_start),
+          reinterpret_cast<std::uint64_t>(object.dlfo_map_end)};
+}
+
+void* open_beside() {
+  Dl_info self{};
+  Path path;
+  if (dladdr(reinterpret_cast<const void*>(&open_unwinder), &self) != 0 && self.dli_fname != nullptr) {
+    const char* const slash = std::strrchr(self.dli_fname, '/');
+    if (slash != nullptr) path.add(self.dli_fname, static_cast<std::size_t>(slash + 1 - self.dli_fname));
+  }
+  path.add("memtrace/libunwind.so.8");
+  void* library = os::exists(path.text()) ? dlopen(path.text(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  return library != nullptr ? library : dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+}
+
+// Return addresses of the program's frames, innermost first, up to the interpreter where Python frames follow.
+std::size_t native_frames(std::uint64_t* out, bool above_python) {
+  if (backtrace == nullptr || __atomic_load_n(&held, __ATOMIC_ACQUIRE)) return 0;
+  __atomic_fetch_add(&unwinding, 1, __ATOMIC_ACQ_REL);
+  std::size_t kept = 0;
+  if (!__atomic_load_n(&held, __ATOMIC_ACQUIRE)) {
+    void* raw[kMaxNative];
+    local.unwinding = true; // it maps memory for its caches
+    const int count = backtrace(raw, kMaxNative);
+    local.unwinding = false;
+    for (int i = 0; i < count; ++i) {
+      const auto address = reinterpret_cast<std::uint64_t>(raw[i]);
+      if (own.holds(address)) continue;
+      if (above_python && interpreter.holds(address)) break;
+      out[kept++] = address;
+    }
+  }
+  __atomic_fetch_sub(&unwinding, 1, __ATOMIC_ACQ_REL);
+  return kept;
+}
+
+StackId look_up(const Hash& hash) {
+  Cached& slot = cache[hash.low % kCacheSlots];
+  if (__atomic_load_n(&slot.low, __ATOMIC_ACQUIRE) != hash.low || slot.high != hash.high) return StackId{0};
+  const StackId id = slot.id;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(&slot.low, __ATOMIC_RELAXED) == hash.low ? id : StackId{0};
+}
+
+void remember(const Hash& hash, StackId id) {
+  Cached& slot = cache[hash.low % kCacheSlots];
+  __atomic_store_n(&slot.low, 0u, __ATOMIC_RELEASE);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  slot.high = hash.high;
+  slot.id = id;
+  __atomic_store_n(&slot.low, hash.low, __ATOMIC_RELEASE);
+}
+
+} // namespace
+
+void open_unwinder() {
+  cache = static_cast<Cached*>(os::map_private(kCacheSlots * sizeof(Cached)));
+  own = range_of(reinterpret_cast<const void*>(&open_unwinder));
+  const bool wanted = settings.stacks == Stacks::native || settings.stacks == Stacks::both;
+  if (!wanted || !modules_can_be_found()) return;
+  void* const library = open_beside();
+  if (library == nullptr) return;
+  const auto found = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
+  const auto policy = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "_ULx86_64_set_caching_policy"));
+  auto* const space = static_cast<void**>(dlsym(library, "_ULx86_64_local_addr_space"));
+  constexpr int kPerThread = 2; // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
+  if (policy != nullptr && space != nullptr) policy(*space, kPerThread);
+  void* warm[4];
+  if (found != nullptr) found(warm, 4); // the first one maps memory and takes half a millisecond
+  backtrace = found;
+}
+
+void hide_interpreter(const void* some_function_of_it) { interpreter = range_of(some_function_of_it); }
+
+StackId capture_stack(bool native) {
+  if (settings.stacks == Stacks::none || cache == nullptr) return StackId{0};
+  PythonFrame python[kMaxPython];
+  std::uint64_t addresses[kMaxNative];
+  const bool with_python = settings.stacks != Stacks::native;
+  const std::size_t pythons = with_python ? python_walk(python, kMaxPython) : 0;
+  const std::size_t natives = native ? native_frames(addresses, pythons != 0) : 0;
+  if (pythons + natives == 0) return StackId{0};
+  Hash hash;
+  for (std::size_t i = 0; i < natives; ++i) hash.add(addresses[i]);
+  for (std::size_t i = 0; i < pythons; ++i) {
+    const PythonFrame& frame = python[i];
+    hash.add(reinterpret_cast<std::uint64_t>(frame.code) + frame.lasti);
+    hash.add(reinterpret_cast<std::uint64_t>(frame.line_table) ^ frame.first_line);
+    hash.add(reinterpret_cast<std::uint64_t>(frame.file) ^ frame.name_hash);
+  }
+  if (hash.low == 0) hash.low = 1;
+  StackId id = look_up(hash);
+  if (id != StackId{0}) return id;
+  for (std::size_t i = pythons; i-- > 0;) id = intern_python(id, python[i]);
+  for (std::size_t i = natives; i-- > 0;) id = intern_native(id, addresses[i]);
+  remember(hash, id);
+  return id;
+}
+
+bool hold_unwinds() {
+  __atomic_store_n(&held, true, __ATOMIC_SEQ_CST);
+  const std::uint64_t until = os::monotonic_ns() + 200'000'000;
+  while (__atomic_load_n(&unwinding, __ATOMIC_ACQUIRE) != 0) {
+    if (os::monotonic_ns() > until) return false;
+    os::yield();
+  }
+  return true;
+}
+
+void release_unwinds() { __atomic_store_n(&held, false, __ATOMIC_RELEASE); }
+
+void forget_unwinds() {
+  unwinding = 0;
+  held = false;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,105 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: the table of threads.
+#include "record/thread.h"
+
+#include "record/loss.h"
+#include "record/os.h"
+#include "record/ring.h"
+#include "record/spin_lock.h"
+
+namespace memtrace::record {
+
+thread_local constinit Local local{};
+
+namespace {
+
+constexpr std::size_t kMaxThreads = 4096;
+constexpr std::size_t kBatch = 64; // new records before the dead are looked for
+
+constinit SpinLock table_lock;
+constinit Thread* threads[kMaxThreads] = {};
+constinit std::uint32_t made = 0;       // entries of `threads`
+constinit std::uint32_t next_index = 1; // 0 is the recorder's own
+constinit std::uint32_t since_scan = 0;
+
+Thread* fresh() {
+  if (made >= kMaxThreads) return nullptr;
+  if (made % kBatch == 0) {
+    auto* batch = static_cast<Thread*>(os::map_private(kBatch * sizeof(Thread)));
+    if (batch == nullptr) return nullptr;
+    for (std::size_t i = 0; i < kBatch; ++i) threads[made + i] = batch + i;
+  }
+  return threads[made++];
+}
+
+// A record whose thread has ended. Its flows are written out first: a thread's counters outlive it.
+Thread* left_over() {
+  if (made < kBatch || ++since_scan < kBatch / 2) return nullptr;
+  for (std::uint32_t i = 0; i < made; ++i) {
+    Thread* const thread = threads[i];
+    if (thread->tid != 0 && os::thread_exists(static_cast<int>(thread->tid))) continue;
+    if (thread->tid != 0 && !ring_release(*thread)) continue;
+    return thread;
+  }
+  since_scan = 0; // all alive: look again after some more
+  return nullptr;
+}
+
+} // namespace
+
+Thread* this_thread() {
+  if (local.thread != nullptr) return local.thread;
+  const Locked locked(table_lock);
+  if (!locked) return nullptr;
+  Thread* thread = left_over();
+  if (thread == nullptr) thread = fresh();
+  if (thread == nullptr) return nullptr;
+  *thread = Thread{};
+  thread->index = next_index++;
+  thread->tid = static_cast<std::uint32_t>(os::thread_id());
+  local.thread = thread;
+  local.small = &thread->own;
+  return thread;
+}
+
+format::SmallTotals unpublished(const Thread& thread) {
+  const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
+  return {now.allocated + thread.folded.allocated - thread.published.allocated,
+          now.freed + thread.folded.freed - thread.published.freed,
+          now.births + thread.folded.births - thread.published.births,
+          now.deaths + thread.folded.deaths - thread.published.deaths};
+}
+
+void set_published(Thread& thread, const format::SmallTotals& added) {
+  thread.published.allocated += added.allocated;
+  thread.published.freed += added.freed;
+  thread.published.births += added.births;
+  thread.published.deaths += added.deaths;
+}
+
+void forget_other_threads() {
+  table_lock.reset();
+  Thread* const mine = local.thread;
+  made = 0;
+  next_index = 1;
+  since_scan = 0;
+  for (Thread*& thread : threads) thread = nullptr;
+  if (mine == nullptr) return;
+  Thread kept = *mine;
+  local.thread = nullptr;
+  Thread* const thread = this_thread();
+  if (thread == nullptr) {
+    local.small = nullptr;
+    return;
+  }
+  for (std::size_t i = 0; i < kMaxPhases; ++i) thread->phases[i] = kept.phases[i];
+  thread->depth = kept.depth;
+}
+
+Thread* thread_at(std::uint32_t index) {
+  for (std::uint32_t i = 0; i < made; ++i)
+    if (threads[i]->index == index) return threads[i];
+  return nullptr;
+}
+
+} // namespace memtrace::record

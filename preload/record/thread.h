@@ -1,0 +1,52 @@
+// Room: record. Runs inside the victim's malloc.
+// Job: what the recorder knows of one thread, and the few words it keeps in TLS.
+#pragma once
+
+#include "format/header.h"
+
+namespace memtrace::record {
+
+inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deeper ones are counted, not named
+
+// Private memory, never freed, taken over by a new thread when its owner is gone.
+struct Thread {
+  std::uint32_t index;
+  std::uint32_t tid;
+  std::uint64_t sequence; // of its next record in its ring
+  format::RingSlot* slot; // null: no ring yet
+  format::RingRecord* records;
+  format::SmallTotals own;       // where small blocks are counted before there is a ring
+  format::SmallTotals published; // what its records carry so far
+  format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest
+  format::TextId phases[kMaxPhases];
+  std::uint32_t depth;
+};
+
+// All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce: pytorch#2575).
+struct Local {
+  Thread* thread;
+  format::SmallTotals* small; // &thread->own, or in the ring's slot; null: thread not seen yet
+  std::int64_t countdown;     // bytes of small flows until they are published
+  std::size_t tensor_bytes;   // not 0: the next block is a tensor's, and this much was asked for
+  std::uint8_t busy;          // inside the recorder
+  std::uint8_t inside;        // inside a real allocator call: mappings it makes are not the program's
+  bool tensor_freed;          // the next block freed is a tensor's
+  bool unwinding;             // the unwinder maps memory: nothing of that is an event
+};
+extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
+
+// This thread's, made on first use. Null when memory is short or the table is held. Guard held.
+Thread* this_thread();
+
+
+// A thread's flows that no record carries yet.
+format::SmallTotals unpublished(const Thread& thread);
+void set_published(Thread& thread, const format::SmallTotals& upto);
+
+// In a forked child: only the calling thread is left. Keeps its phases.
+void forget_other_threads();
+
+// The thread with this index, null if none. For the cold log.
+Thread* thread_at(std::uint32_t index);
+
+} // namespace memtrace::record

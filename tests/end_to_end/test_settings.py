@@ -1,0 +1,158 @@
+"""Job: the settings and marks of the contract do what it says."""
+import os
+import re
+import unittest
+
+import harness
+
+MIB = harness.MIB
+LARGE = "b = b'x' * (64 << 20)"
+
+
+class Settings(harness.Case):
+    def test_where_the_trace_goes(self):
+        """Patterns in MEMTRACE_OUT, relative to where the process started, made with its parents."""
+        self.out = "deep/%h/%p"
+        done = self.run_in("traced", ["python3", "-c", f"import os; os.chdir('/'); {LARGE}; print(os.getpid())"],
+                           self.environment(MEMTRACE_QUIET="1"))
+        place = os.path.join(self.scratch, "traced", "deep", os.uname().nodename, done.stdout.decode().strip())
+        files = os.listdir(place)
+        self.assertEqual(len([name for name in files if name.endswith(".memtrace")]), 1, files)
+
+    def test_default_place_and_newest_job(self):
+        for _ in range(2):
+            environment = harness.bare_environment(LD_PRELOAD=harness.LIBRARY, MEMTRACE_QUIET="1")
+            self.run_in("traced", ["python3", "-c", LARGE], environment)
+        folder = os.path.join(self.scratch, "traced")
+        self.assertEqual(len(os.listdir(os.path.join(folder, "memtrace-out"))), 2)
+        done = self.run_in("traced", [harness.COMMAND, "report"], harness.bare_environment())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_skipped_by_name_but_their_children_are_not(self):
+        _, report = self.trace(["bash", "-c", "python3 -c pass; true"],
+                               {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1"})
+        self.assertIn("python", self.only_process(report)["exe"])
+
+    def test_only(self):
+        _, report = self.trace(["bash", "-c", "python3 -c pass; ls / > /dev/null"],
+                               {**harness.RECORD_ALL, "MEMTRACE_ONLY": "ls"})
+        self.assertTrue(self.only_process(report)["exe"].endswith("ls"))
+
+    def test_secrets_in_argv_are_not_kept(self):
+        command = ["python3", "-c", LARGE, "--api-key=hunter2secret", "--token", "hf_hunter2hunter2hunter2", "plain"]
+        self.trace(command, {"MEMTRACE_QUIET": "1"})
+        report = self.report_text("--format", "json")
+        self.assertNotIn("hunter2", report)
+        self.assertIn("plain", report)
+        for path in self.trace_files():
+            with open(path, "rb") as file:
+                self.assertNotIn(b"hunter2", file.read())
+
+    def test_names_that_are_not_utf8(self):
+        folder = os.fsencode(self.scratch) + b"/caf\xe9"
+        os.mkdir(folder)
+        script = folder + b"/pro\xffgram.py"
+        with open(script, "w", encoding="ascii") as file:
+            file.write(LARGE)
+        done, report = self.trace(["python3", script, b"\xfe\xfd"], {"MEMTRACE_QUIET": "1"})
+        self.assertEqual(done.returncode, 0)
+        self.only_process(report)
+        self.report_text()
+
+    def test_every_block_by_sample_1(self):
+        _, report = self.trace([harness.victim("heap_edges")], {**harness.RECORD_ALL, "MEMTRACE_SAMPLE": "1"})
+        self.assert_nothing_lost(self.only_process(report))
+
+    def test_no_stacks(self):
+        _, report = self.trace(["python3", "-c", LARGE], {"MEMTRACE_QUIET": "1", "MEMTRACE_STACKS": "none"})
+        rows = [row for entry in self.only_process(report)["peaks"] for row in entry["at_peak"]]
+        self.assertTrue(all(row["site"] is None or not row["site"]["frames"] for row in rows))
+
+    def test_python_frames_of_a_large_block(self):
+        self.trace(["python3", harness.program("large.py")], {"MEMTRACE_QUIET": "1"})
+        process = self.only_process(self.report("--all"))
+        sites = [row["site"]["frames"] for entry in process["peaks"] for row in entry["at_peak"]
+                 if row["bytes"] >= 64 * MIB and row["site"]]
+        python = [frame for frames in sites for frame in frames if frame["lang"] == "python"]
+        self.assertEqual([(frame["function"], os.path.basename(frame["file"]), frame["line"]) for frame in python[:3]],
+                         [("hold", "large.py", 5), ("Keeper.keep", "large.py", 10), ("<module>", "large.py", 13)])
+
+    def test_same_input_same_output(self):
+        self.trace(["python3", "-c", LARGE], {"MEMTRACE_QUIET": "1"})
+        self.assertEqual(self.report_text(), self.report_text())
+        self.assertEqual(self.report_text("--format", "json"), self.report_text("--format", "json"))
+        self.assertLessEqual(max(map(len, self.report_text().splitlines())), 100)
+        self.assertNotIn("\x1b", self.report_text())
+
+
+class Marks(harness.Case):
+    def test_phases_and_steps_by_hand(self):
+        done, _ = self.trace([harness.victim("marks")], harness.RECORD_ALL)
+        self.assertEqual((done.stdout, done.returncode), (b"kept 3\n", 0))
+        process = self.only_process(self.report("--steps", "0:2"))
+        rows = {(tuple(row["path"]), row["step"]): row for row in process["phases"] if row["memory"] == "host"}
+        slack = 65536  # what else is in a phase: rounding to pages, thread structures
+        for step in range(3):
+            outer, inner = rows[("outer",), step], rows[("outer", "inner"), step]
+            self.assertAlmostEqual(outer["net"], 8 * MIB, delta=slack)
+            self.assertAlmostEqual(outer["transient"], 5 * MIB, delta=slack)
+            self.assertAlmostEqual(outer["allocated"], 8 * MIB, delta=slack)  # the inner phase has its own flows
+            self.assertAlmostEqual(inner["allocated"], 5 * MIB, delta=slack)
+            self.assertAlmostEqual(inner["freed"], 5 * MIB, delta=slack)
+            self.assertAlmostEqual(outer["peak_live"] - outer["entry_live"], 13 * MIB, delta=slack)
+        apart = [row for (path, _), row in rows.items() if path == ("apart",)]
+        self.assertEqual(len(apart), 1)
+        self.assertAlmostEqual(apart[0]["transient"], 3 * MIB, delta=slack)
+
+    def test_labels(self):
+        self.trace([harness.victim("marks")], harness.RECORD_ALL)
+        process = self.only_process(self.report("--all"))
+        rows = [row for entry in process["peaks"] if entry["measure"] == "live" for row in entry["at_peak"]
+                if row["role"] == "parameter"]
+        self.assertAlmostEqual(sum(row["bytes"] for row in rows), 24 * MIB, delta=65536)
+
+
+class Damage(harness.Case):
+    """Cut off or damaged anywhere, a trace is read as far as it goes, or refused in one line."""
+
+    def outcome(self, path):
+        done = self.run_in("damage", [harness.COMMAND, "report", path, "--format", "json"], harness.bare_environment())
+        if done.returncode == 0:
+            return done
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.decode(errors="replace").strip().splitlines()), 1, done.stderr)
+        self.assertIn(os.path.basename(path).encode(), done.stderr)
+        self.assertEqual(done.stdout, b"")
+        return done
+
+    def test_cut_off_and_damaged(self):
+        self.trace(["python3", "-c", LARGE], {"MEMTRACE_QUIET": "1"})
+        with open(self.trace_files()[0], "rb") as file:
+            whole = file.read()
+        path = os.path.join(self.scratch, "damaged.memtrace")
+        samples = [whole[:length] for length in (0, 1, 63, 64, 65, len(whole) // 2, len(whole) - 1)]
+        for at in range(0, len(whole), max(1, len(whole) // 12)):
+            samples.append(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1:])
+            samples.append(whole[:at] + whole[at + 777:])
+        samples += [b"not a trace\n" * 100, b"\x7fELF" + bytes(5000), os.urandom(5000), b"MTS\x01" + b"\xff" * 60]
+        for number, sample in enumerate(samples):
+            with self.subTest(number):
+                with open(path, "wb") as file:
+                    file.write(sample)
+                self.outcome(path)
+
+    def test_what_is_no_trace(self):
+        for name in ("nothing-here.memtrace", "empty-folder"):
+            path = os.path.join(self.scratch, name)
+            if name == "empty-folder":
+                os.mkdir(path)
+            self.assertEqual(self.outcome(path).returncode, 2)
+
+    def test_usage(self):
+        done = self.run_in("usage", [harness.COMMAND, "no-such-command"], harness.bare_environment())
+        self.assertEqual(done.returncode, 2)
+        self.assertTrue(re.search(rb"no-such-command", done.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -11,6 +11,7 @@
 #include "format/event.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
+#include "record/stack.h"
 
 extern "C" {
 extern const char memtrace_bootstrap_source[];
@@ -219,6 +220,7 @@ Object* attach(Object*, Object* const* args, Ssize count) {
   }
   if (known) {
     record::python_hide(frame.file);
+    record::hide_interpreter(reinterpret_cast<const void*>(g_python.Py_GetVersion));
   } else {
     note_unsupported();
   }

@@ -20,8 +20,6 @@ using format::StackId;
 
 namespace {
 
-constexpr int kMaxNative = 48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
-constexpr std::size_t kMaxPython = 64;
 constexpr std::uint32_t kCacheSlots = 16 * 1024;
 
 struct Range {
@@ -77,20 +75,19 @@ void* open_beside() {
 }
 
 // Return addresses of the program's frames, innermost first, up to the interpreter where Python frames follow.
-std::size_t native_frames(std::uint64_t* out, bool above_python) {
+std::size_t native_frames(Scratch& scratch, bool above_python) {
   if (backtrace == nullptr || __atomic_load_n(&held, __ATOMIC_ACQUIRE)) return 0;
   __atomic_fetch_add(&unwinding, 1, __ATOMIC_ACQ_REL);
   std::size_t kept = 0;
   if (!__atomic_load_n(&held, __ATOMIC_ACQUIRE)) {
-    void* raw[kMaxNative];
     local.unwinding = true; // it maps memory for its caches
-    const int count = backtrace(raw, kMaxNative);
+    const int count = backtrace(scratch.raw, static_cast<int>(kMaxNative));
     local.unwinding = false;
     for (int i = 0; i < count; ++i) {
-      const auto address = reinterpret_cast<std::uint64_t>(raw[i]);
+      const auto address = reinterpret_cast<std::uint64_t>(scratch.raw[i]);
       if (own.holds(address)) continue;
       if (above_python && interpreter.holds(address)) break;
-      out[kept++] = address;
+      scratch.native[kept++] = address;
     }
   }
   __atomic_fetch_sub(&unwinding, 1, __ATOMIC_ACQ_REL);
@@ -137,11 +134,14 @@ void hide_interpreter(const void* some_function_of_it) { interpreter = range_of(
 
 StackId capture_stack(bool native) {
   if (settings.stacks == Stacks::none || cache == nullptr) return StackId{0};
-  PythonFrame python[kMaxPython];
-  std::uint64_t addresses[kMaxNative];
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return StackId{0};
+  Scratch& scratch = thread->scratch;
+  const PythonFrame* const python = scratch.python;
+  const std::uint64_t* const addresses = scratch.native;
   const bool with_python = settings.stacks != Stacks::native;
-  const std::size_t pythons = with_python ? python_walk(python, kMaxPython) : 0;
-  const std::size_t natives = native ? native_frames(addresses, pythons != 0) : 0;
+  const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython) : 0;
+  const std::size_t natives = native ? native_frames(scratch, pythons != 0) : 0;
   if (pythons + natives == 0) return StackId{0};
   Hash hash;
   for (std::size_t i = 0; i < natives; ++i) hash.add(addresses[i]);

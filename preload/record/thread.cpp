@@ -2,6 +2,9 @@
 // Job: the table of threads.
 #include "record/thread.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/ring.h"
@@ -54,7 +57,7 @@ Thread* this_thread() {
   Thread* thread = left_over();
   if (thread == nullptr) thread = fresh();
   if (thread == nullptr) return nullptr;
-  *thread = Thread{};
+  std::memset(thread, 0, offsetof(Thread, scratch)); // not the scratch, which would touch its pages
   thread->index = next_index++;
   thread->tid = static_cast<std::uint32_t>(os::thread_id());
   local.thread = thread;
@@ -85,15 +88,17 @@ void forget_other_threads() {
   since_scan = 0;
   for (Thread*& thread : threads) thread = nullptr;
   if (mine == nullptr) return;
-  Thread kept = *mine;
+  format::TextId phases[kMaxPhases];
+  for (std::size_t i = 0; i < kMaxPhases; ++i) phases[i] = mine->phases[i];
+  const std::uint32_t depth = mine->depth;
   local.thread = nullptr;
   Thread* const thread = this_thread();
   if (thread == nullptr) {
     local.small = nullptr;
     return;
   }
-  for (std::size_t i = 0; i < kMaxPhases; ++i) thread->phases[i] = kept.phases[i];
-  thread->depth = kept.depth;
+  for (std::size_t i = 0; i < kMaxPhases; ++i) thread->phases[i] = phases[i];
+  thread->depth = depth;
 }
 
 Thread* thread_at(std::uint32_t index) {

@@ -3,10 +3,21 @@
 #pragma once
 
 #include "format/header.h"
+#include "record/python_frames.h"
 
 namespace memtrace::record {
 
 inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deeper ones are counted, not named
+
+// Room for one stack: not on the program's stack, which may be small. Deeper Python stacks lose their outermost frames;
+// at 64 the sliding window made 200,000 different callers out of `import transformers`.
+inline constexpr std::size_t kMaxPython = 192;
+inline constexpr std::size_t kMaxNative = 48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
+struct Scratch {
+  PythonFrame python[kMaxPython];
+  std::uint64_t native[kMaxNative];
+  void* raw[kMaxNative];
+};
 
 // Private memory, never freed, taken over by a new thread when its owner is gone.
 struct Thread {
@@ -20,6 +31,7 @@ struct Thread {
   format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
+  Scratch scratch;
 };
 
 // All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce: pytorch#2575).

@@ -1,0 +1,149 @@
+// Room: cli.
+// Job: argv -> which command with which arguments.
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/usage.h"
+
+#ifndef MEMTRACE_VERSION
+#error "the build says which version this is"
+#endif
+
+namespace memtrace::cli {
+namespace {
+
+constexpr const char* kNotYet[] = {"diff", "postmortem", "explain", "top", "export", "check", "doctor"};
+
+struct RunOption {
+  const char* option;
+  const char* variable;
+  const char* help;
+};
+// The contract's table.
+constexpr RunOption kRunOptions[] = {
+    {"-o", "MEMTRACE_OUT", "directory of the traces; %p pid, %h host, %r rank, %j job"},
+    {"--spool", "MEMTRACE_SPOOL", "directory of the rings, on a local disk"},
+    {"--exact-min", "MEMTRACE_EXACT_MIN", "blocks of at least this size are recorded one by one (4096)"},
+    {"--sample", "MEMTRACE_SAMPLE", "smaller blocks: a stack every so many bytes (512K)"},
+    {"--stacks", "MEMTRACE_STACKS", "python, native, both or none (both)"},
+    {"--max-trace", "MEMTRACE_MAX_TRACE", "bound of one process's files (256M)"},
+    {"--max-node", "MEMTRACE_MAX_NODE", "bound of the job's files on this host (4G)"},
+    {"--phases", "MEMTRACE_PHASES", "auto, marks or off (auto)"},
+    {"--cupti", "MEMTRACE_CUPTI", "auto, on or off (auto)"},
+    {"--only", "MEMTRACE_ONLY", "trace only programs whose names match these globs"},
+    {"--skip", "MEMTRACE_SKIP", "leave programs whose names match these globs alone"},
+    {"--min-peak", "MEMTRACE_MIN_PEAK", "processes that never hold so much leave no trace (32M)"},
+};
+
+std::uint64_t number(const std::string& text, const std::string& whole) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Usage("--steps " + whole + ": expected A:B, two step numbers, as in 0:9");
+  }
+  return value;
+}
+
+fold::StepRange step_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    const std::uint64_t one = number(text, text);
+    return {one, one};
+  }
+  const fold::StepRange range{number(text.substr(0, colon), text), number(text.substr(colon + 1), text)};
+  if (range.from > range.to) throw Usage("--steps " + text + ": the first step is behind the last");
+  return range;
+}
+
+struct ReportOptions {
+  ReportArguments arguments;
+  std::string steps;
+  std::string memory;
+};
+
+CLI::App* add_report(CLI::App& app, ReportOptions& into) {
+  CLI::App* command = app.add_subcommand("report", "who held what, in which phase, and when it peaked");
+  command->add_option("TRACE", into.arguments.trace,
+                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  command->add_option("--memory", into.memory, "host or cuda:N");
+  command->add_option("--steps", into.steps, "A:B, these steps one by one");
+  command->add_flag("--all-steps", into.arguments.options.steps.all, "every step");
+  command->add_flag("--all", into.arguments.all, "every row of what a peak holds");
+  command->add_option("--top", into.arguments.options.top, "rows of what a peak holds (20; text: 12)");
+  command->add_option("--format", into.arguments.format, "text or json");
+  command->add_option("-o", into.arguments.output, "write to this file");
+  return command;
+}
+
+Command report_of(ReportOptions& options, bool top_given) {
+  ReportArguments& arguments = options.arguments;
+  if (arguments.format == "html") throw Usage("--format html: not supported yet; use text or json");
+  if (arguments.format != "text" && arguments.format != "json") {
+    throw Usage("--format " + arguments.format + ": expected text or json");
+  }
+  if (!options.steps.empty()) arguments.options.steps.range = step_range(options.steps);
+  if (!options.memory.empty()) arguments.options.memory = options.memory;
+  arguments.top_given = top_given;
+  return arguments;
+}
+
+[[noreturn]] void refuse(const CLI::ParseError& error) {
+  std::string line = error.what();
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  throw Usage(line + "; see memtrace --help");
+}
+
+} // namespace
+
+Command parse(int argc, const char* const* argv) {
+  if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet),
+                              [&](const char* name) { return argv[1] == std::string(name); })) {
+    throw Usage(std::string(argv[1]) + ": not supported yet; this version has report and run");
+  }
+  // What comes after "--" is the command's own, whatever it looks like.
+  const char* const* end = argv + argc;
+  const char* const* dashes =
+      std::find_if(argv, end, [](const char* argument) { return argument == std::string("--"); });
+  const bool is_run = argc > 1 && argv[1] == std::string("run");
+
+  CLI::App app("Explains what a traced program did with its memory.", "memtrace");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
+  ReportOptions report_options;
+  CLI::App* report_command = add_report(app, report_options);
+  CLI::App* run_command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
+  std::vector<std::string> values(std::size(kRunOptions));
+  for (std::size_t i = 0; i < std::size(kRunOptions); ++i) {
+    run_command->add_option(kRunOptions[i].option, values[i], kRunOptions[i].help);
+  }
+  bool quiet = false;
+  run_command->add_flag("--quiet", quiet, "print nothing");
+  try {
+    app.parse(static_cast<int>((is_run ? dashes : end) - argv), argv);
+  } catch (const CLI::CallForHelp&) {
+    return Say{app.help("", CLI::AppFormatMode::Sub)};
+  } catch (const CLI::CallForVersion& version) {
+    return Say{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    refuse(error);
+  }
+  if (report_command->parsed()) return report_of(report_options, report_command->count("--top") != 0);
+
+  RunArguments run;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // An empty value means something too: --skip '' skips nothing.
+    if (run_command->count(kRunOptions[i].option) != 0)
+      run.variables.emplace_back(kRunOptions[i].variable, values[i]);
+  }
+  if (quiet) run.variables.emplace_back("MEMTRACE_QUIET", "1");
+  if (dashes != end) run.command.assign(dashes + 1, end);
+  if (run.command.empty())
+    throw Usage("run: expected a command behind --, as in: memtrace run -- python train.py");
+  return run;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,24 @@
+// Room: cli.
+// Job: argv -> which command with which arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cli/report_command.h"
+#include "cli/run_command.h"
+
+namespace memtrace::cli {
+
+// Text to print, and done: --help, --version.
+struct Say {
+  std::string text;
+};
+
+using Command = std::variant<Say, ReportArguments, RunArguments>;
+
+// Throws Usage for what cannot be understood, and for commands that are not built yet.
+Command parse(int argc, const char* const* argv);
+
+} // namespace memtrace::cli

@@ -1,0 +1,79 @@
+// Room: cli.
+// Job: what the argument TRACE means: files to read.
+#include "cli/find.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/usage.h"
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDefault[] = "memtrace-out";
+
+std::vector<std::string> traces_in(const fs::path& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".memtrace" && at->is_regular_file(error))
+      files.push_back(at->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// When a job was last written to: by its newest trace, for a copied directory has a time of its own.
+fs::file_time_type newest(const std::vector<std::string>& files) {
+  fs::file_time_type time = fs::file_time_type::min();
+  std::error_code error;
+  for (const std::string& file : files) {
+    const auto written = fs::last_write_time(file, error);
+    if (!error) time = std::max(time, written);
+  }
+  return time;
+}
+
+std::vector<std::string> newest_job(const fs::path& under) {
+  std::vector<std::string> best = traces_in(under);
+  fs::file_time_type best_time = newest(best);
+  std::vector<fs::path> jobs;
+  std::error_code error;
+  for (fs::directory_iterator at(under, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_directory(error)) jobs.push_back(at->path());
+  }
+  std::sort(jobs.begin(), jobs.end());
+  for (const fs::path& job : jobs) {
+    std::vector<std::string> files = traces_in(job);
+    const fs::file_time_type time = newest(files);
+    if (files.empty() || (!best.empty() && time <= best_time)) continue;
+    best = std::move(files);
+    best_time = time;
+  }
+  return best;
+}
+
+} // namespace
+
+std::vector<std::string> find_traces(const std::string& argument) {
+  std::error_code error;
+  if (argument.empty()) {
+    const std::vector<std::string> files = newest_job(kDefault);
+    if (files.empty()) {
+      throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
+    }
+    return files;
+  }
+  if (!fs::exists(argument, error))
+    throw Usage(argument + ": no such file or directory; expected a trace or a directory of them");
+  if (!fs::is_directory(argument, error)) return {argument};
+  std::vector<std::string> files = traces_in(argument);
+  if (files.empty()) files = newest_job(argument);
+  if (files.empty())
+    throw Usage(argument + ": no *.memtrace file in this directory; name the directory of a job");
+  return files;
+}
+
+} // namespace memtrace::cli

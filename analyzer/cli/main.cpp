@@ -1,0 +1,51 @@
+// Room: cli.
+// Job: the command `memtrace`: parse, do, and turn what went wrong into one line and a status.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli/args.h"
+#include "cli/usage.h"
+#include "report/utf8.h"
+#include "trace/fault.h"
+
+namespace {
+
+constexpr int kUnreadable = 2; // usage, or an input that cannot be read
+
+int say(const std::string& line) {
+  std::fprintf(stderr, "memtrace: %s\n", memtrace::report::printable(line).c_str());
+  return kUnreadable;
+}
+
+int run(int argc, char** argv) {
+  const memtrace::cli::Command command = memtrace::cli::parse(argc, argv);
+  if (const auto* text = std::get_if<memtrace::cli::Say>(&command)) {
+    std::fputs(text->text.c_str(), stdout);
+    return 0;
+  }
+  if (const auto* report = std::get_if<memtrace::cli::ReportArguments>(&command)) {
+    return memtrace::cli::report_command(*report);
+  }
+  return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    spdlog::set_default_logger(spdlog::stderr_logger_st("memtrace")); // stdout is data, stderr is talk
+    spdlog::set_pattern("memtrace: %v");
+    return run(argc, argv);
+  } catch (const memtrace::cli::Usage& usage) {
+    return say(usage.what());
+  } catch (const memtrace::trace::Fault& fault) {
+    return say(fault.what());
+  } catch (const std::bad_alloc&) {
+    return say("not enough memory for this report; --top N or fewer --steps need less");
+  } catch (const std::exception& error) {
+    return say(error.what());
+  }
+}

@@ -1,0 +1,16 @@
+// Room: cli.
+// Job: the one way to say that a command was not given what it needs.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace memtrace::cli {
+
+// One line that names the thing, the reason and the way out. Ends the command with status 2.
+class Usage : public std::runtime_error {
+ public:
+  explicit Usage(const std::string& line) : std::runtime_error(line) {}
+};
+
+} // namespace memtrace::cli

@@ -1,0 +1,251 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: the first pass: levels and flows of every phase and step, and where the peaks are.
+#include "fold/attribution.h"
+
+#include <algorithm>
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+
+// Signed sums of figures that a damaged trace may have made huge.
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+struct Span { // of one measure in one open phase
+  std::int64_t entry = 0;
+  std::int64_t peak = 0;
+  trace::Ordinal peak_at = 0;
+
+  void start(std::int64_t level, trace::Ordinal at) { entry = peak = level, peak_at = at; }
+  void raise(std::int64_t level, trace::Ordinal at) {
+    if (level > peak) peak = level, peak_at = at;
+  }
+};
+
+struct MemorySpan {
+  Span live;
+  Span tensor;
+  Span reserved;
+};
+
+struct Open {
+  OccurrenceId id;
+  std::size_t row;
+  std::vector<MemorySpan> memory;
+  std::optional<ResidentSpan> rss;
+};
+
+void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
+  const std::int64_t transient = minus(span.peak, std::max(span.entry, exit));
+  if (first) row.entry = span.entry;
+  if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;
+  row.transient = first ? transient : std::max(row.transient, transient);
+  row.exit = exit;
+  row.net = plus(row.net, minus(exit, span.entry));
+}
+
+class Attribution : public Observer {
+ public:
+  Account take() && { return std::move(account_); }
+  Account& result() { return account_; }
+
+  void began(const Occurrence& occurrence) override {
+    Open open{occurrence.id, row(occurrence.path, occurrence.step), {}, {}};
+    open.memory.resize(seen_);
+    for (std::size_t i = 0; i < seen_; ++i) {
+      const Level& level = ledger().level(static_cast<MemoryId>(i));
+      open.memory[i].live.start(level.live, now_);
+      open.memory[i].tensor.start(level.tensor, now_);
+      open.memory[i].reserved.start(reserved_[i], now_);
+    }
+    open_.push_back(std::move(open));
+    account_.last_step = std::max(account_.last_step, occurrence.step);
+  }
+
+  void ended(const Occurrence& occurrence, bool skipped) override {
+    // Usually the last one; with several threads not always.
+    const auto at =
+        std::find_if(open_.rbegin(), open_.rend(), [&](const Open& open) { return open.id == occurrence.id; });
+    if (at == open_.rend()) return;
+    close(*at, skipped);
+    open_.erase(std::next(at).base());
+  }
+
+  void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
+    pending_.push_back({memory, allocated, freed, allocations});
+  }
+
+  void after(const trace::Event& event, const Place& place) override {
+    now_ = event.ordinal;
+    if (!pending_.empty()) {
+      const std::size_t index = row(place.path, place.step);
+      for (const Flow& flow : pending_) {
+        see(flow.memory);
+        MemoryRow& figures = memory_row(index, flow.memory);
+        figures.allocated += flow.allocated;
+        figures.freed += flow.freed;
+        figures.allocations += flow.allocations;
+      }
+      pending_.clear();
+    }
+    if (event.type == EventType::sample_process) {
+      sample(event, place);
+    } else if (event.type == EventType::reserved) {
+      reserved(event, place);
+    } else {
+      levels(event, place);
+    }
+  }
+
+  void finished() override {
+    while (!open_.empty()) {
+      close(open_.back(), false);
+      open_.pop_back();
+    }
+    account_.paths = phases().paths();
+    account_.first_update = phases().first_update();
+    account_.last_step = std::max(account_.last_step, phases().step());
+    account_.unknown_deaths = ledger().unknown_deaths();
+  }
+
+  void started() override {
+    account_.peaks[0];
+    see(0);
+    const Level inherited = ledger().level(0);
+    account_.peaks[0].live.bytes = inherited.live;
+    account_.peaks[0].tensor.bytes = inherited.tensor;
+    account_.tensors = inherited.tensor != 0;
+  }
+
+ private:
+  struct Flow {
+    MemoryId memory;
+    std::uint64_t allocated, freed, allocations;
+  };
+
+  void see(MemoryId memory) {
+    if (memory < seen_) return;
+    seen_ = std::size_t{memory} + 1;
+    reserved_.resize(seen_);
+  }
+
+  std::size_t row(PathId path, Step step) {
+    const auto [at, fresh] = rows_[path].try_emplace(step, account_.rows.size());
+    if (fresh) {
+      Row row;
+      row.path = path;
+      row.step = step;
+      account_.rows.push_back(std::move(row));
+    }
+    return at->second;
+  }
+
+  MemoryRow& memory_row(std::size_t index, MemoryId memory) {
+    auto& all = account_.rows[index].memory;
+    if (all.size() <= memory) all.resize(std::size_t{memory} + 1);
+    return all[memory];
+  }
+
+  void close(Open& open, bool skipped) {
+    const bool first = account_.rows[open.row].count++ == 0;
+    open.memory.resize(seen_); // a memory that was first used inside began at nothing
+    for (std::size_t i = 0; i < seen_; ++i) {
+      const auto id = static_cast<MemoryId>(i);
+      MemoryRow& figures = memory_row(open.row, id);
+      merge(figures.live, open.memory[i].live, ledger().level(id).live, first);
+      merge(figures.tensor, open.memory[i].tensor, ledger().level(id).tensor, first);
+      merge(figures.reserved, open.memory[i].reserved, reserved_[i], first);
+    }
+    Row& row = account_.rows[open.row];
+    row.skipped = row.skipped || skipped;
+    if (!open.rss) return;
+    if (!row.rss) {
+      row.rss = open.rss;
+      return;
+    }
+    row.rss->exit = open.rss->exit;
+    if (open.rss->peak.sum() > row.rss->peak.sum()) row.rss->peak = open.rss->peak;
+  }
+
+  MemorySpan& span(Open& open, MemoryId memory) {
+    if (open.memory.size() <= memory) open.memory.resize(std::size_t{memory} + 1);
+    return open.memory[memory];
+  }
+
+  static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const Place& place) {
+    if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step};
+  }
+
+  void levels(const trace::Event& event, const Place& place) {
+    if (event.type != EventType::birth && event.type != EventType::counters && event.type != EventType::protect)
+      return;
+    const auto memory = event.type == EventType::birth
+                            ? static_cast<MemoryId>(event.flags >> format::kMemoryShift)
+                            : MemoryId{0};
+    see(memory);
+    const Level& level = ledger().level(memory);
+    for (Open& open : open_) {
+      MemorySpan& figures = span(open, memory);
+      figures.live.raise(level.live, event.ordinal);
+      figures.tensor.raise(level.tensor, event.ordinal);
+    }
+    MemoryPeaks& peaks = account_.peaks[memory];
+    raise(peaks.live, level.live, event, place);
+    raise(peaks.tensor, level.tensor, event, place);
+    account_.tensors = account_.tensors || level.tensor != 0;
+  }
+
+  void reserved(const trace::Event& event, const Place& place) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    see(memory);
+    const auto bytes = static_cast<std::int64_t>(event.word[1]);
+    reserved_[memory] = bytes;
+    for (Open& open : open_) span(open, memory).reserved.raise(bytes, event.ordinal);
+    auto& peak = account_.peaks[memory].reserved;
+    if (!peak) peak.emplace();
+    raise(*peak, bytes, event, place);
+  }
+
+  void sample(const trace::Event& event, const Place& place) {
+    const Resident now{event.word[0], event.word[1], event.word[2]};
+    for (Open& open : open_) {
+      if (!open.rss) open.rss = ResidentSpan{now, now, now};
+      open.rss->exit = now;
+      if (now.sum() > open.rss->peak.sum()) open.rss->peak = now;
+    }
+    if (!account_.rss) account_.rss.emplace();
+    // Programs may reset VmHWM: the highest ever read counts.
+    raise(*account_.rss, static_cast<std::int64_t>(std::max(event.word[3], now.sum())), event, place);
+  }
+
+  Account account_;
+  std::unordered_map<PathId, std::unordered_map<Step, std::size_t>> rows_;
+  std::vector<Open> open_;
+  std::vector<Flow> pending_;
+  std::vector<std::int64_t> reserved_;
+  std::size_t seen_ = 0; // memories
+  trace::Ordinal now_ = 0;
+};
+
+} // namespace
+
+const MemoryRow& Row::of(MemoryId id) const {
+  static const MemoryRow nothing;
+  return id < memory.size() ? memory[id] : nothing;
+}
+
+Account account(const trace::Trace& trace) {
+  Replay replay(trace);
+  Attribution attribution;
+  const trace::OrderCounts counts = replay.run(attribution);
+  attribution.result().counts = counts;
+  return std::move(attribution).take();
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,240 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: what is alive, and how much that is, in each memory.
+#include "fold/ledger.h"
+
+#include <algorithm>
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+using format::Kind;
+using format::low;
+
+MemoryId memory_of(const trace::Event& event) {
+  return static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+}
+
+bool is_mapping(Kind kind) {
+  return kind == Kind::mmap_anon || kind == Kind::mmap_file || kind == Kind::shm || kind == Kind::stack;
+}
+
+// Registered memory was counted when it was got; a block of kind none lies inside memory that was.
+bool is_memory(Kind kind) {
+  return kind != Kind::none && kind != Kind::registered && kind != Kind::mmap_file;
+}
+
+std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
+  return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
+}
+
+// Modulo 2^64: sizes in a trace may be nonsense, arithmetic on them must not be undefined behaviour.
+void grow(std::int64_t& level, std::uint64_t bytes) {
+  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) + bytes);
+}
+void shrink(std::int64_t& level, std::uint64_t bytes) {
+  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) - bytes);
+}
+
+} // namespace
+
+Ledger::Ledger(const trace::Definitions& definitions, const trace::Facts& facts)
+    : definitions_(definitions), levels_(256), forked_(facts.fork.has_value()) {
+  if (!forked_) return;
+  inherited_ = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
+  levels_[0] = inherited_;
+}
+
+Ledger::Table Ledger::table_of(Kind kind) {
+  return kind == Kind::none ? inside : kind == Kind::registered ? registered : allocated;
+}
+
+void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  switch (event.type) {
+    case EventType::birth:
+      birth(event, place, watcher);
+      break;
+    case EventType::death:
+      death(event, watcher);
+      break;
+    case EventType::protect:
+      protect(event, place, watcher);
+      break;
+    case EventType::counters:
+      counters(event, watcher);
+      break;
+    case EventType::label:
+      label(event);
+      break;
+    default:
+      break;
+  }
+}
+
+void Ledger::enter(const Block& block, BlockWatcher& watcher) {
+  Level& level = levels_[block.memory];
+  grow(level.tensor, block.tensor_bytes());
+  if (block.counted) {
+    grow(level.live, block.given);
+    watcher.flow(block.memory, block.given, 0, 1);
+  }
+  if (block.counted || block.tensor) watcher.born(block);
+}
+
+void Ledger::leave(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+  Level& level = levels_[block.memory];
+  shrink(level.tensor, block.tensor_bytes());
+  if (block.counted) {
+    shrink(level.live, block.given);
+    watcher.flow(block.memory, 0, block.given, 0);
+  }
+  if (block.counted || block.tensor) watcher.died(block, event);
+}
+
+void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  Block block;
+  block.address = event.word[0];
+  block.given = event.word[1];
+  block.asked = event.word[2];
+  block.stack = format::StackId{low(event.word[3])};
+  block.kind = event.kind;
+  block.memory = memory_of(event);
+  block.tensor = (event.flags & format::kTensor) != 0;
+  block.counted = is_memory(event.kind) && (event.flags & format::kNoAccess) == 0;
+  block.born = place;
+  block.birth = event.ordinal;
+  block.birth_stamp = event.stamp;
+  if (is_mapping(event.kind)) {
+    map(block, event, watcher);
+    return;
+  }
+  const auto [at, fresh] = tables_[table_of(block.kind)].try_emplace({block.memory, block.address}, block);
+  if (!fresh) {
+    leave(at->second, event, watcher); // its death was lost
+    at->second = block;
+  }
+  enter(block, watcher);
+}
+
+void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) {
+  const std::uint64_t end = end_of(block.address, block.given);
+  if (end == block.address) return;
+  block.given = end - block.address;
+  cut(block.memory, block.address, end, event, watcher); // MAP_FIXED: the new one lies over the old
+  mappings_[{block.memory, block.address}] = block;
+  enter(block, watcher);
+}
+
+// Makes `at` a border between two mappings, if it lies inside of one.
+void Ledger::split(MemoryId memory, std::uint64_t at) {
+  auto next = mappings_.lower_bound({memory, at});
+  if (next == mappings_.begin()) return;
+  Block& block = std::prev(next)->second;
+  if (block.memory != memory || block.address + block.given <= at) return;
+  Block tail = block;
+  tail.address = at;
+  tail.given = block.address + block.given - at;
+  tail.asked = std::min(tail.given, block.asked);
+  block.given -= tail.given;
+  block.asked = std::min(block.given, block.asked);
+  mappings_.emplace_hint(next, Key{memory, at}, tail);
+}
+
+// Ends what is mapped in [from, to). Bytes that were.
+std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
+                          BlockWatcher& watcher) {
+  split(memory, from);
+  split(memory, to);
+  std::uint64_t bytes = 0;
+  auto at = mappings_.lower_bound({memory, from});
+  while (at != mappings_.end() && at->first.memory == memory && at->first.address < to) {
+    bytes += at->second.given;
+    const Block block = at->second;
+    at = mappings_.erase(at);
+    leave(block, event, watcher);
+  }
+  return bytes;
+}
+
+void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
+  if ((event.flags & format::kRange) != 0 || is_mapping(event.kind)) {
+    unmap(event, watcher);
+    return;
+  }
+  auto& table = tables_[table_of(event.kind)];
+  const auto at = table.find({memory_of(event), event.word[0]});
+  if (at == table.end()) {
+    unknown_death(event, event.word[1]);
+    return;
+  }
+  const Block block = at->second;
+  table.erase(at);
+  leave(block, event, watcher);
+}
+
+void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {
+  const MemoryId memory = memory_of(event);
+  std::uint64_t bytes = event.word[1];
+  if (bytes == 0) { // of unknown size: all that was mapped there at once
+    const auto at = mappings_.find({memory, event.word[0]});
+    if (at != mappings_.end()) bytes = at->second.given;
+  }
+  const std::uint64_t known = cut(memory, event.word[0], end_of(event.word[0], bytes), event, watcher);
+  if (known < bytes && (event.flags & format::kReleased) == 0) unknown_death(event, bytes - known);
+}
+
+// Only a forked child may end what it never began: its parent's blocks, by their own size.
+void Ledger::unknown_death(const trace::Event& event, std::uint64_t bytes) {
+  if (!forked_ || memory_of(event) != 0) {
+    ++unknown_deaths_;
+    return;
+  }
+  const auto reduce = [bytes](std::int64_t& inherited, std::int64_t& level) {
+    const std::uint64_t left = inherited > 0 ? static_cast<std::uint64_t>(inherited) : 0;
+    shrink(inherited, std::min(bytes, left));
+    shrink(level, std::min(bytes, left));
+  };
+  if (is_memory(event.kind)) reduce(inherited_.live, levels_[0].live);
+  if ((event.flags & format::kTensor) != 0) reduce(inherited_.tensor, levels_[0].tensor);
+}
+
+// Opening a reservation is where its memory begins, closing it is where it ends.
+void Ledger::protect(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  const std::uint64_t from = event.word[0];
+  const std::uint64_t to = end_of(from, event.word[1]);
+  const bool access = low(event.word[2]) != 0;
+  split(0, from);
+  split(0, to);
+  for (auto at = mappings_.lower_bound({0, from});
+       at != mappings_.end() && at->first.memory == 0 && at->first.address < to; ++at) {
+    Block& block = at->second;
+    if (!is_memory(block.kind) || block.counted == access) continue;
+    if (access) {
+      block.counted = true;
+      block.born = place;
+      block.birth = event.ordinal;
+      block.birth_stamp = event.stamp;
+      enter(block, watcher);
+    } else {
+      leave(block, event, watcher);
+      block.counted = false;
+    }
+  }
+}
+
+void Ledger::counters(const trace::Event& event, BlockWatcher& watcher) {
+  grow(levels_[0].live, event.word[0] - event.word[1]);
+  watcher.flow(0, event.word[0], event.word[1], event.word[2]);
+}
+
+void Ledger::label(const trace::Event& event) {
+  const auto role = role_named(definitions_.text(format::TextId{low(event.word[2])}));
+  if (!role) return;
+  const Key key{memory_of(event), event.word[0]};
+  for (auto& table : tables_) {
+    if (const auto at = table.find(key); at != table.end()) at->second.label = *role;
+  }
+  if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;
+}
+
+} // namespace memtrace::fold

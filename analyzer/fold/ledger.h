@@ -1,0 +1,115 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: what is alive, and how much that is, in each memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "fold/place.h"
+#include "fold/role.h"
+#include "trace/facts.h"
+#include "trace/order.h"
+
+namespace memtrace::fold {
+
+using MemoryId = std::uint8_t; // 0 host, n device n-1
+
+// Bytes of one memory. Below 0 only where a trace lost births.
+struct Level {
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  bool operator==(const Level&) const = default;
+};
+
+// One allocation, or what is left of it: a mapping may be given back in parts.
+struct Block {
+  std::uint64_t address = 0;
+  std::uint64_t given = 0; // bytes
+  std::uint64_t asked = 0; // bytes
+  format::StackId stack{};
+  format::Kind kind = format::Kind::none;
+  MemoryId memory = 0;
+  bool tensor = false;
+  bool counted = false; // in `live`
+  Role label = Role::unknown;
+  Place born;
+  trace::Ordinal birth = 0;
+  format::Stamp birth_stamp = 0;
+
+  std::uint64_t tensor_bytes() const { return !tensor ? 0 : asked != 0 ? asked : given; }
+};
+
+class BlockWatcher {
+ public:
+  virtual ~BlockWatcher() = default;
+  virtual void born(const Block&) {}
+  // At `event`. What was unmapped of a larger block comes as a block of that part.
+  virtual void died(const Block&, const trace::Event&) {}
+  virtual void flow(MemoryId, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) {
+    static_cast<void>(allocated), static_cast<void>(freed), static_cast<void>(allocations);
+  }
+};
+
+class Ledger {
+ public:
+  Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
+
+  // Takes birth, death, protect, counters and label. Others: no effect.
+  void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+
+  const Level& level(MemoryId memory) const { return levels_[memory]; }
+  std::uint64_t unknown_deaths() const { return unknown_deaths_; }
+
+  template <typename Take>
+  void each_alive(Take take) const {
+    for (const auto& table : tables_) {
+      for (const auto& [key, block] : table) take(block);
+    }
+    for (const auto& [key, block] : mappings_) {
+      if (block.counted || block.tensor) take(block);
+    }
+  }
+
+ private:
+  // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
+  // block.
+  enum Table { allocated, inside, registered, kTables };
+  struct Key {
+    MemoryId memory;
+    std::uint64_t address;
+    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return static_cast<std::size_t>((key.address >> 4 ^ key.memory) * 0x9E3779B97F4A7C15u >> 7);
+    }
+  };
+  static Table table_of(format::Kind kind);
+
+  void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void map(Block block, const trace::Event& event, BlockWatcher& watcher);
+  void death(const trace::Event& event, BlockWatcher& watcher);
+  void unmap(const trace::Event& event, BlockWatcher& watcher);
+  void unknown_death(const trace::Event& event, std::uint64_t bytes);
+  void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void counters(const trace::Event& event, BlockWatcher& watcher);
+  void label(const trace::Event& event);
+  std::uint64_t cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
+                    BlockWatcher& watcher);
+  void split(MemoryId memory, std::uint64_t at);
+  void enter(const Block& block, BlockWatcher& watcher);
+  void leave(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+
+  const trace::Definitions& definitions_;
+  std::unordered_map<Key, Block, Hash> tables_[kTables];
+  std::map<Key, Block> mappings_; // by memory, then address; disjoint
+  std::vector<Level> levels_;
+  bool forked_;
+  Level inherited_; // what of the parent's is still here
+  std::uint64_t unknown_deaths_ = 0;
+};
+
+} // namespace memtrace::fold

@@ -1,0 +1,57 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: the second pass: exactly what was alive at given instants, and what each block was for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_set>
+#include <vector>
+
+#include "fold/replay.h"
+#include "fold/role.h"
+
+namespace memtrace::fold {
+
+enum class Measure : std::uint8_t { live, tensor };
+
+// An instant to look at: just after event `at`.
+struct Instant {
+  MemoryId memory = 0;
+  Measure measure = Measure::live;
+  trace::Ordinal at = 0;
+  auto operator<=>(const Instant&) const = default;
+};
+
+// Blocks alive at an instant that are alike.
+struct Holding {
+  std::uint64_t bytes = 0; // of the measure
+  std::uint64_t asked = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t largest = 0; // bytes of the largest block
+  format::Kind kind = format::Kind::none;
+  Role role = Role::unknown;
+  bool tensor = false;
+  format::StackId stack{}; // none: the trace has no stack of it
+  NameId born_phase = NameId::other;
+  Known born_known = Known::none;
+  Step born_step = Step::none;
+  std::uint64_t lifetime = 0; // ns, the median; of what survived, until the end of the trace
+};
+
+// Largest first, ties broken by what they are; the same in every run.
+using Holdings = std::vector<Holding>;
+
+// One pass for all instants. Memory grows with live blocks, and with instants times distinct sites.
+// `last_step` of the trace is known from the first pass: roles need it.
+std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
+                                     Step last_step);
+
+// What the peak of tensor bytes in `memory` would be if blocks of these stacks, born in phase `step`, were not.
+struct Without {
+  std::int64_t peak = 0;
+  std::vector<Step> steps; // in which such blocks were born, ascending
+};
+Without peak_without(const trace::Trace& trace, MemoryId memory,
+                     const std::unordered_set<format::StackId>& stacks);
+
+} // namespace memtrace::fold

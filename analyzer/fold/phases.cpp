@@ -1,0 +1,154 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: which phase and step each thread is in, by the contract's rules.
+#include "fold/phases.h"
+
+#include <algorithm>
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+
+constexpr std::size_t kDeepest =
+    128; // levels are kept for each open phase: a loop of begins must not cost more
+
+template <typename Stack>
+bool holds(const Stack& stack, std::initializer_list<Known> any) {
+  return std::any_of(stack.begin(), stack.end(), [&](const auto& frame) {
+    return std::find(any.begin(), any.end(), frame.own) != any.end();
+  });
+}
+
+} // namespace
+
+NameId Phases::name(const trace::Event& event) {
+  const std::uint32_t id = format::low(event.word[0]);
+  const auto [at, fresh] = name_of_text_.try_emplace(id, NameId::other);
+  if (fresh) at->second = paths_.name(definitions_.text(format::TextId{id}));
+  return at->second;
+}
+
+void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
+  switch (event.type) {
+    case EventType::phase_begin:
+      begin(event, watcher);
+      break;
+    case EventType::phase_end:
+      end(event, watcher);
+      break;
+    case EventType::step:
+      step_ = static_cast<Step>(event.word[0] & ~(std::uint64_t{1} << 63)); // a count, never Step::none
+      break;
+    case EventType::reset:
+      close(watcher);
+      step_ = first_update_ = Step::none;
+      stepped_ = false;
+      break;
+    default:
+      break;
+  }
+}
+
+// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned.
+// What lies between (zero_grad, the loader) is still of the old step.
+void Phases::advance(const Stack& stack, const Frame& beginning, bool gradients) {
+  if (facts_.step_records || !beginning.counts) return;
+  const bool forward =
+      beginning.own == Known::forward && gradients &&
+      !holds(stack, {Known::forward, Known::recompute, Known::backward, Known::step, Known::eval});
+  const bool backward = beginning.own == Known::backward && !holds(stack, {Known::backward, Known::step});
+  if (!forward && !backward && beginning.own != Known::step) return;
+  if (step_ == Step::none) {
+    step_ = Step{0};
+  } else if (beginning.own != Known::step && (stepped_ || (!facts_.step_phases && forward))) {
+    step_ = next(step_);
+  } else {
+    return;
+  }
+  stepped_ = false;
+}
+
+void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
+  Stack& stack = stacks_[event.thread];
+  // After a loss the writer's depth tells how many ends are missing.
+  while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
+  if (stack.size() >= kDeepest) return;
+  Frame frame;
+  frame.name = name(event);
+  frame.own = known_phase(paths_.text(frame.name));
+  // Marks of the user bring steps only where memtrace itself found no phase.
+  frame.counts = (event.flags & format::kAuto) != 0 || !facts_.auto_phases;
+  advance(stack, frame, (event.flags & format::kGradOff) == 0);
+  frame.occurrence = {static_cast<OccurrenceId>(++occurrences_),
+                      paths_.below(stack.empty() ? PathId::other : stack.back().occurrence.path, frame.name),
+                      step_};
+  const bool own = frame.own != Known::none || stack.empty();
+  frame.known = own ? frame.own : stack.back().known;
+  frame.known_occurrence = own ? frame.occurrence.id : stack.back().known_occurrence;
+  open_.insert(frame.occurrence.id);
+  stack.push_back(frame);
+  touch(event.thread);
+  watcher.began(frame.occurrence);
+}
+
+void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
+  const auto at = stacks_.find(event.thread);
+  if (at == stacks_.end()) return;
+  Stack& stack = at->second;
+  const NameId wanted = name(event);
+  const auto hit =
+      std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
+  if (hit == stack.rend()) return; // its begin was lost
+  const auto keep = static_cast<std::size_t>(stack.rend() - hit) - 1;
+  while (stack.size() > keep + 1) pop(stack, false, watcher); // left open by an exception
+  pop(stack, (event.flags & format::kSkipped) != 0, watcher);
+  touch(event.thread);
+}
+
+void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
+  const Frame frame = stack.back();
+  stack.pop_back();
+  open_.erase(frame.occurrence.id);
+  if (frame.own == Known::step && frame.counts && !holds(stack, {Known::step})) {
+    stepped_ = true;
+    if (!skipped && first_update_ == Step::none) first_update_ = step_;
+  }
+  watcher.ended(frame.occurrence, skipped);
+}
+
+// Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
+void Phases::touch(std::uint32_t thread) {
+  recent_.erase(std::remove(recent_.begin(), recent_.end(), thread), recent_.end());
+  const auto at = stacks_.find(thread);
+  if (at == stacks_.end()) return;
+  if (at->second.empty()) {
+    stacks_.erase(at);
+  } else {
+    recent_.push_back(thread);
+  }
+}
+
+void Phases::close(PhaseWatcher& watcher) {
+  // Threads in the order of their last mark, so that the result does not hang on a hash's order.
+  for (const std::uint32_t thread : recent_) {
+    const auto at = stacks_.find(thread);
+    while (at != stacks_.end() && !at->second.empty()) pop(at->second, false, watcher);
+  }
+  stacks_.clear();
+  recent_.clear();
+}
+
+Place Phases::place(std::uint32_t thread) const {
+  auto at = stacks_.find(thread);
+  if (at == stacks_.end() || at->second.empty()) {
+    at = stacks_.end();
+    for (auto recent = recent_.rbegin(); recent != recent_.rend() && at == stacks_.end(); ++recent) {
+      at = stacks_.find(*recent);
+    }
+  }
+  if (at == stacks_.end() || at->second.empty()) return {PathId::other, step_, Known::none, OccurrenceId::none};
+  const Frame& top = at->second.back();
+  return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
+}
+
+} // namespace memtrace::fold

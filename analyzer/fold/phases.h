@@ -1,0 +1,79 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: which phase and step each thread is in, by the contract's rules.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "fold/place.h"
+#include "trace/facts.h"
+#include "trace/order.h"
+
+namespace memtrace::fold {
+
+struct Occurrence {
+  OccurrenceId id{};
+  PathId path{};
+  Step step = Step::none; // at its begin
+};
+
+class PhaseWatcher {
+ public:
+  virtual ~PhaseWatcher() = default;
+  virtual void began(const Occurrence&) {}
+  // `skipped`: an optimizer step that did not update.
+  virtual void ended(const Occurrence&, bool skipped) { static_cast<void>(skipped); }
+};
+
+class Phases {
+ public:
+  Phases(const trace::Definitions& definitions, const trace::Facts& facts)
+      : definitions_(definitions), facts_(facts) {}
+
+  // Takes phase_begin, phase_end, step and reset. Others: no effect.
+  void apply(const trace::Event& event, PhaseWatcher& watcher);
+  // Ends what is open at the end of a trace.
+  void close(PhaseWatcher& watcher);
+
+  // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
+  Place place(std::uint32_t thread) const;
+  bool open(OccurrenceId id) const { return open_.contains(id); }
+  const Paths& paths() const { return paths_; }
+  Step step() const { return step_; }
+  // The first step in which an optimizer really updated.
+  Step first_update() const { return first_update_; }
+
+ private:
+  struct Frame {
+    Occurrence occurrence;
+    NameId name{};
+    Known own = Known::none;
+    Known known = Known::none;
+    OccurrenceId known_occurrence{};
+    bool counts = false; // may begin or end a step
+  };
+  using Stack = std::vector<Frame>;
+
+  NameId name(const trace::Event& event);
+  void begin(const trace::Event& event, PhaseWatcher& watcher);
+  void end(const trace::Event& event, PhaseWatcher& watcher);
+  void pop(Stack& stack, bool skipped, PhaseWatcher& watcher);
+  void touch(std::uint32_t thread);
+  void advance(const Stack& stack, const Frame& beginning, bool gradients);
+
+  const trace::Definitions& definitions_;
+  const trace::Facts& facts_;
+  Paths paths_;
+  std::unordered_map<std::uint32_t, NameId> name_of_text_;
+  std::unordered_map<std::uint32_t, Stack> stacks_; // by thread, none empty
+  std::vector<std::uint32_t> recent_; // threads that are in a phase, the last to begin or end one last
+  std::unordered_set<OccurrenceId> open_;
+  std::uint64_t occurrences_ = 0;
+  Step step_ = Step::none;
+  Step first_update_ = Step::none;
+  bool stepped_ = false; // an optimizer's step returned since this step began
+};
+
+} // namespace memtrace::fold

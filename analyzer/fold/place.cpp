@@ -1,0 +1,52 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: where in the course of training something happened.
+#include "fold/place.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memtrace::fold {
+
+Paths::Paths() {
+  names_.push_back("other");
+  by_text_["other"] = NameId::other;
+  nodes_.push_back({PathId::other, NameId::other});
+}
+
+NameId Paths::name(const std::string& text) {
+  const auto [at, fresh] = by_text_.try_emplace(text, static_cast<NameId>(names_.size()));
+  if (fresh) names_.push_back(text);
+  return at->second;
+}
+
+PathId Paths::below(PathId parent, NameId name) {
+  const std::uint64_t key = static_cast<std::uint64_t>(parent) << 32 | static_cast<std::uint32_t>(name);
+  const auto [at, fresh] = by_node_.try_emplace(key, static_cast<PathId>(nodes_.size()));
+  if (fresh) nodes_.push_back({parent, name});
+  return at->second;
+}
+
+std::vector<std::string> Paths::texts(PathId path) const {
+  std::vector<std::string> names;
+  do {
+    const Node& node = nodes_[static_cast<std::size_t>(path)];
+    names.push_back(text(node.name));
+    path = node.parent;
+  } while (path != PathId::other);
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+Known known_phase(const std::string& name) {
+  static constexpr std::pair<const char*, Known> kNames[] = {
+      {"load", Known::load},           {"init", Known::init},
+      {"data", Known::data},           {"forward", Known::forward},
+      {"recompute", Known::recompute}, {"backward", Known::backward},
+      {"step", Known::step},           {"eval", Known::eval}};
+  for (const auto& [text, known] : kNames) {
+    if (name == text) return known;
+  }
+  return Known::none;
+}
+
+} // namespace memtrace::fold

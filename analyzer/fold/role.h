@@ -1,0 +1,47 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: what a block was for, told from where it was born and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fold/place.h"
+
+namespace memtrace::fold {
+
+// The roles of the contract that a trace can show so far.
+enum class Role : std::uint8_t {
+  unknown,
+  parameter,
+  gradient,
+  optimizer_state,
+  activation,
+  temporary,
+  master,
+  input,
+  buffer,
+  workspace,
+  comm,
+  gathered,
+  staging,
+  checkpoint,
+  kv_cache,
+  context,
+};
+
+const char* role_name(Role role);
+std::optional<Role> role_named(const std::string& name);
+
+// What became of a block by the time it died, or by the end of the trace.
+struct Fate {
+  bool survived = false;       // alive at the end of the trace
+  bool phase_open = false;     // the phase it was born in had not ended then
+  Step step = Step::none;      // the process's step then
+  Step last_step = Step::none; // of the trace
+};
+
+// Of a tensor. A phase that was cut off by the end of the trace tells nothing: unknown.
+Role role_of(const Place& born, const Fate& fate);
+
+} // namespace memtrace::fold

@@ -1,0 +1,331 @@
+// Room: report.
+// Job: the report as JSON, key for key as the contract has it.
+#include "report/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Step;
+
+Json step_json(Step step) {
+  return step == Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
+}
+
+Json site_json(View& view, format::StackId stack) {
+  if (stack == format::StackId{}) return nullptr;
+  const symbols::Site& site = view.symbolizer->site(stack);
+  Json frames = Json::array();
+  for (const symbols::SiteFrame& frame : site.frames) {
+    frames.push_back({{"function", valid_utf8(frame.function)},
+                      {"file", valid_utf8(frame.file)},
+                      {"line", frame.line},
+                      {"module", valid_utf8(frame.module)},
+                      {"lang", frame.python ? "python" : "native"}});
+  }
+  return {{"id", site.id}, {"frames", std::move(frames)}};
+}
+
+Json row_json(View& view, const Holding& row) {
+  return {{"bytes", row.bytes},
+          {"asked", row.asked},
+          {"blocks", row.blocks},
+          {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+          {"role", fold::role_name(row.role)},
+          {"site", site_json(view, row.stack)},
+          {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
+          {"born_step", step_json(row.born_step)},
+          {"lifetime", static_cast<double>(row.lifetime) / 1e9},
+          {"how", "measured"}};
+}
+
+// What completes a sum: nothing is known of it but how much it is.
+Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, const char* kind,
+               const char* role) {
+  return {{"bytes", bytes},      {"asked", asked},   {"blocks", blocks},      {"kind", kind},
+          {"role", role},        {"site", nullptr},  {"born_phase", nullptr}, {"born_step", nullptr},
+          {"lifetime", nullptr}, {"how", "measured"}};
+}
+
+Json figures_json(const fold::Figures& figures) {
+  return {{"entry_live", figures.entry},
+          {"exit_live", figures.exit},
+          {"peak_live", figures.peak},
+          {"transient", figures.transient},
+          {"net", figures.net}};
+}
+
+Json resident_json(const fold::Resident& resident) {
+  return {{"anon", resident.anon}, {"file", resident.file}, {"shmem", resident.shmem}};
+}
+
+Json span_json(const std::optional<fold::ResidentSpan>& span) {
+  if (!span) return nullptr;
+  return {{"entry", resident_json(span->entry)},
+          {"exit", resident_json(span->exit)},
+          {"peak", resident_json(span->peak)}};
+}
+
+Json set_json(View& view, MemoryId memory, Measure measure, trace::Ordinal at, std::int64_t total,
+              std::size_t top) {
+  return at_peak(view, view.set({memory, measure, at}), total, top);
+}
+
+Json bucket_json(const View& view, const fold::Row& row, bool steady) {
+  if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
+  if (row.step == Step::none) return nullptr;
+  return {step_json(row.step), step_json(row.step)};
+}
+
+Json phase_json(View& view, const fold::Row& row, MemoryId memory, bool steady, std::size_t top) {
+  const fold::MemoryRow& figures = row.of(memory);
+  Json path = Json::array();
+  for (const std::string& name : view.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
+  Json out = {{"memory", memory_name(memory)},
+              {"phase", path.back()},
+              {"path", path},
+              {"step", steady ? Json("steady") : step_json(row.step)},
+              {"count", row.count},
+              {"bucket", bucket_json(view, row, steady)}};
+  const bool levels = row.count != 0; // `other` omits them
+  if (levels) out.update(figures_json(figures.live));
+  out["allocated"] = figures.allocated;
+  out["freed"] = figures.freed;
+  out["allocations"] = figures.allocations;
+  if (!levels) return out;
+  if (row.skipped) out["skipped"] = true;
+  out["tensor"] = figures_json(figures.tensor);
+  out["tensor"]["at_peak"] =
+      set_json(view, memory, Measure::tensor, figures.tensor.peak_at, figures.tensor.peak, top);
+  out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
+  const bool reserved = view.account.peaks.at(memory).reserved.has_value();
+  out["reserved"] = reserved ? Json{{"entry", figures.reserved.entry},
+                                    {"exit", figures.reserved.exit},
+                                    {"peak", figures.reserved.peak}}
+                             : Json(nullptr);
+  out["used"] = nullptr;
+  out["at_peak"] = set_json(view, memory, Measure::live, figures.live.peak_at, figures.live.peak, top);
+  return out;
+}
+
+// Rows of a memory that had nothing to say are left out: a process with a GPU loads its data without it.
+bool silent(const fold::MemoryRow& row) {
+  return row.allocated == 0 && row.freed == 0 && row.live.peak == 0 && row.tensor.peak == 0 &&
+         row.reserved.peak == 0;
+}
+
+Json phases_json(View& view, const Options& options) {
+  Json out = Json::array();
+  const auto add = [&](const fold::Row& row, bool steady) {
+    for (const auto& [memory, peaks] : view.account.peaks) {
+      if (options.memory && memory_name(memory) != *options.memory) continue;
+      if (memory != 0 && silent(row.of(memory))) continue;
+      out.push_back(phase_json(view, row, memory, steady, options.top));
+    }
+  };
+  for (const fold::Row* row : view.shown.rows) add(*row, false);
+  if (view.shown.steady) {
+    for (const fold::Row& row : view.steady.rows) add(row, true);
+  }
+  return out;
+}
+
+Json peak_json(const View& view, MemoryId memory, const char* measure, const fold::Peak& peak, Json rows) {
+  return {{"memory", memory_name(memory)},
+          {"measure", measure},
+          {"bytes", peak.bytes},
+          {"t", view.seconds(peak.stamp)},
+          {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(peak.path)))},
+          {"step", step_json(peak.step)},
+          {"at_peak", std::move(rows)}};
+}
+
+Json peaks_json(View& view, const Options& options) {
+  Json out = Json::array();
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (options.memory && memory_name(memory) != *options.memory) continue;
+    out.push_back(
+        peak_json(view, memory, "live", peaks.live,
+                  set_json(view, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.top)));
+    out.push_back(
+        peak_json(view, memory, "tensor", peaks.tensor,
+                  set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.top)));
+    if (peaks.reserved) out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
+    if (memory == 0 && view.account.rss) {
+      out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));
+    }
+  }
+  return out;
+}
+
+Json finding_json(View& view, const Finding& finding) {
+  Json evidence = Json::array();
+  for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
+  return {{"id", finding.id},
+          {"title", valid_utf8(finding.title)},
+          {"memory", memory_name(finding.memory)},
+          {"phase", finding.phase},
+          {"step", step_json(finding.step)},
+          {"bytes", finding.bytes},
+          {"confidence", finding.certain ? "certain" : "likely"},
+          {"evidence", std::move(evidence)},
+          {"remedy", valid_utf8(finding.remedy)},
+          {"site", site_json(view, finding.site)}};
+}
+
+std::string uuid(const std::uint8_t (&bytes)[16]) {
+  std::string out = "GPU-";
+  for (std::size_t i = 0; i < sizeof bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", bytes[i]);
+  }
+  return out;
+}
+
+Json rank_json(std::uint32_t rank) {
+  return rank == trace::kNoRank ? Json(nullptr) : Json(rank);
+}
+
+Json argv_json(const std::string& joined) {
+  Json out = Json::array();
+  for (std::size_t at = 0; at < joined.size();) {
+    const std::size_t end = std::min(joined.find('\0', at), joined.size());
+    out.push_back(valid_utf8(std::string_view(joined).substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
+
+Json trace_json(const View& view) {
+  const trace::Facts& facts = view.facts();
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : view.losses.events) reasons[reason] = count;
+  Json source = nullptr;
+  for (const auto& [memory, device] : facts.devices) {
+    if (!device.source.empty()) source = valid_utf8(device.source);
+  }
+  return {{"bytes", view.trace->bytes()},
+          {"events", view.account.counts.records},
+          {"lost_events", view.losses.total()},
+          {"lost_reasons", std::move(reasons)},
+          {"coarsened_events", facts.coarsened},
+          {"live_error", view.account.counts.small_error},
+          {"exact_min", facts.exact_min},
+          {"sample_bytes", facts.sample_bytes},
+          {"device_source", std::move(source)},
+          {"damaged_bytes", view.losses.damaged_bytes},
+          {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
+          {"unknown_deaths", view.account.unknown_deaths}};
+}
+
+Json parameters_json(const trace::Facts& facts) {
+  if (!facts.parameters) return nullptr;
+  Json dtypes = Json::object();
+  for (const auto& [name, count] : facts.parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  return {{"count", facts.parameters->count},
+          {"trainable", facts.parameters->trainable},
+          {"bytes", facts.parameters->bytes},
+          {"tensors", facts.parameters->tensors},
+          {"by_dtype", std::move(dtypes)}};
+}
+
+Json devices_json(const trace::Facts& facts) {
+  Json out = Json::array();
+  for (const auto& [memory, device] : facts.devices) {
+    out.push_back({{"memory", memory_name(static_cast<MemoryId>(memory))},
+                   {"uuid", uuid(device.uuid)},
+                   {"name", valid_utf8(device.name)},
+                   {"total", device.total}});
+  }
+  return out;
+}
+
+Json process_json(View& view, const Options& options) {
+  const trace::Facts& facts = view.facts();
+  Json findings = Json::array();
+  for (const Finding& finding : view.findings) findings.push_back(finding_json(view, finding));
+  Json out = {{"pid", facts.pid},
+              {"ppid", facts.ppid},
+              {"host", valid_utf8(facts.host)},
+              {"exe", valid_utf8(facts.exe)},
+              {"argv", argv_json(facts.argv)},
+              {"kind", view.kind},
+              {"rank", rank_json(facts.rank)},
+              {"local_rank", rank_json(facts.local_rank)},
+              {"devices", devices_json(facts)},
+              {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
+              {"duration", view.seconds(facts.last_stamp)},
+              {"end", {{"how", view.end.how}, {"code", view.end.code}, {"evidence", Json::array()}}},
+              {"trace", trace_json(view)},
+              {"parameters", parameters_json(facts)},
+              {"phases", phases_json(view, options)},
+              {"peaks", peaks_json(view, options)},
+              {"ledger", Json::array()},
+              {"bytes_per_parameter", Json::array()},
+              {"findings", std::move(findings)}};
+  return out;
+}
+
+} // namespace
+
+Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
+  struct Rest {
+    std::uint64_t bytes = 0, asked = 0, blocks = 0;
+  };
+  Json rows = Json::array();
+  std::map<std::pair<format::Kind, fold::Role>, Rest> rests;
+  std::uint64_t told = 0;
+  for (const Holding& holding : holdings) {
+    told += holding.bytes;
+    if (rows.size() < top) {
+      rows.push_back(row_json(view, holding));
+      continue;
+    }
+    Rest& rest = rests[{holding.kind, holding.role}];
+    rest.bytes += holding.bytes;
+    rest.asked += holding.asked;
+    rest.blocks += holding.blocks;
+  }
+  for (const auto& [which, rest] : rests) {
+    rows.push_back(rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
+                             format::kKindNames[static_cast<std::size_t>(which.first)],
+                             fold::role_name(which.second)));
+  }
+  // Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
+  const auto untold = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) - told);
+  if (untold != 0) rows.push_back(rest_json(untold, 0, 0, "heap", "unknown"));
+  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+    return a["bytes"].get<std::int64_t>() > b["bytes"].get<std::int64_t>();
+  });
+  return rows;
+}
+
+void Document::add(View& view) {
+  const trace::Facts& facts = view.facts();
+  if (job_.is_null()) {
+    job_ = {{"id", valid_utf8(facts.job)},
+            {"attempt", facts.attempt},
+            {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(valid_utf8(facts.launcher))},
+            {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}};
+  }
+  processes_.push_back(process_json(view, options_));
+}
+
+Json Document::take() && {
+  return {{"schema", "memtrace.report/1"},
+          {"job", std::move(job_)},
+          {"processes", std::move(processes_)},
+          {"findings", Json::array()}};
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,30 @@
+// Room: report.
+// Job: the report as JSON, key for key as the contract has it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "report/view.h"
+
+namespace memtrace::report {
+
+using Json = nlohmann::ordered_json;
+
+// `job` and the like come from the first process given. Add processes, then take the whole.
+class Document {
+ public:
+  explicit Document(const Options& options) : options_(options) {}
+  void add(View& view);
+  Json take() &&;
+
+ private:
+  const Options& options_;
+  Json job_;
+  Json processes_ = Json::array();
+};
+
+// One set of rows: the largest `top` with their sites, what is left by kind and role, and last what no record
+// tells of, so that bytes add up to `total`.
+Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top);
+
+} // namespace memtrace::report

@@ -1,0 +1,317 @@
+// Room: report.
+// Job: the report for people: causes first, at most 100 columns.
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "report/lines.h"
+#include "report/units.h"
+#include "report/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Step;
+
+std::string phase_name(const View& view, fold::PathId path) {
+  std::string out;
+  for (const std::string& name : view.account.paths.texts(path))
+    out += (out.empty() ? "" : "/") + printable(name);
+  return out;
+}
+
+std::string when(const std::string& phase, Step step) {
+  return step == Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
+}
+
+// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
+MemoryId main_memory(const View& view, const Options& options) {
+  if (options.memory) {
+    const auto wanted = memory_named(*options.memory);
+    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
+  }
+  if (!view.findings.empty()) return view.findings.front().memory;
+  MemoryId best = 0;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
+  }
+  return best;
+}
+
+std::string script(const trace::Facts& facts) {
+  std::string shown = facts.exe;
+  std::size_t at = 0;
+  // The first argument that is a Python file says more than the interpreter does.
+  while (at < facts.argv.size()) {
+    const std::size_t end = std::min(facts.argv.find('\0', at), facts.argv.size());
+    const std::string argument = facts.argv.substr(at, end - at);
+    if (argument.size() > 3 && argument.compare(argument.size() - 3, 3, ".py") == 0) {
+      shown = argument;
+      break;
+    }
+    at = end + 1;
+  }
+  return shortened(printable(shown.substr(shown.rfind('/') + 1)), 40);
+}
+
+std::string ended(const View& view) {
+  const Ending& end = view.end;
+  if (end.how == "exit") return fmt::format("exited with {}", end.code);
+  if (end.how == "signal") return fmt::format("ended by signal {}", end.code);
+  if (end.how == "exec") return "became another program (exec)";
+  if (end.how == "running") return "still running";
+  return "no record of its end (killed?)";
+}
+
+class Text {
+ public:
+  Text(View& view, const Options& options, const Look& look)
+      : view_(view),
+        look_(look),
+        memory_(main_memory(view, options)),
+        measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
+        unit_(unit_for(peak().bytes)),
+        lines_(look.color) {}
+
+  std::string write() {
+    causes();
+    process();
+    phases();
+    holders();
+    others();
+    losses();
+    return lines_.take();
+  }
+
+ private:
+  const fold::MemoryPeaks& peaks() const { return view_.account.peaks.at(memory_); }
+  const fold::Peak& peak() const { return measure_ == Measure::tensor ? peaks().tensor : peaks().live; }
+  const fold::Figures& figures(const fold::Row& row) const {
+    const fold::MemoryRow& memory = row.of(memory_);
+    return measure_ == Measure::tensor ? memory.tensor : memory.live;
+  }
+  const char* what() const { return measure_ == Measure::tensor ? "tensors" : "live bytes"; }
+
+  void causes() {
+    if (view_.findings.empty()) {
+      lines_.strong(fmt::format(
+          "Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes), what(),
+          phase_name(view_, peak().path),
+          peak().step == Step::none ? "" : fmt::format(", step {}", static_cast<std::int64_t>(peak().step))));
+      return;
+    }
+    for (const Finding& finding : view_.findings) {
+      lines_.strong(printable(finding.title));
+      std::string text;
+      for (const std::string& sentence : finding.sentences) text += (text.empty() ? "" : " ") + sentence;
+      lines_.paragraph("  ", printable(text));
+      lines_.paragraph("  ", "Do: " + printable(finding.remedy));
+    }
+  }
+
+  void process() {
+    const trace::Facts& facts = view_.facts();
+    std::string memory = memory_name(memory_);
+    if (const auto device = facts.devices.find(memory_); device != facts.devices.end()) {
+      memory += " " + printable(device->second.name);
+    }
+    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(view_),
+                             duration(view_.seconds(facts.last_stamp))));
+    if (!facts.parameters) return;
+    const trace::Parameters& parameters = *facts.parameters;
+    std::string trainable = "all trainable";
+    if (parameters.trainable != parameters.count) trainable = count(parameters.trainable) + " trainable";
+    std::string dtypes;
+    for (const auto& [name, number] : facts.parameters_by_dtype) dtypes += ", " + printable(name);
+    lines_.plain(fmt::format("P = {} parameters, {}{}: {} ({})", count(parameters.count), trainable, dtypes,
+                             size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
+  }
+
+  // Of the default selection the steady rows stand for steps 1 and last.
+  bool telling(const fold::Row& row) const {
+    if (look_.all_steps || !view_.shown.steady || view_.steady.rows.empty()) return true;
+    return row.step == Step::none || row.step == Step{0} || row.step == peak().step;
+  }
+
+  void phases() {
+    std::vector<const fold::Row*> rows;
+    for (const fold::Row* row : view_.shown.rows) {
+      if (row->count != 0 && figures(*row).peak != 0 && telling(*row)) rows.push_back(row);
+    }
+    const std::size_t steady_from = rows.size();
+    if (view_.shown.steady) {
+      for (const fold::Row& row : view_.steady.rows) {
+        if (figures(row).peak != 0) rows.push_back(&row);
+      }
+    }
+    if (rows.empty()) return;
+    std::vector<std::string> labels;
+    std::size_t width = 5;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      labels.push_back(label(*rows[i], i >= steady_from));
+      width = std::max(width, columns(labels.back()));
+    }
+    lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({} of {})", pad("phase", width),
+                             "entry", "peak", "exit", "kept", "transient", unit_.name, what()));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const fold::Figures& f = figures(*rows[i]);
+      lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
+                               in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
+                               signed_in_unit(f.net, unit_), in_unit(f.transient, unit_), mostly(f)));
+    }
+    if (view_.shown.steady && !view_.steady.rows.empty()) {
+      lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
+                               view_.steady.steps.size(), static_cast<std::int64_t>(view_.steady.steps.front()),
+                               static_cast<std::int64_t>(view_.steady.steps.back())));
+    }
+  }
+
+  static std::string pad(const std::string& text, std::size_t width) {
+    const std::size_t have = columns(text);
+    return have < width ? text + std::string(width - have, ' ') : text;
+  }
+
+  std::string label(const fold::Row& row, bool steady) const {
+    std::string text = shortened(phase_name(view_, row.path), 20);
+    if (steady) {
+      text += " steady";
+    } else if (row.step != Step::none) {
+      text += " " + std::to_string(static_cast<std::int64_t>(row.step));
+    }
+    if (row.skipped) text += " skipped";
+    return row.count > 1 ? text + fmt::format(" x{}", row.count) : text;
+  }
+
+  std::string mostly(const fold::Figures& figures) const {
+    std::map<fold::Role, std::int64_t> roles;
+    for (const Holding& holding : view_.set({memory_, measure_, figures.peak_at})) {
+      roles[holding.role] += static_cast<std::int64_t>(holding.bytes);
+    }
+    const auto best = std::max_element(roles.begin(), roles.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == roles.end()) return "";
+    return fmt::format("{} {}", fold::role_name(best->first), in_unit(best->second, unit_));
+  }
+
+  // Lines of the holders' table: what looks alike to a reader is one line.
+  struct Holder {
+    std::int64_t bytes = 0;
+    std::string role, since, site;
+  };
+
+  std::vector<Holder> grouped(const fold::Holdings& holdings) {
+    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+    std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> groups;
+    std::size_t number = 0;
+    for (const Holding& holding : holdings) {
+      std::string role = fold::role_name(holding.role);
+      if (holding.role == fold::Role::unknown && !holding.tensor)
+        role = format::kKindNames[static_cast<std::size_t>(holding.kind)];
+      const std::string since =
+          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+      const bool named = ++number <= kNamed && holding.stack != format::StackId{};
+      groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-"}] +=
+          static_cast<std::int64_t>(holding.bytes);
+    }
+    std::vector<Holder> out;
+    for (const auto& [key, bytes] : groups)
+      out.push_back({bytes, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+    return out;
+  }
+
+  std::string in_parameters(std::int64_t bytes) const {
+    const auto& parameters = view_.facts().parameters;
+    if (!parameters || parameters->bytes == 0) return "";
+    const double p = static_cast<double>(bytes) / static_cast<double>(parameters->bytes);
+    return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
+  }
+
+  void holder(const std::string& role, std::int64_t bytes, const std::string& since, const std::string& site) {
+    lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(role, 16), 16), in_unit(bytes, unit_),
+                             in_parameters(bytes), pad(shortened(since, 14), 14), shortened(site, 46)));
+  }
+
+  void holders() {
+    if (peak().bytes <= 0) return;
+    const std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
+    lines_.plain("");
+    lines_.faint(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(memory_name(memory_) + " at the peak", 16),
+                             unit_.name, view_.facts().parameters ? "P" : "", pad("since", 14), "site"));
+    std::int64_t left = peak().bytes;
+    std::size_t shown = 0;
+    for (const Holder& one : all) {
+      if (shown == look_.holders) break;
+      holder(one.role, one.bytes, one.since, one.site);
+      left -= one.bytes;
+      ++shown;
+    }
+    std::int64_t more = 0;
+    for (std::size_t i = shown; i < all.size(); ++i) more += all[i].bytes;
+    if (more != 0) holder(fmt::format("{} more", all.size() - shown), more, "", "memtrace report --all");
+    if (left != more) holder("small blocks", left - more, "", "counted, not recorded one by one");
+    holder("=", peak().bytes, "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp)));
+  }
+
+  void others() {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    for (const auto& [memory, other] : view_.account.peaks) {
+      if (memory == memory_ && measure_ == Measure::live) continue;
+      if (other.live.bytes == 0) continue;
+      add(fmt::format("{}: live peak {} in {}", memory_name(memory), size(other.live.bytes),
+                      when(phase_name(view_, other.live.path), other.live.step)));
+      if (memory == 0 && view_.account.rss)
+        add(fmt::format("resident at most {}", size(view_.account.rss->bytes)));
+      if (other.reserved) add(fmt::format("reserved at most {}", size(other.reserved->bytes)));
+    }
+    if (!text.empty()) lines_.paragraph("", text);
+  }
+
+  void losses() {
+    const trace::Losses& losses = view_.losses;
+    std::string text =
+        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(losses.total()));
+    for (const auto& [reason, number] : losses.events)
+      text += fmt::format(" ({} {})", printable(reason), count(number));
+    if (losses.damaged_bytes != 0) {
+      text += fmt::format("; {} of {} bytes of the file are damaged, from byte {} on",
+                          count(losses.damaged_bytes), count(view_.trace->bytes()), count(losses.damaged_at));
+    }
+    lines_.paragraph("", text);
+  }
+
+  View& view_;
+  const Look& look_;
+  MemoryId memory_;
+  Measure measure_;
+  Unit unit_;
+  Lines lines_;
+};
+
+} // namespace
+
+std::string process_text(View& view, const Options& options, const Look& look) {
+  return Text(view, options, look).write();
+}
+
+std::string process_line(View& view) {
+  const fold::MemoryPeaks& host = view.account.peaks.at(0);
+  std::string text = fmt::format("pid {} {} {}: peak {} live", view.facts().pid, view.kind,
+                                 script(view.facts()), size(host.live.bytes));
+  if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));
+  text += fmt::format(", {} {}", ended(view), duration(view.seconds(view.facts().last_stamp)));
+  if (view.losses.total() != 0) text += fmt::format(", events lost: {}", count(view.losses.total()));
+  return shortened(text, kColumns) + "\n";
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,25 @@
+// Room: report.
+// Job: the report for people: causes first, at most 100 columns.
+#pragma once
+
+#include <string>
+
+#include "report/view.h"
+
+namespace memtrace::report {
+
+inline constexpr std::size_t kColumns = 100;
+
+struct Look {
+  bool color = false;
+  std::size_t holders = 12; // rows of the table of what the peak holds
+  bool all_steps = false;   // show every row that was selected, not only the telling ones
+};
+
+// Of the process the report is about.
+std::string process_text(View& view, const Options& options, const Look& look);
+
+// Of another one, in a line.
+std::string process_line(View& view);
+
+} // namespace memtrace::report

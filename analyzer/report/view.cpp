@@ -1,0 +1,80 @@
+// Room: report.
+// Job: one process, folded and ready to be written as text or JSON.
+#include "report/view.h"
+
+#include <charconv>
+
+#include "report/findings.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+
+void add_instants(const fold::Row& row, std::vector<Instant>& out) {
+  if (row.count == 0) return; // `other` has no levels
+  for (std::size_t i = 0; i < row.memory.size(); ++i) {
+    const auto memory = static_cast<MemoryId>(i);
+    out.push_back({memory, Measure::live, row.memory[i].live.peak_at});
+    if (row.memory[i].tensor.peak != 0) out.push_back({memory, Measure::tensor, row.memory[i].tensor.peak_at});
+  }
+}
+
+std::vector<Instant> instants(const View& view) {
+  std::vector<Instant> out;
+  for (const fold::Row* row : view.shown.rows) add_instants(*row, out);
+  if (view.shown.steady) {
+    for (const fold::Row& row : view.steady.rows) add_instants(row, out);
+  }
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    out.push_back({memory, Measure::live, peaks.live.at});
+    out.push_back({memory, Measure::tensor, peaks.tensor.at});
+  }
+  return out;
+}
+
+} // namespace
+
+double View::seconds(format::Stamp stamp) const {
+  const format::Stamp start = facts().start_stamp;
+  return stamp > start ? static_cast<double>(stamp - start) / 1e9 : 0;
+}
+
+const fold::Holdings& View::set(Instant instant) const {
+  static const fold::Holdings nothing;
+  const auto at = sets.find(instant);
+  return at != sets.end() ? at->second : nothing;
+}
+
+std::string memory_name(MemoryId memory) {
+  return memory == 0 ? "host" : "cuda:" + std::to_string(memory - 1);
+}
+
+std::optional<MemoryId> memory_named(const std::string& name) {
+  if (name == "host") return MemoryId{0};
+  if (name.rfind("cuda:", 0) != 0) return std::nullopt;
+  unsigned number = 0;
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + 5, end, number);
+  if (error != std::errc() || at != end || number > 254) return std::nullopt;
+  return static_cast<MemoryId>(number + 1);
+}
+
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, const Options& options) {
+  auto view = std::make_unique<View>();
+  view->trace = std::move(trace);
+  view->kind = std::move(kind);
+  view->end = ending(*view->trace);
+  view->account = fold::account(*view->trace);
+  view->steady = fold::steady(view->account);
+  view->shown = fold::choose(view->account, options.steps);
+  view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
+  view->losses = view->trace->losses(view->account.counts);
+  view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
+  view->findings = find(*view);
+  return view;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,67 @@
+// Room: report.
+// Job: one process, folded and ready to be written as text or JSON.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fold/attribution.h"
+#include "fold/peak.h"
+#include "fold/selection.h"
+#include "fold/steady.h"
+#include "report/ending.h"
+#include "symbols/symbolize.h"
+#include "trace/trace.h"
+
+namespace memtrace::report {
+
+struct Finding {
+  std::string id; // of the contract's list
+  std::string title;
+  fold::MemoryId memory = 0;
+  std::string phase;
+  fold::Step step = fold::Step::none;
+  std::int64_t bytes = 0;
+  bool certain = false;
+  std::vector<std::string> evidence;
+  std::string remedy;
+  format::StackId site{};
+  // For the text, which says the same in sentences.
+  std::uint64_t lifetime = 0; // ns
+  std::vector<std::string> sentences;
+};
+
+struct Options {
+  fold::StepChoice steps;
+  std::optional<std::string> memory; // "host", "cuda:0": of the text's table; JSON: only this one
+  std::size_t top = 20;              // rows of a set that are shown with their site
+};
+
+// All that is known of one process. Holds the trace open.
+struct View {
+  std::unique_ptr<trace::Trace> trace;
+  std::string kind; // of the contract: main, worker, rank, child
+  Ending end;
+  fold::Account account;
+  fold::Steady steady;
+  fold::Shown shown;
+  std::map<fold::Instant, fold::Holdings> sets; // of every row shown and every peak
+  trace::Losses losses;
+  std::unique_ptr<symbols::Symbolizer> symbolizer;
+  std::vector<Finding> findings;
+
+  const trace::Facts& facts() const { return trace->facts(); }
+  double seconds(format::Stamp stamp) const; // since the process's start
+  const fold::Holdings& set(fold::Instant instant) const;
+};
+
+std::string memory_name(fold::MemoryId memory);
+std::optional<fold::MemoryId> memory_named(const std::string& name);
+
+// Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, const Options& options);
+
+} // namespace memtrace::report

@@ -1,0 +1,47 @@
+// Room: symbols. Files of this machine, maybe not those that were traced: the build id decides.
+// Job: one ELF file's functions, by address.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+struct Elf;
+
+namespace memtrace::symbols {
+
+// The symbol table of one file: .symtab, or .dynsym where that was stripped. DWARF is not read: of the large
+// libraries it is missing anyway, and where it is there it costs seconds.
+class ElfSymbols {
+ public:
+  enum class State { good, missing, not_elf, other_build };
+
+  // `build_id` empty: unknown, any file will do.
+  ElfSymbols(const std::string& path, std::span<const std::uint8_t> build_id);
+  ~ElfSymbols();
+  ElfSymbols(const ElfSymbols&) = delete;
+  ElfSymbols& operator=(const ElfSymbols&) = delete;
+
+  State state() const { return state_; }
+  // Mangled name of the function that covers `address` (as in the file), null if there is none.
+  const char* function(std::uint64_t address) const;
+
+ private:
+  struct Function {
+    std::uint64_t address;
+    std::uint64_t size;
+    const char* name; // in the mapped string table
+    bool local;
+  };
+  bool same_build(std::span<const std::uint8_t> build_id) const;
+  void read_table(std::uint32_t type);
+
+  int descriptor_ = -1;
+  Elf* elf_ = nullptr;
+  State state_ = State::missing;
+  std::vector<Function> functions_; // by address
+};
+
+} // namespace memtrace::symbols

@@ -1,0 +1,185 @@
+// Room: symbols. Stack ids in, names out.
+// Job: what a site is called. Lazy: only what is printed is looked up.
+#include "symbols/symbolize.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace memtrace::symbols {
+namespace {
+
+using format::high;
+using format::low;
+
+std::string demangle(const char* name) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string out = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return out;
+}
+
+bool library_file(const std::string& file) {
+  return file.empty() || file.front() == '<' || file.find("-packages/") != std::string::npos ||
+         file.find("/lib/python") != std::string::npos;
+}
+
+// Functions that every allocation goes through: they name nothing.
+bool plumbing(const std::string& function) {
+  static constexpr const char* kPrefixes[] = {
+      "operator new", "malloc",  "calloc", "realloc",     "posix_memalign", "aligned_alloc", "memtrace",
+      "mmap",         "__libc_", "std::",  "void* std::", "__gnu_cxx::",    "c10::alloc_cpu"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
+}
+
+std::string hash_of(const Site& site, const std::string& working_directory) {
+  std::uint64_t hash = 0xCBF29CE484222325u; // FNV-1a
+  const auto mix = [&hash](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+    hash = (hash ^ 0xFF) * 0x100000001B3u;
+  };
+  for (const SiteFrame& frame : site.frames) {
+    mix(frame.function);
+    if (frame.python) mix(fmt::format("{}:{}", short_path(frame.file, working_directory), frame.line));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+} // namespace
+
+std::string short_path(const std::string& path, const std::string& working_directory) {
+  for (const char* packages : {"site-packages/", "dist-packages/"}) {
+    const std::size_t at = path.rfind(packages);
+    if (at != std::string::npos) return path.substr(at + std::char_traits<char>::length(packages));
+  }
+  const std::size_t length = working_directory.size();
+  if (length > 1 && path.size() > length + 1 && path.compare(0, length, working_directory) == 0 &&
+      path[length] == '/') {
+    return path.substr(length + 1);
+  }
+  return path;
+}
+
+std::string operator_of(const std::string& function) {
+  static constexpr char kNamespace[] = "at::_ops::";
+  const std::size_t start = sizeof kNamespace - 1;
+  if (function.compare(0, start, kNamespace) != 0) return {};
+  const std::size_t end = function.find("::call(", start);
+  if (end == std::string::npos) return {};
+  std::string name = function.substr(start, end - start);
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    if (i != 0 && name[i] == '_' && std::isupper(static_cast<unsigned char>(name[i + 1])) != 0) {
+      name.resize(i);
+      break;
+    }
+  }
+  if (name == "empty_memory_format") name = "empty";
+  return name;
+}
+
+const trace::Module* Symbolizer::module_at(std::uint64_t address) const {
+  const trace::Module* found = nullptr;
+  for (const trace::Module& module : definitions_.modules()) {
+    if (address >= module.first && address - module.first < module.pages * facts_.page_bytes) found = &module;
+  }
+  return found;
+}
+
+ElfSymbols* Symbolizer::symbols_of(const trace::Module& module) {
+  const auto [at, fresh] = loaded_.try_emplace(&module);
+  if (fresh) {
+    const std::string path = definitions_.text(module.path);
+    at->second = std::make_unique<ElfSymbols>(path, module.build_id);
+    if (at->second->state() == ElfSymbols::State::other_build) {
+      spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
+    }
+  }
+  return at->second.get();
+}
+
+// A return address is behind the call: the call itself, one byte before, is what lies in the function.
+SiteFrame Symbolizer::native(std::uint64_t return_address) {
+  const auto [at, fresh] = natives_.try_emplace(return_address);
+  SiteFrame& frame = at->second;
+  if (!fresh) return frame;
+  const std::uint64_t address = return_address - 1;
+  const trace::Module* module = module_at(address);
+  if (module == nullptr) {
+    frame.function = fmt::format("{:#x}", address);
+    return frame;
+  }
+  frame.module = definitions_.text(module->path);
+  const std::uint64_t in_file = address - module->bias;
+  const char* name = symbols_of(*module)->function(in_file);
+  frame.function = name != nullptr ? demangle(name) : fmt::format("{}+{:#x}", base_name(frame.module), in_file);
+  return frame;
+}
+
+SiteFrame Symbolizer::python(std::uint64_t value) const {
+  SiteFrame frame;
+  frame.python = true;
+  frame.line = high(value);
+  const trace::Code* code = definitions_.code(format::CodeId{low(value)});
+  if (code == nullptr) {
+    frame.function = fmt::format("code#{}?", low(value));
+    return frame;
+  }
+  frame.function = definitions_.text(code->function);
+  frame.file = definitions_.text(code->file);
+  return frame;
+}
+
+void Symbolizer::describe(Site& site) const {
+  const auto place = [this](const SiteFrame& frame) {
+    return fmt::format("{}:{}", short_path(frame.file, facts_.working_directory), frame.line);
+  };
+  const SiteFrame* native = nullptr;
+  for (const SiteFrame& frame : site.frames) {
+    if (frame.python) {
+      if (site.where.empty()) {
+        site.where = place(frame);
+      }
+      if (!library_file(frame.file)) {
+        if (place(frame) != site.where) site.caller = place(frame);
+        break;
+      }
+      continue;
+    }
+    if (!site.where.empty()) continue;
+    if (native == nullptr && !plumbing(frame.function)) native = &frame;
+    // The outermost operator is what the program called; those below are how it was done.
+    if (const std::string name = operator_of(frame.function); !name.empty()) site.op = "torch." + name;
+  }
+  if (!site.where.empty()) return;
+  if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
+  if (native == nullptr) {
+    site.where = "unknown";
+    return;
+  }
+  site.where = native->function.substr(0, native->function.find('('));
+  if (!native->module.empty()) site.where += " in " + base_name(native->module);
+}
+
+const Site& Symbolizer::site(format::StackId stack) {
+  auto& slot = sites_[static_cast<std::uint32_t>(stack)];
+  if (slot) return *slot;
+  slot = std::make_unique<Site>();
+  for (const trace::Frame& frame : definitions_.frames(stack)) {
+    slot->frames.push_back(frame.python ? python(frame.value) : native(frame.value));
+  }
+  describe(*slot);
+  slot->id = hash_of(*slot, facts_.working_directory);
+  return *slot;
+}
+
+} // namespace memtrace::symbols

@@ -1,0 +1,69 @@
+// Room: trace. Trusts no byte.
+// Job: one thread's records in order, from its segments and what its ring still held, each once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "trace/decode.h"
+#include "trace/rings.h"
+#include "trace/segments.h"
+
+namespace memtrace::trace {
+
+// A run of one thread's records of one source: a segment, or what was left in a ring.
+struct Run {
+  format::Source source;
+  std::uint64_t first_sequence;
+  std::uint64_t records;
+  format::Stamp first_stamp;
+  std::uint64_t types; // bit EventType
+  const Segment* segment = nullptr;
+  const Leftover* leftover = nullptr;
+};
+
+struct Stream {
+  std::uint32_t thread = 0;
+  std::vector<Run> definitions;             // by sequence
+  std::vector<Run> events;                  // cold before ring, each by sequence
+  std::optional<format::SmallTotals> small; // running totals that the ring file still had
+};
+
+// Holds one decoded segment at a time.
+class Cursor {
+ public:
+  Cursor(const File& file, const std::vector<Run>& runs) : file_(&file), runs_(&runs) {}
+
+  // False after the last record. Costs one read of the file per segment.
+  bool next(format::RingRecord& out);
+  // When the next record cannot be earlier than this, without reading its segment; ~0 after the last.
+  format::Stamp next_not_before() const;
+
+  // A run with none of these types is passed over unread. 0: read all.
+  void only(std::uint64_t types) { types_ = types; }
+
+  std::uint64_t missing() const { return missing_; }   // records that sequence numbers say should be here
+  std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
+  bool after_gap() const { return after_gap_; }        // the record last given follows a gap
+
+ private:
+  bool open_next();
+  bool from_run(format::RingRecord& out);
+
+  const File* file_;
+  const std::vector<Run>* runs_;
+  std::uint64_t types_ = 0;
+  std::size_t run_ = 0; // the next to open
+  const Run* open_ = nullptr;
+  std::uint64_t in_run_ = 0; // records taken from the open run
+  std::uint64_t expected_ = 0;
+  format::Source source_ = format::Source::cold;
+  bool after_gap_ = false;
+  bool gap_ahead_ = false;
+  std::uint64_t missing_ = 0;
+  std::vector<std::uint8_t> payload_;
+  std::optional<Decoder> decoder_;
+};
+
+} // namespace memtrace::trace

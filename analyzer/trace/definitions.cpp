@@ -1,0 +1,100 @@
+// Room: trace. Trusts no byte: ids may be undefined, defined twice, or run in circles.
+// Job: what ids mean: texts, code, modules, stacks.
+#include "trace/definitions.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace memtrace::trace {
+namespace {
+
+using format::EventType;
+using format::high;
+using format::low;
+
+constexpr std::size_t kLongestText = 1 << 20; // an argv may be long, a hostile chain of chunks endless
+constexpr std::size_t kDeepestStack = 1024;
+
+} // namespace
+
+void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
+  switch (static_cast<EventType>(record.type)) {
+    case EventType::text:
+      add_text(thread, record);
+      break;
+    case EventType::code:
+      codes_[low(record.word[0])] = {format::TextId{low(record.word[1])}, format::TextId{high(record.word[1])},
+                                     high(record.word[0])};
+      break;
+    case EventType::module:
+      add_module(record);
+      break;
+    case EventType::stack:
+      stacks_[low(record.word[0])] = {high(record.word[0]),
+                                      {(record.flags & format::kPythonFrame) != 0, record.word[1]}};
+      break;
+    default:
+      break;
+  }
+}
+
+void Definitions::add_text(std::uint32_t thread, const format::RingRecord& record) {
+  const std::uint32_t id = low(record.word[0]);
+  const std::size_t bytes = std::min<std::size_t>(record.flags & 0xFF, format::kTextChunk);
+  const auto open = open_texts_.find(thread);
+  const bool continues = open != open_texts_.end() && open->second == id;
+  std::string& text = texts_[id];
+  if (!continues) text.clear();
+  if (text.size() < kLongestText) text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
+  if ((record.flags & format::kTextMore) != 0) {
+    open_texts_[thread] = id;
+  } else if (open != open_texts_.end()) {
+    open_texts_.erase(open);
+  }
+}
+
+void Definitions::add_module(const format::RingRecord& record) {
+  Module module;
+  module.path = format::TextId{high(record.word[0])};
+  module.bias = record.word[1];
+  module.first = record.word[2];
+  module.pages = low(record.word[3]);
+  std::uint8_t id[20];
+  std::memcpy(id, &record.word[4], 16);
+  const std::uint32_t tail = high(record.word[3]);
+  std::memcpy(id + 16, &tail, 4);
+  module.build_id.assign(id, id + std::min<std::size_t>(record.flags & 0xFF, sizeof id));
+  const auto [at, fresh] = module_index_.try_emplace(low(record.word[0]), modules_.size());
+  if (fresh) {
+    modules_.push_back(std::move(module));
+  } else {
+    modules_[at->second] = std::move(module); // said again, e.g. kept by a drain that was interrupted
+  }
+}
+
+std::string Definitions::text(format::TextId id) const {
+  const auto number = static_cast<std::uint32_t>(id);
+  if (number == 0) return {};
+  const auto at = texts_.find(number);
+  return at != texts_.end() ? at->second : "text#" + std::to_string(number) + "?";
+}
+
+const Code* Definitions::code(format::CodeId id) const {
+  const auto at = codes_.find(static_cast<std::uint32_t>(id));
+  return at != codes_.end() ? &at->second : nullptr;
+}
+
+std::vector<Frame> Definitions::frames(format::StackId id, bool* complete) const {
+  std::vector<Frame> frames;
+  auto number = static_cast<std::uint32_t>(id);
+  while (number != 0 && frames.size() < kDeepestStack) {
+    const auto at = stacks_.find(number);
+    if (at == stacks_.end()) break;
+    frames.push_back(at->second.frame);
+    number = at->second.caller;
+  }
+  if (complete != nullptr) *complete = number == 0;
+  return frames;
+}
+
+} // namespace memtrace::trace

@@ -1,0 +1,64 @@
+// Room: trace. Trusts no byte: ids may be undefined, defined twice, or run in circles.
+// Job: what ids mean: texts, code, modules, stacks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "format/event.h"
+
+namespace memtrace::trace {
+
+struct Code {
+  format::TextId function{};
+  format::TextId file{};
+  std::uint32_t first_line = 0;
+};
+
+struct Module {
+  format::TextId path{};
+  std::uint64_t bias = 0;  // run-time address less address in the file
+  std::uint64_t first = 0; // first mapped address
+  std::uint64_t pages = 0;
+  std::vector<std::uint8_t> build_id; // empty: unknown
+};
+
+struct Frame {
+  bool python = false;
+  std::uint64_t value = 0; // python: lo CodeId, hi line; native: return address
+};
+
+// Grows with what the process interned, not with its events.
+class Definitions {
+ public:
+  // Takes text, code, module and stack records, of any thread, in the order of that thread. Others: no effect.
+  void add(std::uint32_t thread, const format::RingRecord& record);
+
+  // The text of an id; "" for id 0; "text#N?" when its record was lost.
+  std::string text(format::TextId id) const;
+  const Code* code(format::CodeId id) const; // null: lost
+  // In the order they were recorded: of two at one address the later one holds.
+  const std::vector<Module>& modules() const { return modules_; }
+  // Innermost first. A chain that was cut by a loss ends there; `complete` then turns false.
+  std::vector<Frame> frames(format::StackId id, bool* complete = nullptr) const;
+
+ private:
+  struct Node {
+    std::uint32_t caller;
+    Frame frame;
+  };
+  void add_text(std::uint32_t thread, const format::RingRecord& record);
+  void add_module(const format::RingRecord& record);
+
+  std::unordered_map<std::uint32_t, std::string> texts_;
+  std::unordered_map<std::uint32_t, std::uint32_t> open_texts_; // thread -> id whose next chunk is to come
+  std::unordered_map<std::uint32_t, Code> codes_;
+  std::unordered_map<std::uint32_t, std::size_t> module_index_;
+  std::vector<Module> modules_;
+  std::unordered_map<std::uint32_t, Node> stacks_;
+};
+
+} // namespace memtrace::trace

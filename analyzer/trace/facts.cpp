@@ -1,0 +1,136 @@
+// Room: trace. What a trace says about its process as a whole.
+// Job: the records that are not events: who it was, how it ended, what machine it saw.
+#include "trace/facts.h"
+
+#include <cstring>
+
+namespace memtrace::trace {
+namespace {
+
+using format::EventType;
+using format::high;
+using format::low;
+using format::TextId;
+
+} // namespace
+
+std::optional<std::string> Facts::note(const std::string& key) const {
+  std::optional<std::string> value;
+  for (const std::string& text : notes) {
+    if (text.size() > key.size() && text[key.size()] == '=' && text.compare(0, key.size(), key) == 0) {
+      value = text.substr(key.size() + 1);
+    }
+  }
+  return value;
+}
+
+void Survey::keep(const format::RingRecord& record) {
+  Said& said = said_[record.type];
+  if (said.is && record.stamp < said.record.stamp) return;
+  said = {true, record};
+}
+
+void Survey::add(std::uint32_t, const format::RingRecord& record) {
+  switch (static_cast<EventType>(record.type)) {
+    case EventType::process:
+    case EventType::job:
+    case EventType::fork:
+    case EventType::exec:
+    case EventType::end:
+    case EventType::parameters:
+    case EventType::step:
+      keep(record);
+      break;
+    case EventType::parameter_dtype:
+      dtypes_[low(record.word[0])] = record.word[1];
+      break;
+    case EventType::device:
+      devices_[record.flags >> format::kMemoryShift] = record;
+      break;
+    case EventType::note:
+      notes_.push_back(TextId{low(record.word[0])});
+      break;
+    case EventType::phase_begin:
+      phase_names_.insert(low(record.word[0]));
+      auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
+      break;
+    case EventType::coarse:
+      coarsened_ += record.word[2];
+      break;
+    default:
+      break;
+  }
+}
+
+void Survey::process(Facts& facts, const Definitions& definitions) const {
+  const Said& said = said_[static_cast<std::size_t>(EventType::process)];
+  if (!said.is) return;
+  const auto& word = said.record.word;
+  facts.has_process = true;
+  facts.pid = low(word[0]);
+  facts.ppid = high(word[0]);
+  facts.start_unix_ns = word[1];
+  facts.start_stamp = said.record.stamp;
+  facts.exe = definitions.text(TextId{low(word[2])});
+  facts.argv = definitions.text(TextId{high(word[2])});
+  facts.host = definitions.text(TextId{low(word[3])});
+  facts.working_directory = definitions.text(TextId{high(word[3])});
+  facts.exact_min = word[4];
+  facts.sample_bytes = low(word[5]);
+  if (high(word[5]) != 0) facts.page_bytes = high(word[5]);
+}
+
+void Survey::job(Facts& facts, const Definitions& definitions) const {
+  const Said& said = said_[static_cast<std::size_t>(EventType::job)];
+  if (!said.is) return;
+  const auto& word = said.record.word;
+  facts.job = definitions.text(TextId{low(word[0])});
+  facts.attempt = high(word[0]);
+  facts.rank = low(word[1]);
+  facts.local_rank = high(word[1]);
+  facts.world_size = low(word[2]);
+  facts.launcher = definitions.text(TextId{high(word[2])});
+}
+
+Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {
+  const auto said = [this](EventType type) -> const Said& { return said_[static_cast<std::size_t>(type)]; };
+  Facts facts;
+  facts.last_stamp = last_stamp;
+  process(facts, definitions);
+  job(facts, definitions);
+  if (const Said& fork = said(EventType::fork); fork.is) {
+    facts.fork =
+        ForkedFrom{low(fork.record.word[0]), fork.record.word[1], fork.record.word[3], fork.record.word[4]};
+  }
+  if (const Said& end = said(EventType::end); end.is) {
+    const bool known = end.record.kind < format::kEndHows;
+    facts.end = Ended{known ? static_cast<format::EndHow>(end.record.kind) : format::EndHow::unknown,
+                      low(end.record.word[0])};
+  }
+  if (const Said& exec = said(EventType::exec); exec.is) {
+    facts.last_was_exec = exec.record.stamp >= last_stamp;
+    facts.exec_path = definitions.text(TextId{low(exec.record.word[0])});
+  }
+  if (const Said& all = said(EventType::parameters); all.is) {
+    const auto& word = all.record.word;
+    facts.parameters = Parameters{word[0], word[1], word[2], word[3]};
+  }
+  for (const auto& [name, count] : dtypes_) facts.parameters_by_dtype[definitions.text(TextId{name})] = count;
+  for (const auto& [memory, record] : devices_) {
+    Device& device = facts.devices[memory];
+    device.name = definitions.text(TextId{low(record.word[0])});
+    std::memcpy(device.uuid, &record.word[1], sizeof device.uuid);
+    device.total = record.word[3];
+    device.source = definitions.text(TextId{low(record.word[4])});
+  }
+  for (const TextId note : notes_) facts.notes.push_back(definitions.text(note));
+  for (const std::uint32_t name : phase_names_) {
+    facts.step_phases = facts.step_phases || definitions.text(TextId{name}) == "step";
+  }
+  facts.auto_phases = auto_phases_;
+  facts.step_records = said(EventType::step).is;
+  facts.coarsened = coarsened_;
+  return facts;
+}
+
+} // namespace memtrace::trace

@@ -1,0 +1,149 @@
+// Room: trace. What leaves here is ordered and in bounds; meaning is the fold's affair.
+// Job: the threads' records, merged by stamp into one sequence of events.
+#include "trace/order.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace memtrace::trace {
+namespace {
+
+using format::EventType;
+using format::high;
+using format::low;
+using format::SmallTotals;
+
+format::Kind known_kind(std::uint8_t kind) {
+  return kind < format::kKinds ? static_cast<format::Kind>(kind) : format::Kind::none;
+}
+
+bool any(const SmallTotals& flows) {
+  return (flows.allocated | flows.freed | flows.births | flows.deaths) != 0;
+}
+
+} // namespace
+
+Order::Order(const File& file, const std::vector<Stream>& streams) {
+  threads_.reserve(streams.size());
+  for (const Stream& stream : streams) {
+    threads_.push_back({&stream, Cursor(file, stream.events)});
+    // A thread is opened when its turn comes: until then its first segment's header is enough.
+    const format::Stamp first = threads_.back().cursor.next_not_before();
+    if (first != ~format::Stamp{0} || stream.small) turns_.push({first, threads_.size() - 1});
+  }
+}
+
+// Makes `head` the thread's next record and queues it. False at the thread's end.
+bool Order::load(std::size_t index) {
+  Thread& thread = threads_[index];
+  thread.loaded = thread.cursor.next(thread.head);
+  if (thread.loaded) turns_.push({thread.head.stamp, index});
+  return thread.loaded;
+}
+
+void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
+  thread.seen.allocated += flows.allocated;
+  thread.seen.freed += flows.freed;
+  thread.seen.births += flows.births;
+  thread.seen.deaths += flows.deaths;
+  thread.largest_allocated = std::max(thread.largest_allocated, flows.allocated);
+  thread.largest_freed = std::max(thread.largest_freed, flows.freed);
+  if (!any(flows)) return;
+  Event event = base;
+  event.type = EventType::counters;
+  event.kind = format::Kind::heap;
+  event.flags = 0;
+  const std::uint64_t words[] = {flows.allocated, flows.freed, flows.births, flows.deaths, 0, 0};
+  std::memcpy(event.word, words, sizeof words);
+  give(event);
+}
+
+// What the thread did after its last record, known only from the totals that its ring slot kept.
+void Order::rest(Thread& thread) {
+  if (thread.small_given || !thread.stream->small) return;
+  thread.small_given = true;
+  const SmallTotals& total = *thread.stream->small;
+  const SmallTotals& seen = thread.seen;
+  // Totals behind what was seen belong to another life of the slot: they say nothing.
+  if (total.allocated < seen.allocated || total.freed < seen.freed) return;
+  Event event;
+  event.stamp = thread.last_stamp;
+  event.thread = thread.stream->thread;
+  carry(
+      thread, event,
+      {total.allocated - seen.allocated, total.freed - seen.freed,
+       total.births - std::min(total.births, seen.births), total.deaths - std::min(total.deaths, seen.deaths)});
+}
+
+void Order::split(Thread& thread, const format::RingRecord& record) {
+  ++records_;
+  Event event;
+  event.stamp = record.stamp;
+  event.type = static_cast<EventType>(record.type);
+  event.raw_kind = record.kind;
+  event.kind = known_kind(record.kind);
+  event.flags = record.flags;
+  event.after_gap = thread.cursor.after_gap();
+  event.thread = thread.stream->thread;
+  thread.last_stamp = record.stamp;
+  const auto& word = record.word;
+  if (event.type == EventType::counters) {
+    carry(thread, event, {word[0], word[1], word[2], word[3]});
+    return;
+  }
+  std::memcpy(event.word, word, sizeof word);
+  if (event.type == EventType::birth || event.type == EventType::death) {
+    carry(thread, event, {low(word[4]), high(word[4]), low(word[5]), high(word[5])});
+    event.word[4] = event.word[5] = 0;
+  } else if (event.type == EventType::move) {
+    Event death = event;
+    death.type = EventType::death;
+    const std::uint64_t death_words[] = {word[0], word[4], 0, 0, 0, 0};
+    std::memcpy(death.word, death_words, sizeof death_words);
+    Event birth = event;
+    birth.type = EventType::birth;
+    birth.stamp = record.stamp + high(word[5]);
+    const std::uint64_t birth_words[] = {word[1], word[2], word[3], low(word[5]), 0, 0};
+    std::memcpy(birth.word, birth_words, sizeof birth_words);
+    give(death);
+    later_.push({birth, moves_++});
+    return;
+  }
+  give(event);
+}
+
+bool Order::next(Event& out) {
+  while (taken_ == ready_.size()) {
+    ready_.clear();
+    taken_ = 0;
+    if (turns_.empty() && later_.empty()) return false;
+    if (turns_.empty() || (!later_.empty() && later_.top().event.stamp < turns_.top().stamp)) {
+      give(later_.top().event);
+      later_.pop();
+      break;
+    }
+    const std::size_t index = turns_.top().thread;
+    turns_.pop();
+    Thread& thread = threads_[index];
+    if (thread.loaded) {
+      const format::RingRecord record = thread.head;
+      split(thread, record);
+    }
+    if (!load(index)) rest(thread);
+  }
+  out = ready_[taken_++];
+  out.ordinal = ++ordinal_;
+  return true;
+}
+
+OrderCounts Order::counts() const {
+  OrderCounts counts;
+  counts.records = records_;
+  for (const Thread& thread : threads_) {
+    counts.missing += thread.cursor.missing();
+    counts.small_error += std::max(thread.largest_allocated, thread.largest_freed);
+  }
+  return counts;
+}
+
+} // namespace memtrace::trace

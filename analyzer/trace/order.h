@@ -1,0 +1,92 @@
+// Room: trace. What leaves here is ordered and in bounds; meaning is the fold's affair.
+// Job: the threads' records, merged by stamp into one sequence of events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "trace/cursor.h"
+
+namespace memtrace::trace {
+
+// The place of an event in the merged sequence, from 1. The same in every pass over one Trace, and unique
+// where stamps of a damaged trace may not be: levels and lifetimes are told in these.
+using Ordinal = std::uint64_t;
+
+// One thing that happened. A record of the trace may be several: the small flows that a birth or death
+// carries come before it as `counters`, a `move` comes as a death and, at its own stamp, a birth.
+// Words are as in docs/trace-format.md; births and deaths given here carry no small flows.
+struct Event {
+  Ordinal ordinal = 0;
+  format::Stamp stamp = 0;
+  format::EventType type = format::EventType::none;
+  format::Kind kind = format::Kind::none;
+  std::uint8_t raw_kind = 0; // EndHow for `end`
+  std::uint16_t flags = 0;
+  bool after_gap = false; // records of this thread were lost before it
+  std::uint32_t thread = 0;
+  std::uint64_t word[format::kWords] = {};
+};
+
+struct OrderCounts {
+  std::uint64_t records = 0;     // of the trace, before they were split
+  std::uint64_t missing = 0;     // known by gaps in sequence numbers
+  std::uint64_t small_error = 0; // by how much a level may be off between two records, in bytes
+};
+
+// A merge over all threads. Holds one decoded segment for each thread that is in the middle of one.
+// A thread whose stamps run backwards is given in its own order: its records are never reordered.
+class Order {
+ public:
+  Order(const File& file, const std::vector<Stream>& streams);
+
+  bool next(Event& out);
+  // Complete once next() has returned false.
+  OrderCounts counts() const;
+
+ private:
+  struct Thread {
+    const Stream* stream;
+    Cursor cursor;
+    format::RingRecord head{};
+    bool loaded = false;
+    bool small_given = false;
+    format::Stamp last_stamp = 0;
+    format::SmallTotals seen{};
+    std::uint64_t largest_allocated = 0;
+    std::uint64_t largest_freed = 0;
+  };
+  struct Turn {
+    format::Stamp stamp;
+    std::size_t thread;
+    bool operator>(const Turn& other) const {
+      return stamp != other.stamp ? stamp > other.stamp : thread > other.thread;
+    }
+  };
+  struct Later { // the birth of a move
+    Event event;
+    std::uint64_t number;
+    bool operator>(const Later& other) const {
+      return event.stamp != other.event.stamp ? event.stamp > other.event.stamp : number > other.number;
+    }
+  };
+
+  bool load(std::size_t thread);
+  void split(Thread& thread, const format::RingRecord& record);
+  void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
+  void rest(Thread& thread);
+  void give(Event event) { ready_.push_back(event); }
+
+  std::vector<Thread> threads_;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
+  std::vector<Event> ready_; // what the last record became, oldest first
+  std::size_t taken_ = 0;
+  Ordinal ordinal_ = 0;
+  std::uint64_t moves_ = 0;
+  std::uint64_t records_ = 0;
+};
+
+} // namespace memtrace::trace

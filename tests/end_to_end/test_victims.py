@@ -10,11 +10,11 @@ import harness
 ORDERLY = [
     ("throw",), ("fork",), ("vfork_exec",), ("exec_fail",), ("exec_chain",), ("signal_malloc",), ("longjmp",),
     ("threads",), ("realloc_race",), ("aligned",), ("heap_edges",), ("dlopen",), ("weak",), ("tls_end",), ("chdir",),
-    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",), ("marks",),
+    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",),
     ("exits", "return"), ("exits", "exit"), ("exits", "_exit"), ("exits", "quick_exit"), ("exits", "thread_exit"),
     ("exits", "pthread_exit"),
 ]
-LARGE = [("maps",), ("stacks",)]  # above the default MEMTRACE_MIN_PEAK
+LARGE = [("maps",), ("stacks",), ("marks",)]  # above the default MEMTRACE_MIN_PEAK, or marked
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",),
     ("limits", "nofile"), ("limits", "as"), ("limits", "fsize"),

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 
+#include "fold/wrap.h"
+
 namespace memtrace::fold {
 namespace {
 
 using format::EventType;
-
-// Signed sums of figures that a damaged trace may have made huge.
-std::int64_t minus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
 
 struct Span { // of one measure in one open phase
   std::int64_t entry = 0;

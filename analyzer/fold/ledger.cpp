@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fold/wrap.h"
+
 namespace memtrace::fold {
 namespace {
 
@@ -28,12 +30,11 @@ std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
   return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
 }
 
-// Modulo 2^64: sizes in a trace may be nonsense, arithmetic on them must not be undefined behaviour.
 void grow(std::int64_t& level, std::uint64_t bytes) {
-  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) + bytes);
+  level = plus(level, bytes);
 }
 void shrink(std::int64_t& level, std::uint64_t bytes) {
-  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) - bytes);
+  level = minus(level, bytes);
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "fold/wrap.h"
+
 namespace memtrace::fold {
 namespace {
 
@@ -174,15 +176,15 @@ class Excluding : public Observer {
 
   void born(const Block& block) override {
     if (!excluded(block)) return;
-    excluded_ += static_cast<std::int64_t>(block.tensor_bytes());
+    excluded_ = plus(excluded_, block.tensor_bytes());
     steps_.insert(block.born.step);
   }
   void died(const Block& block, const trace::Event&) override {
-    if (excluded(block)) excluded_ -= static_cast<std::int64_t>(block.tensor_bytes());
+    if (excluded(block)) excluded_ = minus(excluded_, block.tensor_bytes());
   }
   void started() override { peak_ = ledger().level(memory_).tensor; }
   void after(const trace::Event&, const Place&) override {
-    peak_ = std::max(peak_, ledger().level(memory_).tensor - excluded_);
+    peak_ = std::max(peak_, minus(ledger().level(memory_).tensor, excluded_));
   }
   Without take() const { return {peak_, {steps_.begin(), steps_.end()}}; }
 

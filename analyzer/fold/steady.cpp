@@ -3,13 +3,13 @@
 #include "fold/steady.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <map>
 
 namespace memtrace::fold {
 namespace {
 
-constexpr std::int64_t kClose = 1 << 20; // bytes
+constexpr double kClose = 1 << 20; // bytes
 
 using Rows = std::map<PathId, const Row*>; // of one step
 using Steps = std::map<Step, Rows>;
@@ -63,7 +63,9 @@ std::vector<std::int64_t> signature(const Rows& rows, std::size_t memories, bool
 }
 
 bool alike(std::int64_t value, std::int64_t middle) {
-  return std::abs(value - middle) <= std::max(kClose, std::abs(middle) / 100);
+  // In floating point: a damaged trace may hold figures whose difference is no int64.
+  const double distance = std::abs(static_cast<double>(value) - static_cast<double>(middle));
+  return distance <= std::max(kClose, std::abs(static_cast<double>(middle)) / 100);
 }
 
 // Field by field over the rows of one path.

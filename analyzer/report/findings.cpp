@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "fold/wrap.h"
 #include "report/units.h"
 
 namespace memtrace::report {
@@ -72,46 +73,57 @@ std::string times_parameters(const View& view, std::uint64_t bytes) {
                      static_cast<double>(bytes) / static_cast<double>(view.facts().parameters->bytes));
 }
 
-void say(Finding& finding, const View& view, const Candidate& candidate, const fold::Peak& peak,
-         const fold::Without& without, const std::string& site, const std::string& caller,
-         const std::string& op) {
-  const std::string memory = memory_name(finding.memory);
-  const std::size_t seen = without.steps.size();
-  const std::int64_t saved = peak.bytes - without.peak;
-  const std::int64_t loop =
-      static_cast<std::int64_t>(candidate.bytes) - 2 * static_cast<std::int64_t>(candidate.largest);
-  finding.title = fmt::format("{}, phase step: {}{}, alive {}", site, size(finding.bytes),
-                              times_parameters(view, candidate.bytes),
-                              duration(static_cast<double>(candidate.lifetime) / 1e9));
-  finding.remedy = fmt::format("fused=True: -{}", size(saved));
-  if (loop > 0) finding.remedy += fmt::format("; or foreach=False: -{}, slower", size(std::min(saved, loop)));
+// What the two other paths of torch.optim would save. There is a fused one for few optimizers.
+std::string remedy(const Candidate& candidate, std::int64_t saved, const std::string& where) {
+  constexpr const char* kFused[] = {
+      "torch/optim/adam.py:", "torch/optim/adamw.py:", "torch/optim/sgd.py:", "torch/optim/adagrad.py:"};
+  const bool fused = std::any_of(std::begin(kFused), std::end(kFused),
+                                 [&](const char* file) { return where.rfind(file, 0) == 0; });
+  const auto bytes = static_cast<std::int64_t>(candidate.bytes);
+  std::string text;
+  if (fused) {
+    text = fmt::format("fused=True: -{}", size(saved));
+    if (bytes > saved) text += fmt::format(" at the peak, -{} in the step", size(bytes));
+  }
+  // One tensor after the other: two temporaries of the largest stay.
+  const std::int64_t loop = fold::minus(bytes, 2 * candidate.largest);
+  if (loop <= 0) return text;
+  return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
+                            size(std::min(saved, loop)));
+}
+
+void say(Finding& finding, const View& view, const Candidate& candidate, const fold::Without& without,
+         const symbols::Site& site) {
+  const std::int64_t peak = view.account.peaks.at(finding.memory).tensor.bytes;
+  const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
+  const std::string seen = fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(view));
+  finding.title = fmt::format("{}, phase step: {}{}, alive {}", site.title(), size(finding.bytes),
+                              times_parameters(view, candidate.bytes), alive);
+  finding.remedy = remedy(candidate, fold::minus(peak, without.peak), site.where);
   finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
-                                  candidate.bytes, candidate.tensors, peak.bytes),
-                      fmt::format("the peak would be {} bytes without them", without.peak),
-                      fmt::format("seen in {} of {} steps", seen, optimizer_steps(view)),
-                      fmt::format("born and freed inside the step, alive {}",
-                                  duration(static_cast<double>(candidate.lifetime) / 1e9))};
-  const std::string name = op.empty() ? "The foreach path" : op;
+                                  candidate.bytes, candidate.tensors, peak),
+                      fmt::format("the peak would be {} bytes without them", without.peak), seen,
+                      fmt::format("born and freed inside the step, alive {}", alive)};
   finding.sentences = {
-      fmt::format("It makes the peak of {}: {} of tensors in step {}; without it {}.", memory, size(peak.bytes),
-                  static_cast<std::int64_t>(peak.step), size(without.peak)),
-      fmt::format("{} takes all {} tensors at once, and they are freed when the optimizer's step ends.", name,
-                  count(candidate.tensors)),
-      caller.empty()
-          ? fmt::format("Seen in {} of {} steps.", seen, optimizer_steps(view))
-          : fmt::format("Called from {} (seen in {} of {} steps).", caller, seen, optimizer_steps(view))};
+      fmt::format("It makes the peak of {}: {} of tensors in step {}; without it {}.",
+                  memory_name(finding.memory), size(peak), static_cast<std::int64_t>(finding.step),
+                  size(without.peak)),
+      fmt::format(
+          "The optimizer's foreach path makes {} for all {} tensors at once and frees it when the step ends.",
+          site.op.empty() ? "it" : "its result", count(candidate.tensors)),
+      site.caller.empty() ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(view))
+                          : fmt::format("Called from {} ({}).", site.caller, seen)};
 }
 
 void foreach_temporaries(View& view, MemoryId memory, std::vector<Finding>& out) {
   const fold::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || view.account.paths.text(view.account.paths.last(peak.path)) != "step") return;
-  for (const auto& [site, candidate] : candidates(view, view.set({memory, Measure::tensor, peak.at}))) {
+  for (const auto& [title, candidate] : candidates(view, view.set({memory, Measure::tensor, peak.at}))) {
     const auto bytes = static_cast<double>(candidate.bytes);
     if (bytes < kWorthwhile * static_cast<double>(peak.bytes)) continue; // spares a pass over the trace
     const fold::Without without = fold::peak_without(*view.trace, memory, candidate.stacks);
-    if (static_cast<double>(peak.bytes - without.peak) < kWorthwhile * static_cast<double>(peak.bytes))
-      continue;
-    const symbols::Site& named = view.symbolizer->site(candidate.site);
+    const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+    if (static_cast<double>(saved) < kWorthwhile * static_cast<double>(peak.bytes)) continue;
     Finding finding;
     finding.id = "foreach-temporaries";
     finding.memory = memory;
@@ -121,7 +133,7 @@ void foreach_temporaries(View& view, MemoryId memory, std::vector<Finding>& out)
     finding.certain = view.losses.total() == 0;
     finding.site = candidate.site;
     finding.lifetime = candidate.lifetime;
-    say(finding, view, candidate, peak, without, site, named.caller, named.op);
+    say(finding, view, candidate, without, view.symbolizer->site(candidate.site));
     out.push_back(std::move(finding));
   }
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "fold/wrap.h"
 #include "report/lines.h"
 #include "report/units.h"
 #include "report/utf8.h"
@@ -193,7 +194,8 @@ class Text {
   std::string mostly(const fold::Figures& figures) const {
     std::map<fold::Role, std::int64_t> roles;
     for (const Holding& holding : view_.set({memory_, measure_, figures.peak_at})) {
-      roles[holding.role] += static_cast<std::int64_t>(holding.bytes);
+      std::int64_t& bytes = roles[holding.role];
+      bytes = fold::plus(bytes, holding.bytes);
     }
     const auto best = std::max_element(roles.begin(), roles.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -218,8 +220,9 @@ class Text {
       const std::string since =
           when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-      groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-"}] +=
-          static_cast<std::int64_t>(holding.bytes);
+      std::int64_t& bytes =
+          groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-"}];
+      bytes = fold::plus(bytes, holding.bytes);
     }
     std::vector<Holder> out;
     for (const auto& [key, bytes] : groups)
@@ -236,31 +239,56 @@ class Text {
     return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
   }
 
-  void holder(const std::string& role, std::int64_t bytes, const std::string& since, const std::string& site) {
-    lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(role, 16), 16), in_unit(bytes, unit_),
-                             in_parameters(bytes), pad(shortened(since, 14), 14), shortened(site, 46)));
+  // Columns of the holders' table. The site gets what the others leave.
+  struct Widths {
+    std::size_t role = 4;
+    std::size_t since = 5;
+  };
+
+  void holder(const Widths& widths, const Holder& row) {
+    const std::size_t taken = 2 + widths.role + 1 + 9 + 1 + 6 + 2 + widths.since + 2;
+    lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
+                             in_unit(row.bytes, unit_), in_parameters(row.bytes),
+                             pad(shortened(row.since, widths.since), widths.since),
+                             shortened(row.site, kColumns - taken)));
+  }
+
+  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  std::size_t worth_a_line(const std::vector<Holder>& all) const {
+    const bool everything = look_.holders > all.size();
+    std::size_t lines = 0;
+    while (lines < all.size() && lines < look_.holders &&
+           (everything || all[lines].bytes >= peak().bytes / 1000))
+      ++lines;
+    return lines;
   }
 
   void holders() {
     if (peak().bytes <= 0) return;
-    const std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
-    lines_.plain("");
-    lines_.faint(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(memory_name(memory_) + " at the peak", 16),
-                             unit_.name, view_.facts().parameters ? "P" : "", pad("since", 14), "site"));
+    std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
+    const std::size_t shown = worth_a_line(all);
     std::int64_t left = peak().bytes;
-    std::size_t shown = 0;
-    for (const Holder& one : all) {
-      if (shown == look_.holders) break;
-      holder(one.role, one.bytes, one.since, one.site);
-      left -= one.bytes;
-      ++shown;
-    }
     std::int64_t more = 0;
-    for (std::size_t i = shown; i < all.size(); ++i) more += all[i].bytes;
-    if (more != 0) holder(fmt::format("{} more", all.size() - shown), more, "", "memtrace report --all");
-    if (left != more) holder("small blocks", left - more, "", "counted, not recorded one by one");
-    holder("=", peak().bytes, "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp)));
+    for (const Holder& row : all) left = fold::minus(left, row.bytes);
+    for (std::size_t i = shown; i < all.size(); ++i) more = fold::plus(more, all[i].bytes);
+    const std::size_t dropped = all.size() - shown;
+    all.resize(shown);
+    if (dropped != 0) all.push_back({more, fmt::format("{} more", dropped), "", "memtrace report --all"});
+    if (left != 0) all.push_back({left, rest_name(), "", "counted, not recorded one by one"});
+    all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp))});
+    Widths widths;
+    for (const Holder& row : all) {
+      widths.role = std::clamp(columns(row.role), widths.role, std::size_t{16});
+      widths.since = std::clamp(columns(row.since), widths.since, std::size_t{16});
+    }
+    lines_.plain("");
+    lines_.plain(fmt::format("{} at the peak", memory_name(memory_)));
+    lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
+                             view_.facts().parameters ? "P" : "", pad("since", widths.since)));
+    for (const Holder& row : all) holder(widths, row);
   }
+
+  const char* rest_name() const { return view_.facts().fork ? "inherited, small" : "small blocks"; }
 
   void others() {
     std::string text;

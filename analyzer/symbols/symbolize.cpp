@@ -29,6 +29,12 @@ bool library_file(const std::string& file) {
          file.find("/lib/python") != std::string::npos;
 }
 
+// Python that runs between the user's line and the work: it would be named for every gradient, every import.
+bool passage(const std::string& file) {
+  return file.rfind("<frozen importlib", 0) == 0 || file.find("/torch/autograd/") != std::string::npos ||
+         (file.size() > 17 && file.compare(file.size() - 17, 17, "/torch/_tensor.py") == 0);
+}
+
 // Functions that every allocation goes through: they name nothing.
 bool plumbing(const std::string& function) {
   static constexpr const char* kPrefixes[] = {
@@ -62,12 +68,20 @@ std::string short_path(const std::string& path, const std::string& working_direc
     const std::size_t at = path.rfind(packages);
     if (at != std::string::npos) return path.substr(at + std::char_traits<char>::length(packages));
   }
+  if (const std::size_t library = path.find("/lib/python"); library != std::string::npos) {
+    const std::size_t at = path.find('/', library + 5);
+    if (at != std::string::npos) return path.substr(at + 1);
+  }
   const std::size_t length = working_directory.size();
   if (length > 1 && path.size() > length + 1 && path.compare(0, length, working_directory) == 0 &&
       path[length] == '/') {
     return path.substr(length + 1);
   }
-  return path;
+  // Elsewhere: the file and its folder, as much as tells two of the same name apart.
+  const std::size_t name = path.rfind('/');
+  if (name == std::string::npos || name == 0) return path;
+  const std::size_t folder = path.rfind('/', name - 1);
+  return folder == std::string::npos ? path : path.substr(folder + 1);
 }
 
 std::string operator_of(const std::string& function) {
@@ -144,30 +158,28 @@ void Symbolizer::describe(Site& site) const {
     return fmt::format("{}:{}", short_path(frame.file, facts_.working_directory), frame.line);
   };
   const SiteFrame* native = nullptr;
+  const SiteFrame* innermost = nullptr;
+  const SiteFrame* telling = nullptr;
+  const SiteFrame* own = nullptr;
   for (const SiteFrame& frame : site.frames) {
     if (frame.python) {
-      if (site.where.empty()) {
-        site.where = place(frame);
-      }
-      if (!library_file(frame.file)) {
-        if (place(frame) != site.where) site.caller = place(frame);
-        break;
-      }
-      continue;
+      if (innermost == nullptr) innermost = &frame;
+      if (telling == nullptr && !passage(frame.file)) telling = &frame;
+      if (own == nullptr && !library_file(frame.file)) own = &frame;
+    } else if (innermost == nullptr) {
+      if (native == nullptr && !plumbing(frame.function)) native = &frame;
+      // The outermost operator is what the program called; those below are how it was done.
+      if (const std::string name = operator_of(frame.function); !name.empty()) site.op = "torch." + name;
     }
-    if (!site.where.empty()) continue;
-    if (native == nullptr && !plumbing(frame.function)) native = &frame;
-    // The outermost operator is what the program called; those below are how it was done.
-    if (const std::string name = operator_of(frame.function); !name.empty()) site.op = "torch." + name;
   }
-  if (!site.where.empty()) return;
-  if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
-  if (native == nullptr) {
-    site.where = "unknown";
+  if (innermost != nullptr) {
+    site.where = place(telling != nullptr ? *telling : *innermost);
+    if (own != nullptr && place(*own) != site.where) site.caller = place(*own);
     return;
   }
-  site.where = native->function.substr(0, native->function.find('('));
-  if (!native->module.empty()) site.where += " in " + base_name(native->module);
+  if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
+  site.where = native != nullptr ? native->function.substr(0, native->function.find('(', 1)) : "unknown";
+  if (native != nullptr && !native->module.empty()) site.where += " in " + base_name(native->module);
 }
 
 const Site& Symbolizer::site(format::StackId stack) {

@@ -2,11 +2,10 @@
 // Job: the constructor.
 #include <errno.h>
 
-#include <cstdlib>
-
 #include "hooks/process.h"
 #include "hooks/python.h"
 #include "hooks/real.h"
+#include "record/environment.h"
 #include "record/life.h"
 #include "record/recorder.h"
 #include "record/settings.h"
@@ -19,7 +18,7 @@ __attribute__((constructor)) void start() {
   memtrace::hooks::process_start();
   memtrace::record::start_life();
   if (memtrace::record::active()) {
-    const char* const phases = std::getenv("MEMTRACE_PHASES");
+    const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
   }
   errno = errno_before;

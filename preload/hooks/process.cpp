@@ -7,16 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <new>
 
 #include "hooks/find.h"
 #include "hooks/process.h"
 #include "record/life.h"
-#include "record/line.h"
-#include "record/os.h"
 #include "record/recorder.h"
-#include "record/ring.h"
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -30,55 +25,16 @@ extern "C" __attribute__((visibility("hidden"))) Syscall memtrace_real_syscall;
 namespace memtrace::hooks {
 namespace {
 
-// The environment of an exec, with the ring file that the new image should remove. On a mapping of its own: the
-// caller may be a vfork child or hold any lock, and its stack may be small.
-class Environment {
- public:
-  explicit Environment(char* const* environment, bool recording) : passed_(environment) {
-    if (!recording || record::state != record::State::hot || environment == nullptr) return;
-    std::size_t count = 0;
-    while (environment[count] != nullptr) ++count;
-    bytes_ = (count + 2) * sizeof(char*) + sizeof(record::Path);
-    memory_ = record::os::map_private(bytes_);
-    if (memory_ == nullptr) return;
-    auto** const list = static_cast<char**>(memory_);
-    auto* const text = new (list + count + 2) record::Path;
-    text->add("MEMTRACE_RING=").add(record::ring_path().text());
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      if (std::strncmp(environment[i], "MEMTRACE_RING=", 14) != 0) list[kept++] = environment[i];
-    list[kept] = const_cast<char*>(text->text());
-    passed_ = list;
-  }
-  ~Environment() {
-    if (memory_ != nullptr) record::os::unmap(memory_, bytes_);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  char* const* get() const { return passed_; }
-
- private:
-  char* const* passed_;
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
 // Everything is on disk before the call, for after it nothing is; a call that fails returns, and recording goes on.
 template <class Exec>
-int replace_image(const char* path, char* const* environment, Exec exec) {
+int replace_image(const char* path, Exec exec) {
   const int errno_before = errno;
-  const bool recording = record::before_exec(path != nullptr ? path : "");
-  int result;
-  {
-    const Environment passed(environment, recording);
-    errno = errno_before;
-    result = exec(passed.get());
-  }
-  if (recording) {
-    const int errno_after = errno;
-    record::after_failed_exec();
-    errno = errno_after;
-  }
+  const bool ended = record::before_exec(path != nullptr ? path : "");
+  errno = errno_before;
+  const int result = exec();
+  const int errno_after = errno;
+  if (ended) record::after_failed_exec();
+  errno = errno_after;
   return result;
 }
 
@@ -162,21 +118,21 @@ namespace record = memtrace::record;
 
 EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   find_process_calls();
-  return replace_image(path, envp, [&](char* const* e) { return real_execve(path, argv, e); });
+  return replace_image(path, [&] { return real_execve(path, argv, envp); });
 }
 EXPORT int execv(const char* path, char* const argv[]) noexcept { return execve(path, argv, environ); }
 EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
   find_process_calls();
-  return replace_image(file, envp, [&](char* const* e) { return real_execvpe(file, argv, e); });
+  return replace_image(file, [&] { return real_execvpe(file, argv, envp); });
 }
 EXPORT int execvp(const char* file, char* const argv[]) noexcept { return execvpe(file, argv, environ); }
 EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
   find_process_calls();
-  return replace_image("fexecve", envp, [&](char* const* e) { return real_fexecve(fd, argv, e); });
+  return replace_image("fexecve", [&] { return real_fexecve(fd, argv, envp); });
 }
 EXPORT int execveat(int fd, const char* path, char* const argv[], char* const envp[], int flags) noexcept {
   find_process_calls();
-  return replace_image(path, envp, [&](char* const* e) { return real_execveat(fd, path, argv, e, flags); });
+  return replace_image(path, [&] { return real_execveat(fd, path, argv, envp, flags); });
 }
 
 #define WITH_ARGUMENTS(call, with_environment)                   \

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h> // getpid: an address in libc
 
 #include <cstdint>
-#include <cstdlib> // getenv: an address in libc
 #include <cstring>
 
 #include "hooks/find.h"
@@ -175,7 +175,7 @@ void find_real() {
   find_next(&next.madvise, "madvise");
   Dl_info here{}, libc{};
   foreign_allocator = dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-                      dladdr(reinterpret_cast<void*>(&getenv), &libc) != 0 &&
+                      dladdr(reinterpret_cast<void*>(&::getpid), &libc) != 0 &&
                       here.dli_fbase != libc.dli_fbase;
   real = next;
   errno = errno_before;

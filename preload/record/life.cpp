@@ -4,12 +4,12 @@
 
 #include <sys/mman.h>
 
-#include <cstdlib> // getenv, in the constructor only
 #include <cstring>
 
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
+#include "record/environment.h"
 #include "record/identity.h"
 #include "record/loss.h"
 #include "record/modules.h"
@@ -143,10 +143,9 @@ void start_life() {
   born_ns = 0;
   find_place(); // an inert process founds its job too, and hands it on
   read_settings(slash != nullptr ? slash + 1 : executable.text());
-  if (const char* const left = ring_to_remove_after_exec(); left != nullptr) os::unlink(left);
   if (!settings.active) return;
   find_modules_by(executable.text());
-  open_unwinder();
+  prepare_stacks();
   raise_alive();
   __atomic_store_n(&state, State::cold, __ATOMIC_RELEASE);
   if (settings.min_peak != 0) return;
@@ -181,14 +180,13 @@ void begin_recording() {
 
 void before_fork() {
   retire_drain();
-  definitions_held = hold_unwinds() && hold_definitions();
+  definitions_held = hold_definitions();
   fork_stamp = active() ? draw_stamp() : 0;
 }
 
 void after_fork_in_parent() {
   if (definitions_held) release_definitions();
   definitions_held = false;
-  release_unwinds();
   restart_drain_after(kQuietAfterFork);
 }
 
@@ -205,7 +203,6 @@ void after_fork_in_child() {
   keep_losses_in(nullptr);
   cold_forget();
   definitions_forked();
-  forget_unwinds();
   forget_other_threads();
   beginning.reset();
   reset_flows();
@@ -223,28 +220,20 @@ void before_single_thread_call() { retire_drain(); }
 void after_single_thread_call() { restart_drain_after(0); }
 
 bool before_exec(const char* path) {
-  if (!active() || !mine()) return false;
-  if (state != State::hot) return true;
+  if (!active() || !mine() || state != State::hot) return false;
   const Recording here;
-  if (here) {
-    put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
-    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
-  }
+  if (!here) return false;
+  put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
+  put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
   drain_rings(true);
-  if (ring_header() != nullptr) ring_header()->ended = 1;
+  remove_ring_file();
   return true;
 }
 
 void after_failed_exec() {
-  if (ring_header() != nullptr) ring_header()->ended = 0;
-}
-
-const char* ring_to_remove_after_exec() {
-  const char* const path = std::getenv("MEMTRACE_RING");
-  if (path == nullptr) return nullptr;
-  Line<64> pid; // a descendant of that image finds the variable too: the file's name has the pid
-  pid.add("-").add(static_cast<std::uint64_t>(os::process_id())).add("-");
-  return std::strstr(path, pid.text()) != nullptr && std::strstr(path, ".rings") != nullptr ? path : nullptr;
+  if (renew_ring_file()) return;
+  say("not recording any more: no ring can be written beside ", trace_file.path.text());
+  __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
 }
 
 void end_life(int code) {

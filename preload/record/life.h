@@ -30,12 +30,10 @@ inline void notice_fork() {
 void before_single_thread_call();
 void after_single_thread_call();
 
-// Before exec: everything is on disk and says that the image ends. `path` is for the record. False when this is not
-// the process that records (a vfork child): then nothing was done.
+// Before exec: everything is on disk, says that the image ends, and the ring file is gone. `path` is for the record.
+// False when nothing was done: not recording, or a vfork child.
 bool before_exec(const char* path);
 void after_failed_exec();
-// A ring file that the image before this one left: MEMTRACE_RING in the environment that exec passed on.
-const char* ring_to_remove_after_exec();
 
 // The end, with the code the program gave. Drains within a bound, removes the ring file. Later calls do nothing.
 void end_life(int code);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kMaxModules = 2048;
 
 using FindObject = int (*)(void*, dl_find_object*);
-constinit FindObject find_object = nullptr;
+constinit FindObject finder = nullptr;
 constinit const char* main_path = "";
 constinit Module modules[kMaxModules] = {};
 constinit std::uint32_t end = 1;
@@ -53,15 +53,20 @@ void read_build_id(Module& module) {
 
 void find_modules_by(const char* executable) {
   main_path = executable;
-  find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  finder = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  if (finder == nullptr) dlerror(); // nothing is left for the program to find
 }
 
-bool modules_can_be_found() { return find_object != nullptr; }
+bool modules_can_be_found() { return finder != nullptr; }
+
+bool find_object(std::uint64_t address, dl_find_object* out) {
+  return finder != nullptr && finder(reinterpret_cast<void*>(address), out) == 0;
+}
 
 std::uint32_t find_module(std::uint64_t address, bool* added,
                           format::TextId (*intern)(const char* text, std::size_t bytes)) {
   dl_find_object object{};
-  if (find_object == nullptr || find_object(reinterpret_cast<void*>(address), &object) != 0) return 0;
+  if (!find_object(address, &object)) return 0;
   const auto start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
   const char* name = object.dlfo_link_map->l_name;
   if (name == nullptr || *name == '\0') name = main_path;

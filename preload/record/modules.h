@@ -2,6 +2,8 @@
 // Job: which library an address is in, without the loader's lock.
 #pragma once
 
+#include <dlfcn.h>
+
 #include "format/event.h"
 
 namespace memtrace::record {
@@ -19,6 +21,8 @@ struct Module {
 // glibc floor. Without it there are no native stacks. Constructor only.
 void find_modules_by(const char* executable);
 bool modules_can_be_found();
+// The loaded object that holds `address`. No lock.
+bool find_object(std::uint64_t address, dl_find_object* out);
 
 // The id of the module that holds `address`, 0 if none; `*added` when it was not known. `intern` makes texts.
 // Definitions lock held.

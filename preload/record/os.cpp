@@ -39,6 +39,24 @@ long word(T* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
+// Holds back SIGXFSZ, which the kernel sends to a thread that writes past RLIMIT_FSIZE, and takes it away again: the
+// default action ends the process, and the limit is meant for the program's files.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }
+  ~NoFileSizeSignal() {
+    const timespec now{};
+    if ((before_ & only_) == 0) call(SYS_rt_sigtimedwait, word(&only_), 0, word(&now), sizeof only_);
+    call(SYS_rt_sigprocmask, SIG_SETMASK, word(&before_), 0, sizeof before_);
+  }
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  std::uint64_t only_ = std::uint64_t{1} << (SIGXFSZ - 1);
+  std::uint64_t before_ = 0;
+};
+
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now); // vDSO: 20 ns, no errno on success
@@ -75,6 +93,7 @@ long write_once(long fd, const void* data, std::size_t bytes) {
 }
 
 long write_all(long fd, const void* data, std::size_t bytes) {
+  const NoFileSizeSignal quiet;
   const auto* at = static_cast<const char*>(data);
   std::size_t done = 0;
   while (done < bytes) {
@@ -87,6 +106,7 @@ long write_all(long fd, const void* data, std::size_t bytes) {
 }
 
 long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const NoFileSizeSignal quiet;
   const iovec parts[2] = {{const_cast<void*>(a), a_bytes}, {const_cast<void*>(b), b_bytes}};
   for (;;) {
     const long n = call(SYS_writev, fd, word(parts), 2);
@@ -97,6 +117,7 @@ long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std:
 }
 
 long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
+  const NoFileSizeSignal quiet;
   long result;
   do {
     result = call(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
@@ -135,6 +156,16 @@ void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
 void unmap(void* address, std::size_t bytes) { call(SYS_munmap, word(address), static_cast<long>(bytes)); }
 long advise(void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
+}
+
+// No signal set can be changed in an unknown way, but the kernel reads the set before it says so.
+bool is_readable(const void* address) {
+  return call(SYS_rt_sigprocmask, ~0, word(address), 0, sizeof(std::uint64_t)) != -EFAULT;
+}
+bool make_writable(void* address, std::size_t bytes) {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  const std::uint64_t start = at & ~std::uint64_t{4095};
+  return call(SYS_mprotect, static_cast<long>(start), static_cast<long>(at + bytes - start), PROT_READ | PROT_WRITE) == 0;
 }
 
 int process_id() { return static_cast<int>(call(SYS_getpid)); }

@@ -7,7 +7,8 @@
 
 namespace memtrace::record::os {
 
-// Every call returns what the kernel returned: a negative errno on failure. Interrupted reads and writes go on.
+// Writing past the program's RLIMIT_FSIZE fails here as it should; the SIGXFSZ that comes with it does not reach the
+// program. Every call returns what the kernel returned: a negative errno on failure. Interrupted reads and writes go on.
 // All are safe in signal handlers and after fork.
 long open_append(const char* path);                   // existing file, O_APPEND
 long create(const char* path);                        // new file only, for reading and writing
@@ -29,6 +30,9 @@ void* map_private(std::size_t bytes);                                  // null o
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes);    // null on failure
 void unmap(void* address, std::size_t bytes);
 long advise(void* address, std::size_t bytes, int advice);
+
+bool is_readable(const void* address);
+bool make_writable(void* address, std::size_t bytes); // the pages around it, for good
 
 int process_id();
 int parent_id();

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <initializer_list>
 #include <cstring>
 
+#include "record/environment.h"
 #include "record/os.h"
 
 namespace memtrace::record {
@@ -21,7 +21,7 @@ namespace {
 
 const char* first_of(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    const char* const value = std::getenv(name);
+    const char* const value = environment(name);
     if (value != nullptr && *value != '\0') return value;
   }
   return nullptr;
@@ -29,18 +29,20 @@ const char* first_of(std::initializer_list<const char*> names) {
 
 std::uint32_t number(const char* text, std::uint32_t otherwise) {
   if (text == nullptr || *text < '0' || *text > '9') return otherwise;
-  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+  std::uint32_t value = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint32_t>(*text - '0');
+  return value;
 }
 
 void find_ranks() {
   place.rank = number(first_of({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}), ~0u);
   place.local_rank = number(first_of({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}), ~0u);
   place.world = number(first_of({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), 0);
-  if (std::getenv("TORCHELASTIC_RUN_ID") != nullptr) {
+  if (environment("TORCHELASTIC_RUN_ID") != nullptr) {
     place.launcher.add("torchrun");
-  } else if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) {
+  } else if (environment("OMPI_COMM_WORLD_RANK") != nullptr) {
     place.launcher.add("mpirun");
-  } else if (std::getenv("SLURM_PROCID") != nullptr) {
+  } else if (environment("SLURM_PROCID") != nullptr) {
     place.launcher.add("slurm");
   }
 }
@@ -106,7 +108,7 @@ void find_place() {
   place.host.add(system.nodename);
   find_ranks();
   Path pattern;
-  const char* const joined = std::getenv("MEMTRACE_JOB");
+  const char* const joined = environment("MEMTRACE_JOB");
   const char* const divider = joined != nullptr ? std::strchr(joined, ';') : nullptr;
   if (divider != nullptr) {
     place.job.add(joined, static_cast<std::size_t>(divider - joined));
@@ -114,16 +116,16 @@ void find_place() {
   } else {
     place.founder = true;
     name_job();
-    const char* const asked = std::getenv("MEMTRACE_OUT");
+    const char* const asked = environment("MEMTRACE_OUT");
     absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);
-    Path job;
-    job.add(place.job.text()).add(";").add(pattern.text());
-    setenv("MEMTRACE_JOB", job.text(), 1);
+    static constinit Path assignment{}; // kept in the environment
+    assignment.add("MEMTRACE_JOB=").add(place.job.text()).add(";").add(pattern.text());
+    add_to_environment(assignment.text());
   }
   expand(pattern.text(), &place.directory);
-  const char* const spool = std::getenv("MEMTRACE_SPOOL");
+  const char* const spool = environment("MEMTRACE_SPOOL");
   if (spool != nullptr && *spool != '\0') absolute(spool, &place.spool);
-  const char* const temporary = std::getenv("TMPDIR");
+  const char* const temporary = environment("TMPDIR");
   place.temporary.add(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
   errno = errno_before;
 }

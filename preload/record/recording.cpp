@@ -6,6 +6,7 @@
 
 #include "record/definitions.h"
 #include "record/life.h"
+#include "record/map_levels.h"
 #include "record/stack.h"
 
 namespace memtrace::record {
@@ -24,14 +25,34 @@ bool counts(const Block& block) {
          block.kind != format::Kind::mmap_file;
 }
 
+bool is_mapping(const Block& block) {
+  return block.kind == format::Kind::mmap_anon || block.kind == format::Kind::shm || (block.flags & format::kRange) != 0;
+}
+
 void count_birth(const Block& block) {
-  if (counts(block)) level(block.memory, static_cast<std::int64_t>(block.given));
+  if (is_mapping(block)) {
+    if (counts(block)) level(0, count_mapping(block.address, block.given));
+  } else if (counts(block)) {
+    level(block.memory, static_cast<std::int64_t>(block.given));
+  }
   if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(static_cast<std::int64_t>(block.given));
 }
 
 void count_death(const Block& block) {
-  if (counts(block)) level(block.memory, -static_cast<std::int64_t>(block.given));
+  if (is_mapping(block)) {
+    level(0, -uncount_mapping(block.address, block.given));
+  } else if (counts(block)) {
+    level(block.memory, -static_cast<std::int64_t>(block.given));
+  }
   if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(-static_cast<std::int64_t>(block.given));
+}
+
+void count_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
+  if ((to.flags & format::kRange) == 0) {
+    level(0, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
+  } else if (const std::int64_t gone = uncount_mapping(from, given_before); gone != 0) {
+    level(0, count_mapping(to.address, to.given) - gone);
+  }
 }
 
 } // namespace
@@ -80,7 +101,7 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Bloc
   const std::uint64_t between = birth - death;
   record.word[5] = format::halves(stack, between > ~0u ? ~0u : static_cast<std::uint32_t>(between));
   record.stamp = death;
-  level(to.memory, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
+  count_move(from, given_before, to);
   emit(record);
 }
 

@@ -35,6 +35,7 @@ constinit Buffer drain_buffer;    // the background thread's
 constinit Buffer producer_buffer; // for whoever finds its ring full
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
+constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
 RingRecord* records_of(RingSlot* slot) {
   return reinterpret_cast<RingRecord*>(reinterpret_cast<char*>(slot) + format::kPage);
@@ -88,11 +89,12 @@ bool claim(Thread& thread) {
   RingRecord* const records = records_of(slot);
   for (std::uint32_t i = 0; i < kRingRecords; ++i) records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
-  slot->head = slot->tail = thread.sequence = 0;
-  slot->small = thread.own;
+  slot->head = slot->tail = thread.sequence;
+  slot->small = thread.slot != nullptr ? thread.slot->small : thread.own;
   slot->drain_lock = 0;
   thread.records = records;
   thread.slot = slot;
+  thread.ring_file = file_number;
   if (local.thread == &thread) local.small = &slot->small;
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
   return true;
@@ -178,10 +180,23 @@ bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   header->version = format::kVersion;
   header->pid = static_cast<std::uint32_t>(os::process_id());
   header->trace_id = trace_id;
+  ++file_number;
   header->slot_bytes = static_cast<std::uint32_t>(format::kSlotBytes);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{format::kPage}, __ATOMIC_RELAXED);
   at_bound = false;
   not_before = 0;
+  return true;
+}
+
+bool renew_ring_file() {
+  const Locked no_drain(drain_buffer.lock);
+  const Locked no_claim(slots_lock);
+  if (!no_drain || !no_claim) return false;
+  const Path again = path;
+  const std::uint64_t id = header->trace_id;
+  if (!create_ring_file(again, id)) return false;
+  for (RingSlot*& slot : slots) slot = nullptr;
+  keep_losses_in(header->lost);
   return true;
 }
 
@@ -190,7 +205,8 @@ const Path& ring_path() { return path; }
 format::RingFileHeader* ring_header() { return header; }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot == nullptr && !claim(thread)) return false;
+  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(thread.slot)) return false;
+  if ((thread.slot == nullptr || thread.ring_file != file_number) && !claim(thread)) return false;
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;
   const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
@@ -244,6 +260,7 @@ bool ring_release(Thread& thread) {
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
   if (!write_out(slot)) return false;
+  thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
   return true;

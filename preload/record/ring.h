@@ -12,6 +12,8 @@ namespace memtrace::record {
 bool create_ring_file(const Path& path, std::uint64_t trace_id);
 // Unlinks it; the mappings stay valid.
 void remove_ring_file();
+// A new one after an exec that failed: each thread leaves its old ring, drained, with its next record.
+bool renew_ring_file();
 const Path& ring_path();
 format::RingFileHeader* ring_header(); // null before there is a file
 

@@ -2,9 +2,9 @@
 // Job: what the MEMTRACE_* variables ask for.
 #include "record/settings.h"
 
-#include <cstdlib>
 #include <cstring>
 
+#include "record/environment.h"
 #include "record/line.h"
 #include "record/os.h"
 
@@ -27,14 +27,14 @@ void complain(const char* name, const char* value, const char* expected) {
 }
 
 void read_size(const char* name, std::uint64_t* out) {
-  const char* const value = std::getenv(name);
+  const char* const value = environment(name);
   if (value == nullptr || *value == '\0') return;
   if (!parse_size(value, out)) complain(name, value, "bytes, with K, M or G");
 }
 
 template <class Choice, std::size_t N>
 void read_choice(const char* name, const char* const (&names)[N], Choice* out, const char* expected) {
-  const char* const value = std::getenv(name);
+  const char* const value = environment(name);
   if (value == nullptr || *value == '\0') return;
   for (std::size_t i = 0; i < N; ++i) {
     if (std::strcmp(value, names[i]) != 0) continue;
@@ -45,7 +45,7 @@ void read_choice(const char* name, const char* const (&names)[N], Choice* out, c
 }
 
 bool is_set(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = environment(name);
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
@@ -106,9 +106,9 @@ void read_settings(const char* exe) {
   read_choice("MEMTRACE_PHASES", phases, &settings.phases, "auto, marks or off");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
-  const char* const enabled = std::getenv("MEMTRACE");
-  const char* const only = std::getenv("MEMTRACE_ONLY");
-  const char* const skip = std::getenv("MEMTRACE_SKIP");
+  const char* const enabled = environment("MEMTRACE");
+  const char* const only = environment("MEMTRACE_ONLY");
+  const char* const skip = environment("MEMTRACE_SKIP");
   settings.active = (enabled == nullptr || std::strcmp(enabled, "0") != 0) &&
                     (only == nullptr || *only == '\0' || matches_any(only, exe)) &&
                     !matches_any(skip != nullptr ? skip : kDefaultSkip, exe);

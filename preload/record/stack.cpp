@@ -4,15 +4,13 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
-
 #include "record/definitions.h"
-#include "record/line.h"
 #include "record/modules.h"
 #include "record/os.h"
 #include "record/python_frames.h"
 #include "record/settings.h"
 #include "record/thread.h"
+#include "record/unwinder.h"
 
 namespace memtrace::record {
 
@@ -35,13 +33,9 @@ struct Cached {
   StackId id;
 };
 
-using Backtrace = int (*)(void** out, int capacity);
-constinit Backtrace backtrace = nullptr;
 constinit Range own{};
 constinit Range interpreter{};
 constinit Cached* cache = nullptr;
-constinit std::int32_t unwinding = 0;
-constinit bool held = false;
 
 struct Hash {
   std::uint64_t low = 0x243F6A8885A308D3u;
@@ -56,41 +50,23 @@ struct Hash {
 
 Range range_of(const void* address) {
   dl_find_object object{};
-  const auto find = reinterpret_cast<int (*)(void*, dl_find_object*)>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  if (find == nullptr || find(const_cast<void*>(address), &object) != 0) return {};
+  if (!find_object(reinterpret_cast<std::uint64_t>(address), &object)) return {};
   return {reinterpret_cast<std::uint64_t>(object.dlfo_map_start),
           reinterpret_cast<std::uint64_t>(object.dlfo_map_end)};
 }
 
-void* open_beside() {
-  Dl_info self{};
-  Path path;
-  if (dladdr(reinterpret_cast<const void*>(&open_unwinder), &self) != 0 && self.dli_fname != nullptr) {
-    const char* const slash = std::strrchr(self.dli_fname, '/');
-    if (slash != nullptr) path.add(self.dli_fname, static_cast<std::size_t>(slash + 1 - self.dli_fname));
-  }
-  path.add("memtrace/libunwind.so.8");
-  void* library = os::exists(path.text()) ? dlopen(path.text(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  return library != nullptr ? library : dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-}
-
 // Return addresses of the program's frames, innermost first, up to the interpreter where Python frames follow.
 std::size_t native_frames(Scratch& scratch, bool above_python) {
-  if (backtrace == nullptr || __atomic_load_n(&held, __ATOMIC_ACQUIRE)) return 0;
-  __atomic_fetch_add(&unwinding, 1, __ATOMIC_ACQ_REL);
+  local.unwinding = true; // it maps memory for its caches
+  const std::size_t count = unwind(scratch.raw, kMaxNative);
+  local.unwinding = false;
   std::size_t kept = 0;
-  if (!__atomic_load_n(&held, __ATOMIC_ACQUIRE)) {
-    local.unwinding = true; // it maps memory for its caches
-    const int count = backtrace(scratch.raw, static_cast<int>(kMaxNative));
-    local.unwinding = false;
-    for (int i = 0; i < count; ++i) {
-      const auto address = reinterpret_cast<std::uint64_t>(scratch.raw[i]);
-      if (own.holds(address)) continue;
-      if (above_python && interpreter.holds(address)) break;
-      scratch.native[kept++] = address;
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto address = reinterpret_cast<std::uint64_t>(scratch.raw[i]);
+    if (own.holds(address)) continue;
+    if (above_python && interpreter.holds(address)) break;
+    scratch.native[kept++] = address;
   }
-  __atomic_fetch_sub(&unwinding, 1, __ATOMIC_ACQ_REL);
   return kept;
 }
 
@@ -113,21 +89,10 @@ void remember(const Hash& hash, StackId id) {
 
 } // namespace
 
-void open_unwinder() {
+void prepare_stacks() {
   cache = static_cast<Cached*>(os::map_private(kCacheSlots * sizeof(Cached)));
-  own = range_of(reinterpret_cast<const void*>(&open_unwinder));
-  const bool wanted = settings.stacks == Stacks::native || settings.stacks == Stacks::both;
-  if (!wanted || !modules_can_be_found()) return;
-  void* const library = open_beside();
-  if (library == nullptr) return;
-  const auto found = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
-  const auto policy = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "_ULx86_64_set_caching_policy"));
-  auto* const space = static_cast<void**>(dlsym(library, "_ULx86_64_local_addr_space"));
-  constexpr int kPerThread = 2; // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
-  if (policy != nullptr && space != nullptr) policy(*space, kPerThread);
-  void* warm[4];
-  if (found != nullptr) found(warm, 4); // the first one maps memory and takes half a millisecond
-  backtrace = found;
+  own = range_of(reinterpret_cast<const void*>(&prepare_stacks));
+  if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
 }
 
 void hide_interpreter(const void* some_function_of_it) { interpreter = range_of(some_function_of_it); }
@@ -158,23 +123,6 @@ StackId capture_stack(bool native) {
   for (std::size_t i = natives; i-- > 0;) id = intern_native(id, addresses[i]);
   remember(hash, id);
   return id;
-}
-
-bool hold_unwinds() {
-  __atomic_store_n(&held, true, __ATOMIC_SEQ_CST);
-  const std::uint64_t until = os::monotonic_ns() + 200'000'000;
-  while (__atomic_load_n(&unwinding, __ATOMIC_ACQUIRE) != 0) {
-    if (os::monotonic_ns() > until) return false;
-    os::yield();
-  }
-  return true;
-}
-
-void release_unwinds() { __atomic_store_n(&held, false, __ATOMIC_RELEASE); }
-
-void forget_unwinds() {
-  unwinding = 0;
-  held = false;
 }
 
 } // namespace memtrace::record

@@ -26,6 +26,7 @@ struct Thread {
   std::uint64_t sequence; // of its next record in its ring
   format::RingSlot* slot; // null: no ring yet
   format::RingRecord* records;
+  std::uint32_t ring_file; // which one `slot` is in
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest

@@ -48,6 +48,10 @@ class Shapes(harness.Case):
             wanted = {"entry_live": occurrences[0][0], "peak_live": max(row[1] for row in occurrences),
                       "exit_live": occurrences[-1][2],
                       "transient": max(row[1] - max(row[0], row[2]) for row in occurrences)}
+            if phase == "forward":
+                # The marked script lets go of the model's output (the logits) inside its mark; the phase ends
+                # when the module's call returns, with the output still held. Entry and peak are the same.
+                del wanted["exit_live"], wanted["transient"]
             for name, figure in wanted.items():
                 found = tensor[name] / harness.MIB
                 # A transient is a difference of two rounded figures of the truth.

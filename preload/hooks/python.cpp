@@ -35,6 +35,15 @@ constexpr int kFastCall = 0x80;  // METH_FASTCALL
 constexpr int kFileInput = 257;  // Py_file_input
 constexpr int kMaxName = 200;    // what the recorder keeps of a phase's name
 constexpr int kMaxVersion = 120; // of Py_GetVersion() in a note
+// PyMemAllocatorEx, and the domain PYMEM_DOMAIN_RAW.
+struct Allocator {
+  void* context;
+  void* (*malloc)(void*, std::size_t);
+  void* (*calloc)(void*, std::size_t, std::size_t);
+  void* (*realloc)(void*, void*, std::size_t);
+  void (*free)(void*, void*);
+};
+constexpr int kRawDomain = 0;
 using AuditHook = int (*)(const char* event, Object* args, void* user);
 
 // One list: the member, and the name that dlsym is asked for. All are functions, of 3.9 and later.
@@ -64,6 +73,8 @@ using AuditHook = int (*)(const char* event, Object* args, void* user);
   F(const char*, PyUnicode_AsUTF8AndSize, (Object*, Ssize*))      \
   F(Object*, PyUnicode_FromStringAndSize, (const char*, Ssize))   \
   F(Object*, PyUnicode_FromString, (const char*))                 \
+  F(void, PyMem_GetAllocator, (int, Allocator*))                  \
+  F(void, PyMem_SetAllocator, (int, Allocator*))                  \
   F(void, Py_IncRef, (Object*))                                   \
   F(void, Py_DecRef, (Object*))
 
@@ -337,6 +348,46 @@ void install() {
   g_python.PyErr_Restore(type, value, traceback);
 }
 
+// ---- Getting out -------------------------------------------------------------------------------------------
+
+// CPython keeps the hook in a block of the raw allocator and frees it at the end. Ours is got before Python has
+// read its options: with -X dev or PYTHONMALLOC=debug it is freed by another allocator than it came from, one
+// that wants its own header before the block, and the process aborts in its last moment (3.9 to 3.13). So, when
+// the two differ, one is put between that knows our block and steps aside.
+int on_audit(const char* event, Object* args, void* user);
+
+constinit Allocator g_first{}; // the raw allocator when the hook was added
+constinit Allocator g_last{};  // the one that was between it and the end
+
+void* last_malloc(void*, std::size_t bytes) {
+  return g_last.malloc(g_last.context, bytes);
+}
+void* last_calloc(void*, std::size_t count, std::size_t bytes) {
+  return g_last.calloc(g_last.context, count, bytes);
+}
+void* last_realloc(void*, void* block, std::size_t bytes) {
+  return g_last.realloc(g_last.context, block, bytes);
+}
+void last_free(void*, void* block) {
+  // The entry is {next, hook, user}; the smallest block of any malloc holds two words.
+  AuditHook hook = nullptr;
+  if (block != nullptr) std::memcpy(&hook, static_cast<char*>(block) + sizeof(void*), sizeof(hook));
+  if (hook != on_audit) {
+    g_last.free(g_last.context, block);
+    return;
+  }
+  g_first.free(g_first.context, block);
+  g_python.PyMem_SetAllocator(kRawDomain, &g_last);
+}
+
+void before_hooks_are_freed() {
+  if (g_python.PyMem_SetAllocator == nullptr || g_first.free == nullptr) return;
+  g_python.PyMem_GetAllocator(kRawDomain, &g_last);
+  if (g_last.free == g_first.free) return;
+  Allocator between{nullptr, last_malloc, last_calloc, last_realloc, last_free};
+  g_python.PyMem_SetAllocator(kRawDomain, &between);
+}
+
 bool starts_with(const char* text, const char* with) {
   return std::strncmp(text, with, std::strlen(with)) == 0;
 }
@@ -354,7 +405,8 @@ int on_audit(const char* event, Object*, void*) {
       if (initialized != nullptr && initialized() != 0) install();
     }
   } else if (std::strcmp(event, "cpython._PySys_ClearAuditHooks") == 0) {
-    record::python_detach(); // the interpreter goes; where atexit was not to be had
+    record::python_detach(); // where atexit was not to be had
+    before_hooks_are_freed();
   }
   errno = saved;
   return 0;
@@ -367,7 +419,9 @@ int on_audit(const char* event, Object*, void*) {
 void python_start(const char* mode) {
   g_mode = mode;
   auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
-  if (add != nullptr) {
+  auto* allocator = reinterpret_cast<void (*)(int, Allocator*)>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
+  if (add != nullptr && allocator != nullptr) {
+    allocator(kRawDomain, &g_first);
     add(on_audit, nullptr);
   } else {
     dlerror(); // a miss leaves a message that the program would find

@@ -274,9 +274,13 @@ def _parameters_of(root):
 def _report_parameters(root):
     """Of all roots that live, each parameter once. No reference is kept, not even a weak one: swap_tensors minds."""
     global _reported
+    torch = sys.modules["torch"]
     try:
+        # Under jit.trace or a dispatch mode, to ask for a size is an operation of the program: counted later. (It
+        # put nodes into the traced graph, and crashed.)
+        if torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0:
+            return
         _roots[id(root)] = ref(root)
-        torch = sys.modules["torch"]
         seen, dtypes = set(), {}
         count = trainable = size = 0
         with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask

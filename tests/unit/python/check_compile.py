@@ -105,8 +105,7 @@ def main():
     for name, value in results[0][0].items():
         here = results[1][0][name]
         print("%-24s %s%s" % (name, value, "" if here == value else "  traced: %s" % here))
-        # Of compiling a step or a loop, see the known cost in the notes on each: it breaks there anyway.
-        assert here == value or name in ("step", "whole"), name
+        assert here == value, name
     compiled_forward_is_marked()
     print("ok compile")
 

@@ -45,6 +45,10 @@ def nothing_shows():
     same("-I", "-S", "-E", "-c", SAYS)
     same("-S", "-c", SAYS)
     same("-O", "-bb", "-W", "error", "-X", "dev", "-c", SAYS)
+    # Here the audit hook's block is freed by another allocator than gave it: an abort at exit.
+    same("-X", "dev", "-c", SAYS)
+    same("-X", "tracemalloc", "-c", SAYS)
+    same("-c", "import tracemalloc; tracemalloc.start(5)")
     same(script, "a", "b")
     same(os.path.dirname(package))
     same("-m", "mod", cwd=FOLDER)
@@ -117,34 +121,36 @@ def children_attach():
 
 
 def modes():
-    program = "import sys; print(type(sys.meta_path[0]).__name__)"
+    program = "import sys; print('_Finder' in [type(finder).__name__ for finder in sys.meta_path])"
     for mode, finder in (("auto", True), ("marks", False), ("off", False)):
         out = run(["-c", program], dict(TRACED, MEMTRACE_PHASES=mode))[1]
-        assert (out.strip() == b"_Finder") == finder, (mode, out)
+        assert (out.strip() == b"True") == finder, (mode, out)
     out = run(["-c", WALKS], dict(TRACED, MEMTRACE_PHASES="off"))[1]
     assert int(out.split()[1]) > 0, out
 
 
 def exits():
     """The walk ends at atexit, after the program's own handlers; threads that walk meanwhile do no harm."""
-    program = (
+    late = (
         "import atexit, ctypes, threading, time\n"
         "p = ctypes.CDLL(None)\n"
         "walk = lambda: p.probe_walk(ctypes.c_size_t(1))\n"
-        "def busy():\n  while True: p.probe_walk(ctypes.c_size_t(20000))\n"
         "class Late:\n  def __del__(self, walk=walk): print('late', walk())\n"
         "keep = Late()\n"
         "atexit.register(lambda: print('atexit', walk() > 0))\n"
+    )
+    busy = (
+        "def busy():\n  while True: p.probe_walk(ctypes.c_size_t(20000))\n"
         "[threading.Thread(target=busy, daemon=True).start() for _ in range(3)]\n"
         "time.sleep(0.05)\n"
     )
-    late = 0
+    status, out, error = run(["-c", late], TRACED)
+    # 3.9 keeps its list in the module atexit, and that is not imported for us alone.
+    if sys.version_info >= (3, 10):
+        assert (status, out, error) == (0, b"atexit True\nlate 0\n", b""), (status, out, error)
     for _ in range(15):
-        status, out, error = run(["-c", program], TRACED)
+        status, out, error = run(["-c", late + busy], TRACED)
         assert status == 0 and not error and out.startswith(b"atexit True\n"), (status, out, error)
-        late += out.endswith(b"late 0\n")
-    # 3.9 keeps its list in the module atexit, which is not imported just for us when the bootstrap runs.
-    assert late == 15 or sys.version_info < (3, 10), late
 
 
 def main():

@@ -11,6 +11,7 @@
 #include "hooks/python.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
+#include "record/stack.h"
 
 namespace {
 
@@ -119,6 +120,7 @@ void note(const char* text, std::size_t bytes) {
 }
 
 void outside_hook() {}
+void hide_interpreter(const void*) {}
 
 } // namespace memtrace::record
 

@@ -133,11 +133,18 @@ def names_and_paths():
 
 
 def freed_code():
-    """Each function dies before the next is born, often at the same address."""
+    """Each function dies before the next is born, often at its address: no identity may stand for two of them."""
+    whole, weak, reused = {}, {}, 0
     for i in range(3000):
-        names = {"check": check if i % 10 == 0 else probe.chain}
-        exec(compile("\n" * (i % 50) + "def f%d():\n  check()\nf%d()" % (i, i), "<freed %d>" % i, "exec"), names)
+        names = {"check": check if i % 10 == 0 else int, "identity": probe.identity}
+        lines = "\n" * (i % 50) + "def f%d():\n  check()\n  return identity()\ngot = f%d()" % (i, i)
+        exec(compile(lines, "<freed %d>" % (i % 7), "exec"), names)
+        got, truth = names["got"], (i, i % 50, i % 7)
+        assert len(got) == 40 and whole.setdefault(got, truth) == truth, (whole[got], truth)
+        reused += weak.setdefault(got[:12], truth) != truth  # code and lasti
         del names
+    # Else this has shown nothing.
+    assert reused > 100, reused
 
 
 def many_threads():

@@ -1,6 +1,7 @@
 # Room: tests. Runs in a Python with PyTorch under the probe.
 # Job: which phases real training loops mark, in which order, and that they balance.
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -311,6 +312,28 @@ def threads():
     assert got.count("forward(") == got.count(")forward") == got.count("backward(") == 60, got
 
 
+def first_module_inside_a_load():
+    """In processes of their own, for `load` by construction comes once."""
+    start = "import memtrace, probe, torch\nfrom torch import nn\n"
+    end = "model(torch.zeros(1, 2))\nprint([l for l in probe.log() if l[0] in 'beus'])"
+    for program, wanted in (
+        # The program's own mark, which only it ends.
+        (
+            "with memtrace.phase('load'):\n  model = nn.Linear(2, 2)\n  model(torch.zeros(1, 2))\n",
+            ["begin load", "end load", "begin forward", "end forward"],
+        ),
+        # An explicit load that constructs: `load` goes on to the first forward.
+        (
+            "class Loads:\n  def __reduce__(self): return nn.Linear, (2, 2)\n"
+            "import io\nfile = io.BytesIO()\ntorch.save(Loads(), file)\nfile.seek(0)\n"
+            "model = torch.load(file, weights_only=False)\nmemtrace.step(5)\n",
+            ["begin save", "end save", "begin load", "step 5", "end load", "begin forward", "end forward"],
+        ),
+    ):
+        done = subprocess.run([sys.executable, "-c", start + program + end], capture_output=True, text=True)
+        assert done.stdout == str(wanted) + "\n", (wanted, done.stdout, done.stderr)
+
+
 class Data(torch.utils.data.Dataset):
     def __init__(self):
         self.transform = nn.Sequential(nn.Identity())
@@ -415,6 +438,7 @@ def main():
         step_hooks_and_subclasses,
         save_and_load,
         threads,
+        first_module_inside_a_load,
         loaders,
         user_marks,
         what_the_program_sees,

@@ -182,12 +182,12 @@ __attribute__((visibility("default"))) std::size_t probe_walk(std::size_t times)
   return count;
 }
 
-// The frames of two walks of the caller are told apart by all their fields: are these the same?
-__attribute__((visibility("default"))) std::size_t probe_frame(void* out) {
-  memtrace::record::PythonFrame frame;
-  std::size_t count = memtrace::record::python_walk(&frame, 1);
-  std::memcpy(out, &frame, sizeof(frame));
-  return count;
+// What tells the innermost frame but one from all others, past and present. Its size, 0 if there is none.
+__attribute__((visibility("default"))) std::size_t probe_identity(void* out) {
+  memtrace::record::PythonFrame frames[2];
+  if (memtrace::record::python_walk(frames, 2) != 2) return 0;
+  std::memcpy(out, &frames[1], sizeof(frames[1]));
+  return sizeof(frames[1]);
 }
 
 } // extern "C"

@@ -9,7 +9,7 @@ _probe.probe_chain.restype = ctypes.c_long
 _probe.probe_chain.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 _probe.probe_walk.restype = ctypes.c_size_t
 _probe.probe_walk.argtypes = [ctypes.c_size_t]
-_probe.probe_frame.restype = ctypes.c_size_t
+_probe.probe_identity.restype = ctypes.c_size_t
 _probe.probe_depth.restype = ctypes.c_size_t
 _local = threading.local()  # ctypes lets other threads run while we read a chain
 
@@ -35,3 +35,10 @@ def chain():
     parts = ctypes.string_at(_local.buffer, used).split(b"\0")[:-1]
     frames = [tuple(parts[i : i + 4]) for i in range(0, len(parts), 4)]
     return [(function, file, int(first), int(line)) for function, file, first, line in frames[1:]]
+
+
+def identity():
+    """Of the caller's frame, as bytes."""
+    out = ctypes.create_string_buffer(64)
+    size = _probe.probe_identity(out)
+    return out.raw[:size]

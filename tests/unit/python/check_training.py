@@ -330,7 +330,9 @@ def first_module_inside_a_load():
             ["begin save", "end save", "begin load", "step 5", "end load", "begin forward", "end forward"],
         ),
     ):
-        done = subprocess.run([sys.executable, "-c", start + program + end], capture_output=True, text=True)
+        here = os.path.dirname(os.path.abspath(__file__))
+        command = [sys.executable, "-c", start + program + end]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=here)
         assert done.stdout == str(wanted) + "\n", (wanted, done.stdout, done.stderr)
 
 

@@ -127,7 +127,9 @@ void hide_interpreter(const void*) {}
 // What the scripts call, by ctypes.
 extern "C" {
 
-__attribute__((visibility("default"))) const char* probe_log() { return g_log; }
+__attribute__((visibility("default"))) const char* probe_log() {
+  return g_log;
+}
 
 __attribute__((visibility("default"))) void probe_clear() {
   pthread_mutex_lock(&g_lock);
@@ -136,7 +138,9 @@ __attribute__((visibility("default"))) void probe_clear() {
   pthread_mutex_unlock(&g_lock);
 }
 
-__attribute__((visibility("default"))) std::size_t probe_depth() { return t_depth; }
+__attribute__((visibility("default"))) std::size_t probe_depth() {
+  return t_depth;
+}
 
 // The C API, as libmemtrace.so has it.
 __attribute__((visibility("default"))) void memtrace_phase_begin(const char* name) {

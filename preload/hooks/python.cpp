@@ -13,6 +13,8 @@
 #include "record/python_frames.h"
 #include "record/stack.h"
 
+#include "record/forbidden.h"
+
 extern "C" {
 extern const char memtrace_bootstrap_source[];
 extern const char memtrace_bootstrap_source_end[];

@@ -166,7 +166,8 @@ class Text {
       const fold::Figures& f = figures(*rows[i]);
       lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
                                in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
-                               signed_in_unit(f.net, unit_), in_unit(f.transient, unit_), mostly(f)));
+                               signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
+                               mostly(*rows[i], i >= steady_from)));
     }
     if (view_.shown.steady && !view_.steady.rows.empty()) {
       lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
@@ -191,9 +192,13 @@ class Text {
     return row.count > 1 ? text + fmt::format(" x{}", row.count) : text;
   }
 
-  std::string mostly(const fold::Figures& figures) const {
+  // The largest role among what the phase itself brought: what it found there is in `entry`.
+  std::string mostly(const fold::Row& row, bool steady) const {
+    const fold::Figures& f = figures(row);
+    const Step step = steady ? view_.steady.representative : row.step;
     std::map<fold::Role, std::int64_t> roles;
-    for (const Holding& holding : view_.set({memory_, measure_, figures.peak_at})) {
+    for (const Holding& holding : view_.set({memory_, measure_, f.peak_at})) {
+      if (holding.born_phase != view_.account.paths.last(row.path) || holding.born_step != step) continue;
       std::int64_t& bytes = roles[holding.role];
       bytes = fold::plus(bytes, holding.bytes);
     }

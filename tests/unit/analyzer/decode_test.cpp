@@ -1,0 +1,123 @@
+// Room: tests.
+// Job: what the recorder codes comes out of the decoder, and what it did not code does no harm.
+#include "trace/decode.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "record/encode.h"
+
+namespace memtrace::trace {
+namespace {
+
+using format::RingRecord;
+
+// A word as its layout allows.
+std::uint64_t as_layout(char layout, std::uint64_t value) {
+  return layout == '0' ? 0 : value;
+}
+
+std::vector<RingRecord> extremes(std::uint8_t type) {
+  constexpr std::uint64_t kValues[] = {0,
+                                       ~std::uint64_t{0},
+                                       1,
+                                       std::uint64_t{1} << 63,
+                                       0x00000000FFFFFFFF,
+                                       0xFFFFFFFF00000000,
+                                       0x7FFFFFFFFFFFFFFF,
+                                       42};
+  std::vector<RingRecord> records;
+  std::uint64_t turn = 0;
+  for (const std::uint64_t stamp : kValues) {
+    RingRecord record{};
+    record.type = type;
+    record.kind = static_cast<std::uint8_t>(stamp);
+    record.flags = static_cast<std::uint16_t>(stamp >> 3);
+    record.stamp = stamp;
+    for (std::size_t i = 0; i < format::kWords; ++i) {
+      record.word[i] = as_layout(format::kEventLayouts[type][i], kValues[(turn + i) % 8]);
+    }
+    records.push_back(record);
+    ++turn;
+  }
+  return records;
+}
+
+class RoundTrip : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(RoundTrip, EveryWordAtItsExtremes) {
+  const std::vector<RingRecord> records = extremes(static_cast<std::uint8_t>(GetParam()));
+  std::vector<std::uint8_t> payload(4096);
+  record::Encoder encoder(payload.data(), payload.size());
+  for (const RingRecord& record : records) ASSERT_TRUE(encoder.add(record));
+  Decoder decoder({payload.data(), encoder.bytes()});
+  RingRecord out{};
+  for (const RingRecord& record : records) {
+    ASSERT_TRUE(decoder.next(out));
+    EXPECT_EQ(out.type, record.type);
+    EXPECT_EQ(out.kind, record.kind);
+    EXPECT_EQ(out.flags, record.flags);
+    EXPECT_EQ(out.stamp, record.stamp);
+    for (std::size_t i = 0; i < format::kWords; ++i) EXPECT_EQ(out.word[i], record.word[i]) << "word " << i;
+  }
+  EXPECT_FALSE(decoder.next(out));
+  EXPECT_FALSE(decoder.damaged());
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RoundTrip, testing::Range(std::size_t{0}, format::kEventTypes),
+                         [](const auto& type) { return std::string(format::kEventNames[type.param]); });
+
+TEST(Decoder, NoiseEndsInDamageOrRecordsButNeverOutside) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> byte(0, 255);
+  std::uniform_int_distribution<int> type(0, static_cast<int>(format::kEventTypes));
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::uint8_t> payload(static_cast<std::size_t>(byte(random)));
+    for (std::uint8_t& b : payload) b = static_cast<std::uint8_t>(byte(random));
+    if (!payload.empty()) payload[0] = static_cast<std::uint8_t>(type(random));
+    Decoder decoder(payload);
+    RingRecord out{};
+    std::size_t records = 0;
+    while (decoder.next(out)) {
+      ASSERT_LT(out.type, format::kEventTypes);
+      ++records;
+    }
+    ASSERT_LE(records, payload.size() / 3 + 1);
+    ASSERT_FALSE(decoder.next(out)); // once at its end it stays there
+  }
+}
+
+TEST(Decoder, EveryCutIsDamageOrTheBorderOfARecord) {
+  const std::vector<RingRecord> records = extremes(static_cast<std::uint8_t>(format::EventType::birth));
+  std::vector<std::uint8_t> payload(4096);
+  record::Encoder encoder(payload.data(), payload.size());
+  std::vector<std::size_t> borders = {0};
+  for (const RingRecord& record : records) {
+    ASSERT_TRUE(encoder.add(record));
+    borders.push_back(encoder.bytes());
+  }
+  for (std::size_t cut = 0; cut < encoder.bytes(); ++cut) {
+    Decoder decoder({payload.data(), cut});
+    RingRecord out{};
+    while (decoder.next(out)) {
+    }
+    const bool border = std::find(borders.begin(), borders.end(), cut) != borders.end();
+    EXPECT_EQ(decoder.damaged(), !border) << "cut at " << cut;
+  }
+}
+
+TEST(Decoder, UnknownTypesAndReservedBitsAreDamage) {
+  for (const std::vector<std::uint8_t>& payload :
+       {std::vector<std::uint8_t>{static_cast<std::uint8_t>(format::kEventTypes), 0, 0},
+        std::vector<std::uint8_t>{1, 0x40, 0},
+        std::vector<std::uint8_t>{1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}}) {
+    Decoder decoder(payload);
+    RingRecord out{};
+    EXPECT_FALSE(decoder.next(out));
+    EXPECT_TRUE(decoder.damaged());
+  }
+}
+
+} // namespace
+} // namespace memtrace::trace

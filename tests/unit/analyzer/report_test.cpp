@@ -1,0 +1,239 @@
+// Room: tests.
+// Job: the two renderings: keys and sums of the JSON, width and first lines of the text.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "builder.h"
+#include "report/json.h"
+#include "report/text.h"
+#include "report/units.h"
+#include "report/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+using tests::Scratch;
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.items()) out.push_back(key);
+  return out;
+}
+
+using Keys = std::vector<std::string>;
+
+// Three training steps with everything in them that a report shows.
+Builder training() {
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t line = builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", 790, user);
+  const std::uint32_t native = builder.native_frame(0x1234, line);
+  const std::uint64_t mib = 1 << 20;
+  builder.begin("load")
+      .tensor(1, 100 * mib, user)
+      .sample(1, 2, 3, 4)
+      .end("load")
+      .parameters(25 << 20, 100 * mib, 1);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    builder.begin("forward").tensor(2, 40 * mib, user).counters(9000, 100, 7, 1).end("forward");
+    builder.begin("backward").tensor(3, 100 * mib).tensor_death(2).end("backward");
+    builder.begin("step").tensor(10, 60 * mib, native).birth(20 + i, 8192).tensor_death(10).end("step");
+    builder.tensor_death(3);
+  }
+  builder.birth(0x4000000, mib, format::Kind::mmap_anon, 0, native);
+  builder.exit(0);
+  return builder;
+}
+
+class Report : public testing::Test {
+ protected:
+  View& open(Builder& builder) {
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    view_ = view(std::make_unique<trace::Trace>(scratch_.file("t.memtrace")), "main", options);
+    return *view_;
+  }
+  Json json(Builder& builder) {
+    Document document(options);
+    document.add(open(builder));
+    return std::move(document).take();
+  }
+  std::string text(Builder& builder) { return process_text(open(builder), options, look); }
+  Options options;
+  Look look;
+
+ private:
+  Scratch scratch_;
+  std::unique_ptr<View> view_;
+};
+
+TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
+  Builder builder = training();
+  const Json out = json(builder);
+  EXPECT_EQ(keys(out), (Keys{"schema", "job", "processes", "findings"}));
+  EXPECT_EQ(out["schema"], "memtrace.report/1");
+  EXPECT_EQ(keys(out["job"]), (Keys{"id", "attempt", "launcher", "world_size"}));
+  const Json& process = out["processes"][0];
+  EXPECT_EQ(keys(process), (Keys{"pid", "ppid", "host", "exe", "argv", "kind", "rank", "local_rank", "devices",
+                                 "start_unix", "duration", "end", "trace", "parameters", "phases", "peaks",
+                                 "ledger", "bytes_per_parameter", "findings"}));
+  EXPECT_EQ(keys(process["end"]), (Keys{"how", "code", "evidence"}));
+  Keys trace = keys(process["trace"]);
+  trace.resize(9);
+  EXPECT_EQ(trace, (Keys{"bytes", "events", "lost_events", "lost_reasons", "coarsened_events", "live_error",
+                         "exact_min", "sample_bytes", "device_source"}));
+  EXPECT_EQ(keys(process["parameters"]), (Keys{"count", "trainable", "bytes", "tensors", "by_dtype"}));
+  bool seen_row = false;
+  for (const Json& phase : process["phases"]) {
+    if (phase["phase"] == "other") {
+      EXPECT_EQ(keys(phase), (Keys{"memory", "phase", "path", "step", "count", "bucket", "allocated", "freed",
+                                   "allocations"}));
+      continue;
+    }
+    EXPECT_EQ(keys(phase), (Keys{"memory", "phase", "path", "step", "count", "bucket", "entry_live",
+                                 "exit_live", "peak_live", "transient", "net", "allocated", "freed",
+                                 "allocations", "tensor", "rss", "reserved", "used", "at_peak"}));
+    EXPECT_EQ(keys(phase["tensor"]),
+              (Keys{"entry_live", "exit_live", "peak_live", "transient", "net", "at_peak"}));
+    for (const Json& row : phase["at_peak"]) {
+      seen_row = true;
+      EXPECT_EQ(keys(row), (Keys{"bytes", "asked", "blocks", "kind", "role", "site", "born_phase", "born_step",
+                                 "lifetime", "how"}));
+      if (row["site"].is_null()) continue;
+      EXPECT_EQ(keys(row["site"]), (Keys{"id", "frames"}));
+      EXPECT_EQ(keys(row["site"]["frames"][0]), (Keys{"function", "file", "line", "module", "lang"}));
+    }
+  }
+  EXPECT_TRUE(seen_row);
+  for (const Json& peak : process["peaks"]) {
+    EXPECT_EQ(keys(peak), (Keys{"memory", "measure", "bytes", "t", "phase", "step", "at_peak"}));
+  }
+}
+
+TEST_F(Report, EverySetAddsUpToItsPeak) {
+  Builder builder = training();
+  for (const std::size_t top : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
+    options.top = top;
+    const Json out = json(builder);
+    const auto sum = [](const Json& rows) {
+      std::int64_t bytes = 0;
+      for (const Json& row : rows) bytes += row["bytes"].get<std::int64_t>();
+      return bytes;
+    };
+    for (const Json& phase : out["processes"][0]["phases"]) {
+      if (!phase.contains("peak_live")) continue;
+      EXPECT_EQ(sum(phase["at_peak"]), phase["peak_live"]);
+      EXPECT_EQ(sum(phase["tensor"]["at_peak"]), phase["tensor"]["peak_live"]);
+    }
+    for (const Json& peak : out["processes"][0]["peaks"]) {
+      if (peak["measure"] == "rss") continue;
+      EXPECT_EQ(sum(peak["at_peak"]), peak["bytes"]);
+    }
+  }
+}
+
+TEST_F(Report, SelectsSteps) {
+  Builder builder;
+  for (int i = 0; i < 9; ++i)
+    builder.begin("forward").tensor(1, 100).tensor_death(1).end("forward").begin("step").end("step");
+  const auto steps = [&] {
+    std::vector<std::string> out;
+    const Json report = json(builder);
+    for (const Json& phase : report["processes"][0]["phases"]) {
+      if (phase["phase"] == "forward") out.push_back(phase["step"].dump());
+    }
+    return out;
+  };
+  EXPECT_EQ(steps(), (std::vector<std::string>{"0", "1", "8", "\"steady\""}));
+  options.steps.range = fold::StepRange{3, 5};
+  EXPECT_EQ(steps(), (std::vector<std::string>{"3", "4", "5"}));
+  options.steps = {{}, true};
+  EXPECT_EQ(steps().size(), 9u);
+}
+
+TEST_F(Report, IsTheSameTwice) {
+  Builder builder = training();
+  EXPECT_EQ(json(builder).dump(), json(builder).dump());
+  EXPECT_EQ(text(builder), text(builder));
+}
+
+TEST_F(Report, TellsHowTheProcessEnded) {
+  const auto how = [&](Builder builder) { return json(builder)["processes"][0]["end"].dump(); };
+  EXPECT_EQ(how(Builder().exit(3)), R"({"how":"exit","code":3,"evidence":[]})");
+  EXPECT_EQ(how(Builder().exit(9, format::EndHow::signal)), R"({"how":"signal","code":9,"evidence":[]})");
+  EXPECT_EQ(how(Builder().exit(0, format::EndHow::exec)), R"({"how":"exec","code":0,"evidence":[]})");
+  EXPECT_EQ(how(Builder().put(format::EventType::exec, 0, 0, {1})), R"({"how":"exec","code":0,"evidence":[]})");
+  EXPECT_EQ(how(Builder().put(format::EventType::exec, 0, 0, {1}).birth(1, 1)),
+            R"({"how":"unknown","code":0,"evidence":[]})");
+}
+
+TEST_F(Report, TakesBytesThatAreNoText) {
+  Builder builder;
+  const std::uint32_t frame = builder.python_frame("f\xff", "/\xc3(/\xed\xa0\x80.py", 1, 0);
+  builder.begin("na\xfeme\x1b[31m").tensor(1, 1 << 20, frame).end("na\xfeme\x1b[31m");
+  EXPECT_NO_THROW(json(builder).dump());
+  const std::string out = text(builder);
+  EXPECT_EQ(out.find('\x1b'), std::string::npos) << "a name must not steer the terminal";
+  EXPECT_EQ(valid_utf8(out), out);
+}
+
+TEST_F(Report, NoLineIsWiderThanAHundredColumns) {
+  Builder builder = training();
+  const std::string longer(300, 'x');
+  const std::uint32_t frame = builder.python_frame(longer, "/" + longer + "/" + longer + ".py", 123456, 0);
+  builder.begin(longer).begin(longer).tensor(77, 900ull << 40, frame).end(longer).end(longer);
+  look.holders = 1000;
+  std::istringstream lines(text(builder) + process_line(open(builder)));
+  std::string line;
+  std::size_t number = 0;
+  while (std::getline(lines, line)) {
+    EXPECT_LE(columns(line), kColumns) << line;
+    ++number;
+  }
+  EXPECT_GT(number, 15u);
+}
+
+TEST_F(Report, WithoutAFindingTheFirstLineIsThePeak) {
+  Builder builder = training();
+  EXPECT_EQ(text(builder).rfind("Peak of host: 260.00 MiB of tensors, in step, step 0\n", 0), 0u)
+      << text(builder);
+  Builder heap;
+  heap.birth(1, 5 << 20);
+  EXPECT_EQ(text(heap).rfind("Peak of host: 5.00 MiB of live bytes, in other\n", 0), 0u);
+}
+
+TEST_F(Report, SaysWhatWasLost) {
+  Builder builder = training();
+  builder.note("lost.disk=12");
+  EXPECT_NE(text(builder).find("lost: 12 (disk 12)"), std::string::npos);
+}
+
+TEST_F(Report, AnEmptyTraceIsAReport) {
+  Builder builder;
+  EXPECT_NE(text(builder).find("events: 0, lost: 0"), std::string::npos);
+  EXPECT_EQ(json(builder)["processes"][0]["peaks"][0]["bytes"], 0);
+}
+
+TEST(Units, AreAsPeopleReadThem) {
+  EXPECT_EQ(size(242276352), "231.05 MiB");
+  EXPECT_EQ(size(13843441408), "12.89 GiB");
+  EXPECT_EQ(gigabytes(13843441408), "13.84 GB");
+  EXPECT_EQ(count(6921720704), "6,921,720,704");
+  EXPECT_EQ(count(12), "12");
+  EXPECT_EQ(duration(0.0411), "41 ms");
+  EXPECT_EQ(signed_in_unit(-(1 << 20), unit_for(0)), "-1.00");
+  EXPECT_EQ(signed_in_unit(100, unit_for(0)), "0.00");
+}
+
+TEST(Utf8, KeepsWhatIsValid) {
+  EXPECT_EQ(valid_utf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(valid_utf8("a\xe2\x82"), "a\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(shortened("abcdefghij", 7), "ab...ij");
+  EXPECT_EQ(columns(shortened(std::string(50, 'a') + "\xc3\xbc", 9)), 9u);
+}
+
+} // namespace
+} // namespace memtrace::report

@@ -1,0 +1,143 @@
+// Room: tests.
+// Job: names of frames: this program's own functions, by build id, and titles of sites.
+#include "symbols/symbolize.h"
+
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include <cstring>
+
+#include "builder.h"
+#include "trace/trace.h"
+
+namespace memtrace::symbols {
+
+// Found by name in this test's symbol table.
+__attribute__((noinline)) int a_function_to_find(int x) {
+  asm volatile("" ::: "memory");
+  return x + 1;
+}
+
+namespace {
+
+using tests::Builder;
+using tests::Scratch;
+
+struct Self {
+  std::uint64_t bias = 0;
+  std::vector<std::uint8_t> build_id;
+};
+
+Self self() {
+  Self out;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto* found = static_cast<Self*>(data);
+        found->bias = info->dlpi_addr;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& header = info->dlpi_phdr[i];
+          if (header.p_type != PT_NOTE) continue;
+          const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+          const char* end = at + header.p_memsz;
+          while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const char* content = at + sizeof note + ((note.n_namesz + 3) & ~3u);
+            if (note.n_type == NT_GNU_BUILD_ID) found->build_id.assign(content, content + note.n_descsz);
+            at = content + ((note.n_descsz + 3) & ~3u);
+          }
+        }
+        return 1; // the program itself comes first
+      },
+      &out);
+  return out;
+}
+
+class Symbols : public testing::Test {
+ protected:
+  // Opens what was built; the symbolizer points into it.
+  Symbolizer& open() {
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    trace_ = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    symbolizer_ = std::make_unique<Symbolizer>(trace_->definitions(), trace_->facts());
+    return *symbolizer_;
+  }
+  // The stack of a call from a_function_to_find, in a module with this build id.
+  std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id) {
+    const Self me = self();
+    const auto address = reinterpret_cast<std::uint64_t>(&a_function_to_find);
+    builder.module("/proc/self/exe", me.bias, address & ~std::uint64_t{4095}, 2, build_id);
+    return builder.native_frame(address + 1, 0); // as if the function's first byte were a call
+  }
+  Builder builder;
+
+ private:
+  Scratch scratch_;
+  std::unique_ptr<trace::Trace> trace_;
+  std::unique_ptr<Symbolizer> symbolizer_;
+};
+
+TEST_F(Symbols, AreFoundByAddressAndBuildId) {
+  ASSERT_FALSE(self().build_id.empty());
+  const std::uint32_t stack = own_frame(self().build_id);
+  const Site& site = open().site(format::StackId{stack});
+  ASSERT_EQ(site.frames.size(), 1u);
+  EXPECT_EQ(site.frames[0].function, "memtrace::symbols::a_function_to_find(int)");
+  EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find in exe");
+}
+
+TEST_F(Symbols, OfAnotherBuildAreNotUsed) {
+  std::vector<std::uint8_t> other = self().build_id;
+  other[0] = static_cast<std::uint8_t>(other[0] ^ 1);
+  const std::uint32_t stack = own_frame(other);
+  EXPECT_EQ(open().site(format::StackId{stack}).frames[0].function.rfind("exe+0x", 0), 0u);
+}
+
+TEST_F(Symbols, OfAFileThatIsGoneOrNoObjectAreOffsets) {
+  builder.module("/nonexistent/lib.so", 0x10000, 0x10000, 4, {});
+  builder.module("/etc/passwd", 0x20000, 0x20000, 4, {});
+  const std::uint32_t gone = builder.native_frame(0x10101, 0);
+  const std::uint32_t text = builder.native_frame(0x20101, 0);
+  const std::uint32_t nowhere = builder.native_frame(0x99999, 0);
+  Symbolizer& symbolizer = open();
+  EXPECT_EQ(symbolizer.site(format::StackId{gone}).frames[0].function, "lib.so+0x100");
+  EXPECT_EQ(symbolizer.site(format::StackId{text}).frames[0].function, "passwd+0x100");
+  EXPECT_EQ(symbolizer.site(format::StackId{nowhere}).frames[0].function, "0x99998");
+}
+
+TEST_F(Symbols, ASiteIsNamedByTheFrameThatTells) {
+  const std::string torch = "/v/lib/python3.11/site-packages/torch/";
+  std::uint32_t stack = builder.python_frame("main", "/home/u/train.py", 12, 0);
+  const std::uint32_t optimizer = builder.python_frame("step", torch + "optim/adam.py", 790, stack);
+  const std::uint32_t backward = builder.python_frame("_engine", torch + "autograd/graph.py", 979, stack);
+  Symbolizer& symbolizer = open();
+  const Site& step = symbolizer.site(format::StackId{optimizer});
+  EXPECT_EQ(step.title(), "torch/optim/adam.py:790");
+  EXPECT_EQ(step.caller, "train.py:12");
+  EXPECT_EQ(symbolizer.site(format::StackId{backward}).title(), "train.py:12");
+  EXPECT_EQ(step.id.size(), 16u);
+  EXPECT_NE(step.id, symbolizer.site(format::StackId{backward}).id);
+}
+
+TEST(Operators, AreTakenFromTheirCall) {
+  EXPECT_EQ(operator_of("at::_ops::_foreach_sqrt::call(c10::ArrayRef<at::Tensor>)"), "_foreach_sqrt");
+  EXPECT_EQ(operator_of("at::_ops::add_Tensor::call(at::Tensor const&)"), "add");
+  EXPECT_EQ(operator_of("at::_ops::_foreach_addcdiv__ScalarList::call(x)"), "_foreach_addcdiv_");
+  EXPECT_EQ(operator_of("at::_ops::zeros_like::redispatch(x)"), "");
+  EXPECT_EQ(operator_of("at::native::zeros_like(x)"), "");
+  EXPECT_EQ(operator_of(""), "");
+}
+
+TEST(Paths, AreShortened) {
+  EXPECT_EQ(short_path("/v/lib/python3.11/site-packages/torch/a.py", "/home/u"), "torch/a.py");
+  EXPECT_EQ(short_path("/usr/lib/python3/dist-packages/yaml/a.py", ""), "yaml/a.py");
+  EXPECT_EQ(short_path("/usr/lib/python3.11/json/decoder.py", ""), "json/decoder.py");
+  EXPECT_EQ(short_path("/home/u/src/a.py", "/home/u"), "src/a.py");
+  EXPECT_EQ(short_path("/home/us/src/a.py", "/home/u"), "src/a.py");
+  EXPECT_EQ(short_path("a.py", "/home/u"), "a.py");
+  EXPECT_EQ(short_path("/a.py", "/"), "/a.py");
+  EXPECT_EQ(short_path("", ""), "");
+}
+
+} // namespace
+} // namespace memtrace::symbols

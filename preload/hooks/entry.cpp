@@ -2,6 +2,9 @@
 // Job: the constructor.
 #include <errno.h>
 
+#include <cstring>
+
+#include "hooks/absent.h"
 #include "hooks/process.h"
 #include "hooks/python.h"
 #include "hooks/real.h"
@@ -9,6 +12,7 @@
 #include "record/life.h"
 #include "record/recorder.h"
 #include "record/settings.h"
+#include "record/forbidden.h"
 
 namespace {
 
@@ -16,6 +20,8 @@ __attribute__((constructor)) void start() {
   const int errno_before = errno;
   memtrace::hooks::find_real();
   memtrace::hooks::process_start();
+  const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
+  memtrace::hooks::hide_absent(cupti != nullptr && std::strcmp(cupti, "on") == 0);
   memtrace::record::start_life();
   if (memtrace::record::active()) {
     const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");

@@ -58,6 +58,9 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
     case EventType::death:
       death(event, watcher);
       break;
+    case EventType::move:
+      remap(event, place, watcher);
+      break;
     case EventType::protect:
       protect(event, place, watcher);
       break;
@@ -124,6 +127,25 @@ void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) 
   cut(block.memory, block.address, end, event, watcher); // MAP_FIXED: the new one lies over the old
   mappings_[{block.memory, block.address}] = block;
   enter(block, watcher);
+}
+
+// mremap: the mapping keeps what it is, and its site becomes the one that moved or grew it.
+void Ledger::remap(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  const std::uint64_t from = event.word[0], before = event.word[4];
+  auto at = mappings_.upper_bound({0, from});
+  if (at == mappings_.begin()) return;
+  const Block& old = std::prev(at)->second;
+  if (old.memory != 0 || old.address + old.given <= from) return; // mapped before we looked, or by libc itself
+  Block block = old;
+  block.address = event.word[1];
+  block.given = event.word[2];
+  block.asked = event.word[3];
+  block.stack = format::StackId{low(event.word[5])};
+  block.born = place;
+  block.birth = event.ordinal;
+  block.birth_stamp = event.stamp;
+  if (before != 0) cut(0, from, end_of(from, before), event, watcher);
+  map(block, event, watcher);
 }
 
 // Makes `at` a border between two mappings, if it lies inside of one.

@@ -56,7 +56,7 @@ class Ledger {
  public:
   Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
 
-  // Takes birth, death, protect, counters and label. Others: no effect.
+  // Takes birth, death, move of a mapping, protect, counters and label. Others: no effect.
   void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
 
   const Level& level(MemoryId memory) const { return levels_[memory]; }
@@ -91,6 +91,7 @@ class Ledger {
 
   void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
+  void remap(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void death(const trace::Event& event, BlockWatcher& watcher);
   void unmap(const trace::Event& event, BlockWatcher& watcher);
   void unknown_death(const trace::Event& event, std::uint64_t bytes);

@@ -97,7 +97,13 @@ std::string operator_of(const std::string& function) {
       break;
     }
   }
-  if (name == "empty_memory_format") name = "empty";
+  for (const char* overload : {"_memory_format", "_dim", "_int", "_dtype", "_low", "_out"}) {
+    const std::size_t length = std::char_traits<char>::length(overload);
+    if (name.size() > length && name.compare(name.size() - length, length, overload) == 0) {
+      name.resize(name.size() - length);
+      break;
+    }
+  }
   return name;
 }
 

@@ -95,7 +95,7 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   if (event.type == EventType::birth || event.type == EventType::death) {
     carry(thread, event, {low(word[4]), high(word[4]), low(word[5]), high(word[5])});
     event.word[4] = event.word[5] = 0;
-  } else if (event.type == EventType::move) {
+  } else if (event.type == EventType::move && (event.flags & format::kRange) == 0) {
     Event death = event;
     death.type = EventType::death;
     const std::uint64_t death_words[] = {word[0], word[4], 0, 0, 0, 0};

@@ -123,6 +123,9 @@ TEST(Operators, AreTakenFromTheirCall) {
   EXPECT_EQ(operator_of("at::_ops::_foreach_sqrt::call(c10::ArrayRef<at::Tensor>)"), "_foreach_sqrt");
   EXPECT_EQ(operator_of("at::_ops::add_Tensor::call(at::Tensor const&)"), "add");
   EXPECT_EQ(operator_of("at::_ops::_foreach_addcdiv__ScalarList::call(x)"), "_foreach_addcdiv_");
+  EXPECT_EQ(operator_of("at::_ops::sum_dim_IntList::call(x)"), "sum");
+  EXPECT_EQ(operator_of("at::_ops::empty_memory_format::call(x)"), "empty");
+  EXPECT_EQ(operator_of("at::_ops::_int::call(x)"), "_int");
   EXPECT_EQ(operator_of("at::_ops::zeros_like::redispatch(x)"), "");
   EXPECT_EQ(operator_of("at::native::zeros_like(x)"), "");
   EXPECT_EQ(operator_of(""), "");

@@ -60,7 +60,7 @@ std::vector<std::string> newest_job(const fs::path& under) {
 std::vector<std::string> find_traces(const std::string& argument) {
   std::error_code error;
   if (argument.empty()) {
-    const std::vector<std::string> files = newest_job(kDefault);
+    std::vector<std::string> files = newest_job(kDefault);
     if (files.empty()) {
       throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
     }

@@ -35,6 +35,7 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
     }
   }
   if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
+  if (facts.fork && facts.data_phases) return "worker"; // forked by a loader, whose phase it inherited
   if (facts.fork || pids.contains(facts.ppid)) return "child";
   return "main";
 }

@@ -80,7 +80,9 @@ class Ledger {
     MemoryId memory;
     std::uint64_t address;
     bool operator==(const Key&) const = default;
-    auto operator<=>(const Key&) const = default;
+    bool operator<(const Key& other) const {
+      return memory != other.memory ? memory < other.memory : address < other.address;
+    }
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {

@@ -44,7 +44,7 @@ struct Group {
   NameId phase{};
   Known known{};
   Step step{};
-  auto operator<=>(const Group&) const = default;
+  bool operator==(const Group&) const = default;
 };
 
 struct GroupHash {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct Instant {
   MemoryId memory = 0;
   Measure measure = Measure::live;
   trace::Ordinal at = 0;
-  auto operator<=>(const Instant&) const = default;
+  bool operator<(const Instant& other) const {
+    return std::tie(memory, measure, at) < std::tie(other.memory, other.measure, other.at);
+  }
 };
 
 // Blocks alive at an instant that are alike.

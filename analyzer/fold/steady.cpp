@@ -72,6 +72,7 @@ bool alike(std::int64_t value, std::int64_t middle) {
 template <typename T, typename Get>
 T median_of(const std::vector<const Row*>& rows, Get get) {
   std::vector<T> values;
+  values.reserve(rows.size());
   for (const Row* row : rows) values.push_back(get(*row));
   return median(std::move(values));
 }
@@ -140,8 +141,10 @@ Steady steady(const Account& account) {
     out.steps.push_back(step);
   }
   if (out.steps.size() < 2) return {};
+  out.rows.reserve(steps.at(out.representative).size());
   for (const auto& [path, representative] : steps.at(out.representative)) {
     std::vector<const Row*> rows;
+    rows.reserve(out.steps.size());
     for (const Step step : out.steps) rows.push_back(steps.at(step).at(path));
     out.rows.push_back(median_row(rows, *representative));
   }

@@ -230,6 +230,7 @@ class Text {
       bytes = fold::plus(bytes, holding.bytes);
     }
     std::vector<Holder> out;
+    out.reserve(groups.size());
     for (const auto& [key, bytes] : groups)
       out.push_back({bytes, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
     std::stable_sort(out.begin(), out.end(),

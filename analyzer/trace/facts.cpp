@@ -125,7 +125,9 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   }
   for (const TextId note : notes_) facts.notes.push_back(definitions.text(note));
   for (const std::uint32_t name : phase_names_) {
-    facts.step_phases = facts.step_phases || definitions.text(TextId{name}) == "step";
+    const std::string text = definitions.text(TextId{name});
+    facts.step_phases = facts.step_phases || text == "step";
+    facts.data_phases = facts.data_phases || text == "data";
   }
   facts.auto_phases = auto_phases_;
   facts.step_records = said(EventType::step).is;

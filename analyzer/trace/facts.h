@@ -78,6 +78,7 @@ struct Facts {
   bool auto_phases = false;
   bool step_phases = false;
   bool step_records = false;
+  bool data_phases = false;
 
   // The value of the last note `key=value`, if there is one.
   std::optional<std::string> note(const std::string& key) const;

@@ -17,6 +17,20 @@ format::Kind known_kind(std::uint8_t kind) {
   return kind < format::kKinds ? static_cast<format::Kind>(kind) : format::Kind::none;
 }
 
+// Flows of small blocks that a record brings, since the thread's last one.
+SmallTotals flows_of(const format::RingRecord& record) {
+  const auto& word = record.word;
+  switch (static_cast<EventType>(record.type)) {
+    case EventType::counters:
+      return {word[0], word[1], word[2], word[3]};
+    case EventType::birth:
+    case EventType::death:
+      return {low(word[4]), high(word[4]), low(word[5]), high(word[5])};
+    default:
+      return {};
+  }
+}
+
 bool any(const SmallTotals& flows) {
   return (flows.allocated | flows.freed | flows.births | flows.deaths) != 0;
 }
@@ -38,7 +52,17 @@ bool Order::load(std::size_t index) {
   Thread& thread = threads_[index];
   thread.loaded = thread.cursor.next(thread.head);
   if (thread.loaded) turns_.push({thread.head.stamp, index});
+  const SmallTotals flows = thread.loaded ? flows_of(thread.head) : SmallTotals{};
+  wait(thread, std::max(flows.allocated, flows.freed));
   return thread.loaded;
+}
+
+// Between two records of a thread a level lacks what the second one will bring: at any instant it is off by at
+// most what the next records of all threads bring together.
+void Order::wait(Thread& thread, std::uint64_t bytes) {
+  waiting_ += bytes - thread.waiting;
+  thread.waiting = bytes;
+  most_waiting_ = std::max(most_waiting_, waiting_);
 }
 
 void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
@@ -46,8 +70,6 @@ void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
   thread.seen.freed += flows.freed;
   thread.seen.births += flows.births;
   thread.seen.deaths += flows.deaths;
-  thread.largest_allocated = std::max(thread.largest_allocated, flows.allocated);
-  thread.largest_freed = std::max(thread.largest_freed, flows.freed);
   if (!any(flows)) return;
   Event event = base;
   event.type = EventType::counters;
@@ -66,13 +88,15 @@ void Order::rest(Thread& thread) {
   const SmallTotals& seen = thread.seen;
   // Totals behind what was seen belong to another life of the slot: they say nothing.
   if (total.allocated < seen.allocated || total.freed < seen.freed) return;
+  const SmallTotals rest{total.allocated - seen.allocated, total.freed - seen.freed,
+                         total.births - std::min(total.births, seen.births),
+                         total.deaths - std::min(total.deaths, seen.deaths)};
+  wait(thread, std::max(rest.allocated, rest.freed));
+  wait(thread, 0);
   Event event;
   event.stamp = thread.last_stamp;
   event.thread = thread.stream->thread;
-  carry(
-      thread, event,
-      {total.allocated - seen.allocated, total.freed - seen.freed,
-       total.births - std::min(total.births, seen.births), total.deaths - std::min(total.deaths, seen.deaths)});
+  carry(thread, event, rest);
 }
 
 void Order::split(Thread& thread, const format::RingRecord& record) {
@@ -88,12 +112,12 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   thread.last_stamp = record.stamp;
   const auto& word = record.word;
   if (event.type == EventType::counters) {
-    carry(thread, event, {word[0], word[1], word[2], word[3]});
+    carry(thread, event, flows_of(record));
     return;
   }
   std::memcpy(event.word, word, sizeof word);
   if (event.type == EventType::birth || event.type == EventType::death) {
-    carry(thread, event, {low(word[4]), high(word[4]), low(word[5]), high(word[5])});
+    carry(thread, event, flows_of(record));
     event.word[4] = event.word[5] = 0;
   } else if (event.type == EventType::move && (event.flags & format::kRange) == 0) {
     Event death = event;
@@ -139,9 +163,9 @@ bool Order::next(Event& out) {
 OrderCounts Order::counts() const {
   OrderCounts counts;
   counts.records = records_;
+  counts.small_error = most_waiting_;
   for (const Thread& thread : threads_) {
     counts.missing += thread.cursor.missing();
-    counts.small_error += std::max(thread.largest_allocated, thread.largest_freed);
   }
   return counts;
 }

@@ -56,8 +56,7 @@ class Order {
     bool small_given = false;
     format::Stamp last_stamp = 0;
     format::SmallTotals seen{};
-    std::uint64_t largest_allocated = 0;
-    std::uint64_t largest_freed = 0;
+    std::uint64_t waiting = 0; // bytes of small flows that `head` brings
   };
   struct Turn {
     format::Stamp stamp;
@@ -76,6 +75,7 @@ class Order {
 
   bool load(std::size_t thread);
   void split(Thread& thread, const format::RingRecord& record);
+  void wait(Thread& thread, std::uint64_t bytes);
   void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
   void rest(Thread& thread);
   void give(Event event) { ready_.push_back(event); }
@@ -87,6 +87,8 @@ class Order {
   std::size_t taken_ = 0;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;
+  std::uint64_t waiting_ = 0;      // of all threads, now
+  std::uint64_t most_waiting_ = 0; // and at most
   std::uint64_t records_ = 0;
 };
 

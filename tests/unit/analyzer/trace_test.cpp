@@ -285,6 +285,14 @@ TEST_F(Files, TheRestOfSmallFlowsComesFromTheRing) {
   EXPECT_EQ(out.counts.small_error, 1000u);
 }
 
+TEST_F(Files, LevelsAreOffByWhatTheNextRecordsBring) {
+  Builder builder;
+  builder.on(0).counters(10, 0, 1, 0).on(1).counters(20, 0, 1, 0);
+  builder.on(0).counters(500, 900, 1, 1).on(1).counters(300, 0, 1, 0); // both wait at once
+  builder.on(0).counters(1000, 0, 1, 0);                               // alone
+  EXPECT_EQ(read(write(builder.bytes())).counts.small_error, 1300u);
+}
+
 TEST_F(Files, ThreadsAreMergedByStamp) {
   Builder builder;
   for (std::uint64_t i = 0; i < 300; ++i) builder.on(static_cast<std::uint32_t>(i * 7 % 5)).birth(i, 8192);

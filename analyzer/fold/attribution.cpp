@@ -177,7 +177,8 @@ class Attribution : public Observer {
   }
 
   void levels(const trace::Event& event, const Place& place) {
-    if (event.type != EventType::birth && event.type != EventType::counters && event.type != EventType::protect)
+    if (event.type != EventType::birth && event.type != EventType::counters && event.type != EventType::move &&
+        event.type != EventType::protect)
       return;
     const auto memory = event.type == EventType::birth
                             ? static_cast<MemoryId>(event.flags >> format::kMemoryShift)

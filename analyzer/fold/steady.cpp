@@ -125,6 +125,7 @@ Steady steady(const Account& account) {
   std::vector<std::int64_t> middle;
   for (std::size_t i = 0; i < signatures.begin()->second.size(); ++i) {
     std::vector<std::int64_t> values;
+    values.reserve(signatures.size());
     for (const auto& [step, signature] : signatures) values.push_back(signature[i]);
     middle.push_back(median(std::move(values)));
   }

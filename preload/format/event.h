@@ -98,7 +98,11 @@ static_assert(std::is_trivially_copyable_v<RingRecord>);
 constexpr std::uint64_t halves(std::uint32_t low, std::uint32_t high) {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
-constexpr std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
-constexpr std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+constexpr std::uint32_t low(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word);
+}
+constexpr std::uint32_t high(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word >> 32);
+}
 
 } // namespace memtrace::format

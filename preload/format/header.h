@@ -51,11 +51,11 @@ struct RingFileHeader {
   std::uint32_t pid;
   std::uint64_t trace_id;
   std::uint32_t slot_bytes;
-  std::uint32_t slots;               // slots that exist in the file
-  std::uint64_t lost[16];            // by Loss, running totals
-  std::uint64_t live[8];             // rough level by memory, for live views: the fold knows better
-  std::uint64_t trace_bytes;         // written to the trace file so far
-  std::uint64_t ended;               // 1 once the end record is in the trace file
+  std::uint32_t slots;       // slots that exist in the file
+  std::uint64_t lost[16];    // by Loss, running totals
+  std::uint64_t live[8];     // rough level by memory, for live views: the fold knows better
+  std::uint64_t trace_bytes; // written to the trace file so far
+  std::uint64_t ended;       // 1 once the end record is in the trace file
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

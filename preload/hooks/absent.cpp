@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "record/os.h"
+
 #include "record/forbidden.h"
 
 namespace memtrace::hooks {
@@ -49,26 +50,42 @@ bool cuda_is_there() {
   return false;
 }
 
-// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the vDSO's.
+// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the
+// vDSO's.
 struct Dynamic {
-  ElfW(Sym)* symbols = nullptr;
+  ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   const std::uint32_t* hash = nullptr; // DT_GNU_HASH: buckets, first hashed symbol, ...
-  const ElfW(Rela)* tables[2] = {};
+  const ElfW(Rela) * tables[2] = {};
   std::size_t bytes[2] = {};
 
   explicit Dynamic(const link_map* object) {
     for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
       const auto address = entry->d_un.d_ptr;
       switch (entry->d_tag) {
-        case DT_SYMTAB: symbols = reinterpret_cast<ElfW(Sym)*>(address); break;
-        case DT_STRTAB: names = reinterpret_cast<const char*>(address); break;
-        case DT_GNU_HASH: hash = reinterpret_cast<const std::uint32_t*>(address); break;
-        case DT_RELA: tables[0] = reinterpret_cast<const ElfW(Rela)*>(address); break;
-        case DT_RELASZ: bytes[0] = entry->d_un.d_val; break;
-        case DT_JMPREL: tables[1] = reinterpret_cast<const ElfW(Rela)*>(address); break;
-        case DT_PLTRELSZ: bytes[1] = entry->d_un.d_val; break;
-        default: break;
+        case DT_SYMTAB:
+          symbols = reinterpret_cast<ElfW(Sym)*>(address);
+          break;
+        case DT_STRTAB:
+          names = reinterpret_cast<const char*>(address);
+          break;
+        case DT_GNU_HASH:
+          hash = reinterpret_cast<const std::uint32_t*>(address);
+          break;
+        case DT_RELA:
+          tables[0] = reinterpret_cast<const ElfW(Rela)*>(address);
+          break;
+        case DT_RELASZ:
+          bytes[0] = entry->d_un.d_val;
+          break;
+        case DT_JMPREL:
+          tables[1] = reinterpret_cast<const ElfW(Rela)*>(address);
+          break;
+        case DT_PLTRELSZ:
+          bytes[1] = entry->d_un.d_val;
+          break;
+        default:
+          break;
       }
     }
   }
@@ -98,7 +115,8 @@ void hide_own(const link_map* self, const Names& names) {
 
 bool refers_weakly(const Dynamic& object, const Names& names) {
   for (std::uint32_t i = 1; i < object.undefined_end(); ++i)
-    if (ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK && names.has(object.names + object.symbols[i].st_name))
+    if (ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK &&
+        names.has(object.names + object.symbols[i].st_name))
       return true;
   return false;
 }
@@ -106,7 +124,8 @@ bool refers_weakly(const Dynamic& object, const Names& names) {
 // Slots that the loader filled with our functions while it bound this object go back to null.
 void clear_weak_references(const link_map* map, const Names& names) {
   const Dynamic object(map);
-  if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr || !refers_weakly(object, names))
+  if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr ||
+      !refers_weakly(object, names))
     return;
   for (int table = 0; table < 2; ++table) {
     for (std::size_t i = 0; i < object.bytes[table] / sizeof(ElfW(Rela)); ++i) {
@@ -132,8 +151,8 @@ void hide_absent(bool cuda_expected) {
   dlerror(); // nothing is left for the program to find
   Dl_info info{};
   link_map* self = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&hide_absent), &info, reinterpret_cast<void**>(&self), RTLD_DL_LINKMAP) ==
-          0 ||
+  if (dladdr1(reinterpret_cast<const void*>(&hide_absent), &info, reinterpret_cast<void**>(&self),
+              RTLD_DL_LINKMAP) == 0 ||
       self == nullptr)
     return;
   hide_own(self, names);

@@ -2,6 +2,7 @@
 // Job: a first slice of device memory: cudaMalloc, cudaFree, pinned host memory.
 #include "hooks/find.h"
 #include "record/recording.h"
+
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -43,7 +44,9 @@ unsigned current_memory() {
   return device >= 0 && device < 15 ? static_cast<unsigned>(device) + 1 : 1;
 }
 
-std::uint64_t word(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+std::uint64_t word(const void* p) {
+  return reinterpret_cast<std::uint64_t>(p);
+}
 
 void born(void* p, std::size_t n, Kind kind, unsigned memory) {
   const Recording here;

@@ -12,6 +12,7 @@
 #include "record/life.h"
 #include "record/recorder.h"
 #include "record/settings.h"
+
 #include "record/forbidden.h"
 
 namespace {

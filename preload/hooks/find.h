@@ -18,8 +18,8 @@ void find_next(F* out, const char* name) {
   }
 }
 
-// In a library that is loaded, maybe RTLD_LOCAL (RTLD_NEXT sees the global scope alone): the first of `sonames` that
-// is, and has it. Null-terminated list.
+// In a library that is loaded, maybe RTLD_LOCAL (RTLD_NEXT sees the global scope alone): the first of `sonames`
+// that is, and has it. Null-terminated list.
 template <class F>
 bool find_in(F* out, const char* name, const char* const* sonames) {
   for (; *sonames != nullptr; ++sonames) {

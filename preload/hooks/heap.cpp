@@ -7,6 +7,7 @@
 
 #include "hooks/real.h"
 #include "record/recording.h"
+
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -127,9 +128,15 @@ EXPORT void free(void* p) noexcept {
   const Inside inside;
   real.free(p);
 }
-EXPORT void cfree(void* p) noexcept { free(p); }
-EXPORT void free_sized(void* p, std::size_t) noexcept { free(p); }
-EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept { free(p); }
+EXPORT void cfree(void* p) noexcept {
+  free(p);
+}
+EXPORT void free_sized(void* p, std::size_t) noexcept {
+  free(p);
+}
+EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
+  free(p);
+}
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   void* p;

@@ -8,6 +8,7 @@
 #include "hooks/real.h"
 #include "record/os.h"
 #include "record/recording.h"
+
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -24,11 +25,18 @@ using record::Recording;
 
 constexpr std::uint64_t kPage = 4096;
 
-std::uint64_t pages(std::size_t n) { return (n + kPage - 1) & ~(kPage - 1); }
-std::uint64_t word(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+std::uint64_t pages(std::size_t n) {
+  return (n + kPage - 1) & ~(kPage - 1);
+}
+std::uint64_t word(const void* p) {
+  return reinterpret_cast<std::uint64_t>(p);
+}
 
-// What an allocator maps inside one of its calls is its blocks' memory; what the recorder's unwinder maps is ours.
-bool recorded_here() { return record::active() && local.inside == 0 && local.busy == 0; }
+// What an allocator maps inside one of its calls is its blocks' memory; what the recorder's unwinder maps is
+// ours.
+bool recorded_here() {
+  return record::active() && local.inside == 0 && local.busy == 0;
+}
 
 Kind kind_of(int flags, int fd) {
   if (flags & MAP_ANONYMOUS) return flags & MAP_SHARED ? Kind::shm : Kind::mmap_anon;
@@ -118,7 +126,8 @@ EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
 EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
   const int result = real.madvise(p, n, advice);
   // What gives pages back: the others change no figure.
-  const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
+  const bool gives_back =
+      advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
   if (result != 0 || !gives_back || !recorded_here()) return result;
   const Recording here;
   if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));

@@ -7,13 +7,16 @@
 
 #include "record/phases.h"
 #include "record/settings.h"
+
 #include "record/forbidden.h"
 
 namespace record = memtrace::record;
 
 namespace {
 
-bool wanted() { return record::settings.phases != record::PhaseSource::off; }
+bool wanted() {
+  return record::settings.phases != record::PhaseSource::off;
+}
 
 } // namespace
 

@@ -7,11 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-
 #include "hooks/find.h"
 #include "hooks/process.h"
 #include "record/life.h"
 #include "record/recorder.h"
+
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -25,7 +25,8 @@ extern "C" __attribute__((visibility("hidden"))) Syscall memtrace_real_syscall;
 namespace memtrace::hooks {
 namespace {
 
-// Everything is on disk before the call, for after it nothing is; a call that fails returns, and recording goes on.
+// Everything is on disk before the call, for after it nothing is; a call that fails returns, and recording goes
+// on.
 template <class Exec>
 int replace_image(const char* path, Exec exec) {
   const int errno_before = errno;
@@ -68,8 +69,12 @@ void find_process_calls() {
 }
 
 // Registered before the loader's own handler, so it runs after all destructors: the very end, with the code.
-void at_exit_with(int status, void*) { record::end_life(status); }
-void at_quick_exit_with(void*) { record::end_life(record::remembered_exit_code()); }
+void at_exit_with(int status, void*) {
+  record::end_life(status);
+}
+void at_quick_exit_with(void*) {
+  record::end_life(record::remembered_exit_code());
+}
 
 template <class Call>
 auto without_drain(Call call) {
@@ -106,7 +111,8 @@ struct Arguments {
 
 void process_start() {
   find_process_calls();
-  __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child, &__dso_handle);
+  __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child,
+                    &__dso_handle);
   on_exit(&at_exit_with, nullptr);
   __cxa_at_quick_exit(&at_quick_exit_with, &__dso_handle);
 }
@@ -120,12 +126,16 @@ EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noex
   find_process_calls();
   return replace_image(path, [&] { return real_execve(path, argv, envp); });
 }
-EXPORT int execv(const char* path, char* const argv[]) noexcept { return execve(path, argv, environ); }
+EXPORT int execv(const char* path, char* const argv[]) noexcept {
+  return execve(path, argv, environ);
+}
 EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
   find_process_calls();
   return replace_image(file, [&] { return real_execvpe(file, argv, envp); });
 }
-EXPORT int execvp(const char* file, char* const argv[]) noexcept { return execvpe(file, argv, environ); }
+EXPORT int execvp(const char* file, char* const argv[]) noexcept {
+  return execvpe(file, argv, environ);
+}
 EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
   find_process_calls();
   return replace_image("fexecve", [&] { return real_fexecve(fd, argv, envp); });
@@ -135,16 +145,16 @@ EXPORT int execveat(int fd, const char* path, char* const argv[], char* const en
   return replace_image(path, [&] { return real_execveat(fd, path, argv, envp, flags); });
 }
 
-#define WITH_ARGUMENTS(call, with_environment)                   \
-  Arguments arguments;                                           \
-  va_list rest;                                                  \
-  va_start(rest, first);                                         \
+#define WITH_ARGUMENTS(call, with_environment)                     \
+  Arguments arguments;                                             \
+  va_list rest;                                                    \
+  va_start(rest, first);                                           \
   const bool fits = arguments.read(first, rest, with_environment); \
-  va_end(rest);                                                  \
-  if (!fits) {                                                   \
-    errno = E2BIG;                                               \
-    return -1;                                                   \
-  }                                                              \
+  va_end(rest);                                                    \
+  if (!fits) {                                                     \
+    errno = E2BIG;                                                 \
+    return -1;                                                     \
+  }                                                                \
   return call
 
 EXPORT int execl(const char* path, const char* first, ...) noexcept {
@@ -163,7 +173,9 @@ EXPORT __attribute__((noreturn)) void _exit(int code) {
   real_exit_now(code);
   __builtin_unreachable();
 }
-EXPORT __attribute__((noreturn)) void _Exit(int code) { _exit(code); }
+EXPORT __attribute__((noreturn)) void _Exit(int code) {
+  _exit(code);
+}
 
 EXPORT __attribute__((noreturn)) void quick_exit(int code) noexcept {
   find_process_calls();
@@ -181,8 +193,8 @@ EXPORT int setns(int fd, int type) noexcept {
   return without_drain([&] { return real_setns(fd, type); });
 }
 
-// The raw forms of the above. In assembly, because syscall(SYS_vfork) returns twice: nothing of ours may be on the
-// stack then. What concerns us goes to the function below, all else jumps to the real one as it came.
+// The raw forms of the above. In assembly, because syscall(SYS_vfork) returns twice: nothing of ours may be on
+// the stack then. What concerns us goes to the function below, all else jumps to the real one as it came.
 extern "C" {
 constinit Syscall memtrace_real_syscall = nullptr;
 }
@@ -207,8 +219,8 @@ syscall:
   .size syscall, .-syscall
 )");
 
-extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(long number, long a, long b, long c,
-                                                                              long d, long e, long f) {
+extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(long number, long a, long b,
+                                                                             long c, long d, long e, long f) {
   find_process_calls();
   const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
   if (number == SYS_unshare || number == SYS_setns) return without_drain(call);

@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h> // getpid: an address in libc
+#include <time.h> // clock_gettime: an address in libc
 
 #include <cstdint>
 #include <cstring>
 
 #include "hooks/find.h"
 #include "record/os.h"
+
 #include "record/forbidden.h"
 
 namespace memtrace::hooks {
@@ -106,9 +107,12 @@ void* early_valloc(std::size_t n) {
 }
 void* early_pvalloc(std::size_t n) {
   find_real();
-  return real.pvalloc == early_pvalloc ? bootstrap_take(4096, (n + 4095) & ~std::size_t{4095}) : real.pvalloc(n);
+  return real.pvalloc == early_pvalloc ? bootstrap_take(4096, (n + 4095) & ~std::size_t{4095})
+                                       : real.pvalloc(n);
 }
-std::size_t early_usable(void*) { return 0; }
+std::size_t early_usable(void*) {
+  return 0;
+}
 
 void* early_mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
   find_real();
@@ -137,10 +141,9 @@ int early_madvise(void* at, std::size_t n, int advice) {
 
 } // namespace
 
-constinit Real real = {early_malloc,         early_free,          early_calloc,   early_realloc,
-                       early_posix_memalign, early_aligned_alloc, early_memalign, early_valloc,
-                       early_pvalloc,        early_usable,        early_mmap,     early_munmap,
-                       early_mremap,         early_mprotect,      early_madvise};
+constinit Real real = {early_malloc,        early_free,     early_calloc, early_realloc,  early_posix_memalign,
+                       early_aligned_alloc, early_memalign, early_valloc, early_pvalloc,  early_usable,
+                       early_mmap,          early_munmap,   early_mremap, early_mprotect, early_madvise};
 
 bool is_bootstrap(const void* p) {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
@@ -155,7 +158,8 @@ std::size_t bootstrap_size(const void* p) {
 }
 
 void find_real() {
-  if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL)) return;
+  if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL))
+    return;
   const int errno_before = errno;
   Real next = real;
   find_next(&next.malloc, "malloc");
@@ -175,7 +179,7 @@ void find_real() {
   find_next(&next.madvise, "madvise");
   Dl_info here{}, libc{};
   foreign_allocator = dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-                      dladdr(reinterpret_cast<void*>(&::getpid), &libc) != 0 &&
+                      dladdr(reinterpret_cast<const void*>(&clock_gettime), &libc) != 0 &&
                       here.dli_fbase != libc.dli_fbase;
   real = next;
   errno = errno_before;

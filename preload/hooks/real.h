@@ -8,8 +8,8 @@
 
 namespace memtrace::hooks {
 
-// Each is the next definition after ours (RTLD_NEXT, not __libc_malloc: a preloaded jemalloc still works). They start
-// as functions that find the real ones first.
+// Each is the next definition after ours (RTLD_NEXT, not __libc_malloc: a preloaded jemalloc still works). They
+// start as functions that find the real ones first.
 struct Real {
   void* (*malloc)(std::size_t);
   void (*free)(void*);
@@ -32,12 +32,14 @@ extern constinit Real real;
 // Finds them. Cheap when that was done; called by the constructor and by whatever comes first.
 void find_real();
 
-// Memory from the bootstrap arena: dlsym allocates before the real malloc is known. It is never given back, and when
-// the arena is used up its blocks come from the kernel, so it cannot run out into an abort (heaptrack's 1 KiB did).
+// Memory from the bootstrap arena: dlsym allocates before the real malloc is known. It is never given back, and
+// when the arena is used up its blocks come from the kernel, so it cannot run out into an abort (heaptrack's 1
+// KiB did).
 bool is_bootstrap(const void* p);
 std::size_t bootstrap_size(const void* p);
 
-// True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not more.
+// True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not
+// more.
 extern constinit bool foreign_allocator;
 
 } // namespace memtrace::hooks

@@ -4,6 +4,7 @@
 
 #include "hooks/find.h"
 #include "record/recording.h"
+
 #include "record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -33,8 +34,8 @@ constinit Report real_report = nullptr;
 constinit ReportSigned real_report_signed = nullptr;
 constinit std::uint64_t last_reserved[16] = {};
 
-// Python loads torch RTLD_LOCAL, where RTLD_NEXT does not look. Called by a function of libc10's, so it is there; not
-// inside malloc, so the loader's lock may be taken.
+// Python loads torch RTLD_LOCAL, where RTLD_NEXT does not look. Called by a function of libc10's, so it is
+// there; not inside malloc, so the loader's lock may be taken.
 template <class F>
 void find_in_c10(F* out, const char* name) {
   static constexpr const char* sonames[] = {"libc10.so", nullptr};
@@ -55,8 +56,8 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   }
   if (reserved != last_reserved[memory]) {
     last_reserved[memory] = reserved;
-    here.mark(format::EventType::reserved, static_cast<std::uint16_t>(memory << format::kMemoryShift), allocated,
-              reserved);
+    here.mark(format::EventType::reserved, static_cast<std::uint16_t>(memory << format::kMemoryShift),
+              allocated, reserved);
   }
 }
 
@@ -84,17 +85,20 @@ EXPORT void _ZN3c108free_cpuEPv(void* p) {
   local.tensor_freed = false;
 }
 
-// c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): every block of the caching allocators.
-EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size, std::size_t allocated,
-                                                                  std::size_t reserved, Device device) {
+// c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): every block of the caching
+// allocators.
+EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size,
+                                                                  std::size_t allocated, std::size_t reserved,
+                                                                  Device device) {
   find_in_c10(&real_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
   report_block(p, size, allocated, reserved, device);
   if (real_report != nullptr) real_report(p, size, allocated, reserved, device);
 }
 
 // The same up to PyTorch 1.x, with signed totals.
-EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size, std::int64_t allocated,
-                                                                  std::int64_t reserved, Device device) {
+EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size,
+                                                                  std::int64_t allocated, std::int64_t reserved,
+                                                                  Device device) {
   find_in_c10(&real_report_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
   report_block(p, size, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), device);
   if (real_report_signed != nullptr) real_report_signed(p, size, allocated, reserved, device);

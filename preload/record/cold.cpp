@@ -34,14 +34,16 @@ constinit Entry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 
-bool is(const Entry& entry, EventType type) { return entry.record.type == static_cast<std::uint8_t>(type); }
+bool is(const Entry& entry, EventType type) {
+  return entry.record.type == static_cast<std::uint8_t>(type);
+}
 
 std::uint32_t start_of(std::uint64_t address) {
   return static_cast<std::uint32_t>((address >> 4) * 0x9E3779B97F4A7C15u >> 40) % kTable;
 }
 
-// The place where `address` is, or the empty one where it would be. Entries are only ever superseded, not deleted:
-// the table is cleared by each fold.
+// The place where `address` is, or the empty one where it would be. Entries are only ever superseded, not
+// deleted: the table is cleared by each fold.
 std::uint32_t* place_of(std::uint64_t address) {
   std::uint32_t at = start_of(address);
   while (table[at] != kEmpty && log[table[at] - 1].record.word[0] != address) at = (at + 1) % kTable;
@@ -70,7 +72,8 @@ void fold_into_counters(const Entry& entry) {
 }
 
 bool pair_up(Entry& birth, Entry& death) {
-  const bool same = birth.record.word[1] == death.record.word[1] && birth.record.flags >> format::kMemoryShift == 0 &&
+  const bool same = birth.record.word[1] == death.record.word[1] &&
+                    birth.record.flags >> format::kMemoryShift == 0 &&
                     birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file);
   if (birth.gone || !is(birth, EventType::birth) || !same) return false;
   birth.gone = death.gone = 1;
@@ -149,7 +152,8 @@ void cold_flush() {
       ++sequence;
     }
     for (std::uint32_t rest = next; rest < used; ++rest)
-      if (!log[rest].gone && log[rest].thread == thread) log[rest].record.commit = static_cast<std::uint32_t>(sequence);
+      if (!log[rest].gone && log[rest].thread == thread)
+        log[rest].record.commit = static_cast<std::uint32_t>(sequence);
     const format::SegmentHeader header =
         encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
     if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);

@@ -124,7 +124,9 @@ void define_module(std::uint32_t id, Put put) {
   put(record);
 }
 
-void to_ring(RingRecord& record) { emit_definition(record); }
+void to_ring(RingRecord& record) {
+  emit_definition(record);
+}
 
 // Lock held.
 TextId text_of(const char* text, std::size_t bytes) {
@@ -255,7 +257,11 @@ void definitions_forked() {
   written = false;
 }
 
-bool hold_definitions() { return lock.lock(); }
-void release_definitions() { lock.unlock(); }
+bool hold_definitions() {
+  return lock.lock();
+}
+void release_definitions() {
+  lock.unlock();
+}
 
 } // namespace memtrace::record

@@ -15,9 +15,9 @@ std::size_t copy_text(format::TextId id, char* out, std::size_t capacity);
 format::StackId intern_python(format::StackId caller, const PythonFrame& frame);
 format::StackId intern_native(format::StackId caller, std::uint64_t address);
 
-// Writes what `first` puts (who this process is: it may intern nothing, so its texts are interned before) and then
-// every definition so far into the trace as `definitions` segments, and lets later ones go to the rings. Once per trace,
-// when recording begins.
+// Writes what `first` puts (who this process is: it may intern nothing, so its texts are interned before) and
+// then every definition so far into the trace as `definitions` segments, and lets later ones go to the rings.
+// Once per trace, when recording begins.
 using PutRecord = void (*)(void* out, const format::RingRecord& record);
 void write_definitions(void (*first)(PutRecord put, void* out));
 

@@ -19,10 +19,10 @@ constinit SpinLock control;
 constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
 constinit std::uint32_t bell = 0; // futex: changes when there is something to do
 constinit bool stop = false;
-constinit bool wanted = false;      // recording: there should be one
+constinit bool wanted = false; // recording: there should be one
 constinit bool sample_asked = false;
-constinit std::uint64_t due = 0;    // not 0: start again, but not before this time
-constinit char* memory = nullptr;   // its stack and the block that stands in for TLS
+constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
+constinit char* memory = nullptr; // its stack and the block that stands in for TLS
 
 void run(void*) {
   unsigned periods = 0;
@@ -35,7 +35,9 @@ void run(void*) {
   }
 }
 
-bool gone() { return __atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0; }
+bool gone() {
+  return __atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0;
+}
 
 } // namespace
 
@@ -46,7 +48,8 @@ void start_drain() {
   if (gone()) {
     if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
     if (memory != nullptr) {
-      // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the stack.
+      // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the
+      // stack.
       char* const block = memory + kStackBytes + kTlsBytes / 2;
       *reinterpret_cast<void**>(block) = block;
       *reinterpret_cast<void**>(block + 16) = block;

@@ -6,12 +6,13 @@
 
 namespace memtrace::record {
 
-// Starts it if there is none. Only once recording has begun. Safe on any thread, also inside a hook: it takes no lock
-// of libc's, for it is a raw clone (pthread_create would allocate, and a thread of glibc's would be counted at exit).
+// Starts it if there is none. Only once recording has begun. Safe on any thread, also inside a hook: it takes
+// no lock of libc's, for it is a raw clone (pthread_create would allocate, and a thread of glibc's would be
+// counted at exit).
 void start_drain();
 
-// Ends it and waits, bounded, until the kernel no longer counts it; it comes back by `restart_drain`. Before fork,
-// unshare, setns. False: it is still there.
+// Ends it and waits, bounded, until the kernel no longer counts it; it comes back by `restart_drain`. Before
+// fork, unshare, setns. False: it is still there.
 bool retire_drain();
 
 // Allows it again, not before `quiet_ns` from now (the program must have had the result of the call by then).

@@ -31,7 +31,8 @@ void Encoder::word(char layout, std::uint64_t value, std::uint64_t last) {
 }
 
 bool Encoder::add(const format::RingRecord& record) {
-  if (static_cast<std::size_t>(end_ - at_) < format::kMaxCoded || record.type >= format::kEventTypes) return false;
+  if (static_cast<std::size_t>(end_ - at_) < format::kMaxCoded || record.type >= format::kEventTypes)
+    return false;
   Last& last = last_[record.type];
   *at_++ = record.type;
   std::uint8_t* mask = at_++;

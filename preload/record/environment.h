@@ -1,6 +1,6 @@
 // Room: record. Constructor only.
-// Job: the environment, read and added to without getenv and setenv: bash has its own of both, which need bash's
-// tables, and those are not there yet when a preload object's constructor runs.
+// Job: the environment, read and added to without getenv and setenv: bash has its own of both, which need
+// bash's tables, and those are not there yet when a preload object's constructor runs.
 #pragma once
 
 namespace memtrace::record {
@@ -10,8 +10,8 @@ const char* environment(const char* name);
 // The same, null also if it is empty.
 const char* environment_text(const char* name);
 
-// Adds or replaces `NAME=value`, for this program and those it starts. The text is kept, not copied; false when memory
-// is short. No other thread runs yet.
+// Adds or replaces `NAME=value`, for this program and those it starts. The text is kept, not copied; false when
+// memory is short. No other thread runs yet.
 bool add_to_environment(const char* assignment);
 
 } // namespace memtrace::record

@@ -1,5 +1,6 @@
 // Room: record. The last include of every hook file and of every file of the recorder that runs in a hook.
-// Job: names that allocate, lock or print do not compile here; the gate on the library's symbols stands behind it.
+// Job: names that allocate, lock or print do not compile here; the gate on the library's symbols stands behind
+// it.
 #pragma once
 
 // NOLINTBEGIN: include guards of the poisoned names' headers must have been read before

@@ -26,7 +26,9 @@ constinit char arguments[kArgumentBytes + 1];
 constinit Parent parent{};
 constinit TextId exe{}, argv{}, host{}, directory{}, job{}, launcher{};
 
-std::uint32_t id(TextId text) { return static_cast<std::uint32_t>(text); }
+std::uint32_t id(TextId text) {
+  return static_cast<std::uint32_t>(text);
+}
 
 TextId text_of_link(const char* path) {
   char target[4096];
@@ -47,8 +49,8 @@ bool contains_any(const char* text, std::size_t bytes, const char* const* words)
 }
 
 bool names_a_secret(const char* name, std::size_t bytes) {
-  static constexpr const char* words[] = {"token", "secret", "passw", "api_key", "api-key", "apikey",
-                                          "credential", "access_key", "access-key", nullptr};
+  static constexpr const char* words[] = {"token",  "secret",     "passw",      "api_key",    "api-key",
+                                          "apikey", "credential", "access_key", "access-key", nullptr};
   return contains_any(name, bytes, words);
 }
 
@@ -116,7 +118,8 @@ void prepare_identity(const Parent& from) {
 
 void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
   RingRecord process = record_of(EventType::process);
-  process.word[0] = halves(static_cast<std::uint32_t>(os::process_id()), static_cast<std::uint32_t>(os::parent_id()));
+  process.word[0] =
+      halves(static_cast<std::uint32_t>(os::process_id()), static_cast<std::uint32_t>(os::parent_id()));
   process.word[1] = os::unix_ns();
   process.word[2] = halves(id(exe), id(argv));
   process.word[3] = halves(id(host), id(directory));

@@ -20,7 +20,8 @@ void prepare_identity(const Parent& parent);
 // Puts process, job and, for a forked child, fork records.
 void put_identity(void (*put)(void* out, const format::RingRecord& record), void* out);
 
-// Replaces values in a NUL-separated argument list that look like secrets by `***`, in place. Returns the new size.
+// Replaces values in a NUL-separated argument list that look like secrets by `***`, in place. Returns the new
+// size.
 std::size_t redact(char* arguments, std::size_t bytes);
 
 } // namespace memtrace::record

@@ -130,7 +130,9 @@ void raise_alive() {
   alive = page;
 }
 
-bool mine() { return owner == os::process_id(); }
+bool mine() {
+  return owner == os::process_id();
+}
 
 } // namespace
 
@@ -147,7 +149,7 @@ void start_life() {
   find_modules_by(executable.text());
   prepare_stacks();
   raise_alive();
-  __atomic_store_n(&state, State::cold, __ATOMIC_RELEASE);
+  enter(State::cold);
   if (settings.min_peak != 0) return;
   if (const Recording here; here) begin_recording();
 }
@@ -160,19 +162,19 @@ bool old_enough_to_record() {
 
 void begin_recording() {
   if (!beginning.try_lock()) return; // another thread is at it
-  if (state == State::cold) {
+  if (state() == State::cold) {
     if (open_files()) {
       keep_losses_in(ring_header()->lost);
       prepare_identity(parent);
       write_definitions(&put_identity);
-      __atomic_store_n(&state, State::hot, __ATOMIC_RELEASE);
+      enter(State::hot);
       cold_flush();
       note_ring_place();
       put_inherited_phases();
       announce();
       start_drain();
     } else {
-      __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+      enter(State::inert);
     }
   }
   beginning.unlock();
@@ -192,7 +194,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   if (!active()) return;
-  parent = {static_cast<std::uint32_t>(owner), state == State::hot ? trace_file.trace_id : 0, fork_stamp,
+  parent = {static_cast<std::uint32_t>(owner), state() == State::hot ? trace_file.trace_id : 0, fork_stamp,
             host_level(), tensor_level()};
   owner = os::process_id();
   born_ns = os::monotonic_ns();
@@ -208,7 +210,7 @@ void after_fork_in_child() {
   reset_flows();
   exit_code = 0;
   raise_alive();
-  __atomic_store_n(&state, State::cold, __ATOMIC_RELEASE);
+  enter(State::cold);
 }
 
 void notice_raw_fork() {
@@ -216,11 +218,15 @@ void notice_raw_fork() {
   after_fork_in_child();
 }
 
-void before_single_thread_call() { retire_drain(); }
-void after_single_thread_call() { restart_drain_after(0); }
+void before_single_thread_call() {
+  retire_drain();
+}
+void after_single_thread_call() {
+  restart_drain_after(0);
+}
 
 bool before_exec(const char* path) {
-  if (!active() || !mine() || state != State::hot) return false;
+  if (!active() || !mine() || state() != State::hot) return false;
   const Recording here;
   if (!here) return false;
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
@@ -233,28 +239,33 @@ bool before_exec(const char* path) {
 void after_failed_exec() {
   if (renew_ring_file()) return;
   say("not recording any more: no ring can be written beside ", trace_file.path.text());
-  __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+  enter(State::inert);
 }
 
 void end_life(int code) {
   if (!active() || !mine()) return;
-  if (state != State::hot) {
-    __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+  if (state() != State::hot) {
+    enter(State::inert);
     return;
   }
   {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
-    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit), static_cast<std::uint32_t>(code));
+    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
+        static_cast<std::uint32_t>(code));
   }
   const bool drain_gone = retire_drain();
-  __atomic_store_n(&state, State::inert, __ATOMIC_RELEASE);
+  enter(State::inert);
   drain_rings(true);
   ring_header()->ended = 1;
   if (drain_gone && rings_are_empty()) remove_ring_file();
 }
 
-void remember_exit_code(int code) { exit_code = code; }
-int remembered_exit_code() { return exit_code; }
+void remember_exit_code(int code) {
+  exit_code = code;
+}
+int remembered_exit_code() {
+  return exit_code;
+}
 
 } // namespace memtrace::record

@@ -9,8 +9,8 @@ namespace memtrace::record {
 // Constructor only: settings, place, unwinder. Afterwards the process is cold, or inert.
 void start_life();
 
-// From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no file can
-// be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.
+// From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no
+// file can be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.
 void begin_recording();
 // False in a forked child that is too young: it may exec or exit at once (see the contract, "a forked child").
 bool old_enough_to_record();
@@ -23,19 +23,21 @@ void after_fork_in_child();
 extern constinit const std::uint32_t* alive;
 void notice_raw_fork();
 inline void notice_fork() {
-  if (alive != nullptr && *alive == 0) [[unlikely]] notice_raw_fork();
+  if (alive != nullptr && *alive == 0) [[unlikely]]
+    notice_raw_fork();
 }
 
 // unshare and setns refuse a process of several threads.
 void before_single_thread_call();
 void after_single_thread_call();
 
-// Before exec: everything is on disk, says that the image ends, and the ring file is gone. `path` is for the record.
-// False when nothing was done: not recording, or a vfork child.
+// Before exec: everything is on disk, says that the image ends, and the ring file is gone. `path` is for the
+// record. False when nothing was done: not recording, or a vfork child.
 bool before_exec(const char* path);
 void after_failed_exec();
 
-// The end, with the code the program gave. Drains within a bound, removes the ring file. Later calls do nothing.
+// The end, with the code the program gave. Drains within a bound, removes the ring file. Later calls do
+// nothing.
 void end_life(int code);
 void remember_exit_code(int code);
 int remembered_exit_code();

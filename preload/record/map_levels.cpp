@@ -19,7 +19,9 @@ constexpr std::size_t kProbes = 16;
 constinit SpinLock lock;
 constinit Mapping mappings[kMappings] = {};
 
-std::size_t start_of(std::uint64_t address) { return (address >> 12) * 0x9E3779B97F4A7C15u >> 52; }
+std::size_t start_of(std::uint64_t address) {
+  return (address >> 12) * 0x9E3779B97F4A7C15u >> 52;
+}
 static_assert(kMappings == 1 << (64 - 52));
 
 Mapping* find(std::uint64_t address) {

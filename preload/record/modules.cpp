@@ -57,7 +57,9 @@ void find_modules_by(const char* executable) {
   if (finder == nullptr) dlerror(); // nothing is left for the program to find
 }
 
-bool modules_can_be_found() { return finder != nullptr; }
+bool modules_can_be_found() {
+  return finder != nullptr;
+}
 
 bool find_object(std::uint64_t address, dl_find_object* out) {
   return finder != nullptr && finder(reinterpret_cast<void*>(address), out) == 0;
@@ -86,7 +88,11 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
   return last_hit = end++;
 }
 
-const Module& module_at(std::uint32_t id) { return modules[id]; }
-std::uint32_t modules_end() { return end; }
+const Module& module_at(std::uint32_t id) {
+  return modules[id];
+}
+std::uint32_t modules_end() {
+  return end;
+}
 
 } // namespace memtrace::record

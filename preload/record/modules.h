@@ -17,8 +17,8 @@ struct Module {
   std::uint8_t build_id[20];
 };
 
-// Takes glibc's `_dl_find_object` (2.35; lock-free, async-signal-safe) by dlsym: a direct reference would raise the
-// glibc floor. Without it there are no native stacks. Constructor only.
+// Takes glibc's `_dl_find_object` (2.35; lock-free, async-signal-safe) by dlsym: a direct reference would raise
+// the glibc floor. Without it there are no native stacks. Constructor only.
 void find_modules_by(const char* executable);
 bool modules_can_be_found();
 // The loaded object that holds `address`. No lock.

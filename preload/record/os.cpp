@@ -39,8 +39,8 @@ long word(T* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
-// Holds back SIGXFSZ, which the kernel sends to a thread that writes past RLIMIT_FSIZE, and takes it away again: the
-// default action ends the process, and the limit is meant for the program's files.
+// Holds back SIGXFSZ, which the kernel sends to a thread that writes past RLIMIT_FSIZE, and takes it away
+// again: the default action ends the process, and the limit is meant for the program's files.
 class NoFileSizeSignal {
  public:
   NoFileSizeSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }
@@ -71,9 +71,15 @@ long open_append(const char* path) {
 long create(const char* path) {
   return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 }
-long open_read(const char* path) { return call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC); }
-long open_both(const char* path) { return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC); }
-long close(long fd) { return call(SYS_close, fd); }
+long open_read(const char* path) {
+  return call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC);
+}
+long open_both(const char* path) {
+  return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC);
+}
+long close(long fd) {
+  return call(SYS_close, fd);
+}
 
 long read_all(long fd, void* data, std::size_t bytes) {
   auto* at = static_cast<char*>(data);
@@ -131,8 +137,12 @@ long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
   return result < 0 ? result : 0;
 }
 
-long unlink(const char* path) { return call(SYS_unlinkat, AT_FDCWD, word(path), 0); }
-long make_directory(const char* path) { return call(SYS_mkdirat, AT_FDCWD, word(path), 0755); }
+long unlink(const char* path) {
+  return call(SYS_unlinkat, AT_FDCWD, word(path), 0);
+}
+long make_directory(const char* path) {
+  return call(SYS_mkdirat, AT_FDCWD, word(path), 0755);
+}
 long read_link(const char* path, char* out, std::size_t capacity) {
   return call(SYS_readlinkat, AT_FDCWD, word(path), word(out), static_cast<long>(capacity));
 }
@@ -141,7 +151,9 @@ long file_system_of(int fd) {
   const long result = call(SYS_fstatfs, fd, word(&info));
   return result < 0 ? result : static_cast<long>(info.f_type);
 }
-bool exists(const char* path) { return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0; }
+bool exists(const char* path) {
+  return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0;
+}
 
 void* map_private(std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
@@ -153,7 +165,9 @@ void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
                       static_cast<long>(offset));
   return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
-void unmap(void* address, std::size_t bytes) { call(SYS_munmap, word(address), static_cast<long>(bytes)); }
+void unmap(void* address, std::size_t bytes) {
+  call(SYS_munmap, word(address), static_cast<long>(bytes));
+}
 long advise(void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }
@@ -165,35 +179,52 @@ bool is_readable(const void* address) {
 bool make_writable(void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const std::uint64_t start = at & ~std::uint64_t{4095};
-  return call(SYS_mprotect, static_cast<long>(start), static_cast<long>(at + bytes - start), PROT_READ | PROT_WRITE) == 0;
+  return call(SYS_mprotect, static_cast<long>(start), static_cast<long>(at + bytes - start),
+              PROT_READ | PROT_WRITE) == 0;
 }
 
-int process_id() { return static_cast<int>(call(SYS_getpid)); }
-int parent_id() { return static_cast<int>(call(SYS_getppid)); }
-int thread_id() { return static_cast<int>(call(SYS_gettid)); }
-bool thread_exists(int tid) { return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH; }
-void yield() { call(SYS_sched_yield); }
+int process_id() {
+  return static_cast<int>(call(SYS_getpid));
+}
+int parent_id() {
+  return static_cast<int>(call(SYS_getppid));
+}
+int thread_id() {
+  return static_cast<int>(call(SYS_gettid));
+}
+bool thread_exists(int tid) {
+  return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH;
+}
+void yield() {
+  call(SYS_sched_yield);
+}
 void sleep_ns(std::uint64_t ns) {
   const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
   call(SYS_nanosleep, word(&duration), 0);
 }
-std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
-std::uint64_t unix_ns() { return clock_ns(CLOCK_REALTIME); }
+std::uint64_t monotonic_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t unix_ns() {
+  return clock_ns(CLOCK_REALTIME);
+}
 
 void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {
   const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),
                           static_cast<long>(timeout_ns % 1'000'000'000u)};
   call(SYS_futex, word(word_), FUTEX_WAIT, static_cast<long>(expected), word(&duration));
 }
-void futex_wake(const std::uint32_t* word_) { call(SYS_futex, word(word_), FUTEX_WAKE, 1); }
+void futex_wake(const std::uint32_t* word_) {
+  call(SYS_futex, word(word_), FUTEX_WAKE, 1);
+}
 
 long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid) {
   // The new thread starts with this one's mask: block everything around the clone.
   std::uint64_t all = ~std::uint64_t{0}, before = 0;
   call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);
-  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
-                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                     CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;
   top[0] = word(argument);
   top[1] = reinterpret_cast<long>(run);

@@ -7,27 +7,28 @@
 
 namespace memtrace::record::os {
 
-// Writing past the program's RLIMIT_FSIZE fails here as it should; the SIGXFSZ that comes with it does not reach the
-// program. Every call returns what the kernel returned: a negative errno on failure. Interrupted reads and writes go on.
-// All are safe in signal handlers and after fork.
-long open_append(const char* path);                   // existing file, O_APPEND
-long create(const char* path);                        // new file only, for reading and writing
+// Writing past the program's RLIMIT_FSIZE fails here as it should; the SIGXFSZ that comes with it does not
+// reach the program. Every call returns what the kernel returned: a negative errno on failure. Interrupted
+// reads and writes go on. All are safe in signal handlers and after fork.
+long open_append(const char* path); // existing file, O_APPEND
+long create(const char* path);      // new file only, for reading and writing
 long open_read(const char* path);
-long open_both(const char* path);                     // existing file, for reading and writing
+long open_both(const char* path); // existing file, for reading and writing
 long close(long fd);
-long read_all(long fd, void* data, std::size_t bytes); // up to `bytes`, fewer at the end of the file
+long read_all(long fd, void* data, std::size_t bytes);        // up to `bytes`, fewer at the end of the file
 long write_all(long fd, const void* data, std::size_t bytes); // all of them, or a negative errno
 long write_once(long fd, const void* data, std::size_t bytes);
 long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes); // one writev
-long allocate(long fd, std::uint64_t offset, std::uint64_t bytes); // real blocks, so that a mapping cannot SIGBUS
+long allocate(long fd, std::uint64_t offset,
+              std::uint64_t bytes); // real blocks, so that a mapping cannot SIGBUS
 long unlink(const char* path);
 long make_directory(const char* path);
 long read_link(const char* path, char* out, std::size_t capacity);
 long file_system_of(int fd); // statfs magic
 bool exists(const char* path);
 
-void* map_private(std::size_t bytes);                                  // null on failure
-void* map_shared(long fd, std::uint64_t offset, std::size_t bytes);    // null on failure
+void* map_private(std::size_t bytes);                               // null on failure
+void* map_shared(long fd, std::uint64_t offset, std::size_t bytes); // null on failure
 void unmap(void* address, std::size_t bytes);
 long advise(void* address, std::size_t bytes, int advice);
 
@@ -45,8 +46,9 @@ std::uint64_t unix_ns();
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::uint32_t* word);
 
-// A thread that glibc does not know: no TLS of libc's, all signals blocked, `run(argument)` must use nothing but
-// this file and plain memory. `*tid` is cleared by the kernel when it is gone. Returns its id or a negative errno.
+// A thread that glibc does not know: no TLS of libc's, all signals blocked, `run(argument)` must use nothing
+// but this file and plain memory. `*tid` is cleared by the kernel when it is gone. Returns its id or a negative
+// errno.
 long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid);
 

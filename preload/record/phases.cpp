@@ -19,13 +19,17 @@ namespace {
 
 constexpr std::size_t kMaxName = 200;
 
-std::uint32_t id(TextId text) { return static_cast<std::uint32_t>(text); }
+std::uint32_t id(TextId text) {
+  return static_cast<std::uint32_t>(text);
+}
 
-TextId name_of(const char* name, std::size_t bytes) { return intern_text(name, bytes < kMaxName ? bytes : kMaxName); }
+TextId name_of(const char* name, std::size_t bytes) {
+  return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
+}
 
 // A mark is reason enough to leave a trace.
 void begin_if_cold() {
-  if (state == State::cold) begin_recording();
+  if (state() == State::cold) begin_recording();
 }
 
 // Depth of the innermost open phase of that name, from 1; 0: none.
@@ -119,13 +123,16 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
   if (!here) return;
   const TextId role_text = name_of(role, std::strlen(role));
   const TextId name_text = name_of(name, std::strlen(name));
-  here.mark(EventType::label, 0, reinterpret_cast<std::uint64_t>(address), bytes, halves(id(role_text), id(name_text)));
+  here.mark(EventType::label, 0, reinterpret_cast<std::uint64_t>(address), bytes,
+            halves(id(role_text), id(name_text)));
 }
 
 void note(const char* text, std::size_t bytes) {
   if (const Recording here; here) here.mark(EventType::note, 0, id(name_of(text, bytes)));
 }
 
-void outside_hook() { keep_drain_running(); }
+void outside_hook() {
+  keep_drain_running();
+}
 
 } // namespace memtrace::record

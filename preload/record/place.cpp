@@ -2,13 +2,13 @@
 // Job: which job this process belongs to, and where its files go.
 #include "record/place.h"
 
-#include <sys/utsname.h>
 #include <errno.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <initializer_list>
 #include <cstring>
+#include <initializer_list>
 
 #include "record/environment.h"
 #include "record/os.h"
@@ -67,14 +67,23 @@ void expand(const char* pattern, Path* out) {
       continue;
     }
     switch (*++at) {
-      case 'p': out->add(static_cast<std::uint64_t>(os::process_id())); break;
-      case 'h': out->add(place.host.text()); break;
-      case 'j': out->add(place.job.text()); break;
+      case 'p':
+        out->add(static_cast<std::uint64_t>(os::process_id()));
+        break;
+      case 'h':
+        out->add(place.host.text());
+        break;
+      case 'j':
+        out->add(place.job.text());
+        break;
       case 'r':
         if (place.rank != ~0u) out->add(place.rank);
         break;
-      case '%': out->add("%"); break;
-      default: out->add("%").add(at, 1);
+      case '%':
+        out->add("%");
+        break;
+      default:
+        out->add("%").add(at, 1);
     }
   }
 }

@@ -21,8 +21,8 @@ struct Place {
 
 extern constinit Place place;
 
-// Finds or founds the job (an unset MEMTRACE_JOB makes this process the founder, which sets it for its descendants),
-// expands MEMTRACE_OUT. Constructor only.
+// Finds or founds the job (an unset MEMTRACE_JOB makes this process the founder, which sets it for its
+// descendants), expands MEMTRACE_OUT. Constructor only.
 void find_place();
 
 // Makes `directory` and what is above it. False when that cannot be.

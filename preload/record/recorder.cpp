@@ -15,7 +15,11 @@ using format::EventType;
 using format::RingRecord;
 using format::SmallTotals;
 
-constinit State state = State::inert;
+constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::inert);
+
+void enter(State next) {
+  __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
+}
 
 namespace {
 
@@ -33,11 +37,13 @@ bool fits(const SmallTotals& flows) {
   return (flows.allocated | flows.freed | flows.births | flows.deaths) >> 32 == 0;
 }
 
-bool none(const SmallTotals& flows) { return (flows.births | flows.deaths) == 0; }
+bool none(const SmallTotals& flows) {
+  return (flows.births | flows.deaths) == 0;
+}
 
 // Ring or cold log. False: lost, and counted.
 bool store(Thread& thread, RingRecord& record) {
-  if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == State::hot) return ring_append(thread, record);
+  if (state() == State::hot) return ring_append(thread, record);
   // A move is kept as the death and the birth it is, so that the log can fold it.
   if (record.type != static_cast<std::uint8_t>(EventType::move)) {
     record.commit = 0;
@@ -87,14 +93,16 @@ void emit(RingRecord& record) {
   if (none(flows)) {
     if (!only_flows) store(*thread, record);
   } else if (carries_flows(record) && fits(flows)) {
-    record.word[4] = format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
-    record.word[5] = format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
+    record.word[4] =
+        format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
+    record.word[5] =
+        format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
     if (store(*thread, record)) set_published(*thread, flows);
   } else {
     emit_counters(*thread, flows, record.stamp);
     if (!only_flows) store(*thread, record);
   }
-  if (state == State::cold && due_to_begin()) begin_recording();
+  if (state() == State::cold && due_to_begin()) begin_recording();
   keep_drain_running();
 }
 
@@ -104,7 +112,7 @@ void emit_definition(RingRecord& record) {
 }
 
 bool publish_left_over(Thread& thread, RingRecord& record) {
-  if (state == State::inert) return true;
+  if (state() == State::inert) return true;
   level(0, static_cast<std::int64_t>(record.word[0] - record.word[1]));
   return store(thread, record);
 }
@@ -117,12 +125,22 @@ void level(unsigned memory, std::int64_t change) {
     header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
 }
 
-std::int64_t flows_since_fork() { return __atomic_load_n(&flowed, __ATOMIC_RELAXED); }
-void reset_flows() { flowed = 0; }
-std::int64_t host_level() { return __atomic_load_n(&levels[0], __ATOMIC_RELAXED); }
+std::int64_t flows_since_fork() {
+  return __atomic_load_n(&flowed, __ATOMIC_RELAXED);
+}
+void reset_flows() {
+  flowed = 0;
+}
+std::int64_t host_level() {
+  return __atomic_load_n(&levels[0], __ATOMIC_RELAXED);
+}
 
-void tensor_level(std::int64_t change) { __atomic_fetch_add(&tensors, change, __ATOMIC_RELAXED); }
-std::int64_t tensor_level() { return __atomic_load_n(&tensors, __ATOMIC_RELAXED); }
+void tensor_level(std::int64_t change) {
+  __atomic_fetch_add(&tensors, change, __ATOMIC_RELAXED);
+}
+std::int64_t tensor_level() {
+  return __atomic_load_n(&tensors, __ATOMIC_RELAXED);
+}
 
 bool due_to_begin() {
   if (!old_enough_to_record()) return false;

@@ -12,12 +12,18 @@ enum class State : std::uint8_t {
   cold,  // too small to leave a file
   hot,   // recording
 };
-extern constinit State state;
+extern constinit std::uint8_t state_value; // a State; hooks read it on every call
 
-inline bool active() { return __atomic_load_n(&state, __ATOMIC_RELAXED) != State::inert; }
+inline State state() {
+  return static_cast<State>(__atomic_load_n(&state_value, __ATOMIC_ACQUIRE));
+}
+inline bool active() {
+  return state() != State::inert;
+}
+void enter(State next);
 
-// Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since its last
-// one: in the record when it is a birth or a death, before it otherwise. Guard held.
+// Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since
+// its last one: in the record when it is a birth or a death, before it otherwise. Guard held.
 void emit(format::RingRecord& record);
 // The same without flows: for a definition, which must come before what uses it.
 void emit_definition(format::RingRecord& record);

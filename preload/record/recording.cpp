@@ -26,7 +26,8 @@ bool counts(const Block& block) {
 }
 
 bool is_mapping(const Block& block) {
-  return block.kind == format::Kind::mmap_anon || block.kind == format::Kind::shm || (block.flags & format::kRange) != 0;
+  return block.kind == format::Kind::mmap_anon || block.kind == format::Kind::shm ||
+         (block.flags & format::kRange) != 0;
 }
 
 void count_birth(const Block& block) {
@@ -35,7 +36,8 @@ void count_birth(const Block& block) {
   } else if (counts(block)) {
     level(block.memory, static_cast<std::int64_t>(block.given));
   }
-  if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(static_cast<std::int64_t>(block.given));
+  if ((block.flags & format::kTensor) && block.memory == 0)
+    tensor_level(static_cast<std::int64_t>(block.given));
 }
 
 void count_death(const Block& block) {
@@ -44,7 +46,8 @@ void count_death(const Block& block) {
   } else if (counts(block)) {
     level(block.memory, -static_cast<std::int64_t>(block.given));
   }
-  if ((block.flags & format::kTensor) && block.memory == 0) tensor_level(-static_cast<std::int64_t>(block.given));
+  if ((block.flags & format::kTensor) && block.memory == 0)
+    tensor_level(-static_cast<std::int64_t>(block.given));
 }
 
 void count_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
@@ -85,7 +88,8 @@ void Recording::died(const Block& block, format::Stamp death) const {
   emit(record);
 }
 
-void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to, format::Stamp death) const {
+void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to,
+                      format::Stamp death) const {
   notice_fork();
   const auto stack = static_cast<std::uint32_t>(capture_stack(true));
   RingRecord record{};

@@ -21,8 +21,8 @@ struct Block {
   unsigned memory = 0;     // 0 host, n device n-1
 };
 
-// Marks this thread as inside the recorder while it lives, and keeps errno. False: the thread is there already (a
-// signal handler that allocates, the unwinder that maps), or nothing is recorded.
+// Marks this thread as inside the recorder while it lives, and keeps errno. False: the thread is there already
+// (a signal handler that allocates, the unwinder that maps), or nothing is recorded.
 class Recording {
  public:
   Recording() : entered_(active() && local.busy == 0) {
@@ -49,8 +49,8 @@ class Recording {
   void moved(std::uint64_t from, std::uint64_t given_before, const Block& to, format::Stamp death) const;
   // Small flows that no record has carried for a while.
   void tick() const;
-  void mark(format::EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1 = 0, std::uint64_t w2 = 0,
-            std::uint64_t w3 = 0) const;
+  void mark(format::EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1 = 0,
+            std::uint64_t w2 = 0, std::uint64_t w3 = 0) const;
   // A device is in use: who counts its memory, "hooks" or "cupti".
   void device(unsigned memory, const char* source) const;
 
@@ -61,13 +61,16 @@ class Recording {
 
 inline constexpr std::int64_t kTickBytes = 256 * 1024; // small flows between two records of a thread, at most
 
-// A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is none.
+// A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
+// none.
 inline void not_recorded() {
   if (active() && local.busy != 0 && !local.unwinding) lost(format::Loss::reentered);
 }
 
 // The block is not small, or a tensor's: to be recorded by itself.
-inline bool tracked(std::size_t usable) { return usable >= settings.exact_min; }
+inline bool tracked(std::size_t usable) {
+  return usable >= settings.exact_min;
+}
 
 inline void add_to(std::uint64_t& counter, std::uint64_t value) {
   // One instruction, so that a signal handler that allocates in between cannot lose its own.
@@ -76,7 +79,7 @@ inline void add_to(std::uint64_t& counter, std::uint64_t value) {
 
 void first_small_of_thread();
 
-inline void small_flow(std::uint64_t format::SmallTotals::* bytes, std::uint64_t format::SmallTotals::* count,
+inline void small_flow(std::uint64_t format::SmallTotals::*bytes, std::uint64_t format::SmallTotals::*count,
                        std::size_t usable) {
   if (local.small == nullptr) [[unlikely]] {
     first_small_of_thread();

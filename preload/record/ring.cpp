@@ -31,8 +31,8 @@ constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;
 constinit RingSlot* slots[format::kMaxSlots] = {};
 constinit SpinLock slots_lock;
-constinit Buffer drain_buffer;    // the background thread's
-constinit Buffer producer_buffer; // for whoever finds its ring full
+constinit Buffer drain_buffer;          // the background thread's
+constinit Buffer producer_buffer;       // for whoever finds its ring full
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
@@ -41,7 +41,9 @@ RingRecord* records_of(RingSlot* slot) {
   return reinterpret_cast<RingRecord*>(reinterpret_cast<char*>(slot) + format::kPage);
 }
 
-std::uint64_t slot_offset(std::uint32_t index) { return format::kPage + index * format::kSlotBytes; }
+std::uint64_t slot_offset(std::uint32_t index) {
+  return format::kPage + index * format::kSlotBytes;
+}
 
 bool committed(const RingRecord& record, std::uint64_t sequence) {
   return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
@@ -87,7 +89,8 @@ bool claim(Thread& thread) {
   if (slot == nullptr) slot = extend(header->slots);
   if (slot == nullptr) return false;
   RingRecord* const records = records_of(slot);
-  for (std::uint32_t i = 0; i < kRingRecords; ++i) records[i].commit = 0; // the last owner's would look like ours
+  for (std::uint32_t i = 0; i < kRingRecords; ++i)
+    records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
   slot->head = slot->tail = thread.sequence;
   slot->small = thread.slot != nullptr ? thread.slot->small : thread.own;
@@ -100,8 +103,12 @@ bool claim(Thread& thread) {
   return true;
 }
 
-bool try_lock(RingSlot* slot) { return __atomic_exchange_n(&slot->drain_lock, 1u, __ATOMIC_ACQUIRE) == 0; }
-void unlock(RingSlot* slot) { __atomic_store_n(&slot->drain_lock, 0u, __ATOMIC_RELEASE); }
+bool try_lock(RingSlot* slot) {
+  return __atomic_exchange_n(&slot->drain_lock, 1u, __ATOMIC_ACQUIRE) == 0;
+}
+void unlock(RingSlot* slot) {
+  __atomic_store_n(&slot->drain_lock, 0u, __ATOMIC_RELEASE);
+}
 
 bool lock_bounded(RingSlot* slot) {
   const std::uint64_t until = os::monotonic_ns() + 50'000'000;
@@ -162,7 +169,8 @@ bool write_out(RingSlot* slot) {
 } // namespace
 
 bool create_ring_file(const Path& at, std::uint64_t trace_id) {
-  if (drain_buffer.bytes == nullptr) drain_buffer.bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (drain_buffer.bytes == nullptr)
+    drain_buffer.bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (producer_buffer.bytes == nullptr)
     producer_buffer.bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (at.cut() || drain_buffer.bytes == nullptr || producer_buffer.bytes == nullptr) return false;
@@ -200,9 +208,15 @@ bool renew_ring_file() {
   return true;
 }
 
-void remove_ring_file() { os::unlink(path.text()); }
-const Path& ring_path() { return path; }
-format::RingFileHeader* ring_header() { return header; }
+void remove_ring_file() {
+  os::unlink(path.text());
+}
+const Path& ring_path() {
+  return path;
+}
+format::RingFileHeader* ring_header() {
+  return header;
+}
 
 bool ring_append(Thread& thread, RingRecord& record) {
   if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(thread.slot)) return false;

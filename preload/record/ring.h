@@ -17,8 +17,8 @@ bool renew_ring_file();
 const Path& ring_path();
 format::RingFileHeader* ring_header(); // null before there is a file
 
-// Writes one record to `thread`'s ring, which it gets on first use. A full ring is written out here, in one bounded
-// write. False: lost, and counted by reason.
+// Writes one record to `thread`'s ring, which it gets on first use. A full ring is written out here, in one
+// bounded write. False: lost, and counted by reason.
 bool ring_append(Thread& thread, format::RingRecord& record);
 
 // Writes the committed records of each ring to the trace file; `all` also the rings that hold only a few.

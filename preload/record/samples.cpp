@@ -148,7 +148,8 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
   }
   path.clear();
   path.add(group.text(), bytes).add(version_two ? "/memory.events" : "/memory.oom_control");
-  if (const char* const text = read_file(path.text()); text != nullptr) record.word[5] = value_of(text, "oom_kill ");
+  if (const char* const text = read_file(path.text()); text != nullptr)
+    record.word[5] = value_of(text, "oom_kill ");
   encoder.add(record);
 }
 

@@ -4,8 +4,8 @@
 
 namespace memtrace::record {
 
-// Reads /proc/self/status and the memory controller's files, v1 or v2, of the cgroup and its ancestors; appends them.
-// A few file reads, 50 us or so.
+// Reads /proc/self/status and the memory controller's files, v1 or v2, of the cgroup and its ancestors; appends
+// them. A few file reads, 50 us or so.
 void sample_now();
 
 // In a forked child: its trace starts anew.

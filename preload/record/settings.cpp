@@ -14,15 +14,21 @@ constinit Settings settings{};
 
 namespace {
 
-// Programs that a training job starts by the hundred and that train nothing: compilers and what they start, shells.
+// Programs that a training job starts by the hundred and that train nothing: compilers and what they start,
+// shells.
 constexpr char kDefaultSkip[] =
     "cc1,cc1plus,lto1,lto-wrapper,collect2,as,ld,ld.*,gold,*gcc*,*g++*,clang*,c++,cc,nvcc,cicc,cudafe++,ptxas,"
     "fatbinary,nvlink,ninja,make,cmake,sh,bash,dash,zsh,fish,busybox,git,git-*";
 
 void complain(const char* name, const char* value, const char* expected) {
   Line<512> line;
-  line.add("memtrace: ").add(name).add("=").add(value).add(" cannot be read (expected ").add(expected).add(
-      "): the default is used\n");
+  line.add("memtrace: ")
+      .add(name)
+      .add("=")
+      .add(value)
+      .add(" cannot be read (expected ")
+      .add(expected)
+      .add("): the default is used\n");
   os::write_once(2, line.text(), line.size());
 }
 

@@ -24,8 +24,8 @@ struct Settings {
 
 extern constinit Settings settings;
 
-// Reads the environment and decides whether this program (`exe`, the file name of its executable) is traced. A value
-// that cannot be read: one line on stderr, and the default. Uses getenv: constructor only.
+// Reads the environment and decides whether this program (`exe`, the file name of its executable) is traced. A
+// value that cannot be read: one line on stderr, and the default. Uses getenv: constructor only.
 void read_settings(const char* exe);
 
 // Shell pattern of `*` and `?`, the whole name; false for an empty pattern.

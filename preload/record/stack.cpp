@@ -95,7 +95,9 @@ void prepare_stacks() {
   if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
 }
 
-void hide_interpreter(const void* some_function_of_it) { interpreter = range_of(some_function_of_it); }
+void hide_interpreter(const void* some_function_of_it) {
+  interpreter = range_of(some_function_of_it);
+}
 
 StackId capture_stack(bool native) {
   if (settings.stacks == Stacks::none || cache == nullptr) return StackId{0};

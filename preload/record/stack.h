@@ -12,8 +12,8 @@ void prepare_stacks();
 // Frames of the interpreter itself say nothing where Python frames do: native frames end at its code.
 void hide_interpreter(const void* some_function_of_it);
 
-// The calling thread's stack, interned. `native`: with native frames, 1.5 us warm for 40 of them; Python frames alone
-// take 0.2 us. StackId{0} when there is nothing to see. Guard held.
+// The calling thread's stack, interned. `native`: with native frames, 1.5 us warm for 40 of them; Python frames
+// alone take 0.2 us. StackId{0} when there is nothing to see. Guard held.
 format::StackId capture_stack(bool native);
 
 } // namespace memtrace::record

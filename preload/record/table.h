@@ -1,5 +1,6 @@
 // Room: record. Runs inside the victim's malloc, under the caller's lock.
-// Job: an append-only table with ids from 1, found by hash; its memory is touched as it fills, never given back.
+// Job: an append-only table with ids from 1, found by hash; its memory is touched as it fills, never given
+// back.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@ namespace memtrace::record {
 template <class Entry, std::uint32_t Capacity>
 class Table {
  public:
-  // The id of the entry for which `same(entry)` holds among those with this hash; else of a new, zeroed one, and
-  // added() is true. 0: the table is full or memory is short.
+  // The id of the entry for which `same(entry)` holds among those with this hash; else of a new, zeroed one,
+  // and added() is true. 0: the table is full or memory is short.
   template <class Same>
   std::uint32_t find_or_add(std::uint64_t hash, Same same) {
     added_ = false;

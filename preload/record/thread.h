@@ -9,10 +9,11 @@ namespace memtrace::record {
 
 inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deeper ones are counted, not named
 
-// Room for one stack: not on the program's stack, which may be small. Deeper Python stacks lose their outermost frames;
-// at 64 the sliding window made 200,000 different callers out of `import transformers`.
+// Room for one stack: not on the program's stack, which may be small. Deeper Python stacks lose their outermost
+// frames; at 64 the sliding window made 200,000 different callers out of `import transformers`.
 inline constexpr std::size_t kMaxPython = 192;
-inline constexpr std::size_t kMaxNative = 48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
+inline constexpr std::size_t kMaxNative =
+    48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
 struct Scratch {
   PythonFrame python[kMaxPython];
   std::uint64_t native[kMaxNative];
@@ -26,7 +27,7 @@ struct Thread {
   std::uint64_t sequence; // of its next record in its ring
   format::RingSlot* slot; // null: no ring yet
   format::RingRecord* records;
-  std::uint32_t ring_file; // which one `slot` is in
+  std::uint32_t ring_file;       // which one `slot` is in
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest
@@ -35,7 +36,8 @@ struct Thread {
   Scratch scratch;
 };
 
-// All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce: pytorch#2575).
+// All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce:
+// pytorch#2575).
 struct Local {
   Thread* thread;
   format::SmallTotals* small; // &thread->own, or in the ring's slot; null: thread not seen yet
@@ -50,7 +52,6 @@ extern thread_local constinit Local local __attribute__((tls_model("initial-exec
 
 // This thread's, made on first use. Null when memory is short or the table is held. Guard held.
 Thread* this_thread();
-
 
 // A thread's flows that no record carries yet.
 format::SmallTotals unpublished(const Thread& thread);

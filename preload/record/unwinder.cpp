@@ -1,10 +1,11 @@
 // Room: record. Opened in the constructor, called inside the victim's malloc.
 // Job: libunwind, opened and never linked, and kept from everything that a hook may not do.
 //
-// libunwind 1.6 asks dl_iterate_phdr for the module of an address, which takes the loader's lock: a thread in dlopen
-// that waits for one in malloc would hang (memray#662), and so would a child forked meanwhile (5 of 6 did). It also
-// keeps a pipe open for good, to test addresses with: the program's next descriptor would be 5. Both go through its
-// own table of imports, in a copy of the library that nobody else need have: we point those entries at functions here.
+// libunwind 1.6 asks dl_iterate_phdr for the module of an address, which takes the loader's lock: a thread in
+// dlopen that waits for one in malloc would hang (memray#662), and so would a child forked meanwhile (5 of 6
+// did). It also keeps a pipe open for good, to test addresses with: the program's next descriptor would be 5.
+// Both go through its own table of imports, in a copy of the library that nobody else need have: we point those
+// entries at functions here.
 #include "record/unwinder.h"
 
 #include <dlfcn.h>
@@ -29,7 +30,8 @@ using Iterate = int (*)(dl_phdr_info* info, std::size_t bytes, void* data);
 constinit Backtrace backtrace = nullptr;
 constinit bool asked = false; // our stand-in for dl_iterate_phdr has served
 
-// libunwind's search begins with the address it is for (struct dwarf_callback_data); the warm-up below checks that.
+// libunwind's search begins with the address it is for (struct dwarf_callback_data); the warm-up below checks
+// that.
 int module_of_address(Iterate callback, void* data) {
   std::uint64_t address;
   std::memcpy(&address, data, sizeof address);
@@ -51,7 +53,9 @@ int no_pipe(int* ends, int) {
   ends[0] = ends[1] = -1;
   return 0;
 }
-ssize_t read_nothing(int, void*, std::size_t) { return 1; }
+ssize_t read_nothing(int, void*, std::size_t) {
+  return 1;
+}
 // libunwind writes one byte from an address to learn whether it can be read.
 ssize_t test_address(int, const void* address, std::size_t) {
   if (os::is_readable(address)) return 1;
@@ -62,7 +66,9 @@ ssize_t test_address(int, const void* address, std::size_t) {
 long test_by_syscall(long number, long, const void* address) {
   return number == SYS_write ? test_address(-1, address, 1) : -1;
 }
-int close_nothing(int) { return 0; }
+int close_nothing(int) {
+  return 0;
+}
 int open_nothing(const char*, int, ...) { // it would look for debug files
   errno = ENOENT;
   return -1;
@@ -98,12 +104,13 @@ void redirect_imports(const link_map* library) {
     const char* const name = names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name;
     auto* const entry = reinterpret_cast<void**>(library->l_addr + relocations[i].r_offset);
     for (const StandIn& stand_in : stand_ins)
-      if (std::strcmp(name, stand_in.name) == 0 && os::make_writable(entry, sizeof *entry)) *entry = stand_in.function;
+      if (std::strcmp(name, stand_in.name) == 0 && os::make_writable(entry, sizeof *entry))
+        *entry = stand_in.function;
   }
 }
 
-// Beside this library it is a copy of our own. The system's may be used by the program as well, which then gets the
-// same answers: addresses are tested without a pipe, modules are found without a lock.
+// Beside this library it is a copy of our own. The system's may be used by the program as well, which then gets
+// the same answers: addresses are tested without a pipe, modules are found without a lock.
 void* open_library() {
   Dl_info self{};
   Path path;
@@ -133,7 +140,7 @@ bool open_unwinder() {
     return false;
   }
   redirect_imports(static_cast<const link_map*>(library)); // glibc's handles are link maps
-  constexpr int kPerThread = 2; // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
+  constexpr int kPerThread = 2;                            // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
   policy(*space, kPerThread);
   void* warm[8];
   if (found(warm, 8) < 2 || !asked) return false; // another libunwind than we know: better no native frames

@@ -33,6 +33,7 @@ constinit SpinLock log_lock;
 constinit Entry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
+constinit bool closed = false;
 
 bool is(const Entry& entry, EventType type) {
   return entry.record.type == static_cast<std::uint8_t>(type);
@@ -104,28 +105,29 @@ void fold() {
 
 } // namespace
 
-bool cold_append(Thread& thread, const RingRecord& record) {
+Kept cold_append(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
   if (!locked) {
     lost(format::Loss::busy);
-    return true;
+    return Kept::yes;
   }
+  if (closed) return Kept::closed;
   if (log == nullptr) {
     log = static_cast<Entry*>(os::map_private(kCapacity * sizeof(Entry)));
     table = static_cast<std::uint32_t*>(os::map_private(kTable * sizeof(std::uint32_t)));
     if (log == nullptr || table == nullptr) {
       log = nullptr;
       lost(format::Loss::memory);
-      return true;
+      return Kept::yes;
     }
   }
   if (used == kCapacity) fold();
   if (used == kCapacity) {
     lost(format::Loss::cold);
-    return false;
+    return Kept::crowded;
   }
   log[used++] = {thread.index, 0, record};
-  return used < kCapacity || (fold(), used < kCrowded);
+  return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
 }
 
 void cold_flush() {
@@ -159,6 +161,7 @@ void cold_flush() {
     if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
   }
   os::unmap(buffer, kBufferBytes);
+  closed = true;
   used = 0;
   if (log != nullptr) os::unmap(log, kCapacity * sizeof(Entry));
   if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
@@ -168,6 +171,7 @@ void cold_flush() {
 
 void cold_forget() {
   log_lock.reset();
+  closed = false;
   used = 0;
 }
 

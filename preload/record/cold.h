@@ -7,10 +7,14 @@
 
 namespace memtrace::record {
 
+enum class Kept {
+  yes,
+  crowded, // too many live blocks stay: the process should begin recording now
+  closed,  // recording has begun meanwhile: to the ring
+};
 // Keeps `record` of `thread`. When the log is full, pairs of birth and death fold into the threads' counters
-// and live blocks stay. False: too many of them stay, the process should begin recording now (the record is
-// kept all the same while there is room; else it is counted as lost).
-bool cold_append(Thread& thread, const format::RingRecord& record);
+// and live blocks stay. What is not kept for want of room, memory or the lock is counted as lost.
+Kept cold_append(Thread& thread, const format::RingRecord& record);
 
 // Writes the log to the trace file, thread by thread, and empties it. Recording has begun: nothing is appended
 // now.

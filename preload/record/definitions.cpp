@@ -125,7 +125,7 @@ void define_module(std::uint32_t id, Put put) {
 }
 
 void to_ring(RingRecord& record) {
-  emit_definition(record);
+  emit_bare(record);
 }
 
 // Lock held.

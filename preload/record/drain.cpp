@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
-constexpr std::uint64_t kPeriodNs = 100'000'000; // data reaches the file within two of these
-constexpr unsigned kSamplePeriods = 5;
+constexpr std::uint64_t kPeriodNs = 100'000'000;   // data reaches the file within two of these
+constexpr std::uint64_t kSampleNs = 500'000'000;   // unasked; a phase's end asks
+constexpr std::uint64_t kSampleGapNs = 50'000'000; // 0.1 ms of reading each: at most 0.2 % of a core
 
 constinit SpinLock control;
 constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
@@ -21,16 +22,24 @@ constinit std::uint32_t bell = 0; // futex: changes when there is something to d
 constinit bool stop = false;
 constinit bool wanted = false; // recording: there should be one
 constinit bool sample_asked = false;
-constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
-constinit char* memory = nullptr; // its stack and the block that stands in for TLS
+constinit std::uint64_t sampled = 0; // when
+constinit std::uint64_t due = 0;     // not 0: start again, but not before this time
+constinit char* memory = nullptr;    // its stack and the block that stands in for TLS
+
+void sample_if_due() {
+  const std::uint64_t now = os::monotonic_ns();
+  const bool asked = __atomic_load_n(&sample_asked, __ATOMIC_ACQUIRE);
+  if (now - sampled < (asked ? kSampleGapNs : kSampleNs)) return;
+  __atomic_store_n(&sample_asked, false, __ATOMIC_RELEASE);
+  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  sample_now();
+}
 
 void run(void*) {
-  unsigned periods = 0;
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     drain_rings(false);
-    const bool asked = __atomic_exchange_n(&sample_asked, false, __ATOMIC_ACQ_REL);
-    if (asked || periods++ % kSamplePeriods == 0) sample_now();
+    sample_if_due();
     os::futex_wait(&bell, heard, kPeriodNs);
   }
 }
@@ -90,7 +99,8 @@ void wake_drain() {
 
 void request_sample() {
   __atomic_store_n(&sample_asked, true, __ATOMIC_RELEASE);
-  wake_drain();
+  // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
+  if (os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >= kSampleGapNs) wake_drain();
 }
 
 void forget_drain() {
@@ -99,6 +109,7 @@ void forget_drain() {
   wanted = false;
   due = 0;
   sample_asked = false;
+  sampled = 0;
 }
 
 } // namespace memtrace::record

@@ -12,6 +12,7 @@
 #include "record/environment.h"
 #include "record/identity.h"
 #include "record/loss.h"
+#include "record/map_levels.h"
 #include "record/modules.h"
 #include "record/os.h"
 #include "record/phases.h"
@@ -113,6 +114,20 @@ void put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
   emit(record);
 }
 
+// With the process the ring slots go, and what the other threads did since their last record with them.
+void put_flows_of_others() {
+  const format::SmallTotals flows = take_unpublished_of_others();
+  if ((flows.births | flows.deaths) == 0) return;
+  format::RingRecord record{};
+  record.type = static_cast<std::uint8_t>(format::EventType::counters);
+  record.stamp = draw_stamp();
+  record.word[0] = flows.allocated;
+  record.word[1] = flows.freed;
+  record.word[2] = flows.births;
+  record.word[3] = flows.deaths;
+  emit_bare(record);
+}
+
 void note_ring_place() {
   const std::size_t directory = place.directory.size();
   if (std::strncmp(ring_path().text(), place.directory.text(), directory) == 0) return;
@@ -205,6 +220,7 @@ void after_fork_in_child() {
   keep_losses_in(nullptr);
   cold_forget();
   definitions_forked();
+  map_levels_forked();
   forget_other_threads();
   beginning.reset();
   reset_flows();
@@ -251,6 +267,7 @@ void end_life(int code) {
   {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    put_flows_of_others();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
         static_cast<std::uint32_t>(code));
   }

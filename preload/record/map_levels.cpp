@@ -62,4 +62,8 @@ std::int64_t uncount_mapping(std::uint64_t address, std::uint64_t bytes) {
   return static_cast<std::int64_t>(bytes);
 }
 
+void map_levels_forked() {
+  lock.reset();
+}
+
 } // namespace memtrace::record

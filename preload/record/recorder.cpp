@@ -47,7 +47,9 @@ bool store(Thread& thread, RingRecord& record) {
   // A move is kept as the death and the birth it is, so that the log can fold it.
   if (record.type != static_cast<std::uint8_t>(EventType::move)) {
     record.commit = 0;
-    if (!cold_append(thread, record)) begin_recording();
+    const Kept kept = cold_append(thread, record);
+    if (kept == Kept::closed) return ring_append(thread, record);
+    if (kept == Kept::crowded) begin_recording();
     return true;
   }
   RingRecord half{};
@@ -106,7 +108,7 @@ void emit(RingRecord& record) {
   keep_drain_running();
 }
 
-void emit_definition(RingRecord& record) {
+void emit_bare(RingRecord& record) {
   Thread* const thread = this_thread();
   if (thread != nullptr) ring_append(*thread, record);
 }

@@ -25,8 +25,9 @@ void enter(State next);
 // Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since
 // its last one: in the record when it is a birth or a death, before it otherwise. Guard held.
 void emit(format::RingRecord& record);
-// The same without flows: for a definition, which must come before what uses it.
-void emit_definition(format::RingRecord& record);
+// The same without flows, into the ring: a definition, which must come before what uses it, or flows by
+// themselves.
+void emit_bare(format::RingRecord& record);
 // What an ended thread left. Threads lock held.
 bool publish_left_over(Thread& thread, format::RingRecord& record);
 

@@ -80,6 +80,22 @@ void set_published(Thread& thread, const format::SmallTotals& added) {
   thread.published.deaths += added.deaths;
 }
 
+format::SmallTotals take_unpublished_of_others() {
+  format::SmallTotals sum{};
+  const Locked locked(table_lock);
+  if (!locked) return sum;
+  for (std::uint32_t i = 0; i < made; ++i) {
+    if (threads[i]->tid == 0 || threads[i] == local.thread) continue;
+    const format::SmallTotals flows = unpublished(*threads[i]);
+    set_published(*threads[i], flows);
+    sum.allocated += flows.allocated;
+    sum.freed += flows.freed;
+    sum.births += flows.births;
+    sum.deaths += flows.deaths;
+  }
+  return sum;
+}
+
 void forget_other_threads() {
   table_lock.reset();
   Thread* const mine = local.thread;

@@ -57,6 +57,10 @@ Thread* this_thread();
 format::SmallTotals unpublished(const Thread& thread);
 void set_published(Thread& thread, const format::SmallTotals& upto);
 
+// The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
+// may go on.
+format::SmallTotals take_unpublished_of_others();
+
 // In a forked child: only the calling thread is left. Keeps its phases.
 void forget_other_threads();
 

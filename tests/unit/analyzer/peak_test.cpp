@@ -73,6 +73,15 @@ TEST(Peak, LifetimeIsTheMedian) {
   EXPECT_NEAR(static_cast<double>(all[0].lifetime), 3e9, 1e6);
 }
 
+TEST(Peak, TheFirstMaximumCounts) {
+  Builder builder;
+  builder.begin("step").birth(1, 100).death(1).birth(2, 100).death(2).end("step"); // events 2 and 4
+  builder.begin("step").birth(3, 100).death(3).end("step");
+  const Folded folded(builder);
+  EXPECT_EQ(folded.account.peaks.at(0).live.at, 2u);
+  EXPECT_EQ(folded.row("step", 0).of(0).live.peak_at, 2u);
+}
+
 TEST(Peak, WithoutSomeStacksItIsLower) {
   Builder builder;
   const std::uint32_t a = builder.native_frame(0x1000, 0);

@@ -2,6 +2,7 @@
 // Job: the two renderings: keys and sums of the JSON, width and first lines of the text.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <sstream>
 
 #include "builder.h"
@@ -207,6 +208,30 @@ TEST_F(Report, SaysWhatWasLost) {
   Builder builder = training();
   builder.note("lost.disk=12");
   EXPECT_NE(text(builder).find("lost: 12 (disk 12)"), std::string::npos);
+}
+
+// The checksum guards against accidents only: behind a good one may be anything.
+TEST_F(Report, NonsenseWithAGoodChecksumIsReadWithoutHarm) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 300; ++round) {
+    Builder builder;
+    for (int i = 0; i < 60; ++i) {
+      builder.on(static_cast<std::uint32_t>(random() % 3));
+      std::vector<std::uint64_t> words;
+      const auto type = static_cast<std::uint8_t>(1 + random() % (format::kEventTypes - 1));
+      for (std::size_t w = 0; w < format::kWords; ++w) {
+        // Small numbers meet: ids that exist, blocks that overlap. Large ones overflow.
+        const std::uint64_t word = random() % 3 == 0 ? random() : random() % 9 << random() % 40;
+        words.push_back(format::kEventLayouts[type][w] == '0' ? 0 : word);
+      }
+      builder.put(static_cast<format::EventType>(type), static_cast<std::uint8_t>(random() % 16),
+                  static_cast<std::uint16_t>(random() % 3 == 0 ? random() : random() % 8), words,
+                  random() % 9 == 0 ? random() : 0);
+    }
+    options.steps.all = round % 2 == 0;
+    EXPECT_FALSE(json(builder).dump().empty());
+    EXPECT_FALSE(text(builder).empty());
+  }
 }
 
 TEST_F(Report, AnEmptyTraceIsAReport) {

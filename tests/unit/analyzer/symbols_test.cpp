@@ -3,11 +3,9 @@
 #include "symbols/symbolize.h"
 
 #include <gtest/gtest.h>
-#include <link.h>
-
-#include <cstring>
 
 #include "builder.h"
+#include "own_module.h"
 #include "trace/trace.h"
 
 namespace memtrace::symbols {
@@ -21,37 +19,9 @@ __attribute__((noinline)) int a_function_to_find(int x) {
 namespace {
 
 using tests::Builder;
+using tests::own_module;
+using tests::OwnModule;
 using tests::Scratch;
-
-struct Self {
-  std::uint64_t bias = 0;
-  std::vector<std::uint8_t> build_id;
-};
-
-Self self() {
-  Self out;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto* found = static_cast<Self*>(data);
-        found->bias = info->dlpi_addr;
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& header = info->dlpi_phdr[i];
-          if (header.p_type != PT_NOTE) continue;
-          const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
-          const char* end = at + header.p_memsz;
-          while (at + sizeof(ElfW(Nhdr)) <= end) {
-            ElfW(Nhdr) note;
-            std::memcpy(&note, at, sizeof note);
-            const char* content = at + sizeof note + ((note.n_namesz + 3) & ~3u);
-            if (note.n_type == NT_GNU_BUILD_ID) found->build_id.assign(content, content + note.n_descsz);
-            at = content + ((note.n_descsz + 3) & ~3u);
-          }
-        }
-        return 1; // the program itself comes first
-      },
-      &out);
-  return out;
-}
 
 class Symbols : public testing::Test {
  protected:
@@ -64,7 +34,7 @@ class Symbols : public testing::Test {
   }
   // The stack of a call from a_function_to_find, in a module with this build id.
   std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id) {
-    const Self me = self();
+    const OwnModule me = own_module();
     const auto address = reinterpret_cast<std::uint64_t>(&a_function_to_find);
     builder.module("/proc/self/exe", me.bias, address & ~std::uint64_t{4095}, 2, build_id);
     return builder.native_frame(address + 1, 0); // as if the function's first byte were a call
@@ -78,8 +48,8 @@ class Symbols : public testing::Test {
 };
 
 TEST_F(Symbols, AreFoundByAddressAndBuildId) {
-  ASSERT_FALSE(self().build_id.empty());
-  const std::uint32_t stack = own_frame(self().build_id);
+  ASSERT_FALSE(own_module().build_id.empty());
+  const std::uint32_t stack = own_frame(own_module().build_id);
   const Site& site = open().site(format::StackId{stack});
   ASSERT_EQ(site.frames.size(), 1u);
   EXPECT_EQ(site.frames[0].function, "memtrace::symbols::a_function_to_find(int)");
@@ -87,7 +57,7 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
 }
 
 TEST_F(Symbols, OfAnotherBuildAreNotUsed) {
-  std::vector<std::uint8_t> other = self().build_id;
+  std::vector<std::uint8_t> other = own_module().build_id;
   other[0] = static_cast<std::uint8_t>(other[0] ^ 1);
   const std::uint32_t stack = own_frame(other);
   EXPECT_EQ(open().site(format::StackId{stack}).frames[0].function.rfind("exe+0x", 0), 0u);

@@ -1,0 +1,120 @@
+// Room: tests.
+// Job: a finding where the trace proves one, and none where it does not.
+#include "report/findings.h"
+
+#include <gtest/gtest.h>
+
+#include "builder.h"
+#include "own_module.h"
+#include "report/text.h"
+
+// Named as PyTorch names its operators: the finding knows them by their symbols.
+namespace at::_ops {
+struct _foreach_sqrt {
+  __attribute__((noinline, used)) static int call(int x) {
+    asm volatile("" ::: "memory");
+    return x + 1;
+  }
+};
+} // namespace at::_ops
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+class Findings : public testing::Test {
+ protected:
+  Findings() {
+    const tests::OwnModule me = tests::own_module();
+    const auto call = reinterpret_cast<std::uint64_t>(&at::_ops::_foreach_sqrt::call);
+    builder.module("/proc/self/exe", me.bias, call & ~std::uint64_t{4095}, 2, me.build_id);
+    const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+    plain = builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", 171, user);
+    foreach
+      = builder.native_frame(call + 1,
+                             builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", 774, user));
+    builder.begin("load").tensor(1, 50 * kMiB, user).tensor(2, 50 * kMiB, user).end("load");
+    builder.parameters(25 * kMiB, 100 * kMiB, 2);
+  }
+
+  // A forward with a peak of its own, then an optimizer's step with one list of two temporaries.
+  void train(int steps, std::uint64_t activations, std::uint64_t temporary, const char* phase = "step") {
+    for (int i = 0; i < steps; ++i) {
+      builder.begin("forward").tensor(3, activations).tensor_death(3).end("forward");
+      builder.begin(phase).tensor(4, temporary, foreach).tensor(5, temporary, foreach).wait(40'000'000);
+      builder.tensor_death(4).tensor_death(5).end(phase);
+    }
+  }
+
+  View& open() {
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    view_ = view(std::make_unique<trace::Trace>(scratch_.file("t.memtrace")), "main", Options{});
+    return *view_;
+  }
+
+  Builder builder;
+  std::uint32_t plain = 0;
+  std::uint32_t foreach = 0;
+
+ private:
+  tests::Scratch scratch_;
+  std::unique_ptr<View> view_;
+};
+
+TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
+  train(3, 10 * kMiB, 50 * kMiB);
+  View& view = open();
+  ASSERT_EQ(view.findings.size(), 1u);
+  const Finding& finding = view.findings[0];
+  EXPECT_EQ(finding.id, "foreach-temporaries");
+  EXPECT_EQ(finding.bytes, static_cast<std::int64_t>(100 * kMiB));
+  EXPECT_EQ(finding.title,
+            "torch._foreach_sqrt, torch/optim/adam.py:774, phase step: 100.00 MiB = 1.000 P, alive 40 ms");
+  EXPECT_EQ(finding.step, fold::Step{0});
+  EXPECT_TRUE(finding.certain);
+  EXPECT_NE(finding.remedy.find("fused=True: -90.00 MiB at the peak, -100.00 MiB in the step"),
+            std::string::npos);
+  EXPECT_EQ(finding.remedy.find("foreach=False"), std::string::npos)
+      << "two tensors, two temporaries: nothing to gain";
+  EXPECT_EQ(process_text(view, Options{}, Look{}).rfind(finding.title + "\n", 0), 0u);
+}
+
+TEST_F(Findings, NoneWhereTheRemedyHardlyLowersThePeak) {
+  train(2, 97 * kMiB, 50 * kMiB); // 200 with the temporaries, 197 without
+  EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Findings, NoneWhereThePeakIsElsewhere) {
+  train(2, 300 * kMiB, 50 * kMiB);
+  EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Findings, NoneOutsideAnOptimizersStep) {
+  train(2, 10 * kMiB, 50 * kMiB, "clip");
+  EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Findings, NoneForWhatTheStepKeeps) {
+  builder.begin("forward").end("forward").begin("step").tensor(4, 100 * kMiB, foreach).end("step");
+  EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Findings, NoneForOtherTemporaries) {
+  foreach
+    = plain;
+  train(2, 10 * kMiB, 50 * kMiB);
+  EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Findings, AreOnlyLikelyWhereEventsWereLost) {
+  train(1, 10 * kMiB, 50 * kMiB);
+  builder.note("lost.disk=1");
+  ASSERT_EQ(open().findings.size(), 1u);
+  EXPECT_FALSE(open().findings[0].certain);
+}
+
+} // namespace
+} // namespace memtrace::report

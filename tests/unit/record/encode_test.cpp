@@ -1,0 +1,144 @@
+// Room: tests.
+// Job: what the encoder writes, a reader of the page about the format gets back.
+#include "record/encode.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "reading.h"
+
+namespace memtrace::record {
+namespace {
+
+using format::RingRecord;
+
+constexpr std::uint64_t kEdges[] = {
+    0, 1, 0x7F, 0x80, 0xFFFFFFFF, 0x100000000, std::uint64_t{1} << 63, ~std::uint64_t{0}};
+
+RingRecord random_record(std::mt19937_64& random) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(random() % format::kEventTypes);
+  record.kind = static_cast<std::uint8_t>(random() % 4);
+  record.flags = static_cast<std::uint16_t>(random() % 3 == 0 ? random() : 0);
+  record.stamp = random() % 20 == 0 ? random() : 1'000'000 + random() % 1000;
+  for (std::size_t i = 0; i < format::kWords; ++i) {
+    if (format::kEventLayouts[record.type][i] == '0') continue;
+    const std::uint64_t choice = random() % 4;
+    record.word[i] = choice == 0 ? random() : choice == 1 ? kEdges[random() % std::size(kEdges)] : random() % 8;
+  }
+  return record;
+}
+
+void expect_same(const RingRecord& got, const RingRecord& put, std::size_t number) {
+  EXPECT_EQ(got.type, put.type) << number;
+  EXPECT_EQ(got.kind, put.kind) << number;
+  EXPECT_EQ(got.flags, put.flags) << number;
+  EXPECT_EQ(got.stamp, put.stamp) << number;
+  EXPECT_EQ(std::memcmp(got.word, put.word, sizeof put.word), 0) << number;
+}
+
+TEST(Encoder, RoundTrip) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint8_t> buffer(64 * 1024);
+    Encoder encoder(buffer.data(), buffer.size());
+    std::vector<RingRecord> put;
+    for (RingRecord record = random_record(random); encoder.add(record); record = random_record(random))
+      put.push_back(record);
+    ASSERT_EQ(encoder.records(), put.size());
+    const auto got = tests::decode(buffer.data(), encoder.bytes());
+    ASSERT_EQ(got.size(), put.size()) << "seed " << seed;
+    for (std::size_t i = 0; i < put.size(); ++i) expect_same(got[i], put[i], i);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Encoder, FullWritesNothing) {
+  std::vector<std::uint8_t> buffer(format::kMaxCoded + 40, 0xAB);
+  Encoder encoder(buffer.data(), format::kMaxCoded + 2);
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(format::EventType::birth);
+  for (std::uint64_t& word : record.word) word = 0x8000000080000000;
+  ASSERT_TRUE(encoder.add(record));
+  const std::size_t bytes = encoder.bytes();
+  EXPECT_LE(bytes, format::kMaxCoded);
+  EXPECT_FALSE(encoder.add(record));
+  EXPECT_EQ(encoder.bytes(), bytes);
+  EXPECT_EQ(encoder.records(), 1u);
+  for (std::size_t i = format::kMaxCoded + 2; i < buffer.size(); ++i) EXPECT_EQ(buffer[i], 0xAB);
+}
+
+// The longest code of each type fits what the format promises.
+TEST(Encoder, LongestRecords) {
+  for (std::size_t type = 0; type < format::kEventTypes; ++type) {
+    std::vector<std::uint8_t> buffer(2 * format::kMaxCoded);
+    Encoder encoder(buffer.data(), buffer.size());
+    RingRecord record{};
+    record.type = static_cast<std::uint8_t>(type);
+    record.kind = 255;
+    record.flags = 0xFFFF;
+    record.stamp = std::uint64_t{1} << 63;
+    for (std::size_t i = 0; i < format::kWords; ++i)
+      if (format::kEventLayouts[type][i] != '0')
+        record.word[i] = format::kEventLayouts[type][i] == 'h' ? ~std::uint64_t{0} : std::uint64_t{1} << 63;
+    ASSERT_TRUE(encoder.add(record));
+    EXPECT_LE(encoder.bytes(), format::kMaxCoded) << format::kEventNames[type];
+    const auto got = tests::decode(buffer.data(), encoder.bytes());
+    ASSERT_EQ(got.size(), 1u);
+    expect_same(got[0], record, type);
+  }
+}
+
+TEST(Encoder, RefusesUnknownTypes) {
+  std::uint8_t buffer[256];
+  Encoder encoder(buffer, sizeof buffer);
+  RingRecord record{};
+  record.type = format::kEventTypes;
+  EXPECT_FALSE(encoder.add(record));
+  EXPECT_EQ(encoder.bytes(), 0u);
+}
+
+TEST(Encoder, SmallDifferencesAreSmall) {
+  std::uint8_t buffer[512];
+  Encoder encoder(buffer, sizeof buffer);
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(format::EventType::birth);
+  record.stamp = 1'000'000'000'000;
+  record.word[0] = 0x7F1234560000;
+  record.word[1] = record.word[2] = 4096;
+  ASSERT_TRUE(encoder.add(record));
+  const std::size_t before = encoder.bytes();
+  record.stamp += 50;
+  record.word[0] += 32;
+  ASSERT_TRUE(encoder.add(record));
+  EXPECT_EQ(encoder.bytes() - before, 4u) << "type, mask, a byte of stamp, a byte of address";
+}
+
+TEST(Encoder, Header) {
+  std::uint8_t buffer[512];
+  Encoder encoder(buffer, sizeof buffer);
+  for (const format::Stamp stamp : {500u, 300u, 700u}) {
+    RingRecord record{};
+    record.type = static_cast<std::uint8_t>(stamp == 300 ? format::EventType::step : format::EventType::death);
+    record.stamp = stamp;
+    ASSERT_TRUE(encoder.add(record));
+  }
+  const format::SegmentHeader header = encoder.header(77, 5, format::Source::cold, 12);
+  EXPECT_EQ(std::memcmp(header.magic, "MTS\x01", 4), 0);
+  EXPECT_EQ(header.version, format::kVersion);
+  EXPECT_EQ(header.source, static_cast<std::uint8_t>(format::Source::cold));
+  EXPECT_EQ(header.payload_bytes, encoder.bytes());
+  EXPECT_EQ(header.thread, 5u);
+  EXPECT_EQ(header.records, 3u);
+  EXPECT_EQ(header.first_sequence, 12u);
+  EXPECT_EQ(header.first_stamp, 300u);
+  EXPECT_EQ(header.last_stamp, 700u);
+  EXPECT_EQ(header.types, std::uint64_t{1} << 2 | std::uint64_t{1} << 9);
+  EXPECT_EQ(header.trace_id, 77u);
+}
+
+} // namespace
+} // namespace memtrace::record

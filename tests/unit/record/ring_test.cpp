@@ -1,0 +1,281 @@
+// Room: tests.
+// Job: rings that fill, meet the bound, are renewed and passed on: no record is lost uncounted.
+#include "record/ring.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "child.h"
+#include "reading.h"
+#include "record/recording.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+namespace {
+
+using format::EventType;
+using format::kRingRecords;
+using format::RingRecord;
+using tests::in_child;
+using tests::Scratch;
+using tests::operator+=;
+
+bool append(Thread& thread, std::uint64_t number) {
+  RingRecord record = tests::birth_of(number, 4096, draw_stamp());
+  return ring_append(thread, record);
+}
+
+// Each thread's addresses, read back in order of sequence.
+std::map<std::uint32_t, std::vector<std::uint64_t>> births_in(const Scratch& scratch) {
+  std::map<std::uint32_t, std::vector<std::uint64_t>> out;
+  for (const auto& [thread, records] :
+       by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::ring))
+    for (const RingRecord& record : records)
+      if (tests::is(record, EventType::birth)) out[thread].push_back(record.word[0]);
+  return out;
+}
+
+std::vector<std::uint64_t> numbers(std::uint64_t from, std::uint64_t to) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = from; i < to; ++i) out.push_back(i);
+  return out;
+}
+
+TEST(Ring, ProducerWritesOutAFullRing) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Thread& thread = *this_thread();
+    const std::uint64_t count = 3 * kRingRecords + 5;
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(append(thread, i));
+    EXPECT_EQ(births_in(scratch)[thread.index].size(), 3u * kRingRecords) << "without any drain";
+    EXPECT_FALSE(rings_are_empty());
+    drain_rings(true);
+    EXPECT_TRUE(rings_are_empty());
+    EXPECT_EQ(births_in(scratch)[thread.index], numbers(0, count));
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+    EXPECT_EQ(ring_header()->trace_bytes, std::filesystem::file_size(scratch.file("t.memtrace")));
+  });
+}
+
+TEST(Ring, DrainedTwiceIsWrittenOnce) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 0; i < 5000; ++i) {
+      ASSERT_TRUE(append(thread, i));
+      if (i % 700 == 0) drain_rings(false);
+      if (i % 1400 == 0) drain_rings(false);
+    }
+    drain_rings(true);
+    EXPECT_EQ(births_in(scratch)[thread.index], numbers(0, 5000));
+  });
+}
+
+TEST(Ring, DrainAndProducersAtOnce) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    std::vector<std::thread> threads;
+    bool over = false;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([] {
+        for (std::uint64_t i = 0; i < 30'000; ++i) append(*this_thread(), i);
+      });
+    std::thread drain([&] {
+      while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) drain_rings(false);
+    });
+    for (std::thread& thread : threads) thread.join();
+    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    drain.join();
+    drain_rings(true);
+    const auto births = births_in(scratch);
+    EXPECT_EQ(births.size(), 3u);
+    for (const auto& [thread, got] : births) EXPECT_EQ(got, numbers(0, 30'000)) << thread;
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+  });
+}
+
+TEST(Ring, WhatAKilledProcessLeaves) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 0; i < kRingRecords + 100; ++i) ASSERT_TRUE(append(thread, i));
+    // As a reader of the file would: slot 0, from `tail` on while the commit words say so.
+    const auto* const slot = thread.slot;
+    EXPECT_EQ(slot->thread, thread.index);
+    EXPECT_EQ(slot->tid, thread.tid);
+    EXPECT_EQ(slot->tail, kRingRecords);
+    EXPECT_EQ(slot->head, kRingRecords + 100u);
+    const auto* const records =
+        reinterpret_cast<const RingRecord*>(reinterpret_cast<const char*>(slot) + format::kPage);
+    std::uint64_t next = slot->tail;
+    while (records[next % kRingRecords].commit == static_cast<std::uint32_t>(next + 1)) {
+      EXPECT_EQ(records[next % kRingRecords].word[0], next);
+      ++next;
+    }
+    EXPECT_EQ(next, slot->head);
+    EXPECT_EQ(std::filesystem::file_size(scratch.file("t.rings")), format::kPage + format::kSlotBytes);
+  });
+}
+
+TEST(Ring, BoundReached) {
+  const Scratch scratch;
+  in_child([&] {
+    const std::uint64_t bound = (1 << 20) + format::kPage + format::kSlotBytes + 100'000;
+    tests::become_hot(scratch, bound);
+    Thread& thread = *this_thread();
+    std::uint64_t stored = 0;
+    constexpr std::uint64_t kAll = 200'000;
+    for (std::uint64_t i = 0; i < kAll; ++i) stored += append(thread, i * 0x9E3779B97F4A7C15u) ? 1 : 0;
+    EXPECT_LT(stored, kAll);
+    EXPECT_GT(stored, 3u * kRingRecords);
+    EXPECT_EQ(tests::lost_for(format::Loss::bound), kAll - stored);
+    EXPECT_EQ(tests::lost_in_all(), kAll - stored);
+    drain_rings(true);
+    EXPECT_EQ(births_in(scratch)[thread.index].size(), stored) << "what was taken is in the file";
+    EXPECT_LE(std::filesystem::file_size(scratch.file("t.memtrace")) + trace_file.ring_bytes, bound);
+  });
+}
+
+TEST(Ring, NoRoomForASlot) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch, format::kPage + format::kSlotBytes);
+    EXPECT_TRUE(append(*this_thread(), 1));
+    std::thread([] { EXPECT_FALSE(append(*this_thread(), 2)); }).join();
+    EXPECT_EQ(tests::lost_for(format::Loss::bound), 1u);
+    EXPECT_EQ(ring_header()->slots, 1u);
+  });
+}
+
+TEST(Ring, DiskError) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 0; i < kRingRecords; ++i) ASSERT_TRUE(append(thread, i));
+    ::unlink(scratch.file("t.memtrace").c_str());
+    EXPECT_FALSE(append(thread, 1));
+    EXPECT_FALSE(append(thread, 2)) << "not tried again at once";
+    EXPECT_EQ(tests::lost_for(format::Loss::disk), 2u);
+    EXPECT_EQ(trace_file.bytes, 0u) << "what was not written is not counted";
+  });
+}
+
+TEST(Ring, RenewedAfterAFailedExec) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(append(thread, i));
+    lost(format::Loss::stacks, 3);
+    drain_rings(true);
+    for (std::uint64_t i = 10; i < 20; ++i) ASSERT_TRUE(append(thread, i)); // while the exec was tried
+    remove_ring_file();
+    EXPECT_FALSE(std::filesystem::exists(scratch.file("t.rings")));
+    ASSERT_TRUE(renew_ring_file());
+    EXPECT_TRUE(std::filesystem::exists(scratch.file("t.rings")));
+    EXPECT_EQ(tests::lost_for(format::Loss::stacks), 3u) << "totals go with it";
+    EXPECT_EQ(ring_header()->trace_id, tests::kTraceId);
+    for (std::uint64_t i = 20; i < 30; ++i) ASSERT_TRUE(append(thread, i));
+    EXPECT_EQ(ring_header()->slots, 1u);
+    drain_rings(true);
+    EXPECT_EQ(births_in(scratch)[thread.index], numbers(0, 30));
+  });
+}
+
+// Threads that come and go one after another, with small flows that no record carries when they end.
+TEST(Ring, SlotsArePassedOn) {
+  const Scratch scratch;
+  in_child([&] {
+    settings.stacks = Stacks::none;
+    tests::become_hot(scratch);
+    constexpr std::uint64_t kThreads = 400;
+    for (std::uint64_t t = 0; t < kThreads; ++t)
+      std::thread([t] {
+        for (std::uint64_t i = 0; i < 3; ++i) append(*this_thread(), t * 10 + i);
+        small_born(100);
+        small_died(40);
+      }).join();
+    const std::uint32_t slots = ring_header()->slots;
+    EXPECT_LE(slots, 200u);
+    drain_rings(true);
+    const auto births = births_in(scratch);
+    ASSERT_EQ(births.size(), kThreads) << "each thread has an index of its own";
+    std::set<std::uint64_t> seen;
+    for (const auto& [thread, got] : births) {
+      EXPECT_EQ(got, numbers(got.at(0), got.at(0) + 3)) << "of one thread";
+      seen.insert(got.begin(), got.end());
+    }
+    EXPECT_EQ(seen.size(), 3 * kThreads);
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+  });
+}
+
+TEST(Ring, FlowsOfEndedThreadsAreInTheTraceOrKept) {
+  const Scratch scratch;
+  in_child([&] {
+    settings.stacks = Stacks::none;
+    tests::become_hot(scratch);
+    constexpr std::uint64_t kThreads = 300;
+    for (std::uint64_t t = 0; t < kThreads; ++t)
+      std::thread([] {
+        append(*this_thread(), 1);
+        small_born(100);
+        small_born(100);
+        small_died(40);
+      }).join();
+    drain_rings(true);
+    format::SmallTotals sum{};
+    const auto segments = tests::read_segments(scratch.file("t.memtrace"));
+    for (const auto& [thread, records] : by_thread(segments, format::Source::ring))
+      for (const RingRecord& record : records) sum += tests::flows_of(record);
+    EXPECT_GT(sum.births, kThreads) << "nothing was passed on: this tests nothing";
+    EXPECT_LT(sum.births, 2 * kThreads) << "nothing is left over: this tests nothing";
+    sum += take_unpublished_of_others();
+    EXPECT_EQ(sum.allocated, kThreads * 200);
+    EXPECT_EQ(sum.freed, kThreads * 40);
+    EXPECT_EQ(sum.births, kThreads * 2);
+    EXPECT_EQ(sum.deaths, kThreads);
+  });
+}
+
+TEST(Ring, NoDescriptorIsHeld) {
+  const Scratch scratch;
+  in_child([&] {
+    const int before = ::dup(0);
+    ::close(before);
+    tests::become_hot(scratch);
+    for (std::uint64_t i = 0; i < kRingRecords + 1; ++i) append(*this_thread(), i);
+    drain_rings(true);
+    EXPECT_EQ(::dup(0), before);
+  });
+}
+
+TEST(Ring, ForkedChildTouchesNothing) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    append(*this_thread(), 1);
+    const std::uint64_t head = this_thread()->slot->head;
+    const auto* const slot = this_thread()->slot;
+    forget_rings();
+    EXPECT_EQ(ring_header(), nullptr);
+    EXPECT_EQ(slot->head, head);
+    forget_other_threads();
+    EXPECT_EQ(this_thread()->slot, nullptr);
+    EXPECT_EQ(this_thread()->index, 1u);
+    EXPECT_EQ(this_thread()->sequence, 0u);
+  });
+}
+
+} // namespace
+} // namespace memtrace::record

@@ -1,0 +1,72 @@
+// Room: tests.
+// Job: the append-only table.
+#include "record/table.h"
+
+#include <gtest/gtest.h>
+
+namespace memtrace::record {
+namespace {
+
+struct Entry {
+  std::uint64_t key;
+};
+using Small = Table<Entry, 16>;
+
+std::uint32_t add(Small& table, std::uint64_t key, std::uint64_t hash) {
+  const std::uint32_t id = table.find_or_add(hash, [&](const Entry& entry) { return entry.key == key; });
+  if (table.added()) table.at(id).key = key;
+  return id;
+}
+
+TEST(Table, IdsCountFromOne) {
+  Small table;
+  EXPECT_EQ(add(table, 10, 100), 1u);
+  EXPECT_TRUE(table.added());
+  EXPECT_EQ(add(table, 20, 200), 2u);
+  EXPECT_EQ(add(table, 10, 100), 1u);
+  EXPECT_FALSE(table.added());
+  EXPECT_EQ(table.end(), 3u);
+  EXPECT_EQ(table.at(2).key, 20u);
+}
+
+TEST(Table, NewEntriesAreZero) {
+  Small table;
+  const std::uint32_t id = table.find_or_add(1, [](const Entry&) { return false; });
+  EXPECT_EQ(table.at(id).key, 0u);
+}
+
+TEST(Table, SameHashDifferentEntries) {
+  Small table;
+  for (std::uint64_t key = 1; key <= 10; ++key) EXPECT_EQ(add(table, key, 0x500000007), key);
+  for (std::uint64_t key = 1; key <= 10; ++key) EXPECT_EQ(add(table, key, 0x500000007), key);
+}
+
+TEST(Table, SameLowHalfDifferentTag) {
+  Small table;
+  EXPECT_EQ(add(table, 1, 0x100000003), 1u);
+  // `same` says yes to anything: the tag alone must keep them apart.
+  EXPECT_EQ(table.find_or_add(0x200000003, [](const Entry&) { return true; }), 2u);
+}
+
+TEST(Table, UndoGivesTheIdAgain) {
+  Small table;
+  add(table, 1, 7);
+  EXPECT_EQ(add(table, 2, 7), 2u);
+  table.undo();
+  EXPECT_FALSE(table.added());
+  EXPECT_EQ(table.end(), 2u);
+  EXPECT_EQ(add(table, 1, 7), 1u);
+  EXPECT_EQ(add(table, 3, 7), 2u);
+  EXPECT_TRUE(table.added());
+}
+
+TEST(Table, FullStillFinds) {
+  Small table;
+  for (std::uint64_t key = 1; key <= 15; ++key) ASSERT_EQ(add(table, key, key * 0x9E3779B97F4A7C15u), key);
+  EXPECT_EQ(add(table, 16, 16 * 0x9E3779B97F4A7C15u), 0u);
+  EXPECT_FALSE(table.added());
+  for (std::uint64_t key = 1; key <= 15; ++key) EXPECT_EQ(add(table, key, key * 0x9E3779B97F4A7C15u), key);
+}
+
+} // namespace
+} // namespace memtrace::record

@@ -121,13 +121,9 @@ Losses Trace::losses(const OrderCounts& counts) const {
     }
     if (count != 0) losses.events[format::kLossNames[i]] = count;
   }
-  // A record that had its number and found no disk is counted by the writer and shows as a gap: once is enough.
-  std::uint64_t counted = 0;
-  for (const char* reason : {"disk", "bound"}) {
-    if (const auto at = losses.events.find(reason); at != losses.events.end()) counted += at->second;
-  }
+  // What the writer counts as lost never had a number, so a gap is something else: damage.
   const std::uint64_t gaps = counts.missing + missing_definitions_;
-  if (gaps > counted) losses.events["gap"] = gaps - counted;
+  if (gaps != 0) losses.events["gap"] = gaps;
   // Of a torn tail the rings still have what was being written, where they are there.
   if (!rings_ && index_.damage().torn_records != 0) losses.events["torn"] = index_.damage().torn_records;
   return losses;

@@ -91,6 +91,35 @@ TEST(Ledger, AReservationIsNotMemoryUntilItIsOpened) {
   EXPECT_EQ(peak(builder), 2 * static_cast<std::int64_t>(kMiB));
 }
 
+TEST(Ledger, MremapMovesGrowsShrinksAndKeepsWhatAMappingIs) {
+  const auto mib = [](std::int64_t n) { return n * static_cast<std::int64_t>(kMiB); };
+  Builder builder;
+  builder.birth(10 * kMiB, 4 * kMiB, Kind::mmap_anon).remap(10 * kMiB, 10 * kMiB, 6 * kMiB, 4 * kMiB);
+  EXPECT_EQ(live(builder), mib(6)) << "grown in place";
+  builder.remap(10 * kMiB, 50 * kMiB, 8 * kMiB, 6 * kMiB);
+  EXPECT_EQ(live(builder), mib(8)) << "moved";
+  builder.unmap(10 * kMiB, 6 * kMiB, format::kReleased);
+  EXPECT_EQ(live(builder), mib(8)) << "nothing is left where it was";
+  builder.remap(50 * kMiB, 50 * kMiB, kMiB, 8 * kMiB);
+  EXPECT_EQ(live(builder), mib(1)) << "shrunk";
+  builder.remap(50 * kMiB, 60 * kMiB, kMiB, 0);
+  EXPECT_EQ(live(builder), mib(2)) << "the old one stays";
+  EXPECT_EQ(peak(builder), mib(8)) << "never both places at once";
+  builder.birth(100 * kMiB, kMiB, Kind::mmap_file).remap(100 * kMiB, 200 * kMiB, 9 * kMiB, kMiB);
+  builder.birth(300 * kMiB, kMiB, Kind::mmap_anon, format::kNoAccess)
+      .remap(300 * kMiB, 400 * kMiB, 9 * kMiB, kMiB);
+  builder.remap(900 * kMiB, 901 * kMiB, kMiB, kMiB); // of a mapping that nobody saw being made
+  EXPECT_EQ(live(builder), mib(2));
+}
+
+TEST(Ledger, MremapOfAPartLeavesTheRest) {
+  Builder builder;
+  builder.birth(10 * kMiB, 4 * kMiB, Kind::mmap_anon).remap(11 * kMiB, 50 * kMiB, kMiB, kMiB);
+  EXPECT_EQ(live(builder), 4 * static_cast<std::int64_t>(kMiB));
+  builder.unmap(10 * kMiB, 4 * kMiB);
+  EXPECT_EQ(live(builder), static_cast<std::int64_t>(kMiB));
+}
+
 TEST(Ledger, FileMappingsNeverCount) {
   Builder builder;
   builder.birth(kMiB, kMiB, Kind::mmap_file).protect(kMiB, kMiB, kNone).protect(kMiB, kMiB, kReadWrite);

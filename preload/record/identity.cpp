@@ -36,28 +36,47 @@ TextId text_of_link(const char* path) {
   return bytes <= 0 ? TextId{0} : intern_text(target, static_cast<std::size_t>(bytes));
 }
 
-bool contains_any(const char* text, std::size_t bytes, const char* const* words) {
-  for (; *words != nullptr; ++words) {
-    const std::size_t length = std::strlen(*words);
-    for (std::size_t at = 0; at + length <= bytes; ++at) {
-      std::size_t same = 0;
-      while (same < length && (text[at + same] | 0x20) == ((*words)[same] | 0x20)) ++same;
-      if (same == length) return true;
-    }
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool same_word(const char* text, std::size_t bytes, const char* word) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (word[i] == '\0' || (text[i] | 0x20) != word[i]) return false;
+  return word[bytes] == '\0';
+}
+
+// Whole words between dashes, dots and underscores: --hf-token is one, --tokenizer and --max-tokens are not.
+bool names_a_secret(const char* name, std::size_t bytes) {
+  static constexpr const char* secrets[] = {"token",  "secret", "secrets",    "password",   "passwd",
+                                            "apikey", "pwd",    "credential", "credentials"};
+  bool key_follows = false; // after "api", "access", "private": a key is a secret then
+  for (std::size_t at = 0; at < bytes;) {
+    std::size_t length = 0;
+    while (at + length < bytes && is_alphanumeric(name[at + length])) ++length;
+    const char* const word = name + at;
+    for (const char* secret : secrets)
+      if (same_word(word, length, secret)) return true;
+    if (key_follows && same_word(word, length, "key")) return true;
+    key_follows = same_word(word, length, "api") || same_word(word, length, "access") ||
+                  same_word(word, length, "private");
+    at += length + 1;
   }
   return false;
 }
 
-bool names_a_secret(const char* name, std::size_t bytes) {
-  static constexpr const char* words[] = {"token",  "secret",     "passw",      "api_key",    "api-key",
-                                          "apikey", "credential", "access_key", "access-key", nullptr};
-  return contains_any(name, bytes, words);
-}
-
+// Keys that services hand out: a known start, then a long run of letters and digits.
 bool is_a_secret(const char* value) {
   static constexpr const char* starts[] = {"hf_", "sk-", "ghp_", "github_pat_", "AKIA", "xoxb-", "glpat-"};
-  for (const char* start : starts)
-    if (std::strncmp(value, start, std::strlen(start)) == 0 && std::strlen(value) >= 16) return true;
+  for (const char* start : starts) {
+    const std::size_t bytes = std::strlen(start);
+    if (std::strncmp(value, start, bytes) != 0) continue;
+    std::size_t run = 0;
+    while (is_alphanumeric(value[bytes + run]) || (bytes > 3 && value[bytes + run] == '_') ||
+           value[bytes + run] == '-')
+      ++run;
+    if (value[bytes + run] == '\0' && run >= 12) return true;
+  }
   return false;
 }
 

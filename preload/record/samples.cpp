@@ -19,6 +19,7 @@ using format::RingRecord;
 namespace {
 
 constexpr std::size_t kFileBytes = 16 * 1024;
+constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // what version 1 says when there is none
 constexpr unsigned kMaxLevels = 12;
 constexpr std::uint32_t kOwnTexts = 0x80000000; // text ids that the background thread hands out
 
@@ -140,6 +141,7 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
   record.word[0] = kOwnTexts + level;
   record.word[1] = charge;
   record.word[2] = read_number(group, bytes, version_two ? "memory.max" : "memory.limit_in_bytes");
+  if (record.word[2] >= kNoLimit) record.word[2] = ~std::uint64_t{0};
   Path path;
   path.add(group.text(), bytes).add("/memory.stat");
   if (const char* const text = read_file(path.text()); text != nullptr) {

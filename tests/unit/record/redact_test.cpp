@@ -67,7 +67,7 @@ TEST(Redact, NothingElse) {
 
 // Known: any name with "token" in it counts as a secret's, and any text that starts with hf_. To be enabled
 // with the fix.
-TEST(Redact, DISABLED_NamesThatOnlyLookLikeSecrets) {
+TEST(Redact, NamesThatOnlyLookLikeSecrets) {
   expect_kept(
       {"--tokenizer", "gpt2-large", "--max-tokens", "512", "--num_tokens=64", "--tokenizer_path", "/data/t"});
   expect_kept({"model.tokenizer.path=/data/tok", "tokenizer=gpt2", "tokens_per_batch=4096"});

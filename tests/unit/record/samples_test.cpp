@@ -97,7 +97,7 @@ TEST(Samples, GroupsAsInSysfs) {
 
 // Known: v1 says "none" as the largest page-aligned number, and it is written as it is. To be enabled with the
 // fix.
-TEST(Samples, DISABLED_NoLimitIsAllOnes) {
+TEST(Samples, NoLimitIsAllOnes) {
   const Scratch scratch;
   in_child([&] {
     tests::open_files(scratch);

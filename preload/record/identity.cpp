@@ -75,7 +75,7 @@ bool is_a_secret(const char* value) {
     while (is_alphanumeric(value[bytes + run]) || (bytes > 3 && value[bytes + run] == '_') ||
            value[bytes + run] == '-')
       ++run;
-    if (value[bytes + run] == '\0' && run >= 12) return true;
+    if (value[bytes + run] == '\0' && run >= (bytes > 4 ? 8u : 12u)) return true;
   }
   return false;
 }

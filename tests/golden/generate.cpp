@@ -1,0 +1,21 @@
+// Room: tests.
+// Job: writes the golden trace and its report anew.
+#include <cstdio>
+#include <fstream>
+
+#include "program.h"
+#include "report.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: memtrace_golden DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = argv[1];
+  memtrace::tests::Writer writer;
+  memtrace::tests::write_program(writer);
+  std::ofstream(directory + "/train.memtrace", std::ios::binary) << writer.bytes();
+  std::ofstream(directory + "/train.json")
+      << memtrace::tests::pruned_report(directory + "/train.memtrace").dump(1) << "\n";
+  return 0;
+}

@@ -1,0 +1,110 @@
+// Room: tests.
+// Job: a trace that was written once reads as it did, and is written as it was.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "program.h"
+#include "report.h"
+
+namespace memtrace::tests {
+namespace {
+
+constexpr const char* kTrace = MEMTRACE_GOLDEN "/train.memtrace";
+
+std::string bytes_of(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Json report() {
+  return pruned_report(kTrace);
+}
+
+std::int64_t peak(const Json& process, const std::string& memory, const std::string& measure) {
+  for (const Json& entry : process["peaks"])
+    if (entry["memory"] == memory && entry["measure"] == measure) return entry["bytes"];
+  ADD_FAILURE() << "no peak of " << memory << " " << measure;
+  return -1;
+}
+
+TEST(Golden, IsOfThisVersion) {
+  const std::string bytes = bytes_of(kTrace);
+  std::size_t segments = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++segments) {
+    format::SegmentHeader header;
+    ASSERT_LE(at + sizeof header, bytes.size());
+    std::memcpy(&header, bytes.data() + at, sizeof header);
+    ASSERT_EQ(std::memcmp(header.magic, format::kSegmentMagic, sizeof header.magic), 0) << "at " << at;
+    EXPECT_EQ(header.version, format::kVersion) << "the format has a new version: see tests/golden/README.md";
+    at += sizeof header + header.payload_bytes;
+  }
+  EXPECT_GT(segments, 10u);
+}
+
+TEST(Golden, IsWrittenAsItWas) {
+  Writer writer;
+  write_program(writer);
+  EXPECT_TRUE(writer.bytes() == bytes_of(kTrace)) << "the format has changed: see tests/golden/README.md";
+}
+
+TEST(Golden, IsReadAsItWas) {
+  const Json expected = Json::parse(bytes_of(MEMTRACE_GOLDEN "/train.json"));
+  EXPECT_EQ(differences(expected, report()), "") << "see tests/golden/README.md";
+}
+
+// Figures that the writer counted itself, or that follow from program.cpp by hand.
+TEST(Golden, LevelsAreTheProgramsOwn) {
+  Writer writer;
+  write_program(writer);
+  const Json process = report()["processes"][0];
+  EXPECT_EQ(peak(process, "host", "live"), writer.live[0].peak);
+  EXPECT_EQ(peak(process, "host", "tensor"), writer.tensor[0].peak);
+  EXPECT_EQ(peak(process, "cuda:0", "live"), writer.live[1].peak);
+  EXPECT_EQ(peak(process, "cuda:0", "tensor"), writer.tensor[1].peak);
+  // 8 parameters, 3 gradients, 16 states and 8 temporaries of 4 MiB, and a batch of 1 MiB.
+  EXPECT_EQ(peak(process, "host", "tensor"), (8 + 3 + 16 + 8) * (4 << 20) + (1 << 20));
+  EXPECT_EQ(process["trace"]["lost_events"], 0);
+  EXPECT_EQ(process["end"]["how"], "exit");
+  EXPECT_EQ(process["parameters"]["count"], 8 << 20);
+  EXPECT_EQ(process["kind"], "main");
+}
+
+TEST(Golden, PhasesAddUp) {
+  const Json process = report()["processes"][0];
+  std::int64_t first_step = -1, load = -1;
+  for (const Json& row : process["phases"]) {
+    if (row["memory"] != "host") continue;
+    if (row["phase"] == "load") load = row["tensor"]["net"];
+    if (row["phase"] == "step" && row["step"] == 0) first_step = row["tensor"]["net"];
+  }
+  EXPECT_EQ(load, 8 * (4 << 20));
+  EXPECT_EQ(first_step, 16 * (4 << 20)) << "the optimizer's states stay";
+}
+
+TEST(Golden, NamesNoMachine) {
+  const std::string bytes = bytes_of(kTrace);
+  EXPECT_LT(bytes.size(), 60'000u);
+  EXPECT_NE(bytes.find("/home/user"), std::string::npos);
+  EXPECT_EQ(bytes.find(MEMTRACE_GOLDEN), std::string::npos);
+}
+
+TEST(Differences, AreSeen) {
+  const Json expected = {{"a", 1}, {"b", {1, 2}}, {"c", {{"d", nullptr}}}};
+  Json got = expected;
+  got["added"] = 5;
+  EXPECT_EQ(differences(expected, got), "");
+  got["b"].push_back(3);
+  EXPECT_NE(differences(expected, got), "");
+  got = expected;
+  got["c"].erase("d");
+  EXPECT_EQ(differences(expected, got), "/c/d is missing\n");
+  got = expected;
+  got["a"] = 2;
+  EXPECT_EQ(differences(expected, got), "/a: expected 1, got 2\n");
+}
+
+} // namespace
+} // namespace memtrace::tests

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "record/cold.h"
 #include "record/definitions.h"
@@ -50,40 +51,47 @@ void say(const char* what, const char* path) {
   os::write_once(2, line.text(), line.size());
 }
 
-// HOST-PID-START, the stem of this process's files.
-void add_stem(Path& path) {
-  path.add("/").add(place.host.text()).add("-").add(static_cast<std::uint64_t>(os::process_id())).add("-");
-  path.add(os::unix_ns(), 16);
+// Recording begins inside a malloc, maybe on a thread of 16 KiB of stack: the paths are not on it. One thread
+// at a time.
+constinit Path stem{};
+constinit Path scratch{};
+
+const Path& with(const char* suffix) {
+  scratch.clear();
+  return scratch.add(stem.text(), stem.size()).add(suffix);
+}
+
+// Both files of a process have the same, but for the directory.
+void set_stem(const char* directory, std::uint64_t start) {
+  stem.clear();
+  stem.add(directory).add("/").add(place.host.text()).add("-");
+  stem.add(static_cast<std::uint64_t>(os::process_id())).add("-").add(start, 16);
 }
 
 bool open_files_in(const char* directory) {
   if (*directory == '\0' || !make_directories(directory)) return false;
-  Path stem;
-  stem.add(directory);
-  add_stem(stem);
-  Path trace = stem;
-  trace.add(".memtrace");
-  const std::uint64_t id = os::unix_ns() * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
+  const std::uint64_t start = os::unix_ns();
+  set_stem(directory, start);
+  const std::uint64_t id = start * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
   const bool small = !place.founder && place.rank == ~0u; // workers and children
-  if (!create_trace_file(trace, id, small ? settings.max_trace / 8 : settings.max_trace)) return false;
-  if (place.spool.size() != 0 && make_directories(place.spool.text())) {
-    Path spooled = place.spool;
-    add_stem(spooled);
-    if (create_ring_file(spooled.add(".rings"), id)) return true;
+  if (!create_trace_file(with(".memtrace"), id, small ? settings.max_trace / 8 : settings.max_trace))
+    return false;
+  // Where it was asked for; else beside the trace; else, for some file systems give no shared mapping, a local
+  // place.
+  for (const char* at : {place.spool.text(), directory, place.temporary.text()}) {
+    if (*at == '\0' || !make_directories(at)) continue;
+    set_stem(at, start);
+    if (create_ring_file(with(".rings"), id)) return true;
   }
-  Path beside = stem;
-  if (create_ring_file(beside.add(".rings"), id)) return true;
-  Path elsewhere = place.temporary; // some file systems give no shared mapping
-  add_stem(elsewhere);
-  if (create_ring_file(elsewhere.add(".rings"), id)) return true;
-  os::unlink(trace.text());
+  os::unlink(trace_file.path.text());
   return false;
 }
 
 bool open_files() {
   if (open_files_in(place.directory.text())) return true;
-  Path other = place.temporary;
-  other.add("/memtrace-out/").add(place.job.text());
+  static constinit Path other{};
+  other.clear();
+  other.add(place.temporary.text()).add("/memtrace-out/").add(place.job.text());
   if (open_files_in(other.text())) {
     say("cannot write in ", place.directory.text());
     place.directory = other;
@@ -95,8 +103,8 @@ bool open_files() {
 
 // Who creates the job's file says the one line.
 void announce() {
-  Path path = place.directory;
-  const long fd = os::create(path.add("/job").text());
+  scratch.clear();
+  const long fd = os::create(scratch.add(place.directory.text()).add("/job").text());
   if (fd < 0) return;
   Line<512> text;
   text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text()).add("\n");
@@ -128,12 +136,26 @@ void put_flows_of_others() {
   emit_bare(record);
 }
 
+template <std::size_t N>
+void put_note(const Line<N>& text) {
+  put(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
+}
+
+// The totals lie in the ring file, which goes.
+void note_losses() {
+  for (std::size_t i = 0; i < format::kLosses; ++i) {
+    const std::uint64_t count = lost_so_far(static_cast<format::Loss>(i));
+    if (count == 0) continue;
+    Line<64> text;
+    put_note(text.add("lost.").add(format::kLossNames[i]).add("=").add(count));
+  }
+}
+
 void note_ring_place() {
   const std::size_t directory = place.directory.size();
   if (std::strncmp(ring_path().text(), place.directory.text(), directory) == 0) return;
-  Path text;
-  text.add("rings=").add(ring_path().text());
-  put(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
+  scratch.clear();
+  put_note(scratch.add("rings=").add(ring_path().text()));
 }
 
 // A marker that fork wipes: a hook that reads zero is in a child, also of a raw clone.
@@ -245,6 +267,7 @@ bool before_exec(const char* path) {
   if (!active() || !mine() || state() != State::hot) return false;
   const Recording here;
   if (!here) return false;
+  note_losses();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
   drain_rings(true);
@@ -268,6 +291,7 @@ void end_life(int code) {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
     put_flows_of_others();
+    note_losses();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
         static_cast<std::uint32_t>(code));
   }

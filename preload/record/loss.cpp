@@ -15,6 +15,11 @@ void lost(format::Loss reason, std::uint64_t events) {
                      __ATOMIC_RELAXED);
 }
 
+std::uint64_t lost_so_far(format::Loss reason) {
+  return __atomic_load_n(&__atomic_load_n(&totals, __ATOMIC_RELAXED)[static_cast<std::size_t>(reason)],
+                         __ATOMIC_RELAXED);
+}
+
 void keep_losses_in(std::uint64_t* kept) {
   std::uint64_t* const before = __atomic_exchange_n(&totals, kept != nullptr ? kept : early, __ATOMIC_RELAXED);
   if (kept == nullptr || before == kept) {

@@ -44,8 +44,9 @@ bool none(const SmallTotals& flows) {
 // Ring or cold log. False: lost, and counted.
 bool store(Thread& thread, RingRecord& record) {
   if (state() == State::hot) return ring_append(thread, record);
-  // A move is kept as the death and the birth it is, so that the log can fold it.
-  if (record.type != static_cast<std::uint8_t>(EventType::move)) {
+  // A block's move is kept as the death and the birth it is, so that the log can fold it. A mapping's stays:
+  // what it becomes depends on what it was.
+  if (record.type != static_cast<std::uint8_t>(EventType::move) || (record.flags & format::kRange) != 0) {
     record.commit = 0;
     const Kept kept = cold_append(thread, record);
     if (kept == Kept::closed) return ring_append(thread, record);

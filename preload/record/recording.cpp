@@ -40,14 +40,18 @@ void count_birth(const Block& block) {
     tensor_level(static_cast<std::int64_t>(block.given));
 }
 
-void count_death(const Block& block) {
+// True if a whole mapping died that counted.
+bool count_death(const Block& block) {
+  std::int64_t mapped = 0;
   if (is_mapping(block)) {
-    level(0, -uncount_mapping(block.address, block.given));
+    mapped = uncount_mapping(block.address, block.given);
+    level(0, -mapped);
   } else if (counts(block)) {
     level(block.memory, -static_cast<std::int64_t>(block.given));
   }
   if ((block.flags & format::kTensor) && block.memory == 0)
     tensor_level(-static_cast<std::int64_t>(block.given));
+  return mapped != 0;
 }
 
 void count_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
@@ -84,7 +88,8 @@ void Recording::died(const Block& block, format::Stamp death) const {
   record.word[0] = block.address;
   record.word[1] = block.given;
   record.stamp = death;
-  count_death(block);
+  // A forked child's trace has no birth of what it inherited: the kind says then that this was memory.
+  if (count_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
   emit(record);
 }
 

@@ -105,6 +105,8 @@ Command parse(int argc, const char* const* argv) {
                               [&](const char* name) { return argv[1] == std::string(name); })) {
     throw Usage(std::string(argv[1]) + ": not supported yet; this version has report and run");
   }
+  if (argc > 1 && argv[1][0] != '-' && argv[1] != std::string("report") && argv[1] != std::string("run"))
+    throw Usage(std::string(argv[1]) + ": no such command; this version has report and run");
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =

@@ -18,7 +18,7 @@ using format::StackId;
 
 namespace {
 
-constexpr std::uint32_t kCacheSlots = 16 * 1024;
+constexpr std::uint32_t kCacheSlots = 64 * 1024; // `import transformers` alone brings 16,000 different stacks
 
 struct Range {
   std::uint64_t start = 0;

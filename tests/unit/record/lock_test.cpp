@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "child.h"
 #include "record/os.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
@@ -56,7 +57,7 @@ TEST(SpinLock, OneAtATime) {
   EXPECT_EQ(sum, 80'000u);
 }
 
-TEST(Stamps, UniqueAndIncreasingOverThreads) {
+void draw_in_four_threads() {
   constexpr std::size_t kEach = 50'000;
   std::vector<std::vector<format::Stamp>> drawn(4, std::vector<format::Stamp>(kEach));
   std::vector<std::thread> threads;
@@ -73,6 +74,18 @@ TEST(Stamps, UniqueAndIncreasingOverThreads) {
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
   EXPECT_GT(draw_stamp(), all.back());
+}
+
+TEST(Stamps, UniqueAndIncreasingOverThreads) {
+  draw_in_four_threads();
+}
+
+// The clock stands still, as far as a stamp can see: each comes from the one before.
+TEST(Stamps, UniqueWhenTheClockIsBehind) {
+  tests::in_child([] {
+    last_stamp = os::monotonic_ns() + 60'000'000'000;
+    draw_in_four_threads();
+  });
 }
 
 TEST(Stamps, AreTheTime) {

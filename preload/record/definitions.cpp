@@ -142,6 +142,7 @@ TextId text_of(const char* text, std::size_t bytes) {
   const std::uint32_t found = texts.find_or_add(hash_bytes(text, bytes), [&](const Text& have) {
     return have.bytes == bytes && std::memcmp(arena + have.offset, text, bytes) == 0;
   });
+  if (found == 0) lost(format::Loss::stacks);
   if (!texts.added()) return TextId{found};
   if (arena == nullptr) arena = static_cast<char*>(os::map_private(kTextArena));
   if (arena == nullptr || arena_used + bytes > kTextArena) {
@@ -162,6 +163,7 @@ CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
   const std::uint64_t hash = mix(reinterpret_cast<std::uint64_t>(frame.code) ^ frame.name_hash,
                                  reinterpret_cast<std::uint64_t>(frame.line_table) ^ frame.first_line);
   const std::uint32_t id = codes.find_or_add(hash, [&](const Code& have) { return have.identity == identity; });
+  if (id == 0) lost(format::Loss::stacks);
   if (!codes.added()) return CodeId{id};
   codes.at(id).identity = identity;
   codes.at(id).function = text_of(names.function, names.function_bytes);
@@ -264,6 +266,8 @@ void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void
     for (std::uint32_t id = 1; id < nodes.end(); ++id) define_node(id, put);
     writer.flush();
     os::unmap(buffer, kBufferBytes);
+  } else {
+    lost(format::Loss::memory, texts.end() + codes.end() + nodes.end());
   }
   written = true;
 }

@@ -65,6 +65,9 @@ void start_drain() {
       __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
       os::start_thread(&run, nullptr, memory, kStackBytes, block, &tid);
     }
+  } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+    // One that was told to end is still in a slow write: try again when it is gone.
+    __atomic_store_n(&due, os::monotonic_ns() + kPeriodNs, __ATOMIC_RELAXED);
   }
   control.unlock();
 }

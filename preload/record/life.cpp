@@ -43,6 +43,7 @@ constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
 constinit format::Stamp fork_stamp = 0;
 constinit bool definitions_held = false;
+constinit bool ring_removed = false; // for an exec
 
 void say(const char* what, const char* path) {
   if (settings.quiet) return;
@@ -270,13 +271,16 @@ bool before_exec(const char* path) {
   note_losses();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  retire_drain();
   drain_rings(true);
-  remove_ring_file();
+  ring_removed = rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
+  if (ring_removed) remove_ring_file();
   return true;
 }
 
 void after_failed_exec() {
-  if (renew_ring_file()) return;
+  restart_drain_after(0);
+  if (!ring_removed || renew_ring_file()) return;
   say("not recording any more: no ring can be written beside ", trace_file.path.text());
   enter(State::inert);
 }

@@ -117,7 +117,9 @@ void emit_bare(RingRecord& record) {
 bool publish_left_over(Thread& thread, RingRecord& record) {
   if (state() == State::inert) return true;
   level(0, static_cast<std::int64_t>(record.word[0] - record.word[1]));
-  return store(thread, record);
+  // Not by store(): the threads lock is held, and recording cannot begin under it.
+  if (state() == State::cold && cold_append(thread, record) != Kept::closed) return true;
+  return ring_append(thread, record);
 }
 
 void level(unsigned memory, std::int64_t change) {

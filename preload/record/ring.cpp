@@ -138,32 +138,50 @@ Appended drain_slot(RingSlot* slot, std::uint8_t* buffer, bool essential) {
   return result;
 }
 
-// The producer's way out of a full ring. Bounded: one wait for the drain, one write.
-bool write_out(RingSlot* slot) {
-  if (__atomic_load_n(&at_bound, __ATOMIC_RELAXED)) {
-    lost(format::Loss::bound);
-    return false;
-  }
-  if (os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) {
-    lost(format::Loss::disk);
-    return false;
-  }
+enum class Written { yes, no_room, failed, busy };
+
+// The way out of a full ring. Bounded: one wait for the drain, one write.
+Written try_write_out(RingSlot* slot) {
+  if (__atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Written::no_room;
+  if (os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Written::failed;
   const Locked locked(producer_buffer.lock);
-  if (!locked || !lock_bounded(slot)) {
-    lost(format::Loss::busy);
-    return false;
-  }
+  if (!locked || !lock_bounded(slot)) return Written::busy;
   const Appended result = drain_slot(slot, producer_buffer.bytes, false);
   unlock(slot);
-  if (result == Appended::yes) return true;
+  if (result == Appended::yes) return Written::yes;
   if (result == Appended::no_room) {
     __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
-    lost(format::Loss::bound);
-  } else {
-    __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
-    lost(format::Loss::disk);
+    return Written::no_room;
+  }
+  __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
+  return Written::failed;
+}
+
+// The same for the event that waits for the room: it is lost where there is none.
+bool write_out(RingSlot* slot) {
+  switch (try_write_out(slot)) {
+    case Written::yes:
+      return true;
+    case Written::no_room:
+      lost(format::Loss::bound);
+      break;
+    case Written::failed:
+      lost(format::Loss::disk);
+      break;
+    case Written::busy:
+      lost(format::Loss::busy);
+      break;
   }
   return false;
+}
+
+// A ring that is as full as before after it was written out has a record at its tail that cannot be read (a
+// stray write of the program's): it is given up, so that the others are not.
+void make_room(RingSlot* slot, std::uint64_t sequence) {
+  const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  if (sequence - tail < kRingRecords) return;
+  lost(format::Loss::memory);
+  __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
 }
 
 } // namespace
@@ -200,7 +218,14 @@ bool renew_ring_file() {
   const Locked no_drain(drain_buffer.lock);
   const Locked no_claim(slots_lock);
   if (!no_drain || !no_claim) return false;
-  const Path again = path;
+  // What the others recorded while exec failed; a thread leaves its old ring with its next record.
+  for (std::uint32_t i = 0; i < header->slots; ++i) {
+    if (slots[i]->tid == 0 || !try_lock(slots[i])) continue;
+    drain_slot(slots[i], drain_buffer.bytes, true);
+    unlock(slots[i]);
+  }
+  static constinit Path again{};
+  again = path;
   const std::uint64_t id = header->trace_id;
   if (!create_ring_file(again, id)) return false;
   for (RingSlot*& slot : slots) slot = nullptr;
@@ -224,7 +249,10 @@ bool ring_append(Thread& thread, RingRecord& record) {
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;
   const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (waiting >= kRingRecords && !write_out(slot)) return false;
+  if (waiting >= kRingRecords) {
+    if (!write_out(slot)) return false;
+    make_room(slot, sequence);
+  }
   if (waiting == kRingRecords / 2) wake_drain();
   RingRecord* const at = &thread.records[sequence % kRingRecords];
   at->type = record.type;
@@ -273,7 +301,7 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (!write_out(slot)) return false;
+  if (slot->tail != slot->head && try_write_out(slot) != Written::yes) return false;
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);

@@ -62,6 +62,19 @@ std::uint64_t value_of(const char* text, const char* key) {
   return 0;
 }
 
+// The path in a line `ID:CONTROLLERS:PATH` of version 1 whose controllers include memory, else null.
+const char* memory_path_of(const char* line) {
+  const char* at = std::strchr(line, ':');
+  while (at != nullptr && *at != '\n' && *at != '\0') {
+    ++at;
+    const std::size_t bytes = std::strcspn(at, ",:\n");
+    if (bytes == 6 && std::strncmp(at, "memory", 6) == 0) return std::strchr(at, ':') + 1;
+    if (at[bytes] != ',') return nullptr;
+    at += bytes;
+  }
+  return nullptr;
+}
+
 void find_group() {
   looked = true;
   const char* const text = read_file("/proc/self/cgroup");
@@ -69,10 +82,9 @@ void find_group() {
   const char* path = nullptr;
   const char* root = "/sys/fs/cgroup";
   for (const char* line = text; line != nullptr && *line != '\0';) {
-    const char* const one = std::strstr(line, ":memory:");
     const char* const end = std::strchr(line, '\n');
-    if (one != nullptr && (end == nullptr || one < end)) {
-      path = one + 8;
+    if (const char* const after = memory_path_of(line); after != nullptr) {
+      path = after;
       root = "/sys/fs/cgroup/memory";
       version_two = false;
       break;
@@ -86,7 +98,8 @@ void find_group() {
   if (path == nullptr) return;
   group.add(root);
   root_bytes = group.size();
-  group.add(path, std::strcspn(path, "\n"));
+  if (const std::size_t bytes = std::strcspn(path, "\n"); bytes > 1)
+    group.add(path, bytes); // "/" is the root itself
   // In a container the path may be the host's: then the mounted root is this process's own group.
   if (!os::exists(group.text())) {
     group.clear();

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "record/definitions.h"
+#include "record/loss.h"
 #include "record/modules.h"
 #include "record/os.h"
 #include "record/python_frames.h"
@@ -121,9 +122,10 @@ StackId capture_stack(bool native) {
   if (hash.low == 0) hash.low = 1;
   StackId id = look_up(hash);
   if (id != StackId{0}) return id;
+  const std::uint64_t lost_before = lost_so_far(format::Loss::stacks);
   for (std::size_t i = pythons; i-- > 0;) id = intern_python(id, python[i]);
   for (std::size_t i = natives; i-- > 0;) id = intern_native(id, addresses[i]);
-  remember(hash, id);
+  if (lost_so_far(format::Loss::stacks) == lost_before) remember(hash, id); // not one that is short of frames
   return id;
 }
 

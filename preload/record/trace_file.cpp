@@ -26,8 +26,8 @@ bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t m
 
 Appended append_segment(const format::SegmentHeader& header, const std::uint8_t* payload, bool essential) {
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
-  const std::uint64_t bound =
-      trace_file.max_bytes > kEssentialReserve ? trace_file.max_bytes - kEssentialReserve : 0;
+  const std::uint64_t eighth = trace_file.max_bytes / 8;
+  const std::uint64_t bound = trace_file.max_bytes - (eighth < kEssentialReserve ? eighth : kEssentialReserve);
   const std::uint64_t before = __atomic_fetch_add(&trace_file.bytes, bytes, __ATOMIC_RELAXED);
   if (!essential && before + bytes + __atomic_load_n(&trace_file.ring_bytes, __ATOMIC_RELAXED) > bound) {
     __atomic_fetch_sub(&trace_file.bytes, bytes, __ATOMIC_RELAXED);

@@ -74,9 +74,16 @@ inline void dies(void* p) {
   here.died(block, draw_stamp());
 }
 
-void* take(std::size_t n) {
-  const Inside inside;
-  return real.malloc(n);
+// A real call that gives memory, and its record.
+template <class Call>
+void* take(std::size_t asked, Call call) {
+  void* p;
+  {
+    const Inside inside;
+    p = call();
+  }
+  born(p, asked);
+  return p;
 }
 
 // realloc of a block that the real allocator knows.
@@ -117,9 +124,7 @@ void* reallocate(void* p, std::size_t n) {
 using namespace memtrace::hooks;
 
 EXPORT void* malloc(std::size_t n) noexcept {
-  void* const p = take(n);
-  born(p, n);
-  return p;
+  return take(n, [&] { return real.malloc(n); });
 }
 
 EXPORT void free(void* p) noexcept {
@@ -139,13 +144,7 @@ EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
 }
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
-  void* p;
-  {
-    const Inside inside;
-    p = real.calloc(count, size);
-  }
-  born(p, count * size);
-  return p;
+  return take(count * size, [&] { return real.calloc(count, size); });
 }
 
 EXPORT void* realloc(void* p, std::size_t n) noexcept {
@@ -176,41 +175,14 @@ EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept
 }
 
 EXPORT void* aligned_alloc(std::size_t align, std::size_t n) noexcept {
-  void* p;
-  {
-    const Inside inside;
-    p = real.aligned_alloc(align, n);
-  }
-  born(p, n);
-  return p;
+  return take(n, [&] { return real.aligned_alloc(align, n); });
 }
-
 EXPORT void* memalign(std::size_t align, std::size_t n) noexcept {
-  void* p;
-  {
-    const Inside inside;
-    p = real.memalign(align, n);
-  }
-  born(p, n);
-  return p;
+  return take(n, [&] { return real.memalign(align, n); });
 }
-
 EXPORT void* valloc(std::size_t n) noexcept {
-  void* p;
-  {
-    const Inside inside;
-    p = real.valloc(n);
-  }
-  born(p, n);
-  return p;
+  return take(n, [&] { return real.valloc(n); });
 }
-
 EXPORT void* pvalloc(std::size_t n) noexcept {
-  void* p;
-  {
-    const Inside inside;
-    p = real.pvalloc(n);
-  }
-  born(p, n);
-  return p;
+  return take(n, [&] { return real.pvalloc(n); });
 }

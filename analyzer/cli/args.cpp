@@ -72,7 +72,7 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
   command->add_option("--memory", into.memory, "host or cuda:N");
   command->add_option("--steps", into.steps, "A:B, these steps one by one");
   command->add_flag("--all-steps", into.arguments.options.steps.all, "every step");
-  command->add_flag("--all", into.arguments.all, "every row of what a peak holds");
+  command->add_flag("--all", into.arguments.all, "every row of what the process's peaks hold");
   command->add_option("--top", into.arguments.options.top, "rows of what a peak holds (20; text: 12)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--format", into.arguments.format, "text or json");

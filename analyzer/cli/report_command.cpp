@@ -94,14 +94,14 @@ void tell_progress(std::size_t number, std::size_t all) {
 
 int report_command(const ReportArguments& arguments) {
   report::Options options = arguments.options;
-  if (arguments.all) options.top = std::numeric_limits<std::size_t>::max();
+  options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
   if (options.memory && !report::memory_named(*options.memory)) {
     throw Usage("--memory " + *options.memory + ": expected host or cuda:N");
   }
   report::Look look;
   look.color = arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   look.all_steps = options.steps.all || options.steps.range.has_value();
-  if (arguments.all || arguments.top_given) look.holders = options.top;
+  if (arguments.all || arguments.top_given) look.holders = options.peak_top;
 
   const std::vector<Process> processes = survey(find_traces(arguments.trace));
   const bool json = arguments.format == "json";

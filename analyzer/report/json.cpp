@@ -156,10 +156,10 @@ Json peaks_json(View& view, const Options& options) {
     if (options.memory && memory_name(memory) != *options.memory) continue;
     out.push_back(
         peak_json(view, memory, "live", peaks.live,
-                  set_json(view, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.top)));
-    out.push_back(
-        peak_json(view, memory, "tensor", peaks.tensor,
-                  set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.top)));
+                  set_json(view, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.peak_top)));
+    out.push_back(peak_json(
+        view, memory, "tensor", peaks.tensor,
+        set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
     if (peaks.reserved) out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
     if (memory == 0 && view.account.rss) {
       out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));

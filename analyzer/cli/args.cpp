@@ -74,7 +74,7 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
   command->add_flag("--all-steps", into.arguments.options.steps.all, "every step");
   command->add_flag("--all", into.arguments.all, "every row of what the process's peaks hold");
   command->add_option("--top", into.arguments.options.top, "rows of what a peak holds (20; text: 12)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
   command->add_option("--format", into.arguments.format, "text or json");
   command->add_option("-o", into.arguments.output, "write to this file");
   return command;

@@ -75,10 +75,13 @@ std::string times_parameters(const View& view, std::uint64_t bytes) {
 
 // What the two other paths of torch.optim would save. There is a fused one for few optimizers.
 std::string remedy(const Candidate& candidate, std::int64_t saved, const std::string& where) {
-  constexpr const char* kFused[] = {
-      "torch/optim/adam.py:", "torch/optim/adamw.py:", "torch/optim/sgd.py:", "torch/optim/adagrad.py:"};
-  const bool fused = std::any_of(std::begin(kFused), std::end(kFused),
-                                 [&](const char* file) { return where.rfind(file, 0) == 0; });
+  const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
+  const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
+                     in("torch/optim/adagrad.py:");
+  // How much either switch saves is known where this list is the only one that they spare: in Adam and AdamW.
+  // Adagrad, SGD and others make several, and these figures were wrong for them.
+  if (!in("torch/optim/adam.py:") && !in("torch/optim/adamw.py:"))
+    return std::string(fused ? "fused=True; or " : "") + "foreach=False, slower";
   const auto bytes = static_cast<std::int64_t>(candidate.bytes);
   std::string text;
   if (fused) {
@@ -90,6 +93,13 @@ std::string remedy(const Candidate& candidate, std::int64_t saved, const std::st
   if (loop <= 0) return text;
   return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
                             size(std::min(saved, loop)));
+}
+
+// Several lists of one operator may be alive together: then their tensors are more than the parameters are.
+std::string all_tensors(const View& view, const Candidate& candidate) {
+  const auto& parameters = view.facts().parameters;
+  if (parameters && candidate.tensors > parameters->tensors) return "all parameters";
+  return fmt::format("all {} tensors", count(candidate.tensors));
 }
 
 void say(Finding& finding, const View& view, const Candidate& candidate, const fold::Without& without,
@@ -108,9 +118,8 @@ void say(Finding& finding, const View& view, const Candidate& candidate, const f
       fmt::format("It makes the peak of {}: {} of tensors in step {}; without it {}.",
                   memory_name(finding.memory), size(peak), static_cast<std::int64_t>(finding.step),
                   size(without.peak)),
-      fmt::format(
-          "The optimizer's foreach path makes {} for all {} tensors at once and frees it when the step ends.",
-          site.op.empty() ? "it" : "its result", count(candidate.tensors)),
+      fmt::format("The optimizer's foreach path makes {} for {} at once and frees it when the step ends.",
+                  site.op.empty() ? "it" : "its result", all_tensors(view, candidate)),
       site.caller.empty() ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(view))
                           : fmt::format("Called from {} ({}).", site.caller, seen)};
 }

@@ -160,8 +160,9 @@ class Text {
       labels.push_back(label(*rows[i], i >= steady_from));
       width = std::max(width, columns(labels.back()));
     }
-    lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({} of {})", pad("phase", width),
-                             "entry", "peak", "exit", "kept", "transient", unit_.name, what()));
+    lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({}, {})", pad("phase", width), "entry",
+                             "peak", "exit", "kept", "transient", unit_.name,
+                             measure_ == Measure::tensor ? "tensors" : "live"));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const fold::Figures& f = figures(*rows[i]);
       lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),

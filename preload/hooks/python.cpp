@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "format/event.h"
+#include "record/os.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
 #include "record/stack.h"
@@ -301,12 +302,36 @@ bool set_attribute(Object* object, const char* name, Object* value) {
   return done;
 }
 
+// The package `memtrace` in an install tree: beside this library. Empty: not there, or not a name in UTF-8.
+Object* package_path() {
+  constexpr char kInside[] = "memtrace/python/memtrace/__init__.py";
+  char path[4096];
+  Dl_info self{};
+  std::size_t bytes = 0;
+  if (dladdr(reinterpret_cast<const void*>(&package_path), &self) != 0 && self.dli_fname[0] == '/') {
+    bytes = static_cast<std::size_t>(std::strrchr(self.dli_fname, '/') + 1 - self.dli_fname);
+    if (bytes + sizeof(kInside) > sizeof(path)) bytes = 0;
+  }
+  if (bytes != 0) {
+    std::memcpy(path, self.dli_fname, bytes);
+    std::memcpy(path + bytes, kInside, sizeof(kInside));
+    bytes = record::os::exists(path) ? bytes + sizeof(kInside) - 1 : 0;
+  }
+  Object* text = g_python.PyUnicode_FromStringAndSize(path, static_cast<Ssize>(bytes));
+  if (text == nullptr) {
+    g_python.PyErr_Clear();
+    text = g_python.PyUnicode_FromString("");
+  }
+  return text;
+}
+
 bool fill(Object* module) {
   for (MethodDef& method : g_methods) {
     if (!set_attribute(module, method.name, g_python.PyCFunction_NewEx(&method, nullptr, nullptr)))
       return false;
   }
-  return set_attribute(module, "mode", g_python.PyUnicode_FromString(g_mode));
+  return set_attribute(module, "mode", g_python.PyUnicode_FromString(g_mode)) &&
+         set_attribute(module, "package", package_path());
 }
 
 // The file name is seen in tracebacks of 3.9 and 3.10 only; why it reads so, see bootstrap.py.

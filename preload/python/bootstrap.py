@@ -15,18 +15,33 @@ AUTO, SKIPPED, GRAD_OFF = 1, 2, 4  # format/event.h
 
 
 class _Finder:
-    """First on sys.meta_path. Finds nothing itself: it has the others find, and looks in when the module has run."""
+    """First on sys.meta_path. Has the others find, and looks in when the module has run. Itself it finds the package
+    `memtrace` alone, beside the library, when nobody else does."""
 
     def find_spec(self, name, path=None, target=None):
+        if name == "memtrace" and path is None:
+            return self._of_others(name, path, target) or self._package()
         if name not in _PATCHES:
             return None
+        spec = self._of_others(name, path, target)
+        if spec is not None:
+            self._watch(spec.loader, name)
+        return spec
+
+    def _of_others(self, name, path, target):
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec = None if finder is self or find is None else find(name, path, target)
             if spec is not None:
-                self._watch(spec.loader, name)
                 return spec
         return None
+
+    @staticmethod
+    def _package():
+        if not _memtrace.package:
+            return None
+        external = sys.modules["_frozen_importlib_external"]
+        return external.spec_from_file_location("memtrace", _memtrace.package)
 
     def _watch(self, loader, name):
         # The loader stays what it is, with exec_module shadowed on this instance until it is used. `then` is C:
@@ -467,8 +482,11 @@ def _at_exit(call):
 def _start():
     if _memtrace.attach(sys._getframe().f_code):
         _at_exit(_memtrace.detach)
-    if _memtrace.mode == "auto":
+    if _memtrace.mode != "auto":
+        _PATCHES.clear()
+    if _PATCHES or _memtrace.package:
         sys.meta_path.insert(0, _Finder())
+    if _memtrace.mode == "auto":
         if "torch" in sys.modules:
             _patch_after("torch")
 

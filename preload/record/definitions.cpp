@@ -57,7 +57,8 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 constinit SpinLock lock;
 constinit Table<Text, 64 * 1024> texts{};
 constinit Table<Code, 32 * 1024> codes{};
-constinit Table<Node, 256 * 1024> nodes{};
+constinit Table<Node, 512 * 1024> nodes{}; // 16 MiB when full
+constinit bool full = false;
 constinit Placed* placed = nullptr; // direct-mapped
 constinit char* arena = nullptr;
 constinit std::uint32_t arena_used = 0;
@@ -172,10 +173,14 @@ CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
   return CodeId{id};
 }
 
+// The caller's node when the table is full: a stack then ends with the frames that were known.
 StackId node_of(const Node& wanted) {
   const std::uint64_t hash = mix(wanted.payload, halves(wanted.caller, wanted.python));
   const std::uint32_t id = nodes.find_or_add(hash, [&](const Node& have) { return have == wanted; });
-  if (id == 0) lost(format::Loss::stacks);
+  if (id == 0) {
+    full = true;
+    return StackId{wanted.caller};
+  }
   if (!nodes.added()) return StackId{id};
   nodes.at(id) = wanted;
   if (written) define_node(id, to_ring);
@@ -212,6 +217,10 @@ TextId intern_text(const char* text, std::size_t bytes) {
   return TextId{0};
 }
 
+bool stacks_are_full() {
+  return full;
+}
+
 std::size_t copy_text(TextId id, char* out, std::size_t capacity) {
   const auto index = static_cast<std::uint32_t>(id);
   if (index == 0 || index >= texts.end()) return 0;
@@ -223,10 +232,7 @@ std::size_t copy_text(TextId id, char* out, std::size_t capacity) {
 
 StackId intern_python(StackId caller, const PythonFrame& frame) {
   const Locked locked(lock);
-  if (!locked) {
-    lost(format::Loss::stacks);
-    return caller;
-  }
+  if (!locked) return caller;
   if (placed == nullptr) placed = static_cast<Placed*>(os::map_private(kPlaced * sizeof(Placed)));
   if (placed == nullptr) return caller;
   const std::uint64_t hash = mix(reinterpret_cast<std::uint64_t>(frame.code), frame.lasti);
@@ -243,10 +249,7 @@ StackId intern_python(StackId caller, const PythonFrame& frame) {
 
 StackId intern_native(StackId caller, std::uint64_t address) {
   const Locked locked(lock);
-  if (!locked) {
-    lost(format::Loss::stacks);
-    return caller;
-  }
+  if (!locked) return caller;
   bool added = false;
   const std::uint32_t module = find_module(address, &added, &text_of);
   if (added && written) define_module(module, to_ring);

@@ -10,8 +10,10 @@ namespace memtrace::record {
 // All take the definitions lock, bounded; 0 when it cannot be had or a table is full (counted as Loss::stacks).
 // Guard held.
 format::TextId intern_text(const char* text, std::size_t bytes);
+bool stacks_are_full();
 // What `id` says, at most `capacity` bytes: how many. Takes no lock: texts never change or go.
 std::size_t copy_text(format::TextId id, char* out, std::size_t capacity);
+// The frame below `caller`; `caller` itself when it cannot be had now, or never again (stacks_are_full).
 format::StackId intern_python(format::StackId caller, const PythonFrame& frame);
 format::StackId intern_native(format::StackId caller, std::uint64_t address);
 

@@ -268,6 +268,7 @@ bool before_exec(const char* path) {
   if (!active() || !mine() || state() != State::hot) return false;
   const Recording here;
   if (!here) return false;
+  drain_rings(true);
   note_losses();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
@@ -294,6 +295,8 @@ void end_life(int code) {
   {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    // At the bound a full ring takes nothing more: the last records have room of their own.
+    drain_rings(true);
     put_flows_of_others();
     note_losses();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),

@@ -122,10 +122,15 @@ StackId capture_stack(bool native) {
   if (hash.low == 0) hash.low = 1;
   StackId id = look_up(hash);
   if (id != StackId{0}) return id;
-  const std::uint64_t lost_before = lost_so_far(format::Loss::stacks);
-  for (std::size_t i = pythons; i-- > 0;) id = intern_python(id, python[i]);
-  for (std::size_t i = natives; i-- > 0;) id = intern_native(id, addresses[i]);
-  if (lost_so_far(format::Loss::stacks) == lost_before) remember(hash, id); // not one that is short of frames
+  bool whole = true;
+  const auto below = [&](StackId next) {
+    whole = whole && next != id;
+    id = next;
+  };
+  for (std::size_t i = pythons; i-- > 0;) below(intern_python(id, python[i]));
+  for (std::size_t i = natives; i-- > 0;) below(intern_native(id, addresses[i]));
+  if (!whole) lost(format::Loss::stacks);
+  if (whole || stacks_are_full()) remember(hash, id); // else its next sight may find the lock free
   return id;
 }
 

@@ -1,6 +1,8 @@
 // Room: hooks. At load time.
 // Job: the constructor.
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include <cstring>
 
@@ -23,7 +25,8 @@ __attribute__((constructor)) void start() {
   memtrace::hooks::process_start();
   const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
   memtrace::hooks::hide_absent(cupti != nullptr && std::strcmp(cupti, "on") == 0);
-  memtrace::record::start_life();
+  // An allocator before us calls our mmap with its locks held, and libunwind allocates a thread's first time.
+  memtrace::record::start_life(dlsym(RTLD_DEFAULT, "malloc") == reinterpret_cast<void*>(&malloc));
   if (memtrace::record::active()) {
     const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");

@@ -88,25 +88,6 @@ auto without_drain(Call call) {
   return result;
 }
 
-// The variable arguments of execl and its kin, as a list. `environment` is read behind them for execle.
-constexpr std::size_t kMaxArguments = 1024;
-struct Arguments {
-  char* list[kMaxArguments + 1];
-  char* const* environment = nullptr;
-
-  // False when there are more than we hold.
-  bool read(const char* first, va_list rest, bool with_environment) {
-    std::size_t n = 0;
-    for (auto* word = const_cast<char*>(first); word != nullptr; word = va_arg(rest, char*)) {
-      if (n == kMaxArguments) return false;
-      list[n++] = word;
-    }
-    list[n] = nullptr;
-    if (with_environment) environment = va_arg(rest, char* const*);
-    return true;
-  }
-};
-
 } // namespace
 
 void process_start() {
@@ -145,26 +126,33 @@ EXPORT int execveat(int fd, const char* path, char* const argv[], char* const en
   return replace_image(path, [&] { return real_execveat(fd, path, argv, envp, flags); });
 }
 
-#define WITH_ARGUMENTS(call, with_environment)                     \
-  Arguments arguments;                                             \
-  va_list rest;                                                    \
-  va_start(rest, first);                                           \
-  const bool fits = arguments.read(first, rest, with_environment); \
-  va_end(rest);                                                    \
-  if (!fits) {                                                     \
-    errno = E2BIG;                                                 \
-    return -1;                                                     \
-  }                                                                \
-  return call
+// The variable arguments of execl and its kin, as a list on the stack: the caller may be a vfork child, where
+// the heap is the parent's. `after` is read behind their null, for execle.
+#define WITH_ARGUMENTS(first, list, after)                                                \
+  std::size_t count = 1;                                                                  \
+  va_list rest;                                                                           \
+  va_start(rest, first);                                                                  \
+  while (va_arg(rest, char*) != nullptr) ++count;                                         \
+  va_end(rest);                                                                           \
+  auto** const list = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
+  list[0] = const_cast<char*>(first);                                                     \
+  va_start(rest, first);                                                                  \
+  for (std::size_t i = 1; i <= count; ++i) list[i] = va_arg(rest, char*);                 \
+  after;                                                                                  \
+  va_end(rest)
 
 EXPORT int execl(const char* path, const char* first, ...) noexcept {
-  WITH_ARGUMENTS(execve(path, arguments.list, environ), false);
+  WITH_ARGUMENTS(first, list, );
+  return execve(path, list, environ);
 }
 EXPORT int execlp(const char* file, const char* first, ...) noexcept {
-  WITH_ARGUMENTS(execvpe(file, arguments.list, environ), false);
+  WITH_ARGUMENTS(first, list, );
+  return execvpe(file, list, environ);
 }
 EXPORT int execle(const char* path, const char* first, ...) noexcept {
-  WITH_ARGUMENTS(execve(path, arguments.list, arguments.environment), true);
+  char* const* environment = nullptr;
+  WITH_ARGUMENTS(first, list, environment = va_arg(rest, char* const*));
+  return execve(path, list, environment);
 }
 
 EXPORT __attribute__((noreturn)) void _exit(int code) {
@@ -206,6 +194,8 @@ asm(R"(
 syscall:
   cmpq $57, %rdi      # fork
   je memtrace_syscall
+  cmpq $60, %rdi      # exit, of this thread: it may be the last one but the drain
+  je memtrace_syscall
   cmpq $231, %rdi     # exit_group
   je memtrace_syscall
   cmpq $272, %rdi     # unshare
@@ -224,6 +214,10 @@ extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(lon
   find_process_calls();
   const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
   if (number == SYS_unshare || number == SYS_setns) return without_drain(call);
+  if (number == SYS_exit && record::active()) {
+    record::before_single_thread_call();
+    record::after_single_thread_call(); // others that are left start it again
+  }
   if (number == SYS_exit_group) record::end_life(static_cast<int>(a));
   if (number != SYS_fork) return call();
   record::before_fork();

@@ -181,6 +181,11 @@ void find_real() {
   foreign_allocator = dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
                       dladdr(reinterpret_cast<const void*>(&clock_gettime), &libc) != 0 &&
                       here.dli_fbase != libc.dli_fbase;
+  // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
+  // as 0.
+  Dl_info sizes{};
+  if (dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 || sizes.dli_fbase != here.dli_fbase)
+    next.usable = early_usable;
   real = next;
   errno = errno_before;
   __atomic_store_n(&found, true, __ATOMIC_RELEASE);

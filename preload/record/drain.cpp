@@ -36,6 +36,7 @@ void sample_if_due() {
 }
 
 void run(void*) {
+  os::close_all_of_this_thread();
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     drain_rings(false);

@@ -31,7 +31,7 @@ std::uint32_t id(TextId text) {
 }
 
 TextId text_of_link(const char* path) {
-  char target[4096];
+  static constinit char target[4096] = {}; // recording begins on any stack, also a small one
   const long bytes = os::read_link(path, target, sizeof target);
   return bytes <= 0 ? TextId{0} : intern_text(target, static_cast<std::size_t>(bytes));
 }

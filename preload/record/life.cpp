@@ -41,15 +41,14 @@ constinit std::uint64_t born_ns = 0;
 constinit Path executable{};
 constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
-constinit format::Stamp fork_stamp = 0;
-constinit bool definitions_held = false;
 constinit bool ring_removed = false; // for an exec
 
 void say(const char* what, const char* path) {
   if (settings.quiet) return;
-  Line<4200> line; // one write: lines of several processes do not mix
+  static constinit Line<4200> line{}; // not on a stack that may be small; one write, so that lines do not mix
+  line.clear();
   line.add("memtrace: ").add(what).add(path).add("\n");
-  os::write_once(2, line.text(), line.size());
+  os::say(line.text(), line.size());
 }
 
 // Recording begins inside a malloc, maybe on a thread of 16 KiB of stack: the paths are not on it. One thread
@@ -174,17 +173,20 @@ bool mine() {
 
 } // namespace
 
-void start_life() {
+void start_life(bool may_unwind) {
   char path[4096];
   const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
   executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   const char* const slash = std::strrchr(executable.text(), '/');
   owner = os::process_id();
+  os::remember_stderr();
   born_ns = 0;
   find_place(); // an inert process founds its job too, and hands it on
   read_settings(slash != nullptr ? slash + 1 : executable.text());
   if (!settings.active) return;
   find_modules_by(executable.text());
+  if (!may_unwind && settings.stacks == Stacks::both) settings.stacks = Stacks::python;
+  if (!may_unwind && settings.stacks == Stacks::native) settings.stacks = Stacks::none;
   prepare_stacks();
   raise_alive();
   enter(State::cold);
@@ -220,20 +222,20 @@ void begin_recording() {
 
 void before_fork() {
   retire_drain();
-  definitions_held = hold_definitions();
-  fork_stamp = active() ? draw_stamp() : 0;
+  local.holds_definitions = hold_definitions();
+  local.fork_stamp = active() ? draw_stamp() : 0;
 }
 
 void after_fork_in_parent() {
-  if (definitions_held) release_definitions();
-  definitions_held = false;
+  if (local.holds_definitions) release_definitions();
+  local.holds_definitions = false;
   restart_drain_after(kQuietAfterFork);
 }
 
 void after_fork_in_child() {
   if (!active()) return;
-  parent = {static_cast<std::uint32_t>(owner), state() == State::hot ? trace_file.trace_id : 0, fork_stamp,
-            host_level(), tensor_level()};
+  parent = {static_cast<std::uint32_t>(owner), state() == State::hot ? trace_file.trace_id : 0,
+            local.fork_stamp, host_level(), tensor_level()};
   owner = os::process_id();
   born_ns = os::monotonic_ns();
   place.founder = false;
@@ -243,6 +245,7 @@ void after_fork_in_child() {
   keep_losses_in(nullptr);
   cold_forget();
   definitions_forked();
+  local.holds_definitions = false;
   map_levels_forked();
   forget_other_threads();
   beginning.reset();
@@ -253,7 +256,7 @@ void after_fork_in_child() {
 }
 
 void notice_raw_fork() {
-  fork_stamp = last_stamp;
+  local.fork_stamp = last_stamp;
   after_fork_in_child();
 }
 

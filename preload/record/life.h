@@ -6,8 +6,9 @@
 
 namespace memtrace::record {
 
-// Constructor only: settings, place, unwinder. Afterwards the process is cold, or inert.
-void start_life();
+// Constructor only: settings, place, unwinder. Afterwards the process is cold, or inert. `may_unwind`: native
+// stacks may be taken inside hooks.
+void start_life(bool may_unwind = true);
 
 // From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no
 // file can be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.

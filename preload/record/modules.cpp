@@ -88,6 +88,16 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
   return last_hit = end++;
 }
 
+bool some_module_is_gone() {
+  for (std::uint32_t id = 1; id < __atomic_load_n(&end, __ATOMIC_ACQUIRE); ++id) {
+    dl_find_object object{};
+    if (!find_object(modules[id].start, &object) ||
+        reinterpret_cast<std::uint64_t>(object.dlfo_map_start) != modules[id].start)
+      return true;
+  }
+  return false;
+}
+
 const Module& module_at(std::uint32_t id) {
   return modules[id];
 }

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -41,19 +42,21 @@ long word(T* pointer) {
 
 // Holds back SIGXFSZ, which the kernel sends to a thread that writes past RLIMIT_FSIZE, and takes it away
 // again: the default action ends the process, and the limit is meant for the program's files.
-class NoFileSizeSignal {
+class NoWriteSignal {
  public:
-  NoFileSizeSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }
-  ~NoFileSizeSignal() {
+  NoWriteSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }
+  ~NoWriteSignal() {
     const timespec now{};
-    if ((before_ & only_) == 0) call(SYS_rt_sigtimedwait, word(&only_), 0, word(&now), sizeof only_);
+    const std::uint64_t ours = only_ & ~before_;
+    if (ours != 0) call(SYS_rt_sigtimedwait, word(&ours), 0, word(&now), sizeof ours);
     call(SYS_rt_sigprocmask, SIG_SETMASK, word(&before_), 0, sizeof before_);
   }
-  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
-  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+  NoWriteSignal(const NoWriteSignal&) = delete;
+  NoWriteSignal& operator=(const NoWriteSignal&) = delete;
 
  private:
-  std::uint64_t only_ = std::uint64_t{1} << (SIGXFSZ - 1);
+  std::uint64_t only_ =
+      std::uint64_t{1} << (SIGXFSZ - 1) | std::uint64_t{1} << (SIGPIPE - 1) | std::uint64_t{1} << (SIGTTOU - 1);
   std::uint64_t before_ = 0;
 };
 
@@ -98,8 +101,30 @@ long write_once(long fd, const void* data, std::size_t bytes) {
   return call(SYS_write, fd, word(data), static_cast<long>(bytes));
 }
 
+namespace {
+struct stat stderr_at_start {};
+bool has_stderr = false;
+bool looked = false;
+} // namespace
+
+void remember_stderr() {
+  has_stderr = call(SYS_fstat, 2, word(&stderr_at_start)) == 0;
+}
+
+void say(const char* text, std::size_t bytes) {
+  if (!looked) remember_stderr();
+  struct stat now {};
+  if (!has_stderr || call(SYS_fstat, 2, word(&now)) != 0 || now.st_dev != stderr_at_start.st_dev ||
+      now.st_ino != stderr_at_start.st_ino)
+    return;
+  pollfd ready{2, POLLOUT, 0};
+  if (call(SYS_poll, word(&ready), 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  const NoWriteSignal quiet;
+  write_once(2, text, bytes);
+}
+
 long write_all(long fd, const void* data, std::size_t bytes) {
-  const NoFileSizeSignal quiet;
+  const NoWriteSignal quiet;
   const auto* at = static_cast<const char*>(data);
   std::size_t done = 0;
   while (done < bytes) {
@@ -112,7 +137,7 @@ long write_all(long fd, const void* data, std::size_t bytes) {
 }
 
 long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const NoFileSizeSignal quiet;
+  const NoWriteSignal quiet;
   const iovec parts[2] = {{const_cast<void*>(a), a_bytes}, {const_cast<void*>(b), b_bytes}};
   for (;;) {
     const long n = call(SYS_writev, fd, word(parts), 2);
@@ -123,7 +148,7 @@ long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std:
 }
 
 long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
-  const NoFileSizeSignal quiet;
+  const NoWriteSignal quiet;
   long result;
   do {
     result = call(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
@@ -183,6 +208,11 @@ bool make_writable(void* address, std::size_t bytes) {
               PROT_READ | PROT_WRITE) == 0;
 }
 
+void close_all_of_this_thread() {
+  if (call(SYS_close_range, 0, ~0u, 0) == 0) return;
+  for (int fd = 0; fd < 65536; ++fd) close(fd); // before Linux 5.9
+}
+
 int process_id() {
   return static_cast<int>(call(SYS_getpid));
 }
@@ -223,8 +253,9 @@ long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t s
   // The new thread starts with this one's mask: block everything around the clone.
   std::uint64_t all = ~std::uint64_t{0}, before = 0;
   call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);
-  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-                     CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  // A descriptor table of its own: what it opens must not take a number that the program is about to be given.
+  const long flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;
   top[0] = word(argument);
   top[1] = reinterpret_cast<long>(run);

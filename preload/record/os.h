@@ -18,6 +18,11 @@ long close(long fd);
 long read_all(long fd, void* data, std::size_t bytes);        // up to `bytes`, fewer at the end of the file
 long write_all(long fd, const void* data, std::size_t bytes); // all of them, or a negative errno
 long write_once(long fd, const void* data, std::size_t bytes);
+// The descriptor 2 that the process started with; a program may close it and give its number to a data file.
+void remember_stderr();
+// A line on it, if it is still that one and takes the line at once. Nothing the program would notice: no
+// SIGPIPE, no SIGTTOU, no waiting.
+void say(const char* text, std::size_t bytes);
 long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes); // one writev
 long allocate(long fd, std::uint64_t offset,
               std::uint64_t bytes); // real blocks, so that a mapping cannot SIGBUS
@@ -45,6 +50,10 @@ std::uint64_t monotonic_ns();
 std::uint64_t unix_ns();
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::uint32_t* word);
+
+// For a thread with a descriptor table of its own (below): it begins as a copy of the program's, and a pipe of
+// the program's must not stay open by it.
+void close_all_of_this_thread();
 
 // A thread that glibc does not know: no TLS of libc's, all signals blocked, `run(argument)` must use nothing
 // but this file and plain memory. `*tid` is cleared by the kernel when it is gone. Returns its id or a negative

@@ -99,7 +99,8 @@ void absolute(const char* path, Path* out) {
 } // namespace
 
 bool make_directories(const char* directory) {
-  Path path;
+  static constinit Path path{}; // recording begins on any stack, also a small one
+  path.clear();
   for (const char* at = directory; *at != '\0';) {
     const std::size_t bytes = std::strcspn(at + 1, "/") + 1;
     path.add(at, bytes);

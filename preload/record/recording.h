@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "record/life.h"
 #include "record/loss.h"
 #include "record/recorder.h"
 #include "record/settings.h"
@@ -84,6 +85,10 @@ inline void small_flow(std::uint64_t format::SmallTotals::*bytes, std::uint64_t 
   if (local.small == nullptr) [[unlikely]] {
     first_small_of_thread();
     if (local.small == nullptr) return; // counted as lost
+  }
+  // The counters may lie in a page that a child of a raw clone shares with its parent.
+  if (alive != nullptr && *alive == 0) [[unlikely]] {
+    if (const Recording here; here) notice_raw_fork();
   }
   add_to(local.small->*bytes, usable);
   add_to(local.small->*count, 1);

@@ -29,7 +29,7 @@ void complain(const char* name, const char* value, const char* expected) {
       .add(" cannot be read (expected ")
       .add(expected)
       .add("): the default is used\n");
-  os::write_once(2, line.text(), line.size());
+  os::say(line.text(), line.size());
 }
 
 void read_size(const char* name, std::uint64_t* out) {

@@ -46,6 +46,8 @@ struct Local {
   std::uint8_t busy;          // inside the recorder
   std::uint8_t inside;        // inside a real allocator call: mappings it makes are not the program's
   bool tensor_freed;          // the next block freed is a tensor's
+  bool holds_definitions;     // across a fork: threads may fork at once, each in handlers of its own
+  std::uint64_t fork_stamp;   // drawn before the fork
   bool unwinding;             // the unwinder maps memory: nothing of that is an event
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));

@@ -28,6 +28,17 @@ using Backtrace = int (*)(void** out, int capacity);
 using Iterate = int (*)(dl_phdr_info* info, std::size_t bytes, void* data);
 
 constinit Backtrace backtrace = nullptr;
+// The slow walk, frame by frame.
+struct Walk {
+  void (*flush)(void* space, unsigned long from, unsigned long to) = nullptr;
+  int (*context)(void* context) = nullptr;
+  int (*init)(void* cursor, void* context) = nullptr;
+  int (*step)(void* cursor) = nullptr;
+  int (*get)(void* cursor, int which, unsigned long* value) = nullptr;
+};
+constinit Walk walk{};
+constinit bool careful = false;
+constinit void* address_space = nullptr;
 constinit bool asked = false; // our stand-in for dl_iterate_phdr has served
 
 // libunwind's search begins with the address it is for (struct dwarf_callback_data); the warm-up below checks
@@ -72,6 +83,11 @@ int close_nothing(int) {
 int open_nothing(const char*, int, ...) { // it would look for debug files
   errno = ENOENT;
   return -1;
+}
+
+template <class F>
+void find(void* library, const char* name, F* out) {
+  if (void* const p = dlsym(library, name); p != nullptr) std::memcpy(out, &p, sizeof p);
 }
 
 struct StandIn {
@@ -139,6 +155,12 @@ bool open_unwinder() {
     dlerror();
     return false;
   }
+  find(library, "_Ux86_64_flush_cache", &walk.flush);
+  find(library, "_Ux86_64_getcontext", &walk.context);
+  find(library, "_ULx86_64_init_local", &walk.init);
+  find(library, "_ULx86_64_step", &walk.step);
+  find(library, "_ULx86_64_get_reg", &walk.get);
+  address_space = *space;
   redirect_imports(static_cast<const link_map*>(library)); // glibc's handles are link maps
   constexpr int kPerThread = 2;                            // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
   policy(*space, kPerThread);
@@ -148,7 +170,34 @@ bool open_unwinder() {
   return true;
 }
 
+void code_was_unloaded() {
+  if (backtrace == nullptr || !some_module_is_gone()) return;
+  __atomic_store_n(&careful, true, __ATOMIC_RELEASE);
+  if (walk.flush != nullptr) walk.flush(address_space, 0, 0);
+}
+
+namespace {
+
+std::size_t unwind_carefully(void** out, std::size_t capacity) {
+  if (walk.flush == nullptr || walk.context == nullptr || walk.init == nullptr || walk.step == nullptr ||
+      walk.get == nullptr)
+    return 0;
+  constexpr int kInstruction = 16;                     // UNW_X86_64_RIP
+  alignas(16) char context[1024], cursor[127 * 8 + 8]; // unw_context_t is ucontext_t, unw_cursor_t 127 words
+  if (walk.context(context) != 0 || walk.init(cursor, context) != 0) return 0;
+  std::size_t count = 0;
+  do {
+    unsigned long address = 0;
+    if (walk.get(cursor, kInstruction, &address) != 0 || address == 0) break;
+    out[count++] = reinterpret_cast<void*>(address);
+  } while (count < capacity && walk.step(cursor) > 0);
+  return count;
+}
+
+} // namespace
+
 std::size_t unwind(void** out, std::size_t capacity) {
+  if (__atomic_load_n(&careful, __ATOMIC_ACQUIRE)) return unwind_carefully(out, capacity);
   const int count = backtrace == nullptr ? 0 : backtrace(out, static_cast<int>(capacity));
   return count > 0 ? static_cast<std::size_t>(count) : 0;
 }

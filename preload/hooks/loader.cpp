@@ -1,0 +1,25 @@
+// Room: hooks. On the victim's thread, when it unloads a library.
+// Job: dlclose. Unlike dlopen it does not depend on who calls it, so a wrapper is no difference.
+#include <errno.h>
+
+#include "hooks/find.h"
+#include "record/recorder.h"
+#include "record/unwinder.h"
+
+#include "record/forbidden.h"
+
+namespace {
+
+using Close = int (*)(void*);
+constinit Close real_close = nullptr;
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noexcept {
+  if (real_close == nullptr) memtrace::hooks::find_next(&real_close, "dlclose");
+  const int result = real_close(library);
+  const int errno_after = errno;
+  if (memtrace::record::active()) memtrace::record::code_was_unloaded();
+  errno = errno_after;
+  return result;
+}

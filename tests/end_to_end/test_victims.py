@@ -10,13 +10,13 @@ import harness
 ORDERLY = [
     ("throw",), ("fork",), ("vfork_exec",), ("exec_fail",), ("exec_chain",), ("signal_malloc",), ("longjmp",),
     ("threads",), ("realloc_race",), ("aligned",), ("heap_edges",), ("dlopen",), ("weak",), ("tls_end",), ("chdir",),
-    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",),
+    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",), ("fork_race",),
     ("exits", "return"), ("exits", "exit"), ("exits", "_exit"), ("exits", "quick_exit"), ("exits", "thread_exit"),
     ("exits", "pthread_exit"),
 ]
-LARGE = [("maps",), ("stacks",), ("marks",)]  # above the default MEMTRACE_MIN_PEAK, or marked
+LARGE = [("maps",), ("stacks",), ("marks",), ("small_stack",)]  # above the default MEMTRACE_MIN_PEAK, or marked
 ABRUPT = [
-    ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",),
+    ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),
     ("limits", "nofile"), ("limits", "as"), ("limits", "fsize"),
 ]
 

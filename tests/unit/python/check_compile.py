@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 
 def measure():
@@ -69,7 +70,8 @@ def measure():
     out["fx"] = len(list(torch.fx.symbolic_trace(Model()).graph.nodes))
     out["jit"] = str(torch.jit.trace(Model(), x).graph).count("\n") > 0 and tuple(torch.jit.script(Model())(x).shape)
     out["func"] = tuple(torch.func.functional_call(inner, dict(inner.named_parameters()), (x,)).shape)
-    if shutil.which("c++") or shutil.which("g++"):
+    headers = os.path.join(sysconfig.get_path("include"), "Python.h")
+    if os.path.exists(headers) and (shutil.which("c++") or shutil.which("g++")):  # what inductor's output needs
         torch._dynamo.reset()
         compiled = torch.compile(Model())
         compiled(x).sum().backward()

@@ -75,13 +75,6 @@ std::uint64_t hash_bytes(const char* text, std::size_t bytes) {
   return mix(hash, bytes);
 }
 
-RingRecord record_of(EventType type) {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.stamp = draw_stamp();
-  return record;
-}
-
 // Each calls `put(record)` for the records that define entry `id`.
 template <class Put>
 void define_text(std::uint32_t id, Put put) {

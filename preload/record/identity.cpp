@@ -80,13 +80,6 @@ bool is_a_secret(const char* value) {
   return false;
 }
 
-RingRecord record_of(EventType type) {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.stamp = draw_stamp();
-  return record;
-}
-
 } // namespace
 
 std::size_t redact(char* list, std::size_t bytes) {

@@ -40,8 +40,9 @@ long word(T* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
-// Holds back SIGXFSZ, which the kernel sends to a thread that writes past RLIMIT_FSIZE, and takes it away
-// again: the default action ends the process, and the limit is meant for the program's files.
+// Holds back the signals that the kernel sends to a thread for what it writes, and takes them away again:
+// SIGXFSZ past RLIMIT_FSIZE, SIGPIPE, SIGTTOU. Their default actions end or stop the process, and are meant for
+// its own writes.
 class NoWriteSignal {
  public:
   NoWriteSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }

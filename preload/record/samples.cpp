@@ -114,13 +114,6 @@ std::uint64_t read_number(const Path& directory, std::size_t bytes, const char* 
   return text == nullptr ? ~std::uint64_t{0} : number_at(text);
 }
 
-RingRecord record_of(EventType type) {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.stamp = draw_stamp();
-  return record;
-}
-
 void add_text(Encoder& encoder, std::uint32_t id, const char* text, std::size_t bytes) {
   do {
     const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;

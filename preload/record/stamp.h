@@ -23,4 +23,12 @@ inline format::Stamp draw_stamp() {
   }
 }
 
+// A record of this type, stamped now, all else 0.
+inline format::RingRecord record_of(format::EventType type) {
+  format::RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.stamp = draw_stamp();
+  return record;
+}
+
 } // namespace memtrace::record

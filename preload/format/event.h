@@ -66,10 +66,12 @@ enum class ModuleId : std::uint32_t {};
 using Stamp = std::uint64_t;
 
 // Flags of birth, death and move.
-inline constexpr std::uint16_t kTensor = 1;      // asked for by PyTorch's allocator: counts in `tensor`
-inline constexpr std::uint16_t kNoAccess = 2;    // PROT_NONE: a reservation, not memory
-inline constexpr std::uint16_t kRange = 4;       // a death of [address, address + given), maybe part of a birth
-inline constexpr std::uint16_t kReleased = 8;    // a range death that has no birth to match is normal
+inline constexpr std::uint16_t kTensor = 1;   // asked for by PyTorch's allocator: counts in `tensor`
+inline constexpr std::uint16_t kNoAccess = 2; // PROT_NONE: a reservation, not memory
+inline constexpr std::uint16_t kRange = 4;    // a death of [address, address + given), maybe part of a birth
+inline constexpr std::uint16_t kReleased = 8; // a range death that has no birth to match is normal
+inline constexpr std::uint16_t kSampled =
+    16; // a small block, in the flows already: its record says who holds it
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
 // Flags of phase_begin and phase_end.
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user

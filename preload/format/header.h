@@ -6,16 +6,21 @@
 
 namespace memtrace::format {
 
-inline constexpr std::uint16_t kVersion = 1;
-inline constexpr char kSegmentMagic[4] = {'M', 'T', 'S', '\x01'};
-inline constexpr char kRingMagic[8] = {'M', 'T', 'R', 'I', 'N', 'G', '\x01', '\n'};
+inline constexpr std::uint16_t kVersion = 2;
+inline constexpr char kSegmentMagic[4] = {'M', 'T', 'S', '\x02'};
+inline constexpr char kRingMagic[8] = {'M', 'T', 'R', 'I', 'N', 'G', '\x02', '\n'};
 
 // Which sequence numbers a segment counts in.
 enum class Source : std::uint8_t {
   cold,        // kept in private memory before recording began: first, whatever its place in the file
   ring,        // what a thread recorded
   definitions, // texts, code, modules, stacks, process: needed before anything else of the trace
+  snapshot,    // what was so when a window began; see below
 };
+
+// Flags of a segment.
+inline constexpr std::uint8_t kAfterWindow =
+    1; // first of its thread in a window: what is missing before was folded
 
 // A trace file is a run of segments, each one header and its payload, each written by one write().
 // A reader that meets damage looks for the next kSegmentMagic whose checksum holds.
@@ -23,7 +28,7 @@ struct SegmentHeader {
   char magic[4];
   std::uint16_t version;
   std::uint8_t source; // Source
-  std::uint8_t reserved;
+  std::uint8_t flags;  // kAfterWindow
   std::uint32_t payload_bytes;
   std::uint32_t checksum; // CRC-32C of this header, with 0 here, and the payload
   std::uint32_t thread;   // index of the thread in this process, from 0
@@ -37,6 +42,12 @@ struct SegmentHeader {
 static_assert(sizeof(SegmentHeader) == 64);
 static_assert(std::is_trivially_copyable_v<SegmentHeader>);
 inline constexpr std::uint32_t kMaxPayload = 1u << 20; // of one segment
+
+// Windows: once the trace file is full (the first steps), detail goes to files of a bounded size,
+// STEM.window-N, that are used again: the two most recent, and those that hold the highest levels. What a
+// window held is in the rows of STEM.coarse (coarse.h) before it is dropped. A window begins with segments of
+// source `snapshot`.
+inline constexpr std::uint32_t kWindowFiles = 4;
 
 // Ring file: one RingFileHeader, then `slots` slots of kSlotBytes, a RingSlot and its records each.
 inline constexpr std::size_t kPage = 4096;

@@ -86,8 +86,8 @@ def segments(path):
     while at + SEGMENT.size <= len(data):
         (magic, version, source, _, size, _, thread, count, sequence, *_) = SEGMENT.unpack_from(data, at)
         start = at + SEGMENT.size
-        if magic != b"MTS\x01" or version != 1 or start + size > len(data):
-            at = data.find(b"MTS\x01", at + 1)  # a torn segment: the next one
+        if magic != b"MTS\x02" or version != 2 or start + size > len(data):
+            at = data.find(b"MTS\x02", at + 1)  # a torn segment: the next one
             if at < 0:
                 return
             continue

@@ -134,7 +134,7 @@ class Damage(harness.Case):
         for at in range(0, len(whole), max(1, len(whole) // 12)):
             samples.append(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1:])
             samples.append(whole[:at] + whole[at + 777:])
-        samples += [b"not a trace\n" * 100, b"\x7fELF" + bytes(5000), os.urandom(5000), b"MTS\x01" + b"\xff" * 60]
+        samples += [b"not a trace\n" * 100, b"\x7fELF" + bytes(5000), os.urandom(5000), b"MTS\x02" + b"\xff" * 60]
         for number, sample in enumerate(samples):
             with self.subTest(number):
                 with open(path, "wb") as file:

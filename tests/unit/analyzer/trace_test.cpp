@@ -103,7 +103,7 @@ TEST_F(Files, WhatIsNoTraceIsRefusedInOneLine) {
   EXPECT_NE(fault("").find("the file is empty"), std::string::npos);
   EXPECT_NE(fault(std::string(100000, 'x')).find("something else"), std::string::npos);
   EXPECT_NE(fault("MTS").find("something else"), std::string::npos);
-  EXPECT_NE(fault(std::string("MTS\x01") + "short").find("the file ends"), std::string::npos);
+  EXPECT_NE(fault(std::string("MTS\x02") + "short").find("the file ends"), std::string::npos);
   Builder builder = births(3);
   std::string other = builder.bytes();
   other[4] = 9;

@@ -127,7 +127,7 @@ TEST(Encoder, Header) {
     ASSERT_TRUE(encoder.add(record));
   }
   const format::SegmentHeader header = encoder.header(77, 5, format::Source::cold, 12);
-  EXPECT_EQ(std::memcmp(header.magic, "MTS\x01", 4), 0);
+  EXPECT_EQ(std::memcmp(header.magic, "MTS\x02", 4), 0);
   EXPECT_EQ(header.version, format::kVersion);
   EXPECT_EQ(header.source, static_cast<std::uint8_t>(format::Source::cold));
   EXPECT_EQ(header.payload_bytes, encoder.bytes());

@@ -56,7 +56,7 @@ class Bytes {
 void check(const Segment& segment) {
   const format::SegmentHeader& header = segment.header;
   EXPECT_EQ(header.version, format::kVersion);
-  EXPECT_EQ(header.reserved, 0);
+  EXPECT_EQ(header.flags, 0);
   ASSERT_EQ(header.records, segment.records.size());
   ASSERT_NE(header.records, 0u);
   std::uint64_t types = 0;
@@ -125,7 +125,7 @@ std::vector<Segment> read_segments(const std::string& path) {
     }
     std::memcpy(&segment.header, bytes.data() + at, sizeof segment.header);
     const std::size_t size = segment.header.payload_bytes;
-    if (std::memcmp(segment.header.magic, "MTS\x01", 4) != 0 ||
+    if (std::memcmp(segment.header.magic, "MTS\x02", 4) != 0 ||
         bytes.size() - at - sizeof segment.header < size) {
       ADD_FAILURE() << "no whole segment at " << at;
       break;

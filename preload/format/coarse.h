@@ -65,6 +65,8 @@ inline constexpr std::size_t kFigures = 19;
 inline constexpr std::uint8_t kResident = 255; // `memory` of a row whose figures 0 to 8 are anon, file, shmem
                                                // at entry, at exit, at the peak of their sum
 
+inline constexpr std::uint64_t kNoStepBucket = ~std::uint64_t{0}; // of what was before any step
+
 // One bucket, path and memory. `path` is a text: the names of nested phases, outermost first, joined by
 // kPathJoint; 0: no phase (`other`).
 inline constexpr char kPathJoint = '\x1f';

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "format/coding.h"
+#include "format/checksum.h"
 #include "trace/fault.h"
 
 namespace memtrace::trace {

@@ -1,5 +1,5 @@
 // Room: format. Shapes only: how a record becomes bytes of a segment.
-// Job: the checksum and the varints that writer and reader must agree on.
+// Job: the varints that writer and reader must agree on.
 #pragma once
 
 #include "format/event.h"
@@ -22,28 +22,6 @@ constexpr std::uint64_t zigzag(std::int64_t value) {
 }
 constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
-
-struct ChecksumTable {
-  std::uint32_t entry[256];
-};
-constexpr ChecksumTable make_checksum_table() {
-  ChecksumTable table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0x82F63B78u : 0u);
-    table.entry[i] = value;
-  }
-  return table;
-}
-inline constexpr ChecksumTable kChecksumTable = make_checksum_table();
-
-// CRC-32C (Castagnoli), chained: start with 0, pass the last result on.
-inline std::uint32_t checksum(std::uint32_t seed, const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(data);
-  std::uint32_t value = ~seed;
-  for (std::size_t i = 0; i < bytes; ++i) value = value >> 8 ^ kChecksumTable.entry[(value ^ at[i]) & 0xFF];
-  return ~value;
 }
 
 } // namespace memtrace::format

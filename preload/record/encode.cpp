@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "format/checksum.h"
+
 namespace memtrace::record {
 
 using format::high;

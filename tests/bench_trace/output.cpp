@@ -1,0 +1,67 @@
+// Room: tests.
+// Job: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
+#include "output.h"
+
+#include <stdexcept>
+
+namespace memtrace::tests {
+namespace {
+
+constexpr std::uint64_t kTraceId = 0x62656E6368212121;
+constexpr std::uint32_t kSegmentRecords = 1500; // a ring is drained when it is about so full
+constexpr std::size_t kBuffer = kSegmentRecords * format::kMaxCoded;
+
+} // namespace
+
+Output::Output(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
+  if (file_ == nullptr) throw std::runtime_error(path + ": cannot be written");
+  std::setvbuf(file_, nullptr, _IOFBF, 1 << 20);
+}
+
+Output::~Output() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+Output::Segment& Output::segment(std::vector<Segment>& all, std::uint32_t thread) {
+  while (all.size() <= thread) {
+    std::vector<std::uint8_t> payload(kBuffer);
+    const record::Encoder encoder(payload.data(), payload.size());
+    all.push_back({std::move(payload), encoder, 0});
+  }
+  return all[thread];
+}
+
+void Output::add(Segment& segment, const format::RingRecord& record, std::uint32_t thread,
+                 format::Source source) {
+  if (segment.encoder.records() == kSegmentRecords) write(segment, thread, source);
+  if (!segment.encoder.add(record)) throw std::logic_error("the encoder refused a record");
+}
+
+void Output::write(Segment& segment, std::uint32_t thread, format::Source source) {
+  if (segment.encoder.records() == 0) return;
+  const format::SegmentHeader header = segment.encoder.header(kTraceId, thread, source, segment.sequence);
+  if (std::fwrite(&header, sizeof header, 1, file_) != 1 ||
+      std::fwrite(segment.payload.data(), 1, segment.encoder.bytes(), file_) != segment.encoder.bytes())
+    throw std::runtime_error("the trace could not be written");
+  segment.sequence += segment.encoder.records();
+  bytes_ += sizeof header + segment.encoder.bytes();
+  segment.encoder = record::Encoder(segment.payload.data(), segment.payload.size());
+}
+
+void Output::define(const format::RingRecord& record) {
+  add(segment(definitions_, 0), record, 0, format::Source::definitions);
+}
+
+void Output::put(std::uint32_t thread, const format::RingRecord& record) {
+  ++records_;
+  add(segment(threads_, thread), record, thread, format::Source::ring);
+}
+
+void Output::drain() {
+  for (Segment& segment : definitions_) write(segment, 0, format::Source::definitions);
+  for (std::size_t i = 0; i < threads_.size(); ++i)
+    write(threads_[i], static_cast<std::uint32_t>(i), format::Source::ring);
+  if (std::fflush(file_) != 0) throw std::runtime_error("the trace could not be written");
+}
+
+} // namespace memtrace::tests

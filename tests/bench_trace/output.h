@@ -1,0 +1,47 @@
+// Room: tests.
+// Job: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "record/encode.h"
+
+namespace memtrace::tests {
+
+class Output {
+ public:
+  // Throws std::runtime_error when the file cannot be written, then and later.
+  explicit Output(const std::string& path);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void define(const format::RingRecord& record); // in segments of source `definitions`
+  void put(std::uint32_t thread, const format::RingRecord& record);
+  // What was put so far becomes segments: a drain, which comes about twice a second.
+  void drain();
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t records() const { return records_; }
+
+ private:
+  struct Segment {
+    std::vector<std::uint8_t> payload;
+    record::Encoder encoder;
+    std::uint64_t sequence = 0;
+  };
+  Segment& segment(std::vector<Segment>& all, std::uint32_t thread);
+  void add(Segment& segment, const format::RingRecord& record, std::uint32_t thread, format::Source source);
+  void write(Segment& segment, std::uint32_t thread, format::Source source);
+
+  std::FILE* file_;
+  std::vector<Segment> definitions_; // one
+  std::vector<Segment> threads_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t records_ = 0; // events, definitions not counted
+};
+
+} // namespace memtrace::tests

@@ -112,10 +112,10 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
     map(block, event, watcher);
     return;
   }
-  const auto [at, fresh] = tables_[table_of(block.kind)].try_emplace({block.memory, block.address}, block);
+  const auto [at, fresh] = tables_[table_of(block.kind)].insert(block.memory, block.address, block);
   if (!fresh) {
-    leave(at->second, event, watcher); // its death was lost
-    at->second = block;
+    leave(*at, event, watcher); // its death was lost
+    *at = block;
   }
   enter(block, watcher);
 }
@@ -184,15 +184,12 @@ void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
     unmap(event, watcher);
     return;
   }
-  auto& table = tables_[table_of(event.kind)];
-  const auto at = table.find({memory_of(event), event.word[0]});
-  if (at == table.end()) {
+  const Block* block = tables_[table_of(event.kind)].take(memory_of(event), event.word[0]);
+  if (block == nullptr) {
     unknown_death(event, event.word[1]);
     return;
   }
-  const Block block = at->second;
-  table.erase(at);
-  leave(block, event, watcher);
+  leave(*block, event, watcher);
 }
 
 void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {
@@ -255,7 +252,7 @@ void Ledger::label(const trace::Event& event) {
   if (!role) return;
   const Key key{memory_of(event), event.word[0]};
   for (auto& table : tables_) {
-    if (const auto at = table.find(key); at != table.end()) at->second.label = *role;
+    if (Block* block = table.find(key.memory, key.address)) block->label = *role;
   }
   if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;
 }

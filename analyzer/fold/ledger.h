@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
+#include "fold/block_table.h"
 #include "fold/place.h"
 #include "fold/role.h"
 #include "trace/facts.h"
@@ -65,7 +65,7 @@ class Ledger {
   template <typename Take>
   void each_alive(Take take) const {
     for (const auto& table : tables_) {
-      for (const auto& [key, block] : table) take(block);
+      table.each(take);
     }
     for (const auto& [key, block] : mappings_) {
       if (block.counted || block.tensor) take(block);
@@ -82,11 +82,6 @@ class Ledger {
     bool operator==(const Key&) const = default;
     bool operator<(const Key& other) const {
       return memory != other.memory ? memory < other.memory : address < other.address;
-    }
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return static_cast<std::size_t>((key.address >> 4 ^ key.memory) * 0x9E3779B97F4A7C15u >> 7);
     }
   };
   static Table table_of(format::Kind kind);
@@ -107,7 +102,7 @@ class Ledger {
   void leave(const Block& block, const trace::Event& event, BlockWatcher& watcher);
 
   const trace::Definitions& definitions_;
-  std::unordered_map<Key, Block, Hash> tables_[kTables];
+  BlockTable<Block> tables_[kTables];
   std::map<Key, Block> mappings_; // by memory, then address; disjoint
   std::vector<Level> levels_;
   bool forked_;

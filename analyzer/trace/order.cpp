@@ -13,6 +13,8 @@ using format::high;
 using format::low;
 using format::SmallTotals;
 
+constexpr std::size_t kTogether = 512; // events: what a second-level cache holds
+
 format::Kind known_kind(std::uint8_t kind) {
   return kind < format::kKinds ? static_cast<format::Kind>(kind) : format::Kind::none;
 }
@@ -51,7 +53,14 @@ Order::Order(const File& file, const std::vector<Stream>& streams) {
 bool Order::load(std::size_t index) {
   Thread& thread = threads_[index];
   thread.loaded = thread.cursor.next(thread.head);
-  if (thread.loaded) turns_.push({thread.head.stamp, index});
+  if (thread.loaded) {
+    const Turn turn{thread.head.stamp, index};
+    if (turns_.empty() || turns_.top() > turn) {
+      now_ = turn;
+    } else {
+      turns_.push(turn);
+    }
+  }
   const SmallTotals flows = thread.loaded ? flows_of(thread.head) : SmallTotals{};
   wait(thread, std::max(flows.allocated, flows.freed));
   return thread.loaded;
@@ -136,28 +145,31 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   give(event);
 }
 
-bool Order::next(Event& out) {
-  while (taken_ == ready_.size()) {
-    ready_.clear();
-    taken_ = 0;
-    if (turns_.empty() && later_.empty()) return false;
-    if (turns_.empty() || (!later_.empty() && later_.top().event.stamp < turns_.top().stamp)) {
-      give(later_.top().event);
-      later_.pop();
-      break;
-    }
-    const std::size_t index = turns_.top().thread;
+// Gives one record, or the birth of a move that is due before it. False after the last.
+bool Order::turn() {
+  if (!now_ && !turns_.empty()) {
+    now_ = turns_.top();
     turns_.pop();
-    Thread& thread = threads_[index];
-    if (thread.loaded) {
-      const format::RingRecord record = thread.head;
-      split(thread, record);
-    }
-    if (!load(index)) rest(thread);
   }
-  out = ready_[taken_++];
-  out.ordinal = ++ordinal_;
+  if (!now_ && later_.empty()) return false;
+  if (!now_ || (!later_.empty() && later_.top().event.stamp < now_->stamp)) {
+    give(later_.top().event);
+    later_.pop();
+    return true;
+  }
+  const std::size_t index = now_->thread;
+  now_.reset();
+  Thread& thread = threads_[index];
+  if (thread.loaded) split(thread, thread.head);
+  if (!load(index)) rest(thread);
   return true;
+}
+
+std::span<const Event> Order::next() {
+  ready_.clear();
+  while (ready_.size() < kTogether && turn()) {
+  }
+  return ready_;
 }
 
 OrderCounts Order::counts() const {

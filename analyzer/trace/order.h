@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "trace/cursor.h"
@@ -43,7 +44,8 @@ class Order {
  public:
   Order(const File& file, const std::vector<Stream>& streams);
 
-  bool next(Event& out);
+  // The next events, some hundreds at a time: none after the last. Valid until the next call.
+  std::span<const Event> next();
   // Complete once next() has returned false.
   OrderCounts counts() const;
 
@@ -73,18 +75,22 @@ class Order {
     }
   };
 
+  bool turn();
   bool load(std::size_t thread);
   void split(Thread& thread, const format::RingRecord& record);
   void wait(Thread& thread, std::uint64_t bytes);
   void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
   void rest(Thread& thread);
-  void give(Event event) { ready_.push_back(event); }
+  void give(const Event& event) {
+    ready_.push_back(event);
+    ready_.back().ordinal = ++ordinal_;
+  }
 
   std::vector<Thread> threads_;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
-  std::vector<Event> ready_; // what the last record became, oldest first
-  std::size_t taken_ = 0;
+  std::optional<Turn> now_; // before all of `turns_`: most often a thread's next record follows its last one
+  std::vector<Event> ready_;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;
   std::uint64_t waiting_ = 0;      // of all threads, now

@@ -102,8 +102,9 @@ void Trace::survey() {
 
 OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
   Order order(file_, streams_);
-  Event event;
-  while (order.next(event)) take(event);
+  for (auto events = order.next(); !events.empty(); events = order.next()) {
+    for (const Event& event : events) take(event);
+  }
   return order.counts();
 }
 

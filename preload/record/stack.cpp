@@ -38,15 +38,34 @@ constinit Range own{};
 constinit Range interpreter{};
 constinit Cached* cache = nullptr;
 
-struct Hash {
-  std::uint64_t low = 0x243F6A8885A308D3u;
-  std::uint64_t high = 0x13198A2E03707344u;
-  void add(std::uint64_t value) {
-    const auto wide = static_cast<unsigned __int128>(low ^ value) * 0x9E3779B97F4A7C15u;
-    low = static_cast<std::uint64_t>(wide) ^ static_cast<std::uint64_t>(wide >> 64);
-    high = (high ^ value) * 0xD6E8FEB86659FD93u;
-    high ^= high >> 32;
+// A sum of products, each with keys of its own: the multiplications of a stack run side by side, where a chain
+// of them would wait for each other.
+class Hash {
+ public:
+  void add(std::uint64_t a, std::uint64_t b) {
+    key_ += 0x9E3779B97F4A7C15u;
+    other_key_ += 0xD1B54A32D192ED03u;
+    sum_ += static_cast<unsigned __int128>(a ^ key_) * (b ^ other_key_);
   }
+  void add(const PythonFrame& frame) {
+    const std::uint64_t where =
+        reinterpret_cast<std::uint64_t>(frame.code) + (static_cast<std::uint64_t>(frame.lasti) << 40);
+    const std::uint64_t file =
+        reinterpret_cast<std::uint64_t>(frame.file) + (static_cast<std::uint64_t>(frame.first_line) << 40);
+    add(where, frame.name_hash + reinterpret_cast<std::uint64_t>(frame.line_table) * 0xD6E8FEB86659FD93u +
+                   file * 0xBF58476D1CE4E5B9u);
+  }
+  std::uint64_t high() const { return static_cast<std::uint64_t>(sum_ >> 64) ^ key_; }
+  // Never 0, which marks an entry that is being written.
+  std::uint64_t low() const {
+    const std::uint64_t mixed = (static_cast<std::uint64_t>(sum_) ^ high()) * 0xD6E8FEB86659FD93u;
+    return (mixed ^ mixed >> 32) | 1u << 31;
+  }
+
+ private:
+  unsigned __int128 sum_ = 0;
+  std::uint64_t key_ = 0x243F6A8885A308D3u;
+  std::uint64_t other_key_ = 0x13198A2E03707344u;
 };
 
 Range range_of(const void* address) {
@@ -71,21 +90,46 @@ std::size_t native_frames(Scratch& scratch, bool above_python) {
   return kept;
 }
 
-StackId look_up(const Hash& hash) {
-  Cached& slot = cache[hash.low % kCacheSlots];
-  if (__atomic_load_n(&slot.low, __ATOMIC_ACQUIRE) != hash.low || slot.high != hash.high) return StackId{0};
+StackId look_up(std::uint64_t low, std::uint64_t high) {
+  Cached& slot = cache[low % kCacheSlots];
+  if (__atomic_load_n(&slot.low, __ATOMIC_ACQUIRE) != low || slot.high != high) return StackId{0};
   const StackId id = slot.id;
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return __atomic_load_n(&slot.low, __ATOMIC_RELAXED) == hash.low ? id : StackId{0};
+  return __atomic_load_n(&slot.low, __ATOMIC_RELAXED) == low ? id : StackId{0};
 }
 
-void remember(const Hash& hash, StackId id) {
-  Cached& slot = cache[hash.low % kCacheSlots];
+void remember(std::uint64_t low, std::uint64_t high, StackId id) {
+  Cached& slot = cache[low % kCacheSlots];
   __atomic_store_n(&slot.low, 0u, __ATOMIC_RELEASE);
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  slot.high = hash.high;
+  slot.high = high;
   slot.id = id;
-  __atomic_store_n(&slot.low, hash.low, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.low, low, __ATOMIC_RELEASE);
+}
+
+// Interns `frames` (innermost first) below `base`, from where they leave the trail. `*whole` is cleared when a
+// frame had to be left out.
+template <class Frame, std::size_t Capacity, class Intern>
+StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* frames, std::size_t count,
+                    Intern intern, bool* whole) {
+  if (trail.base != base) trail.count = 0;
+  trail.base = base;
+  std::uint32_t shared = 0;
+  while (shared < count && shared < trail.count && trail.frames[shared] == frames[count - 1 - shared]) ++shared;
+  StackId id = shared == 0 ? base : trail.ids[shared - 1];
+  trail.count = shared;
+  for (std::size_t i = count - shared; i-- > 0;) {
+    const StackId next = intern(id, frames[i]);
+    if (next == id) {
+      *whole = false;
+      continue;
+    }
+    id = next;
+    if (!*whole) continue; // the trail has no gaps
+    trail.frames[trail.count] = frames[i];
+    trail.ids[trail.count++] = id;
+  }
+  return id;
 }
 
 } // namespace
@@ -112,25 +156,17 @@ StackId capture_stack(bool native) {
   const std::size_t natives = native ? native_frames(scratch, pythons != 0) : 0;
   if (pythons + natives == 0) return StackId{0};
   Hash hash;
-  for (std::size_t i = 0; i < natives; ++i) hash.add(addresses[i]);
-  for (std::size_t i = 0; i < pythons; ++i) {
-    const PythonFrame& frame = python[i];
-    hash.add(reinterpret_cast<std::uint64_t>(frame.code) + frame.lasti);
-    hash.add(reinterpret_cast<std::uint64_t>(frame.line_table) ^ frame.first_line);
-    hash.add(reinterpret_cast<std::uint64_t>(frame.file) ^ frame.name_hash);
-  }
-  if (hash.low == 0) hash.low = 1;
-  StackId id = look_up(hash);
+  for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);
+  for (std::size_t i = 0; i < pythons; ++i) hash.add(python[i]);
+  const std::uint64_t low = hash.low();
+  const std::uint64_t high = hash.high();
+  StackId id = look_up(low, high);
   if (id != StackId{0}) return id;
   bool whole = true;
-  const auto below = [&](StackId next) {
-    whole = whole && next != id;
-    id = next;
-  };
-  for (std::size_t i = pythons; i-- > 0;) below(intern_python(id, python[i]));
-  for (std::size_t i = natives; i-- > 0;) below(intern_native(id, addresses[i]));
+  id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
+  id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
-  if (whole || stacks_are_full()) remember(hash, id); // else its next sight may find the lock free
+  if (whole || stacks_are_full()) remember(low, high, id); // else its next sight may find the lock free
   return id;
 }
 

@@ -14,10 +14,22 @@ inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deepe
 inline constexpr std::size_t kMaxPython = 192;
 inline constexpr std::size_t kMaxNative =
     48; // from malloc to the Python call that reached PyTorch: 25 to 40 frames
+
+// The frames that this thread interned last, outermost first, with their nodes: what the next new stack has in
+// common with them need not be looked up again. Ids stay valid for good, so this is never cleared.
+template <class Frame, std::size_t Capacity>
+struct Trail {
+  format::StackId base; // the node below the outermost
+  std::uint32_t count;
+  Frame frames[Capacity];
+  format::StackId ids[Capacity];
+};
 struct Scratch {
   PythonFrame python[kMaxPython];
   std::uint64_t native[kMaxNative];
   void* raw[kMaxNative];
+  Trail<PythonFrame, kMaxPython> python_trail;
+  Trail<std::uint64_t, kMaxNative> native_trail;
 };
 
 // Private memory, never freed, taken over by a new thread when its owner is gone.

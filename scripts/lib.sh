@@ -32,3 +32,36 @@ configure_and_build() {
     die "the build of preset '$preset' failed" "the whole output: $log"
   fi
 }
+
+did=() # what was installed
+# install_packages PACKAGE...: those that are missing, by apt-get; says so in did. RUNLEVEL: a service that comes with
+# a package is not started.
+install_packages() {
+  local missing=() package as_root=()
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    die "this is not a Debian-like machine (no apt-get), so packages cannot be installed here" \
+      "install what these Debian packages hold, then build with cmake: $*"
+  for package in "$@"; do
+    # A package such as python3-venv only fills in the system's Python; where another python3 comes first
+    # in PATH and has venv, the system's is not needed, but it is small and does no harm.
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "packages are missing and this is not root: ${missing[*]}" \
+        "run as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${#missing[@]} packages: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -q --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    die "apt-get could not install: ${missing[*]}" "its output is above; the whole of it: $log"
+  fi
+  rm -f "$log"
+  did+=("${#missing[@]} packages")
+}

@@ -31,6 +31,7 @@ struct MemorySpan {
 struct Open {
   OccurrenceId id;
   std::size_t row;
+  bool again; // it goes on after a gap: the same occurrence
   std::vector<MemorySpan> memory;
   std::optional<ResidentSpan> rss;
 };
@@ -50,7 +51,7 @@ class Attribution : public Observer {
   Account& result() { return account_; }
 
   void began(const Occurrence& occurrence) override {
-    Open open{occurrence.id, row(occurrence.path, occurrence.step), {}, {}};
+    Open open{occurrence.id, row(occurrence.path, occurrence.step), occurrence.again, {}, {}};
     open.memory.resize(seen_);
     for (std::size_t i = 0; i < seen_; ++i) {
       const Level& level = ledger().level(static_cast<MemoryId>(i));
@@ -92,19 +93,28 @@ class Attribution : public Observer {
       sample(event, place);
     } else if (event.type == EventType::reserved) {
       reserved(event, place);
+    } else if (event.type == EventType::level) {
+      level(event);
     } else {
       levels(event, place);
     }
   }
 
+  void cut(const trace::Event& event) override {
+    for (const Open& open : open_) account_.rows[open.row].partial = true;
+    close_all();
+    account_.detail.push_back({from_, before(phases().step())});
+    from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
+    std::fill(reserved_.begin(), reserved_.end(), 0);
+    now_ = event.ordinal;
+  }
+
   void finished() override {
-    while (!open_.empty()) {
-      close(open_.back(), false);
-      open_.pop_back();
-    }
+    close_all();
+    account_.last_step = std::max(account_.last_step, phases().step());
+    account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
     account_.paths = phases().paths();
     account_.first_update = phases().first_update();
-    account_.last_step = std::max(account_.last_step, phases().step());
     account_.unknown_deaths = ledger().unknown_deaths();
   }
 
@@ -122,6 +132,25 @@ class Attribution : public Observer {
     MemoryId memory;
     std::uint64_t allocated, freed, allocations;
   };
+
+  void close_all() {
+    while (!open_.empty()) {
+      close(open_.back(), false);
+      open_.pop_back();
+    }
+  }
+
+  static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }
+
+  // What a window begins with. It is no news, so no peak is made here.
+  void level(const trace::Event& event) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    see(memory);
+    account_.peaks[memory];
+    reserved_[memory] = static_cast<std::int64_t>(event.word[2]);
+    if (reserved_[memory] != 0 && !account_.peaks[memory].reserved) account_.peaks[memory].reserved.emplace();
+    account_.tensors = account_.tensors || event.word[1] != 0;
+  }
 
   void see(MemoryId memory) {
     if (memory < seen_) return;
@@ -147,7 +176,10 @@ class Attribution : public Observer {
   }
 
   void close(Open& open, bool skipped) {
-    const bool first = account_.rows[open.row].count++ == 0;
+    Row& all = account_.rows[open.row];
+    const bool first = all.count == 0;
+    if (first || !open.again) ++all.count;
+    all.partial = all.partial || open.again;
     open.memory.resize(seen_); // a memory that was first used inside began at nothing
     for (std::size_t i = 0; i < seen_; ++i) {
       const auto id = static_cast<MemoryId>(i);
@@ -225,6 +257,7 @@ class Attribution : public Observer {
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
   std::size_t seen_ = 0; // memories
+  Step from_{0};         // the first step that is whole since the last cut
   trace::Ordinal now_ = 0;
 };
 
@@ -233,6 +266,12 @@ class Attribution : public Observer {
 const MemoryRow& Row::of(MemoryId id) const {
   static const MemoryRow nothing;
   return id < memory.size() ? memory[id] : nothing;
+}
+
+bool Account::whole(Step step) const {
+  if (step == Step::none) return detail.size() == 1;
+  return std::any_of(detail.begin(), detail.end(),
+                     [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
 Account account(const trace::Trace& trace) {

@@ -51,6 +51,7 @@ struct Row {
   Step step = Step::none;
   std::uint64_t count = 0;       // occurrences; 0 for `other`
   bool skipped = false;          // an optimizer step that did not update
+  bool partial = false;          // it was open in a gap between windows: levels are those that were seen
   std::vector<MemoryRow> memory; // by MemoryId, as far as any was used
   std::optional<ResidentSpan> rss;
 
@@ -71,6 +72,12 @@ struct MemoryPeaks {
   std::optional<Peak> reserved;
 };
 
+// Steps that were seen from their begin to their end.
+struct StepSpan { // inclusive
+  Step first = Step::none;
+  Step last = Step::none;
+};
+
 struct Account {
   std::vector<Row> rows;                 // in the order in which they began
   std::map<MemoryId, MemoryPeaks> peaks; // host always
@@ -79,8 +86,12 @@ struct Account {
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;
+  std::vector<StepSpan> detail; // ascending; more than one where windows are gone
   std::uint64_t unknown_deaths = 0;
   trace::OrderCounts counts;
+
+  // A step in which a gap between windows begins or ends is not; what has no step is, with one window.
+  bool whole(Step step) const;
 };
 
 // The first pass. Memory grows with live blocks and rows.

@@ -40,10 +40,10 @@ void shrink(std::int64_t& level, std::uint64_t bytes) {
 } // namespace
 
 Ledger::Ledger(const trace::Definitions& definitions, const trace::Facts& facts)
-    : definitions_(definitions), levels_(256), forked_(facts.fork.has_value()) {
-  if (!forked_) return;
-  inherited_ = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
-  levels_[0] = inherited_;
+    : definitions_(definitions), levels_(256), inherited_(256), inherits_(facts.fork.has_value()) {
+  if (!inherits_) return;
+  inherited_[0] = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
+  levels_[0] = inherited_[0];
 }
 
 Ledger::Table Ledger::table_of(Kind kind) {
@@ -70,6 +70,15 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
     case EventType::label:
       label(event);
       break;
+    case EventType::window:
+      restart();
+      break;
+    case EventType::level:
+      level(event);
+      break;
+    case EventType::held:
+      held(event, place, watcher);
+      break;
     default:
       break;
   }
@@ -95,7 +104,7 @@ void Ledger::leave(const Block& block, const trace::Event& event, BlockWatcher& 
   if (block.counted || block.tensor) watcher.died(block, event);
 }
 
-void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+Block Ledger::block_of(const trace::Event& event, const Place& place) {
   Block block;
   block.address = event.word[0];
   block.given = event.word[1];
@@ -104,10 +113,21 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
   block.kind = event.kind;
   block.memory = memory_of(event);
   block.tensor = (event.flags & format::kTensor) != 0;
+  block.sampled = (event.flags & format::kSampled) != 0;
   block.counted = is_memory(event.kind) && (event.flags & format::kNoAccess) == 0;
+  if (block.sampled) block.counted = block.tensor = false;
   block.born = place;
   block.birth = event.ordinal;
   block.birth_stamp = event.stamp;
+  return block;
+}
+
+void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  const Block block = block_of(event, place);
+  if (block.sampled) {
+    sampled_birth(block, event, watcher);
+    return;
+  }
   if (is_mapping(event.kind)) {
     map(block, event, watcher);
     return;
@@ -179,7 +199,71 @@ std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to,
   return bytes;
 }
 
+// It is in the flows already: what its record adds is who held it.
+void Ledger::sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+  const auto [at, fresh] = tables_[sampled].insert(block.memory, block.address, block);
+  if (!fresh) {
+    watcher.died(*at, event); // its death was lost
+    *at = block;
+  }
+  watcher.born(block);
+}
+
+void Ledger::sampled_death(const trace::Event& event, BlockWatcher& watcher) {
+  if (const Block* block = tables_[sampled].take(memory_of(event), event.word[0])) {
+    watcher.died(*block, event);
+  } else if (!inherits_) {
+    ++unknown_deaths_;
+  }
+}
+
+// What was so when a window began that no other goes before: all is as it says, and nothing is known beyond.
+void Ledger::restart() {
+  for (auto& table : tables_) table = {};
+  mappings_.clear();
+  levels_.assign(levels_.size(), {});
+  inherited_ = levels_;
+  inherits_ = true;
+}
+
+void Ledger::level(const trace::Event& event) {
+  const MemoryId memory = memory_of(event);
+  levels_[memory] = {static_cast<std::int64_t>(event.word[0]), static_cast<std::int64_t>(event.word[1])};
+  inherited_[memory] = levels_[memory]; // less what is small, and less each that is held
+  if (memory == 0) shrink(inherited_[memory].live, event.word[3]);
+}
+
+void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  Block block = block_of(event, place);
+  block.birth_stamp = event.word[5];
+  block.stack = format::StackId{low(event.word[3])};
+  if (const std::uint32_t role = format::high(event.word[3]); role != 0)
+    block.label = role_named(definitions_.text(format::TextId{role})).value_or(Role::unknown);
+  if (is_mapping(block.kind) && !block.sampled) {
+    block.given = end_of(block.address, block.given) - block.address;
+    const auto next = mappings_.lower_bound({block.memory, block.address});
+    const bool apart = (next == mappings_.end() || next->first.memory != block.memory ||
+                        next->first.address >= block.address + block.given) &&
+                       (next == mappings_.begin() || std::prev(next)->first.memory != block.memory ||
+                        std::prev(next)->second.address + std::prev(next)->second.given <= block.address);
+    if (block.given == 0 || !apart) return; // mappings are disjoint
+    mappings_.emplace_hint(next, Key{block.memory, block.address}, block);
+  } else if (!tables_[block.sampled ? sampled : table_of(block.kind)]
+                  .insert(block.memory, block.address, block)
+                  .second) {
+    return;
+  }
+  Level& inherited = inherited_[block.memory];
+  if (block.counted) shrink(inherited.live, block.given);
+  shrink(inherited.tensor, block.tensor_bytes());
+  if (block.counted || block.tensor || block.sampled) watcher.born(block);
+}
+
 void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
+  if ((event.flags & format::kSampled) != 0) {
+    sampled_death(event, watcher);
+    return;
+  }
   if ((event.flags & format::kRange) != 0 || is_mapping(event.kind)) {
     unmap(event, watcher);
     return;
@@ -203,19 +287,22 @@ void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {
   if (known < bytes && (event.flags & format::kReleased) == 0) unknown_death(event, bytes - known);
 }
 
-// Only a forked child may end what it never began: its parent's blocks, by their own size.
+// What was inherited may end without having begun here, by its own size.
 void Ledger::unknown_death(const trace::Event& event, std::uint64_t bytes) {
-  if (!forked_ || memory_of(event) != 0) {
+  const MemoryId memory = memory_of(event);
+  Level& inherited = inherited_[memory];
+  Level& level = levels_[memory];
+  if (!inherits_ || (memory != 0 && inherited == Level{})) {
     ++unknown_deaths_;
     return;
   }
-  const auto reduce = [bytes](std::int64_t& inherited, std::int64_t& level) {
-    const std::uint64_t left = inherited > 0 ? static_cast<std::uint64_t>(inherited) : 0;
-    shrink(inherited, std::min(bytes, left));
-    shrink(level, std::min(bytes, left));
+  const auto reduce = [bytes](std::int64_t& from, std::int64_t& too) {
+    const std::uint64_t left = from > 0 ? static_cast<std::uint64_t>(from) : 0;
+    shrink(from, std::min(bytes, left));
+    shrink(too, std::min(bytes, left));
   };
-  if (is_memory(event.kind)) reduce(inherited_.live, levels_[0].live);
-  if ((event.flags & format::kTensor) != 0) reduce(inherited_.tensor, levels_[0].tensor);
+  if (is_memory(event.kind)) reduce(inherited.live, level.live);
+  if ((event.flags & format::kTensor) != 0) reduce(inherited.tensor, level.tensor);
 }
 
 // Opening a reservation is where its memory begins, closing it is where it ends.

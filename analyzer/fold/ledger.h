@@ -33,6 +33,7 @@ struct Block {
   MemoryId memory = 0;
   bool tensor = false;
   bool counted = false; // in `live`
+  bool sampled = false; // one of many small blocks that flows account for: in no level
   Role label = Role::unknown;
   Place born;
   trace::Ordinal birth = 0;
@@ -56,7 +57,8 @@ class Ledger {
  public:
   Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
 
-  // Takes birth, death, move of a mapping, protect, counters and label. Others: no effect.
+  // Takes birth, death, move of a mapping, protect, counters and label; after a gap between windows, `window`,
+  // with which all starts from nothing, `level` and `held`. Others: no effect.
   void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
 
   const Level& level(MemoryId memory) const { return levels_[memory]; }
@@ -75,7 +77,7 @@ class Ledger {
  private:
   // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
   // block.
-  enum Table { allocated, inside, registered, kTables };
+  enum Table { allocated, inside, registered, sampled, kTables };
   struct Key {
     MemoryId memory;
     std::uint64_t address;
@@ -85,6 +87,7 @@ class Ledger {
     }
   };
   static Table table_of(format::Kind kind);
+  static Block block_of(const trace::Event& event, const Place& place);
 
   void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
@@ -95,6 +98,11 @@ class Ledger {
   void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
   void label(const trace::Event& event);
+  void restart();
+  void level(const trace::Event& event);
+  void held(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  void sampled_death(const trace::Event& event, BlockWatcher& watcher);
   std::uint64_t cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
                     BlockWatcher& watcher);
   void split(MemoryId memory, std::uint64_t at);
@@ -105,8 +113,9 @@ class Ledger {
   BlockTable<Block> tables_[kTables];
   std::map<Key, Block> mappings_; // by memory, then address; disjoint
   std::vector<Level> levels_;
-  bool forked_;
-  Level inherited_; // what of the parent's is still here
+  // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
+  std::vector<Level> inherited_;
+  bool inherits_;
   std::uint64_t unknown_deaths_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "fold/peak.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -36,11 +37,37 @@ class Lifetimes {
   std::uint64_t stride_ = 1;
 };
 
+// What samples say of the blocks they stand for. Each was drawn with a chance that its size gives, so that it
+// stands for the inverse of that many (Horvitz and Thompson): the sum is unbiased, and so is its variance.
+struct Estimate {
+  double bytes = 0;
+  double asked = 0;
+  double blocks = 0;
+  double variance = 0; // of bytes
+
+  void add(std::uint64_t given, std::uint64_t asked_for, std::uint32_t sample_bytes) {
+    const double size = static_cast<double>(given);
+    const double drawn = given == 0 || sample_bytes <= 1 ? 1 : -std::expm1(-size / sample_bytes);
+    const double weight = size / drawn;
+    bytes += weight;
+    asked += static_cast<double>(asked_for) / drawn;
+    blocks += 1 / drawn;
+    variance += weight * weight * (1 - drawn);
+  }
+};
+
+// A damaged trace may hold sizes that add up to more than there are.
+std::uint64_t rounded(double value) {
+  constexpr double kMost = 9e18; // fits a signed figure, too
+  return value < kMost ? static_cast<std::uint64_t>(value + 0.5) : static_cast<std::uint64_t>(kMost);
+}
+
 struct Group {
   format::StackId stack{};
   format::Kind kind{};
   Role role{};
   bool tensor = false;
+  bool sampled = false;
   NameId phase{};
   Known known{};
   Step step{};
@@ -51,8 +78,9 @@ struct GroupHash {
   std::size_t operator()(const Group& group) const {
     std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
     for (const std::uint64_t part :
-         {static_cast<std::uint64_t>(group.kind), static_cast<std::uint64_t>(group.role),
-          static_cast<std::uint64_t>(group.phase), static_cast<std::uint64_t>(group.step)}) {
+         {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
+          static_cast<std::uint64_t>(group.role), static_cast<std::uint64_t>(group.phase),
+          static_cast<std::uint64_t>(group.step)}) {
       hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 29;
     }
@@ -66,19 +94,36 @@ struct Sum {
   std::uint64_t blocks = 0;
   std::uint64_t largest = 0;
   Lifetimes lifetimes;
+  Estimate estimate; // of samples, instead of bytes, asked and blocks
 };
+
+Holding holding(const Group& group, Sum& sum) {
+  const Estimate& estimate = sum.estimate;
+  Holding out{sum.bytes,     sum.asked,
+              sum.blocks,    sum.largest,
+              group.kind,    group.role,
+              group.tensor,  group.stack,
+              group.phase,   group.known,
+              group.step,    sum.lifetimes.median(),
+              group.sampled, 0};
+  if (!group.sampled) return out;
+  out.bytes = rounded(estimate.bytes);
+  out.asked = rounded(estimate.asked);
+  out.blocks = rounded(estimate.blocks);
+  out.error = rounded(1.96 * std::sqrt(estimate.variance));
+  return out;
+}
 
 using Set = std::unordered_map<Group, Sum, GroupHash>;
 
 Holdings holdings(Set& set) {
   Holdings out;
   for (auto& [group, sum] : set) {
-    out.push_back({sum.bytes, sum.asked, sum.blocks, sum.largest, group.kind, group.role, group.tensor,
-                   group.stack, group.phase, group.known, group.step, sum.lifetimes.median()});
+    out.push_back(holding(group, sum));
   }
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
-      return std::tuple(h.stack, h.kind, h.role, h.tensor, h.born_phase, h.born_known, h.born_step);
+      return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);
     };
     return a.bytes != b.bytes ? a.bytes > b.bytes : rest(a) < rest(b);
   });
@@ -89,6 +134,7 @@ Holdings holdings(Set& set) {
 struct Timeline {
   std::vector<trace::Ordinal> at; // ascending
   std::vector<Set> sets;
+  std::uint32_t sample_bytes = 0;
 
   // A block counts at every instant in [birth, death).
   void add(const Group& group, const Block& block, std::uint64_t bytes, trace::Ordinal death,
@@ -96,6 +142,7 @@ struct Timeline {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
     for (; instant != at.end() && *instant < death; ++instant) {
       Sum& sum = sets[static_cast<std::size_t>(instant - at.begin())][group];
+      if (group.sampled) sum.estimate.add(block.given, block.asked, sample_bytes);
       sum.bytes += bytes;
       sum.asked += block.asked;
       ++sum.blocks;
@@ -112,7 +159,10 @@ class PeakSets : public Observer {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
-    for (auto& [which, timeline] : timelines_) timeline.sets.resize(timeline.at.size());
+    for (auto& [which, timeline] : timelines_) {
+      timeline.sets.resize(timeline.at.size());
+      timeline.sample_bytes = trace.facts().sample_bytes;
+    }
   }
 
   // Known from the first pass: what was freed in the last step says less than what was freed before.
@@ -123,12 +173,10 @@ class PeakSets : public Observer {
         {false, phases().open(block.born.occurrence), phases().step(), last_step_});
   }
 
-  void finished() override {
-    ledger().each_alive([this](const Block& block) {
-      add(block, ~trace::Ordinal{0}, last_stamp_,
-          {true, phases().open(block.born.occurrence), phases().step(), phases().step()});
-    });
-  }
+  // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a
+  // trace. If it is alive after the gap, it is told anew.
+  void cut(const trace::Event& event) override { survived(event.ordinal, event.stamp); }
+  void finished() override { survived(~trace::Ordinal{0}, last_stamp_); }
 
   std::map<Instant, Holdings> take() {
     std::map<Instant, Holdings> out;
@@ -141,11 +189,18 @@ class PeakSets : public Observer {
   }
 
  private:
+  void survived(trace::Ordinal until, format::Stamp stamp) {
+    ledger().each_alive([&](const Block& block) {
+      add(block, until, stamp, {true, phases().open(block.born.occurrence), phases().step(), phases().step()});
+    });
+  }
+
   void add(const Block& block, trace::Ordinal death, format::Stamp stamp, const Fate& fate) {
     Group group;
     group.stack = block.stack;
     group.kind = block.kind;
     group.tensor = block.tensor;
+    group.sampled = block.sampled;
     group.role = block.label != Role::unknown          ? block.label
                  : block.kind == format::Kind::context ? Role::context
                  : block.tensor                        ? role_of(block.born, fate)
@@ -154,7 +209,8 @@ class PeakSets : public Observer {
     group.known = block.born.known;
     group.step = block.born.step;
     const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
-    if (block.counted) at(block.memory, Measure::live, group, block, block.given, death, lifetime);
+    if (block.counted || block.sampled)
+      at(block.memory, Measure::live, group, block, block.given, death, lifetime);
     if (block.tensor) at(block.memory, Measure::tensor, group, block, block.tensor_bytes(), death, lifetime);
   }
 
@@ -182,8 +238,11 @@ class Excluding : public Observer {
   void died(const Block& block, const trace::Event&) override {
     if (excluded(block)) excluded_ = minus(excluded_, block.tensor_bytes());
   }
+  void cut(const trace::Event&) override { excluded_ = 0; }
   void started() override { peak_ = ledger().level(memory_).tensor; }
-  void after(const trace::Event&, const Place&) override {
+  void after(const trace::Event& event, const Place&) override {
+    using enum format::EventType; // a snapshot's level is whole before what it lists is
+    if (event.type == window || event.type == level || event.type == open_phase || event.type == held) return;
     peak_ = std::max(peak_, minus(ledger().level(memory_).tensor, excluded_));
   }
   Without take() const { return {peak_, {steps_.begin(), steps_.end()}}; }

@@ -12,6 +12,11 @@ using format::EventType;
 constexpr std::size_t kDeepest =
     128; // levels are kept for each open phase: a loop of begins must not cost more
 
+// As a snapshot says it: 0 is none.
+Step step_of(std::uint32_t coded) {
+  return static_cast<Step>(std::int64_t{coded} - 1);
+}
+
 template <typename Stack>
 bool holds(const Stack& stack, std::initializer_list<Known> any) {
   return std::any_of(stack.begin(), stack.end(), [&](const auto& frame) {
@@ -21,8 +26,7 @@ bool holds(const Stack& stack, std::initializer_list<Known> any) {
 
 } // namespace
 
-NameId Phases::name(const trace::Event& event) {
-  const std::uint32_t id = format::low(event.word[0]);
+NameId Phases::name(std::uint32_t id) {
   const auto [at, fresh] = name_of_text_.try_emplace(id, NameId::other);
   if (fresh) at->second = paths_.name(definitions_.text(format::TextId{id}));
   return at->second;
@@ -43,6 +47,12 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
       close(watcher);
       step_ = first_update_ = Step::none;
       stepped_ = false;
+      break;
+    case EventType::window:
+      restart(event);
+      break;
+    case EventType::open_phase:
+      reopen(event, watcher);
       break;
     default:
       break;
@@ -73,29 +83,82 @@ void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
   // After a loss the writer's depth tells how many ends are missing.
   while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
+  Frame frame = frame_of(format::low(event.word[0]), event.flags);
+  advance(stack, frame, (event.flags & format::kGradOff) == 0);
+  frame.occurrence.step = step_;
+  push(event.thread, frame, watcher);
+}
+
+Phases::Frame Phases::frame_of(std::uint32_t text, std::uint16_t flags) {
   Frame frame;
-  frame.name = name(event);
+  frame.name = name(text);
   frame.own = known_phase(paths_.text(frame.name));
   // Marks of the user bring steps only where memtrace itself found no phase.
-  frame.counts = (event.flags & format::kAuto) != 0 || !facts_.auto_phases;
-  advance(stack, frame, (event.flags & format::kGradOff) == 0);
-  frame.occurrence = {static_cast<OccurrenceId>(++occurrences_),
-                      paths_.below(stack.empty() ? PathId::other : stack.back().occurrence.path, frame.name),
-                      step_};
+  frame.counts = (flags & format::kAuto) != 0 || !facts_.auto_phases;
+  return frame;
+}
+
+void Phases::push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher) {
+  Stack& stack = stacks_[thread];
+  if (stack.size() >= kDeepest) return;
+  frame.occurrence.id = static_cast<OccurrenceId>(++occurrences_);
+  frame.occurrence.path =
+      paths_.below(stack.empty() ? PathId::other : stack.back().occurrence.path, frame.name);
   const bool own = frame.own != Known::none || stack.empty();
   frame.known = own ? frame.own : stack.back().known;
   frame.known_occurrence = own ? frame.occurrence.id : stack.back().known_occurrence;
   open_.insert(frame.occurrence.id);
   stack.push_back(frame);
-  touch(event.thread);
+  touch(thread);
   watcher.began(frame.occurrence);
+}
+
+// Goes on with what was so when a window began. What was open before is not ended: nobody knows when it did.
+void Phases::restart(const trace::Event& event) {
+  stacks_.clear();
+  recent_.clear();
+  open_.clear();
+  born_.clear();
+  step_ = step_of(format::high(event.word[0]));
+  stepped_ = (format::low(event.word[2]) & 1) != 0;
+  if (first_update_ == Step::none) first_update_ = step_of(format::high(event.word[2]));
+}
+
+void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
+  born_.clear();
+  Frame frame = frame_of(format::high(event.word[0]), event.flags);
+  frame.occurrence.step = step_of(format::high(event.word[1]));
+  frame.occurrence.again = true;
+  push(format::low(event.word[0]), frame, watcher);
+}
+
+Place Phases::born(const trace::Event& held) {
+  const auto [at, fresh] = born_.try_emplace(held.word[4]);
+  Place& place = at->second;
+  if (!fresh) return place;
+  if (const std::uint32_t text = format::low(held.word[4]); text != 0)
+    place.path = paths_.joined(definitions_.text(format::TextId{text}));
+  place.step = step_of(format::high(held.word[4]));
+  // Of the phases it was born in the innermost known one, and whether that has not ended since.
+  PathId path = place.path;
+  while (path != PathId::other && place.known == Known::none) {
+    place.known = known_phase(paths_.text(paths_.last(path)));
+    if (place.known == Known::none) path = paths_.above(path);
+  }
+  for (const auto& [thread, stack] : stacks_) {
+    for (const Frame& frame : stack) {
+      if (frame.occurrence.path == path && frame.occurrence.step == place.step)
+        place.occurrence = frame.occurrence.id;
+    }
+  }
+  return place;
 }
 
 void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
   const auto at = stacks_.find(event.thread);
   if (at == stacks_.end()) return;
   Stack& stack = at->second;
-  const NameId wanted = name(event);
+  const NameId wanted = name(format::low(event.word[0]));
   const auto hit =
       std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
   if (hit == stack.rend()) return; // its begin was lost

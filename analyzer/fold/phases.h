@@ -17,6 +17,7 @@ struct Occurrence {
   OccurrenceId id{};
   PathId path{};
   Step step = Step::none; // at its begin
+  bool again = false;     // it was open before a gap between windows
 };
 
 class PhaseWatcher {
@@ -32,13 +33,16 @@ class Phases {
   Phases(const trace::Definitions& definitions, const trace::Facts& facts)
       : definitions_(definitions), facts_(facts) {}
 
-  // Takes phase_begin, phase_end, step and reset. Others: no effect.
+  // Takes phase_begin, phase_end, step and reset; after a gap between windows, `window`, with which all starts
+  // from nothing, and `open_phase`. Others: no effect.
   void apply(const trace::Event& event, PhaseWatcher& watcher);
   // Ends what is open at the end of a trace.
   void close(PhaseWatcher& watcher);
 
   // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
   Place place(std::uint32_t thread) const;
+  // Where a block was born that a snapshot lists as `held`.
+  Place born(const trace::Event& held);
   bool open(OccurrenceId id) const { return open_.contains(id); }
   const Paths& paths() const { return paths_; }
   Step step() const { return step_; }
@@ -56,8 +60,12 @@ class Phases {
   };
   using Stack = std::vector<Frame>;
 
-  NameId name(const trace::Event& event);
+  NameId name(std::uint32_t text);
   void begin(const trace::Event& event, PhaseWatcher& watcher);
+  void restart(const trace::Event& event);
+  void reopen(const trace::Event& event, PhaseWatcher& watcher);
+  Frame frame_of(std::uint32_t text, std::uint16_t flags);
+  void push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher);
   void end(const trace::Event& event, PhaseWatcher& watcher);
   void pop(Stack& stack, bool skipped, PhaseWatcher& watcher);
   void touch(std::uint32_t thread);
@@ -67,6 +75,7 @@ class Phases {
   const trace::Facts& facts_;
   Paths paths_;
   std::unordered_map<std::uint32_t, NameId> name_of_text_;
+  std::unordered_map<std::uint64_t, Place> born_;   // by what a held block says of it; of one snapshot
   std::unordered_map<std::uint32_t, Stack> stacks_; // by thread, none empty
   std::vector<std::uint32_t> recent_; // threads that are in a phase, the last to begin or end one last
   std::unordered_set<OccurrenceId> open_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/coarse.h"
+
 namespace memtrace::fold {
 
 Paths::Paths() {
@@ -24,6 +26,18 @@ PathId Paths::below(PathId parent, NameId name) {
   const auto [at, fresh] = by_node_.try_emplace(key, static_cast<PathId>(nodes_.size()));
   if (fresh) nodes_.push_back({parent, name});
   return at->second;
+}
+
+PathId Paths::joined(const std::string& names) {
+  constexpr std::size_t kDeepest = 128; // as many as phases nest
+  PathId path = PathId::other;
+  std::size_t at = 0;
+  for (std::size_t depth = 0; depth < kDeepest && at < names.size(); ++depth) {
+    const std::size_t end = std::min(names.find(format::kPathJoint, at), names.size());
+    path = below(path, name(names.substr(at, end - at)));
+    at = end + 1;
+  }
+  return path;
 }
 
 std::vector<std::string> Paths::texts(PathId path) const {

@@ -37,9 +37,11 @@ class Paths {
   Paths();
   NameId name(const std::string& text);
   PathId below(PathId parent, NameId name);
+  PathId joined(const std::string& names); // by format::kPathJoint, outermost first
 
   const std::string& text(NameId name) const { return names_[static_cast<std::size_t>(name)]; }
   NameId last(PathId path) const { return nodes_[static_cast<std::size_t>(path)].name; }
+  PathId above(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
   std::vector<std::string> texts(PathId path) const; // {"other"} for PathId::other
 
  private:

@@ -12,9 +12,11 @@ trace::OrderCounts Replay::run(Observer& observer) {
   observer.phases_ = &phases_;
   observer.started();
   const trace::OrderCounts counts = trace_.each([&](const trace::Event& event) {
+    if (event.type == format::EventType::window) observer.cut(event);
     // Marks carry no bytes, so which of the two goes first does not show.
     phases_.apply(event, observer);
-    const Place place = phases_.place(event.thread);
+    const Place place =
+        event.type == format::EventType::held ? phases_.born(event) : phases_.place(event.thread);
     ledger_.apply(event, place, observer);
     observer.after(event, place);
   });

@@ -13,6 +13,8 @@ class Replay;
 class Observer : public PhaseWatcher, public BlockWatcher {
  public:
   virtual void started() {}
+  // Before a `window` event: nothing is known of what comes between the events before and those after it.
+  virtual void cut(const trace::Event&) {}
   // After each event has taken effect. `place` is that of the event's thread.
   virtual void after(const trace::Event&, const Place&) {}
   // After the last event. Blocks that are alive now survived.

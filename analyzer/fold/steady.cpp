@@ -26,7 +26,7 @@ Steps candidates(const Account& account) {
   Steps steps;
   Step after = account.first_update;
   for (const Row& row : account.rows) {
-    if (row.step == Step::none || row.count == 0) continue;
+    if (row.step == Step::none || row.count == 0 || !account.whole(row.step)) continue;
     if (after == Step::none) after = row.step; // no optimizer at all: the first step is the odd one
     steps[row.step][row.path] = &row;
   }

@@ -218,7 +218,7 @@ Json trace_json(const View& view) {
           {"events", view.account.counts.records},
           {"lost_events", view.losses.total()},
           {"lost_reasons", std::move(reasons)},
-          {"coarsened_events", facts.coarsened},
+          {"coarsened_events", view.losses.coarsened},
           {"live_error", view.account.counts.small_error},
           {"exact_min", facts.exact_min},
           {"sample_bytes", facts.sample_bytes},

@@ -15,6 +15,7 @@ bool Cursor::open_next() {
       expected_ = 0;
     }
     if (run.first_sequence + run.records <= expected_) continue; // all of it was given, or it is empty
+    if (run.fresh) expected_ = std::max(expected_, run.first_sequence);
     if (run.first_sequence > expected_) {
       missing_ += run.first_sequence - expected_;
       expected_ = run.first_sequence;
@@ -28,8 +29,8 @@ bool Cursor::open_next() {
     in_run_ = 0;
     if (run.segment != nullptr) {
       payload_.resize(run.segment->header.payload_bytes);
-      payload_.resize(
-          file_->read(run.segment->offset + sizeof(format::SegmentHeader), payload_.data(), payload_.size()));
+      payload_.resize(run.file->read(run.segment->offset + sizeof(format::SegmentHeader), payload_.data(),
+                                     payload_.size()));
       decoder_.emplace(payload_);
     }
     return true;

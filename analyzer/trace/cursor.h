@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,9 +19,11 @@ struct Run {
   std::uint64_t first_sequence;
   std::uint64_t records;
   format::Stamp first_stamp;
-  std::uint64_t types; // bit EventType
+  std::uint64_t types;        // bit EventType
+  const File* file = nullptr; // of the segment
   const Segment* segment = nullptr;
   const Leftover* leftover = nullptr;
+  bool fresh = false; // the first after a gap between files: what is missing before it was not lost
 };
 
 struct Stream {
@@ -30,10 +33,12 @@ struct Stream {
   std::optional<format::SmallTotals> small; // running totals that the ring file still had
 };
 
+using Streams = std::map<std::uint32_t, Stream>; // by thread
+
 // Holds one decoded segment at a time.
 class Cursor {
  public:
-  Cursor(const File& file, const std::vector<Run>& runs) : file_(&file), runs_(&runs) {}
+  explicit Cursor(const std::vector<Run>& runs) : runs_(&runs) {}
 
   // False after the last record. Costs one read of the file per segment.
   bool next(format::RingRecord& out);
@@ -51,7 +56,6 @@ class Cursor {
   bool open_next();
   bool from_run(format::RingRecord& out);
 
-  const File* file_;
   const std::vector<Run>* runs_;
   std::uint64_t types_ = 0;
   std::size_t run_ = 0; // the next to open

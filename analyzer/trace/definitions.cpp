@@ -41,16 +41,18 @@ void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
 void Definitions::add_text(std::uint32_t thread, const format::RingRecord& record) {
   const std::uint32_t id = low(record.word[0]);
   const std::size_t bytes = std::min<std::size_t>(record.flags & 0xFF, format::kTextChunk);
+  const bool more = (record.flags & format::kTextMore) != 0;
   const auto open = open_texts_.find(thread);
-  const bool continues = open != open_texts_.end() && open->second == id;
-  std::string& text = texts_[id];
-  if (!continues) text.clear();
-  if (text.size() < kLongestText) text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
-  if ((record.flags & format::kTextMore) != 0) {
-    open_texts_[thread] = id;
-  } else if (open != open_texts_.end()) {
+  std::string text;
+  if (open != open_texts_.end()) {
+    if (open->second.id == id) text = std::move(open->second.text);
     open_texts_.erase(open);
   }
+  if (text.size() < kLongestText) text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
+  // A text may be said again, and a window may begin in the middle of one: the longer one is the whole.
+  std::string& known = texts_[id];
+  if (text.size() > known.size()) known = text;
+  if (more) open_texts_[thread] = {id, std::move(text)};
 }
 
 void Definitions::add_module(const format::RingRecord& record) {

@@ -50,11 +50,15 @@ class Definitions {
     std::uint32_t caller;
     Frame frame;
   };
+  struct OpenText {
+    std::uint32_t id;
+    std::string text;
+  };
   void add_text(std::uint32_t thread, const format::RingRecord& record);
   void add_module(const format::RingRecord& record);
 
   std::unordered_map<std::uint32_t, std::string> texts_;
-  std::unordered_map<std::uint32_t, std::uint32_t> open_texts_; // thread -> id whose next chunk is to come
+  std::unordered_map<std::uint32_t, OpenText> open_texts_; // thread -> what its next chunk belongs to
   std::unordered_map<std::uint32_t, Code> codes_;
   std::unordered_map<std::uint32_t, std::size_t> module_index_;
   std::vector<Module> modules_;

@@ -54,6 +54,10 @@ void Survey::add(std::uint32_t, const format::RingRecord& record) {
       phase_names_.insert(low(record.word[0]));
       auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
       break;
+    case EventType::open_phase:
+      phase_names_.insert(format::high(record.word[0]));
+      auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
+      break;
     case EventType::coarse:
       coarsened_ += record.word[2];
       break;

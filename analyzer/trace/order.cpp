@@ -33,16 +33,24 @@ SmallTotals flows_of(const format::RingRecord& record) {
   }
 }
 
+// Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
+bool states(EventType type) {
+  return type == EventType::window || type == EventType::level || type == EventType::held ||
+         type == EventType::open_phase || type == EventType::flows;
+}
+
 bool any(const SmallTotals& flows) {
   return (flows.allocated | flows.freed | flows.births | flows.deaths) != 0;
 }
 
 } // namespace
 
-Order::Order(const File& file, const std::vector<Stream>& streams) {
+Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(beginning.ordinal) {
   threads_.reserve(streams.size());
-  for (const Stream& stream : streams) {
-    threads_.push_back({&stream, Cursor(file, stream.events)});
+  for (const auto& [thread, stream] : streams) {
+    threads_.push_back({&stream, Cursor(stream.events)});
+    if (const auto carried = beginning.small.find(stream.thread); carried != beginning.small.end())
+      threads_.back().seen = carried->second;
     // A thread is opened when its turn comes: until then its first segment's header is enough.
     const format::Stamp first = threads_.back().cursor.next_not_before();
     if (first != ~format::Stamp{0} || stream.small) turns_.push({first, threads_.size() - 1});
@@ -119,6 +127,7 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   event.after_gap = thread.cursor.after_gap();
   event.thread = thread.stream->thread;
   thread.last_stamp = record.stamp;
+  if (states(event.type)) return; // not the affair of a thread
   const auto& word = record.word;
   if (event.type == EventType::counters) {
     carry(thread, event, flows_of(record));

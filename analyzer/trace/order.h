@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <queue>
 #include <span>
@@ -38,16 +39,23 @@ struct OrderCounts {
   std::uint64_t small_error = 0; // by how much a level may be off between two records, in bytes
 };
 
+// What a merge goes on from.
+struct Beginning {
+  Ordinal ordinal = 0;                                // of the last event before it
+  std::map<std::uint32_t, format::SmallTotals> small; // what each thread's records carried before it
+};
+
 // A merge over all threads. Holds one decoded segment for each thread that is in the middle of one.
 // A thread whose stamps run backwards is given in its own order: its records are never reordered.
 class Order {
  public:
-  Order(const File& file, const std::vector<Stream>& streams);
+  explicit Order(const Streams& streams, const Beginning& beginning = {});
 
   // The next events, some hundreds at a time: none after the last. Valid until the next call.
   std::span<const Event> next();
   // Complete once next() has returned false.
   OrderCounts counts() const;
+  Ordinal ordinal() const { return ordinal_; } // of the event last given
 
  private:
   struct Thread {

@@ -61,6 +61,10 @@ SegmentIndex::SegmentIndex(const File& file) : file_(file) {
   if (segments_.empty()) refuse();
 }
 
+SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id) : file_(file), trace_id_(trace_id) {
+  extend();
+}
+
 void SegmentIndex::refuse() const {
   if (size_ == 0) throw Fault(file_.path(), 0, "expected a memtrace trace, but the file is empty");
   format::SegmentHeader header{};

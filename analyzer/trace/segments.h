@@ -46,6 +46,8 @@ class SegmentIndex {
  public:
   // Throws Fault when the file is empty, foreign, of another version, or has no whole segment.
   explicit SegmentIndex(const File& file);
+  // Of a file beside a trace: only segments of `trace_id` are whole, and having none is no fault.
+  SegmentIndex(const File& file, std::uint64_t trace_id);
 
   // Lists what was appended since. A torn tail that has become whole is no damage any more.
   void extend();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "trace/snapshot.h"
+
 namespace memtrace::trace {
 namespace {
 
@@ -12,10 +14,10 @@ using format::Source;
 
 constexpr char kTraceSuffix[] = ".memtrace";
 
-std::string beside(const std::string& path) {
+std::string stem_of(const std::string& path) {
   const std::size_t suffix = sizeof kTraceSuffix - 1;
   const bool named = path.size() > suffix && path.compare(path.size() - suffix, suffix, kTraceSuffix) == 0;
-  return (named ? path.substr(0, path.size() - suffix) : path) + ".rings";
+  return named ? path.substr(0, path.size() - suffix) : path;
 }
 
 bool earlier(const Run& a, const Run& b) {
@@ -32,51 +34,117 @@ std::uint64_t Losses::total() const {
   return sum;
 }
 
+// Rings first, then what they are drained into, then what that is folded into: what moves on meanwhile is seen
+// twice and taken once, never missed.
 Trace::Trace(const std::string& path) : file_(path), index_(file_) {
-  build_streams();
-  survey();
+  build_parts();
+  survey(); // says where the rings are
   find_rings();
-  if (!rings_) return;
-  // The rings were read first; what was drained meanwhile is in segments that were not listed yet.
+  const std::string stem = stem_of(file_.path());
+  windows_ = find_windows(stem, index_.trace_id());
+  coarse_ = read_coarse(stem + ".coarse", index_.trace_id());
+  if (!rings_ && windows_.empty()) return;
   index_.extend();
-  build_streams();
+  build_parts();
   survey();
 }
 
 void Trace::find_rings() {
   const std::uint64_t id = index_.trace_id();
-  rings_ = read_rings(beside(file_.path()), id);
+  rings_ = read_rings(stem_of(file_.path()) + ".rings", id);
   if (rings_) return;
   if (const auto elsewhere = facts_.note("rings")) rings_ = read_rings(*elsewhere, id);
 }
 
-void Trace::build_streams() {
-  std::map<std::uint32_t, Stream> threads;
-  for (const Segment& segment : index_.segments()) {
+void Trace::take(const File& file, const SegmentIndex& index, Part& part) {
+  for (const Segment& segment : index.segments()) {
     const format::SegmentHeader& header = segment.header;
     const auto source = static_cast<Source>(header.source);
-    if (source > Source::definitions) continue; // of a later version: nothing we know
-    Stream& stream = threads[header.thread];
-    auto& runs = source == Source::definitions ? stream.definitions : stream.events;
+    if (source > Source::snapshot) continue; // of a later version: nothing we know
     // The checksum guards against accidents only; a sequence that runs over would skip what follows it.
     const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
-    runs.push_back({source, first, header.records, header.first_stamp, header.types, &segment, nullptr});
+    const Run run{source,   first,   header.records, header.first_stamp, header.types, &file,
+                  &segment, nullptr, false};
+    if (source == Source::snapshot) {
+      part.snapshot.push_back(run);
+      continue;
+    }
+    Stream& stream = part.threads[header.thread];
+    stream.thread = header.thread;
+    (source == Source::definitions ? stream.definitions : stream.events).push_back(run);
   }
-  if (rings_) {
-    for (const Leftover& leftover : rings_->slots) {
-      Stream& stream = threads[leftover.thread];
-      stream.small = leftover.small;
-      if (leftover.records.empty()) continue;
-      stream.events.push_back({Source::ring, leftover.first_sequence, leftover.records.size(),
-                               leftover.records.front().stamp, ~std::uint64_t{0}, nullptr, &leftover});
+}
+
+// The trace file, then each window in the part of the one before where nothing is missing between them.
+void Trace::build_parts() {
+  parts_.clear();
+  parts_.emplace_back();
+  take(file_, index_, parts_.back());
+  std::uint32_t number = 0;
+  bool whole = index_.damage().bytes == 0;
+  for (const Window& window : windows_) {
+    const bool follows = window.number && *window.number == number + 1;
+    if (!follows || !whole) {
+      parts_.emplace_back();
+      parts_.back().follows = follows;
+      parts_.back().placed = window.number.has_value();
+    }
+    Part part;
+    take(*window.file, *window.index, follows && whole ? part : parts_.back());
+    for (auto& [thread, stream] : part.threads) { // of a window that needs no snapshot
+      Stream& into = parts_.back().threads[thread];
+      into.thread = thread;
+      into.events.insert(into.events.end(), stream.events.begin(), stream.events.end());
+    }
+    number = window.number.value_or(number);
+    whole = window.index->damage().bytes == 0;
+  }
+  add_rings();
+  for (Part& part : parts_) {
+    std::sort(part.snapshot.begin(), part.snapshot.end(), earlier);
+    for (auto& [thread, stream] : part.threads) {
+      std::sort(stream.definitions.begin(), stream.definitions.end(), earlier);
+      std::sort(stream.events.begin(), stream.events.end(), earlier);
     }
   }
-  streams_.clear();
-  for (auto& [thread, stream] : threads) {
-    stream.thread = thread;
-    std::sort(stream.definitions.begin(), stream.definitions.end(), earlier);
-    std::sort(stream.events.begin(), stream.events.end(), earlier);
-    streams_.push_back(std::move(stream));
+  find_gaps();
+}
+
+// What was not drained comes last.
+void Trace::add_rings() {
+  if (!rings_) return;
+  for (const Leftover& leftover : rings_->slots) {
+    Stream& stream = parts_.back().threads[leftover.thread];
+    stream.thread = leftover.thread;
+    stream.small = leftover.small;
+    if (leftover.records.empty()) continue;
+    stream.events.push_back({Source::ring, leftover.first_sequence, leftover.records.size(),
+                             leftover.records.front().stamp, ~std::uint64_t{0}, nullptr, nullptr, &leftover,
+                             false});
+  }
+}
+
+// What a thread recorded between two parts was folded away, or lost where the parts should follow each other.
+void Trace::find_gaps() {
+  folded_ = missing_between_ = unplaced_ = 0;
+  std::map<std::uint32_t, std::uint64_t> ends; // of a thread's records so far
+  for (Part& part : parts_) {
+    for (auto& [thread, stream] : part.threads) {
+      if (!part.placed) {
+        for (const Run& run : stream.events) unplaced_ += run.records;
+        continue;
+      }
+      std::uint64_t& end = ends[thread];
+      if (&part != &parts_.front() && !stream.events.empty()) {
+        Run& first = stream.events.front();
+        first.fresh = true;
+        const std::uint64_t between = first.first_sequence > end ? first.first_sequence - end : 0;
+        (part.follows ? missing_between_ : folded_) += between;
+      }
+      for (const Run& run : stream.events) {
+        if (run.source == Source::ring) end = std::max(end, run.first_sequence + run.records);
+      }
+    }
   }
 }
 
@@ -85,33 +153,89 @@ void Trace::survey() {
   missing_definitions_ = 0;
   Survey survey;
   format::Stamp last = 0;
-  for (const Stream& stream : streams_) {
-    for (const auto* runs : {&stream.definitions, &stream.events}) {
-      Cursor cursor(file_, *runs);
-      format::RingRecord record{};
-      while (cursor.next(record)) {
-        definitions_.add(stream.thread, record);
-        survey.add(stream.thread, record);
-        last = std::max(last, record.stamp);
-      }
-      if (runs == &stream.definitions) missing_definitions_ += cursor.missing();
+  const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs) {
+    Cursor cursor(runs);
+    format::RingRecord record{};
+    while (cursor.next(record)) {
+      definitions_.add(thread, record);
+      survey.add(thread, record);
+      last = std::max(last, record.stamp);
     }
+    return cursor.missing();
+  };
+  for (const Part& part : parts_) {
+    for (const auto& [thread, stream] : part.threads) {
+      const std::uint64_t missing = read(thread, stream.definitions);
+      if (&part == &parts_.front())
+        missing_definitions_ += missing; // those of windows are in the trace file, too
+      read(thread, stream.events);
+    }
+    read(0, part.snapshot);
   }
   facts_ = std::move(survey).finish(definitions_, last);
 }
 
-OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
-  Order order(file_, streams_);
-  for (auto events = order.next(); !events.empty(); events = order.next()) {
-    for (const Event& event : events) take(event);
+// Totals of a thread whose flows the snapshot does not tell say nothing of what is missing: they are made to
+// look behind what was seen.
+void Trace::mistrust_totals(const Streams& threads, Beginning& beginning) {
+  constexpr std::uint64_t kMuch = ~std::uint64_t{0} >> 1;
+  for (const auto& [thread, stream] : threads) {
+    if (!stream.events.empty() && stream.events.front().first_sequence != 0)
+      beginning.small.try_emplace(thread, format::SmallTotals{kMuch, kMuch, kMuch, kMuch});
   }
-  return order.counts();
+}
+
+OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
+  OrderCounts sum;
+  sum.records = unplaced_;
+  sum.missing = missing_between_;
+  Beginning beginning;
+  for (const Part& part : parts_) {
+    if (!part.placed) continue;
+    if (!part.snapshot.empty()) {
+      beginning = snapshot(part.snapshot, beginning.ordinal, take);
+      mistrust_totals(part.threads, beginning);
+    }
+    Order order(part.threads, beginning);
+    for (auto events = order.next(); !events.empty(); events = order.next()) {
+      for (const Event& event : events) take(event);
+    }
+    const OrderCounts counts = order.counts();
+    sum.records += counts.records;
+    sum.missing += counts.missing;
+    sum.small_error = std::max(sum.small_error, counts.small_error);
+    beginning = {order.ordinal(), {}};
+  }
+  return sum;
+}
+
+std::uint64_t Trace::bytes() const {
+  std::uint64_t sum = index_.bytes() + coarse_.bytes;
+  for (const Window& window : windows_) sum += window.index->bytes();
+  return sum;
+}
+
+void Losses::damage(std::uint64_t bytes, std::uint64_t at, const std::string& path) {
+  if (bytes == 0) return;
+  if (damaged_bytes == 0) {
+    damaged_at = at;
+    damaged_file = path.substr(path.rfind('/') + 1);
+  }
+  damaged_bytes += bytes;
 }
 
 Losses Trace::losses(const OrderCounts& counts) const {
   Losses losses;
-  losses.damaged_bytes = index_.damage().bytes;
-  losses.damaged_at = index_.damage().first_offset;
+  std::uint64_t torn = index_.damage().torn_records;
+  losses.damage(index_.damage().bytes, index_.damage().first_offset, file_.path());
+  for (const Window& window : windows_) {
+    const Damage& damage = window.index->damage();
+    losses.damage(damage.bytes, damage.first_offset, window.file->path());
+    torn += damage.torn_records;
+  }
+  if (!coarse_.coarse) losses.damage(coarse_.bytes, 0, stem_of(file_.path()) + ".coarse");
+  losses.coarsened = coarse_.coarse ? coarse_.coarse->header.coarsened : std::max(folded_, facts_.coarsened);
+  losses.rows_missing = folded_ != 0 && !coarse_.coarse;
   for (std::size_t i = 0; i < format::kLosses; ++i) {
     std::uint64_t count = rings_ ? rings_->header.lost[i] : 0;
     // A process that ended in an orderly way has no ring file: it left its totals in notes.
@@ -126,7 +250,7 @@ Losses Trace::losses(const OrderCounts& counts) const {
   const std::uint64_t gaps = counts.missing + missing_definitions_;
   if (gaps != 0) losses.events["gap"] = gaps;
   // Of a torn tail the rings still have what was being written, where they are there.
-  if (!rings_ && index_.damage().torn_records != 0) losses.events["torn"] = index_.damage().torn_records;
+  if (!rings_ && torn != 0) losses.events["torn"] = torn;
   return losses;
 }
 

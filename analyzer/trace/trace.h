@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "trace/coarse.h"
 #include "trace/facts.h"
 #include "trace/order.h"
 #include "trace/rings.h"
 #include "trace/segments.h"
+#include "trace/windows.h"
 
 namespace memtrace::trace {
 
@@ -20,7 +22,11 @@ namespace memtrace::trace {
 struct Losses {
   std::map<std::string, std::uint64_t> events; // by Loss name, "gap", "torn"; none that is 0
   std::uint64_t damaged_bytes = 0;
-  std::uint64_t damaged_at = 0; // offset in the file, if damaged_bytes is not 0
+  std::uint64_t damaged_at = 0; // offset of the first of them
+  std::string damaged_file;     // and the name of the file it is in
+  std::uint64_t coarsened = 0;  // events that only rows are left of
+  bool rows_missing = false;    // or not even those
+  void damage(std::uint64_t bytes, std::uint64_t at, const std::string& path);
   std::uint64_t total() const;
 };
 
@@ -34,28 +40,49 @@ class Trace {
   const std::string& path() const { return file_.path(); }
   const Definitions& definitions() const { return definitions_; }
   const Facts& facts() const { return facts_; }
-  // Of the trace file and, where it is still there, of what its rings hold: bytes.
-  std::uint64_t bytes() const { return index_.bytes(); }
+  // Of the trace file, its windows and its rows.
+  std::uint64_t bytes() const;
   bool has_rings() const { return rings_.has_value(); }
+  const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
+  // What is left of steps that were folded away; null when none was.
+  const Coarse* coarse() const { return coarse_.coarse ? &*coarse_.coarse : nullptr; }
 
-  // Every event in order. Returns what the pass counted.
+  // Every event in order. After a gap between windows a `window` event comes first, with what was so then: see
+  // snapshot.h. Returns what the pass counted.
   OrderCounts each(const std::function<void(const Event&)>& take) const;
 
   // `counts` is what a pass returned.
   Losses losses(const OrderCounts& counts) const;
 
  private:
+  // Files that follow each other with nothing missing between them, merged by stamp.
+  struct Part {
+    std::vector<Run> snapshot; // empty: of the first
+    Streams threads;
+    bool placed = true;   // false: nobody knows what went before, so its events are only counted
+    bool follows = false; // the part before, but that is damaged
+  };
+
   void find_rings();
-  void build_streams();
+  void build_parts();
+  static void take(const File& file, const SegmentIndex& index, Part& part);
+  void add_rings();
+  void find_gaps();
+  static void mistrust_totals(const Streams& threads, Beginning& beginning);
   void survey();
 
   File file_;
   SegmentIndex index_;
   std::optional<Rings> rings_;
-  std::vector<Stream> streams_; // by thread
+  std::vector<Window> windows_;
+  CoarseFile coarse_;
+  std::vector<Part> parts_;
   Definitions definitions_;
   Facts facts_;
   std::uint64_t missing_definitions_ = 0;
+  std::uint64_t missing_between_ = 0; // parts that follow each other
+  std::uint64_t folded_ = 0;          // records between the others, as far as they can be counted
+  std::uint64_t unplaced_ = 0;        // records
 };
 
 } // namespace memtrace::trace

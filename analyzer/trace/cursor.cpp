@@ -6,6 +6,15 @@
 
 namespace memtrace::trace {
 
+// A segment that is coded on from the one before it needs that one whole. False: it cannot be read.
+bool Cursor::prepare_model(const Run& run) {
+  if (model_ == nullptr) model_ = std::make_unique<format::Model>();
+  const bool continues = (run.segment->header.flags & format::kContinues) != 0;
+  if (continues) return coded_to_ == run.first_sequence;
+  model_->restart();
+  return true;
+}
+
 // Opens the next run that has something new, and skips in it what was already given.
 bool Cursor::open_next() {
   while (run_ < runs_->size()) {
@@ -13,6 +22,7 @@ bool Cursor::open_next() {
     if (run.source != source_) {
       source_ = run.source;
       expected_ = 0;
+      coded_to_.reset();
     }
     if (run.first_sequence + run.records <= expected_) continue; // all of it was given, or it is empty
     if (run.fresh) expected_ = std::max(expected_, run.first_sequence);
@@ -21,8 +31,10 @@ bool Cursor::open_next() {
       expected_ = run.first_sequence;
       gap_ahead_ = true;
     }
-    if (types_ != 0 && (run.types & types_) == 0) {
+    if (run.segment != nullptr && !prepare_model(run)) {
+      missing_ += run.first_sequence + run.records - expected_;
       expected_ = run.first_sequence + run.records;
+      gap_ahead_ = true;
       continue;
     }
     open_ = &run;
@@ -31,12 +43,13 @@ bool Cursor::open_next() {
       payload_.resize(run.segment->header.payload_bytes);
       payload_.resize(run.file->read(run.segment->offset + sizeof(format::SegmentHeader), payload_.data(),
                                      payload_.size()));
-      decoder_.emplace(payload_);
+      decoder_.emplace(payload_, *model_);
     }
     return true;
   }
   payload_ = {}; // a finished thread keeps nothing
   decoder_.reset();
+  model_.reset();
   return false;
 }
 
@@ -46,12 +59,14 @@ bool Cursor::from_run(format::RingRecord& out) {
   if (open_->leftover != nullptr) {
     out = open_->leftover->records[in_run_];
   } else if (!decoder_->next(out)) {
+    coded_to_.reset();
     // The checksum held and yet the records end early: a writer's fault, counted like a loss.
     missing_ += open_->records - in_run_;
     expected_ = std::max(expected_, open_->first_sequence + open_->records);
     return false;
   }
   ++in_run_;
+  if (open_->segment != nullptr) coded_to_ = open_->first_sequence + in_run_;
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -45,19 +46,16 @@ class Cursor {
   // When the next record cannot be earlier than this, without reading its segment; ~0 after the last.
   format::Stamp next_not_before() const;
 
-  // A run with none of these types is passed over unread. 0: read all.
-  void only(std::uint64_t types) { types_ = types; }
-
   std::uint64_t missing() const { return missing_; }   // records that sequence numbers say should be here
   std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
   bool after_gap() const { return after_gap_; }        // the record last given follows a gap
 
  private:
+  bool prepare_model(const Run& run);
   bool open_next();
   bool from_run(format::RingRecord& out);
 
   const std::vector<Run>* runs_;
-  std::uint64_t types_ = 0;
   std::size_t run_ = 0; // the next to open
   const Run* open_ = nullptr;
   std::uint64_t in_run_ = 0; // records taken from the open run
@@ -67,6 +65,8 @@ class Cursor {
   bool gap_ahead_ = false;
   std::uint64_t missing_ = 0;
   std::vector<std::uint8_t> payload_;
+  std::unique_ptr<format::Model> model_;  // large, so only while there are segments
+  std::optional<std::uint64_t> coded_to_; // sequence up to which the model has seen all
   std::optional<Decoder> decoder_;
 };
 

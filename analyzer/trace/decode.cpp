@@ -6,6 +6,8 @@
 
 namespace memtrace::trace {
 
+using format::Model;
+
 bool Decoder::fail() {
   damaged_ = true;
   at_ = end_;
@@ -41,6 +43,12 @@ bool Decoder::word(char layout, std::uint64_t& value) {
     value += static_cast<std::uint64_t>(format::unzigzag(coded));
     return true;
   }
+  if (layout == 'a') {
+    std::uint64_t coded = 0;
+    if (!varint(coded)) return false;
+    value = format::unrotated(format::rotated(value) + static_cast<std::uint64_t>(format::unzigzag(coded)));
+    return true;
+  }
   if (layout == 'h') {
     std::uint32_t low = 0;
     std::uint32_t high = 0;
@@ -55,34 +63,58 @@ bool Decoder::word(char layout, std::uint64_t& value) {
   return true;
 }
 
-bool Decoder::head(Last& last) {
+bool Decoder::head(Model::Guess& base) {
   if (end_ - at_ < 3) return false;
-  last.kind = at_[0];
-  last.flags = static_cast<std::uint16_t>(at_[1] | at_[2] << 8);
+  base.kind = at_[0];
+  base.flags = static_cast<std::uint16_t>(at_[1] | at_[2] << 8);
   at_ += 3;
+  return true;
+}
+
+// Which block a death ends: the base becomes like it.
+bool Decoder::block(std::uint8_t mask, Model::Guess& base) {
+  if ((mask & 1) != 0) {
+    std::uint64_t distance = 0;
+    if (!varint(distance) || distance > Model::kBirths) return false;
+    base.distance = static_cast<std::uint16_t>(distance);
+    if (distance == 0) return word('a', base.word[0]);
+  }
+  const Model::Birth* const birth = model_->born(base.distance);
+  if (birth == nullptr) return false;
+  base.word[0] = birth->address;
+  base.word[1] = birth->given;
+  base.kind = birth->kind;
+  base.flags = birth->flags;
   return true;
 }
 
 bool Decoder::next(format::RingRecord& out) {
   if (at_ == end_) return false;
-  if (end_ - at_ < 2) return fail();
-  const std::uint8_t type = *at_++;
   const std::uint8_t mask = *at_++;
-  if (type >= format::kEventTypes || (mask & 0x40) != 0) return fail();
-  Last& last = last_[type];
+  std::size_t type = model_->likely_type();
+  if ((mask & format::kMaskType) != 0) {
+    if (at_ == end_) return fail();
+    type = *at_++;
+  }
   std::uint64_t delta = 0;
-  if (!varint(delta)) return fail();
-  stamp_ += static_cast<std::uint64_t>(format::unzigzag(delta));
-  if ((mask & format::kMaskHead) != 0 && !head(last)) return fail();
-  for (std::size_t i = 0; i < format::kWords; ++i) {
-    if ((mask >> i & 1) != 0 && !word(format::kEventLayouts[type][i], last.word[i])) return fail();
+  if (type >= format::kEventTypes || !varint(delta)) return fail();
+  Model::Guess base = model_->base(type);
+  const bool death = type == static_cast<std::size_t>(format::EventType::death);
+  if (death && !block(mask, base)) return fail();
+  if ((mask & format::kMaskHead) != 0 && !head(base)) return fail();
+  if (type == static_cast<std::size_t>(format::EventType::stack)) {
+    model_->refine(base, (base.flags & format::kPythonFrame) != 0);
+  }
+  for (std::size_t i = death ? 1 : 0; i < format::kWords; ++i) {
+    if ((mask >> i & 1) != 0 && !word(format::layout_of(type, i, base.flags), base.word[i])) return fail();
   }
   out.commit = 0;
-  out.type = type;
-  out.kind = last.kind;
-  out.flags = last.flags;
-  out.stamp = stamp_;
-  std::memcpy(out.word, last.word, sizeof out.word);
+  out.type = static_cast<std::uint8_t>(type);
+  out.kind = base.kind;
+  out.flags = base.flags;
+  out.stamp = model_->stamp + static_cast<std::uint64_t>(format::unzigzag(delta));
+  std::memcpy(out.word, base.word, sizeof out.word);
+  model_->learn(out, death ? base.distance : 0);
   return true;
 }
 

@@ -10,11 +10,12 @@
 
 namespace memtrace::trace {
 
-// Walks a payload that its owner keeps alive. Never reads outside of it.
+// Walks a payload that its owner keeps alive. Never reads outside of it. `model` is that of the thread and
+// source, restarted by the caller where the segment does not continue the one before.
 class Decoder {
  public:
-  explicit Decoder(std::span<const std::uint8_t> payload)
-      : at_(payload.data()), end_(payload.data() + payload.size()) {}
+  Decoder(std::span<const std::uint8_t> payload, format::Model& model)
+      : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
 
   // False at the end of the payload, and for good once a byte made no sense: then damaged() is true.
   // `commit` of what comes out is 0.
@@ -22,22 +23,17 @@ class Decoder {
   bool damaged() const { return damaged_; }
 
  private:
-  struct Last {
-    std::uint8_t kind = 0;
-    std::uint16_t flags = 0;
-    std::uint64_t word[format::kWords] = {};
-  };
   bool fail();
   bool varint(std::uint64_t& out);
   bool word(char layout, std::uint64_t& value);
   bool half(std::uint32_t last, std::uint32_t& out);
-  bool head(Last& last);
+  bool head(format::Model::Guess& base);
+  bool block(std::uint8_t mask, format::Model::Guess& base);
 
   const std::uint8_t* at_;
   const std::uint8_t* end_;
-  format::Stamp stamp_ = 0;
+  format::Model* model_;
   bool damaged_ = false;
-  Last last_[format::kEventTypes] = {};
 };
 
 } // namespace memtrace::trace

@@ -21,6 +21,7 @@ enum class Source : std::uint8_t {
 // Flags of a segment.
 inline constexpr std::uint8_t kAfterWindow =
     1; // first of its thread in a window: what is missing before was folded
+inline constexpr std::uint8_t kContinues = 2; // coded on from the segment of this thread and source before it
 
 // A trace file is a run of segments, each one header and its payload, each written by one write().
 // A reader that meets damage looks for the next kSegmentMagic whose checksum holds.
@@ -28,7 +29,7 @@ struct SegmentHeader {
   char magic[4];
   std::uint16_t version;
   std::uint8_t source; // Source
-  std::uint8_t flags;  // kAfterWindow
+  std::uint8_t flags;  // kAfterWindow, kContinues
   std::uint32_t payload_bytes;
   std::uint32_t checksum; // CRC-32C of this header, with 0 here, and the payload
   std::uint32_t thread;   // index of the thread in this process, from 0

@@ -142,7 +142,8 @@ void cold_flush() {
     if (log[i].gone) continue;
     // One segment of this thread's records from here on.
     const std::uint32_t thread = log[i].thread;
-    Encoder encoder(buffer, kBufferBytes);
+    beginning_model.restart();
+    Encoder encoder(buffer, kBufferBytes, beginning_model);
     sequence = log[i].record.commit; // set below for later entries of the same thread
     const std::uint64_t first = sequence;
     std::uint32_t next = i;

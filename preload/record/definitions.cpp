@@ -185,11 +185,15 @@ struct Writer {
   Encoder encoder;
   std::uint64_t sequence = 0;
 
-  explicit Writer(std::uint8_t* bytes) : buffer(bytes), encoder(bytes, kBufferBytes) {}
+  explicit Writer(std::uint8_t* bytes) : buffer(bytes), encoder(start()) {}
   void operator()(const RingRecord& record) {
     if (encoder.add(record)) return;
     flush();
     encoder.add(record);
+  }
+  Encoder start() {
+    beginning_model.restart();
+    return {buffer, kBufferBytes, beginning_model};
   }
   void flush() {
     if (encoder.records() == 0) return;
@@ -197,7 +201,7 @@ struct Writer {
         encoder.header(trace_file.trace_id, 0, format::Source::definitions, sequence);
     if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
     sequence += header.records;
-    encoder = Encoder(buffer, kBufferBytes);
+    encoder = start();
   }
 };
 

@@ -10,7 +10,10 @@ namespace memtrace::record {
 
 using format::high;
 using format::low;
+using format::Model;
 using format::zigzag;
+
+constinit format::Model beginning_model{};
 
 void Encoder::varint(std::uint64_t value) {
   while (value >= 0x80) {
@@ -20,41 +23,63 @@ void Encoder::varint(std::uint64_t value) {
   *at_++ = static_cast<std::uint8_t>(value);
 }
 
-void Encoder::word(char layout, std::uint64_t value, std::uint64_t last) {
+void Encoder::word(char layout, std::uint64_t value, std::uint64_t base) {
   if (layout == 'w') {
-    varint(zigzag(static_cast<std::int64_t>(value - last)));
+    varint(zigzag(static_cast<std::int64_t>(value - base)));
+  } else if (layout == 'a') {
+    varint(zigzag(static_cast<std::int64_t>(format::rotated(value) - format::rotated(base))));
   } else if (layout == 'h') {
-    varint(zigzag(static_cast<std::int64_t>(low(value)) - low(last)));
-    varint(zigzag(static_cast<std::int64_t>(high(value)) - high(last)));
+    varint(zigzag(static_cast<std::int64_t>(low(value)) - low(base)));
+    varint(zigzag(static_cast<std::int64_t>(high(value)) - high(base)));
   } else {
     std::memcpy(at_, &value, sizeof value);
     at_ += sizeof value;
   }
 }
 
+// Which block a death ends. The base becomes like that block.
+std::uint16_t Encoder::block(const format::RingRecord& record, Model::Guess& base, std::uint8_t& mask) {
+  const std::uint16_t distance = model_->distance_of(record.word[0]);
+  if (distance == 0 || distance != base.distance) {
+    mask |= 1;
+    varint(distance);
+    if (distance == 0) word('a', record.word[0], base.word[0]);
+  }
+  if (const Model::Birth* const birth = model_->born(distance); birth != nullptr) {
+    base.word[1] = birth->given;
+    base.kind = birth->kind;
+    base.flags = birth->flags;
+  }
+  return distance;
+}
+
 bool Encoder::add(const format::RingRecord& record) {
   if (static_cast<std::size_t>(end_ - at_) < format::kMaxCoded || record.type >= format::kEventTypes)
     return false;
-  Last& last = last_[record.type];
-  *at_++ = record.type;
-  std::uint8_t* mask = at_++;
+  const auto type = static_cast<format::EventType>(record.type);
+  std::uint8_t* const mask = at_++;
   *mask = 0;
-  varint(zigzag(static_cast<std::int64_t>(record.stamp - stamp_)));
-  if (record.kind != last.kind || record.flags != last.flags) {
+  if (model_->likely_type() != record.type) {
+    *mask |= format::kMaskType;
+    *at_++ = record.type;
+  }
+  varint(zigzag(static_cast<std::int64_t>(record.stamp - model_->stamp)));
+  Model::Guess base = model_->base(record.type);
+  std::uint16_t distance = 0;
+  if (type == format::EventType::death) distance = block(record, base, *mask);
+  if (record.kind != base.kind || record.flags != base.flags) {
     *mask |= format::kMaskHead;
     *at_++ = record.kind;
     *at_++ = static_cast<std::uint8_t>(record.flags);
     *at_++ = static_cast<std::uint8_t>(record.flags >> 8);
-    last.kind = record.kind;
-    last.flags = record.flags;
   }
-  for (std::size_t i = 0; i < format::kWords; ++i) {
-    if (record.word[i] == last.word[i]) continue;
+  if (type == format::EventType::stack) model_->refine(base, (record.flags & format::kPythonFrame) != 0);
+  for (std::size_t i = type == format::EventType::death ? 1 : 0; i < format::kWords; ++i) {
+    if (record.word[i] == base.word[i]) continue;
     *mask |= static_cast<std::uint8_t>(1u << i);
-    word(format::kEventLayouts[record.type][i], record.word[i], last.word[i]);
-    last.word[i] = record.word[i];
+    word(format::layout_of(record.type, i, record.flags), record.word[i], base.word[i]);
   }
-  stamp_ = record.stamp;
+  model_->learn(record, distance);
   if (record.stamp < first_stamp_) first_stamp_ = record.stamp;
   if (record.stamp > last_stamp_) last_stamp_ = record.stamp;
   types_ |= std::uint64_t{1} << record.type;
@@ -63,11 +88,12 @@ bool Encoder::add(const format::RingRecord& record) {
 }
 
 format::SegmentHeader Encoder::header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
-                                      std::uint64_t first_sequence) const {
+                                      std::uint64_t first_sequence, std::uint8_t flags) const {
   format::SegmentHeader header{};
   std::memcpy(header.magic, format::kSegmentMagic, sizeof header.magic);
   header.version = format::kVersion;
   header.source = static_cast<std::uint8_t>(source);
+  header.flags = static_cast<std::uint8_t>(flags | (continues_ ? format::kContinues : 0));
   header.payload_bytes = static_cast<std::uint32_t>(bytes());
   header.thread = thread;
   header.records = records_;

@@ -25,6 +25,7 @@ constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 struct Buffer {
   SpinLock lock;
   std::uint8_t* bytes = nullptr;
+  format::Model model{};
 };
 
 constinit Path path{};
@@ -123,7 +124,9 @@ bool lock_bounded(RingSlot* slot) {
 Appended drain_slot(RingSlot* slot, std::uint8_t* buffer, bool essential) {
   const std::uint64_t first = slot->tail;
   const RingRecord* const records = records_of(slot);
-  Encoder encoder(buffer, kBufferBytes);
+  format::Model& model = buffer == drain_buffer.bytes ? drain_buffer.model : producer_buffer.model;
+  model.restart();
+  Encoder encoder(buffer, kBufferBytes, model);
   std::uint64_t next = first;
   while (next - first < kRingRecords) {
     const RingRecord& record = records[next % kRingRecords];

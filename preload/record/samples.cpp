@@ -31,6 +31,7 @@ constinit bool looked = false;
 constinit bool named[kMaxLevels] = {};
 constinit std::uint64_t sequence = 0;
 constinit std::uint8_t payload[32 * 1024];
+constinit format::Model model{};
 
 // The whole file, NUL-terminated, or null.
 const char* read_file(const char* path) {
@@ -165,7 +166,8 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
 
 void sample_now() {
   if (!looked) find_group();
-  Encoder encoder(payload, sizeof payload);
+  model.restart();
+  Encoder encoder(payload, sizeof payload, model);
   add_process(encoder);
   std::size_t bytes = group.size();
   for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {

@@ -17,7 +17,8 @@ RING_RECORDS = 2048
 SLOT_BYTES = PAGE + RING_RECORDS * RECORD.size
 
 Record = namedtuple("Record", "thread sequence source stamp type kind flags words")
-TENSOR, NO_ACCESS, RANGE = 1, 2, 4
+TENSOR, NO_ACCESS, RANGE, SAMPLED = 1, 2, 4, 16
+CONTINUES = 2
 
 
 def read_names():
@@ -47,34 +48,106 @@ def delta(data, at):
     return (value >> 1) ^ -(value & 1), at
 
 
-def decode(payload, count, head):
+M64 = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+CONTEXTS, BIRTHS = 2048, 2048
+NOTHING = (None, 0, 0, (0,) * 6, 0)  # type, kind, flags, words, distance
+
+
+class Model:
+    """What the writer expected next; see preload/format/coding.h for what is coded against it."""
+
+    def __init__(self):
+        self.stamp = 0
+        self.context = (0, 0)
+        self.guesses = {}
+        self.last = {}
+        self.frames = {}
+        self.births = []
+
+    def slot(self):
+        return ((self.context[1] * GOLDEN + self.context[0]) * GOLDEN & M64) >> 53
+
+    def base(self, code):
+        guess = self.guesses.get(self.slot(), NOTHING)
+        return guess if guess[0] == code else self.last.get(code, NOTHING)
+
+    def learn(self, code, kind, flags, words, distance):
+        name = EVENTS[code]
+        guess = (code, kind, flags, words, distance)
+        self.guesses[self.slot()] = self.last[code] = guess
+        trait = 0
+        if name == "stack":
+            self.frames[flags & 1] = words
+        elif name == "birth":
+            self.births.append((words[0], words[1], kind, flags))
+            trait = ((words[3] & 0xFFFFFFFF) * 31 & 0xFFFFFFFF) + words[1]
+        elif name == "move":
+            self.births.append((words[1], words[2], kind, flags))
+            trait = words[5] & 0xFFFFFFFF
+        elif name == "death":
+            trait = words[1]
+        elif name in ("phase_begin", "phase_end"):
+            trait = words[0]
+        self.context = (self.context[1], code * 0x100000001B3 & M64 ^ trait & M64)
+
+
+def address(data, at, base):
+    change, at = delta(data, at)
+    turned = ((base >> 4 | base << 60) & M64) + change & M64
+    return (turned << 4 | turned >> 60) & M64, at
+
+
+def word_of(layout, data, at, base):
+    if layout == "w":
+        change, at = delta(data, at)
+        return base + change & M64, at
+    if layout == "a":
+        return address(data, at, base)
+    if layout == "h":
+        low, at = delta(data, at)
+        high, at = delta(data, at)
+        return (base + low & 0xFFFFFFFF) | ((base >> 32) + high & 0xFFFFFFFF) << 32, at
+    return int.from_bytes(data[at:at + 8], "little"), at + 8
+
+
+def decode(payload, count, head, model):
     thread, source, sequence = head
-    last = [[0, 0, [0] * 6] for _ in EVENTS]
-    stamp = at = 0
+    at = 0
     for i in range(count):
-        code, mask = payload[at], payload[at + 1]
-        step, at = delta(payload, at + 2)
-        stamp = (stamp + step) & (1 << 64) - 1
-        state = last[code]
+        mask = payload[at]
+        at += 1
+        code = model.guesses.get(model.slot(), NOTHING)[0]
+        if mask & 0x40:
+            code = payload[at]
+            at += 1
+        step, at = delta(payload, at)
+        model.stamp = model.stamp + step & M64
+        _, kind, flags, words, distance = model.base(code)
+        words, name, first = list(words), EVENTS[code], 0
+        if name == "death":
+            first = 1
+            if mask & 1:
+                distance, at = varint(payload, at)
+                if distance == 0:
+                    words[0], at = address(payload, at, words[0])
+            if distance:
+                words[0], words[1], kind, flags = model.births[-distance]
         if mask & 0x80:
-            state[0] = payload[at]
-            state[1] = payload[at + 1] | payload[at + 2] << 8
+            kind, flags = payload[at], payload[at + 1] | payload[at + 2] << 8
             at += 3
-        words = state[2]
-        for w, layout in enumerate(LAYOUTS[code]):
-            if not mask >> w & 1:
-                continue
-            if layout == "w":
-                change, at = delta(payload, at)
-                words[w] = (words[w] + change) & (1 << 64) - 1
-            elif layout == "h":
-                low, at = delta(payload, at)
-                high, at = delta(payload, at)
-                words[w] = (words[w] + low & 0xFFFFFFFF) | ((words[w] >> 32) + high & 0xFFFFFFFF) << 32
-            else:
-                words[w] = int.from_bytes(payload[at:at + 8], "little")
-                at += 8
-        yield Record(thread, sequence + i, source, stamp, EVENTS[code], state[0], state[1], tuple(words))
+        python = name == "stack" and flags & 1
+        if name == "stack":
+            before = model.last.get(code, NOTHING)[3][0] & 0xFFFFFFFF
+            words = list(model.frames.get(flags & 1, (0,) * 6))
+            words[0] = (before + 1 & 0xFFFFFFFF) | before << 32
+        for w in range(first, 6):
+            if mask >> w & 1:
+                layout = "h" if python and w == 1 else LAYOUTS[code][w]
+                words[w], at = word_of(layout, payload, at, words[w])
+        words = tuple(words)
+        model.learn(code, kind, flags, words, distance if name == "death" else 0)
+        yield Record(thread, sequence + i, source, model.stamp, name, kind, flags, words)
     if at != len(payload):
         raise ValueError(f"segment of thread {thread}: {len(payload) - at} bytes left over")
 
@@ -83,15 +156,18 @@ def segments(path):
     with open(path, "rb") as file:
         data = file.read()
     at = 0
+    models = {}
     while at + SEGMENT.size <= len(data):
-        (magic, version, source, _, size, _, thread, count, sequence, *_) = SEGMENT.unpack_from(data, at)
+        (magic, version, source, flags, size, _, thread, count, sequence, *_) = SEGMENT.unpack_from(data, at)
         start = at + SEGMENT.size
         if magic != b"MTS\x02" or version != 2 or start + size > len(data):
             at = data.find(b"MTS\x02", at + 1)  # a torn segment: the next one
             if at < 0:
                 return
             continue
-        yield from decode(data[start:start + size], count, (thread, source, sequence))
+        if not flags & CONTINUES:
+            models[thread, source] = Model()
+        yield from decode(data[start:start + size], count, (thread, source, sequence), models[thread, source])
         at = start + size
 
 

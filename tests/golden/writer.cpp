@@ -29,7 +29,8 @@ RingRecord record_of(EventType type, std::uint8_t kind, std::uint16_t flags, std
 std::string segment(const std::vector<RingRecord>& records, std::uint32_t thread, format::Source source,
                     std::uint64_t first) {
   std::vector<std::uint8_t> payload((records.size() + 1) * format::kMaxCoded);
-  record::Encoder encoder(payload.data(), payload.size());
+  format::Model model;
+  record::Encoder encoder(payload.data(), payload.size(), model);
   for (const RingRecord& record : records)
     if (!encoder.add(record)) throw std::logic_error("the encoder refused a record");
   const format::SegmentHeader header = encoder.header(Writer::kTraceId, thread, source, first);

@@ -40,7 +40,8 @@ void write_file(const std::string& path, const std::string& bytes) {
 std::string encode(const std::vector<RingRecord>& records, std::uint32_t thread, Source source,
                    std::uint64_t first_sequence, std::uint64_t trace_id) {
   std::vector<std::uint8_t> payload(records.size() * format::kMaxCoded + format::kMaxCoded);
-  record::Encoder encoder(payload.data(), payload.size());
+  format::Model model;
+  record::Encoder encoder(payload.data(), payload.size(), model);
   for (const RingRecord& record : records) {
     if (!encoder.add(record)) throw std::runtime_error("the encoder is full");
   }

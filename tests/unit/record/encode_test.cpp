@@ -44,7 +44,8 @@ TEST(Encoder, RoundTrip) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<std::uint8_t> buffer(64 * 1024);
-    Encoder encoder(buffer.data(), buffer.size());
+    format::Model model;
+    Encoder encoder(buffer.data(), buffer.size(), model);
     std::vector<RingRecord> put;
     for (RingRecord record = random_record(random); encoder.add(record); record = random_record(random))
       put.push_back(record);
@@ -58,7 +59,8 @@ TEST(Encoder, RoundTrip) {
 
 TEST(Encoder, FullWritesNothing) {
   std::vector<std::uint8_t> buffer(format::kMaxCoded + 40, 0xAB);
-  Encoder encoder(buffer.data(), format::kMaxCoded + 2);
+  format::Model model;
+  Encoder encoder(buffer.data(), format::kMaxCoded + 2, model);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(format::EventType::birth);
   for (std::uint64_t& word : record.word) word = 0x8000000080000000;
@@ -75,7 +77,8 @@ TEST(Encoder, FullWritesNothing) {
 TEST(Encoder, LongestRecords) {
   for (std::size_t type = 0; type < format::kEventTypes; ++type) {
     std::vector<std::uint8_t> buffer(2 * format::kMaxCoded);
-    Encoder encoder(buffer.data(), buffer.size());
+    format::Model model;
+    Encoder encoder(buffer.data(), buffer.size(), model);
     RingRecord record{};
     record.type = static_cast<std::uint8_t>(type);
     record.kind = 255;
@@ -94,7 +97,8 @@ TEST(Encoder, LongestRecords) {
 
 TEST(Encoder, RefusesUnknownTypes) {
   std::uint8_t buffer[256];
-  Encoder encoder(buffer, sizeof buffer);
+  format::Model model;
+  Encoder encoder(buffer, sizeof buffer, model);
   RingRecord record{};
   record.type = format::kEventTypes;
   EXPECT_FALSE(encoder.add(record));
@@ -103,7 +107,8 @@ TEST(Encoder, RefusesUnknownTypes) {
 
 TEST(Encoder, SmallDifferencesAreSmall) {
   std::uint8_t buffer[512];
-  Encoder encoder(buffer, sizeof buffer);
+  format::Model model;
+  Encoder encoder(buffer, sizeof buffer, model);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(format::EventType::birth);
   record.stamp = 1'000'000'000'000;
@@ -114,12 +119,67 @@ TEST(Encoder, SmallDifferencesAreSmall) {
   record.stamp += 50;
   record.word[0] += 32;
   ASSERT_TRUE(encoder.add(record));
-  EXPECT_EQ(encoder.bytes() - before, 4u) << "type, mask, a byte of stamp, a byte of address";
+  EXPECT_EQ(encoder.bytes() - before, 4u) << "mask, type, a byte of stamp, a byte of address";
+}
+
+// A birth and its death, the same again and again: but for the stamp there is nothing to say.
+TEST(Encoder, RepetitionCostsTheStampAlone) {
+  std::vector<std::uint8_t> buffer(64 * 1024);
+  format::Model model;
+  Encoder encoder(buffer.data(), buffer.size(), model);
+  std::vector<RingRecord> put;
+  std::size_t before = 0;
+  for (int round = 0; round < 100; ++round) {
+    if (round == 50) before = encoder.bytes();
+    for (int block = 0; block < 3; ++block) {
+      RingRecord record{};
+      record.type = static_cast<std::uint8_t>(block < 2 ? format::EventType::birth : format::EventType::death);
+      record.kind = static_cast<std::uint8_t>(format::Kind::heap);
+      record.flags = format::kTensor;
+      record.stamp = put.empty() ? 1'000'000'000'000 : put.back().stamp + 50;
+      record.word[0] = block == 1 ? 0x7F0000002000 : 0x7F0000001000;
+      record.word[1] = 4104;
+      if (block < 2) record.word[2] = 4096;
+      if (block < 2) record.word[3] = static_cast<std::uint64_t>(block) + 7;
+      ASSERT_TRUE(encoder.add(record));
+      put.push_back(record);
+    }
+  }
+  EXPECT_EQ(encoder.bytes() - before, 50u * 3 * 2) << "a mask and a byte of stamp each";
+  const auto got = tests::decode(buffer.data(), encoder.bytes());
+  ASSERT_EQ(got.size(), put.size());
+  for (std::size_t i = 0; i < put.size(); ++i) expect_same(got[i], put[i], i);
+}
+
+// Where a segment may go without the one before it, the model was restarted, and nothing of before is needed.
+TEST(Encoder, ARestartNeedsNothingOfBefore) {
+  std::mt19937_64 random(7);
+  format::Model model;
+  std::vector<std::uint8_t> first(64 * 1024), second(64 * 1024), third(64 * 1024);
+  Encoder one(first.data(), first.size(), model);
+  while (one.add(random_record(random))) {
+  }
+  const auto flags = [](const Encoder& encoder) { return encoder.header(1, 1, format::Source::ring, 0).flags; };
+  EXPECT_EQ(flags(one), 0);
+  Encoder two(second.data(), second.size(), model);
+  while (two.add(random_record(random))) {
+  }
+  EXPECT_EQ(flags(two), format::kContinues);
+  model.restart();
+  Encoder three(third.data(), third.size(), model);
+  std::vector<RingRecord> put;
+  for (RingRecord record = random_record(random); three.add(record); record = random_record(random))
+    put.push_back(record);
+  EXPECT_EQ(flags(three), 0);
+  const auto got = tests::decode(third.data(), three.bytes());
+  ASSERT_EQ(got.size(), put.size());
+  for (std::size_t i = 0; i < put.size(); ++i) expect_same(got[i], put[i], i);
 }
 
 TEST(Encoder, Header) {
   std::uint8_t buffer[512];
-  Encoder encoder(buffer, sizeof buffer);
+  format::Model model;
+  Encoder encoder(buffer, sizeof buffer, model);
   for (const format::Stamp stamp : {500u, 300u, 700u}) {
     RingRecord record{};
     record.type = static_cast<std::uint8_t>(stamp == 300 ? format::EventType::step : format::EventType::death);

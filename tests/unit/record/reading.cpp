@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
 
 namespace memtrace::tests {
 namespace {
@@ -32,14 +34,22 @@ class Bytes {
     for (int i = 0; i < count; ++i) value |= static_cast<std::uint64_t>(one()) << (8 * i);
     return value;
   }
-  std::uint64_t difference() {
+  std::uint64_t number() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
       const std::uint8_t byte = one();
       value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
       if ((byte & 0x80) == 0) break;
     }
+    return value;
+  }
+  std::uint64_t difference() {
+    const std::uint64_t value = number();
     return (value & 1) != 0 ? ~(value >> 1) : value >> 1;
+  }
+  std::uint64_t address(std::uint64_t base) {
+    const std::uint64_t turned = (base >> 4 | base << 60) + difference();
+    return turned << 4 | turned >> 60;
   }
 
  private:
@@ -56,7 +66,7 @@ class Bytes {
 void check(const Segment& segment) {
   const format::SegmentHeader& header = segment.header;
   EXPECT_EQ(header.version, format::kVersion);
-  EXPECT_EQ(header.flags, 0);
+  EXPECT_EQ(header.flags & ~format::kContinues, 0);
   ASSERT_EQ(header.records, segment.records.size());
   ASSERT_NE(header.records, 0u);
   std::uint64_t types = 0;
@@ -74,31 +84,50 @@ void check(const Segment& segment) {
 } // namespace
 
 std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes) {
+  const auto model = std::make_unique<format::Model>();
+  return decode(payload, bytes, *model);
+}
+
+std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes, format::Model& model) {
   std::vector<format::RingRecord> records;
   Bytes in(payload, bytes);
-  format::RingRecord last[format::kEventTypes] = {};
-  format::Stamp stamp = 0;
   while (!in.done()) {
-    const std::uint64_t type = in.raw(1);
+    const std::uint64_t mask = in.raw(1);
+    const std::uint64_t type = (mask & 0x40) != 0 ? in.raw(1) : model.likely_type();
     if (type >= format::kEventTypes) {
       ADD_FAILURE() << "no such type: " << type;
       break;
     }
-    const std::uint64_t mask = in.raw(1);
-    EXPECT_EQ(mask & 0x40, 0u);
-    format::RingRecord& record = last[type];
-    record.type = static_cast<std::uint8_t>(type);
-    record.stamp = stamp += in.difference();
-    if ((mask & 0x80) != 0) {
-      record.kind = static_cast<std::uint8_t>(in.raw(1));
-      record.flags = static_cast<std::uint16_t>(in.raw(2));
+    const format::Stamp stamp = model.stamp + in.difference();
+    format::Model::Guess base = model.base(type);
+    const bool death = type == static_cast<std::uint64_t>(format::EventType::death);
+    if (death && (mask & 1) != 0) {
+      base.distance = static_cast<std::uint16_t>(in.number());
+      if (base.distance == 0) base.word[0] = in.address(base.word[0]);
     }
-    for (std::size_t i = 0; i < format::kWords; ++i) {
+    if (const auto* const birth = death ? model.born(base.distance) : nullptr; birth != nullptr) {
+      base.word[0] = birth->address;
+      base.word[1] = birth->given;
+      base.kind = birth->kind;
+      base.flags = birth->flags;
+    } else if (death) {
+      EXPECT_EQ(base.distance, 0) << "a block that was never born";
+    }
+    if ((mask & 0x80) != 0) {
+      base.kind = static_cast<std::uint8_t>(in.raw(1));
+      base.flags = static_cast<std::uint16_t>(in.raw(2));
+    }
+    const bool stack = type == static_cast<std::uint64_t>(format::EventType::stack);
+    const bool python = stack && (base.flags & format::kPythonFrame) != 0;
+    if (stack) model.refine(base, python);
+    for (std::size_t i = death ? 1 : 0; i < format::kWords; ++i) {
       if ((mask >> i & 1) == 0) continue;
-      const char layout = format::kEventLayouts[type][i];
-      std::uint64_t& word = record.word[i];
+      const char layout = python && i == 1 ? 'h' : format::kEventLayouts[type][i];
+      std::uint64_t& word = base.word[i];
       if (layout == 'w') {
         word += in.difference();
+      } else if (layout == 'a') {
+        word = in.address(word);
       } else if (layout == 'h') {
         const auto low = static_cast<std::uint32_t>(format::low(word) + in.difference());
         const auto high = static_cast<std::uint32_t>(format::high(word) + in.difference());
@@ -107,6 +136,13 @@ std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t 
         word = in.raw(8);
       }
     }
+    format::RingRecord record{};
+    record.type = static_cast<std::uint8_t>(type);
+    record.kind = base.kind;
+    record.flags = base.flags;
+    record.stamp = stamp;
+    std::memcpy(record.word, base.word, sizeof record.word);
+    model.learn(record, death ? base.distance : 0);
     records.push_back(record);
   }
   EXPECT_FALSE(in.failed()) << "the last record is cut off";
@@ -117,6 +153,7 @@ std::vector<Segment> read_segments(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   std::vector<Segment> segments;
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::unique_ptr<format::Model>> models;
   for (std::size_t at = 0; at < bytes.size();) {
     Segment segment;
     if (bytes.size() - at < sizeof segment.header) {
@@ -135,7 +172,10 @@ std::vector<Segment> read_segments(const std::string& path) {
     blank.checksum = 0;
     const std::uint32_t sum = crc32c(0, reinterpret_cast<const std::uint8_t*>(&blank), sizeof blank);
     EXPECT_EQ(segment.header.checksum, crc32c(sum, payload, size)) << "at " << at;
-    segment.records = decode(payload, size);
+    auto& model = models[{segment.header.thread, segment.header.source}];
+    if (model == nullptr) model = std::make_unique<format::Model>();
+    if ((segment.header.flags & format::kContinues) == 0) model->restart();
+    segment.records = decode(payload, size, *model);
     check(segment);
     segments.push_back(segment);
     at += sizeof segment.header + size;

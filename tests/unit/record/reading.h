@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/header.h"
+#include "format/model.h"
 
 namespace memtrace::tests {
 
@@ -19,6 +20,8 @@ struct Segment {
 // Fails the test on any byte that is not as it should be: checksum, header fields, what is left over.
 std::vector<Segment> read_segments(const std::string& path);
 std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes);
+// Coded on from what `model` has seen.
+std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes, format::Model& model);
 
 // Of one source: each thread's records in order of sequence. Fails the test on a gap or an overlap.
 using ByThread = std::map<std::uint32_t, std::vector<format::RingRecord>>;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t kTraceId = 0x62656E6368212121;
 constexpr std::uint32_t kSegmentRecords = 1500; // a ring is drained when it is about so full
+constexpr std::uint64_t kRestart = 16; // segments that are coded on from each other
 constexpr std::size_t kBuffer = kSegmentRecords * format::kMaxCoded;
 
 } // namespace
@@ -25,8 +26,9 @@ Output::~Output() {
 Output::Segment& Output::segment(std::vector<Segment>& all, std::uint32_t thread) {
   while (all.size() <= thread) {
     std::vector<std::uint8_t> payload(kBuffer);
-    const record::Encoder encoder(payload.data(), payload.size());
-    all.push_back({std::move(payload), encoder, 0});
+    auto model = std::make_unique<format::Model>();
+    const record::Encoder encoder(payload.data(), payload.size(), *model);
+    all.push_back({std::move(payload), std::move(model), encoder});
   }
   return all[thread];
 }
@@ -45,7 +47,8 @@ void Output::write(Segment& segment, std::uint32_t thread, format::Source source
     throw std::runtime_error("the trace could not be written");
   segment.sequence += segment.encoder.records();
   bytes_ += sizeof header + segment.encoder.bytes();
-  segment.encoder = record::Encoder(segment.payload.data(), segment.payload.size());
+  if (++segment.written % kRestart == 0) segment.model->restart();
+  segment.encoder = record::Encoder(segment.payload.data(), segment.payload.size(), *segment.model);
 }
 
 void Output::define(const format::RingRecord& record) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,10 @@ class Output {
  private:
   struct Segment {
     std::vector<std::uint8_t> payload;
+    std::unique_ptr<format::Model> model;
     record::Encoder encoder;
     std::uint64_t sequence = 0;
+    std::uint64_t written = 0; // segments
   };
   Segment& segment(std::vector<Segment>& all, std::uint32_t thread);
   void add(Segment& segment, const format::RingRecord& record, std::uint32_t thread, format::Source source);

@@ -3,6 +3,7 @@
 #include "trace/windows.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "trace/decode.h"
 #include "trace/fault.h"
@@ -20,7 +21,8 @@ std::optional<std::uint32_t> number_of(const Window& window) {
     if (segment.header.first_sequence != 0) continue;
     std::vector<std::uint8_t> payload(segment.header.payload_bytes);
     payload.resize(window.file->read(segment.offset + sizeof segment.header, payload.data(), payload.size()));
-    Decoder decoder(payload);
+    const auto model = std::make_unique<format::Model>(); // too large for a stack
+    Decoder decoder(payload, *model);
     format::RingRecord record{};
     if (!decoder.next(record) || record.type != static_cast<std::uint8_t>(EventType::window)) continue;
     if (const std::uint32_t number = format::low(record.word[0]); number != 0) return number;

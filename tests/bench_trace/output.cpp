@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kTraceId = 0x62656E6368212121;
 constexpr std::uint32_t kSegmentRecords = 1500; // a ring is drained when it is about so full
-constexpr std::uint64_t kRestart = 16; // segments that are coded on from each other
+constexpr std::uint64_t kRestart = 16;          // segments that are coded on from each other
 constexpr std::size_t kBuffer = kSegmentRecords * format::kMaxCoded;
 
 } // namespace

@@ -63,11 +63,12 @@ bool Encoder::add(const format::RingRecord& record) {
 }
 
 format::SegmentHeader Encoder::header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
-                                      std::uint64_t first_sequence) const {
+                                      std::uint64_t first_sequence, std::uint8_t flags) const {
   format::SegmentHeader header{};
   std::memcpy(header.magic, format::kSegmentMagic, sizeof header.magic);
   header.version = format::kVersion;
   header.source = static_cast<std::uint8_t>(source);
+  header.flags = flags;
   header.payload_bytes = static_cast<std::uint32_t>(bytes());
   header.thread = thread;
   header.records = records_;

@@ -20,7 +20,7 @@ class Encoder {
 
   // The header over what was added, checksum included. `trace_id` and the rest are the caller's.
   format::SegmentHeader header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
-                               std::uint64_t first_sequence) const;
+                               std::uint64_t first_sequence, std::uint8_t flags = 0) const;
 
  private:
   struct Last {

@@ -17,8 +17,8 @@ class FileRows {
   bool attached() const { return header_ != nullptr; }
   static constexpr std::size_t kSmallest = format::kPage + 16 * 1024;
 
-  // Both take a row of one step, with `bucket` the number of the step, or kNoStepBucket. When the table is full,
-  // adjacent buckets become one; a site that does not fit even then is counted without its stack.
+  // Both take a row of one step, with `bucket` the number of the step, or kNoStepBucket. When the table is
+  // full, adjacent buckets become one; a site that does not fit even then is counted without its stack.
   void add(const format::PhaseRow& row);
   void add(const format::SiteRow& row);
 

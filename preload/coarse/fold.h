@@ -1,5 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
-// Job: the records of all threads, in order of their stamps -> what a window's snapshot and the coarse rows say.
+// Job: the records of all threads, in order of their stamps -> what a window's snapshot and the coarse rows
+// say.
 #pragma once
 
 #include "coarse/phases.h"

@@ -140,8 +140,9 @@ void Ledger::death(const Host& host, const RingRecord& record, const Place& plac
   const bool is_tensor = (record.flags & format::kTensor) != 0;
   const bool sampled = (record.flags & format::kSampled) != 0;
   if (ragged_ && orphans_used_ < kOrphans) {
-    orphans_[orphans_used_++] = {record.word[0], sampled ? 0 : record.word[1], record.stamp, memory,
-                                 static_cast<std::uint8_t>(table), record.kind, is_tensor};
+    orphans_[orphans_used_++] = {record.word[0], sampled ? 0 : record.word[1],     record.stamp,
+                                 memory,         static_cast<std::uint8_t>(table), record.kind,
+                                 is_tensor};
   } else if (!sampled) {
     unknown_death(memory, record.kind, is_tensor, record.word[1]);
   }

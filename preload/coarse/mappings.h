@@ -16,7 +16,8 @@ class Mappings {
   // Where nothing is mapped. False: no room.
   bool add(const Host& host, const Block& block);
   void erase(std::uint32_t i);
-  // Makes `address` a border between two, if it lies inside of one. Where there is no room for two, it stays one.
+  // Makes `address` a border between two, if it lies inside of one. Where there is no room for two, it stays
+  // one.
   void split(const Host& host, std::uint8_t memory, std::uint64_t address);
 
   Block& operator[](std::uint32_t i) { return all_.at[i]; }

@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
-// Job: which phase and step each thread is in, by the analyzer's rules (fold/phases.h), and what each open phase
-// has seen.
+// Job: which phase and step each thread is in, by the analyzer's rules (fold/phases.h), and what each open
+// phase has seen.
 #include "coarse/phases.h"
 
 namespace memtrace::coarse {
@@ -164,7 +164,8 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
       const std::int64_t level = ledger.levels()[memory][measure];
       open.spans[memory][measure] = {level, level};
     }
-    if (OpenRow* const row = ledger.rows().row(host, open.place, static_cast<std::uint8_t>(memory)); row != nullptr)
+    if (OpenRow* const row = ledger.rows().row(host, open.place, static_cast<std::uint8_t>(memory));
+        row != nullptr)
       ++row->open;
   }
   touch(host, thread, top);

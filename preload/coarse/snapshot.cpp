@@ -25,10 +25,9 @@ RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp)
   RingRecord record = record_of(EventType::held, stamp);
   record.kind = block.kind;
   const bool closed = is_memory(block.kind) && (block.state & (Block::kCounted | Block::kSampled)) == 0;
-  record.flags = static_cast<std::uint16_t>((block.is(Block::kTensor) ? format::kTensor : 0) |
-                                            (closed ? format::kNoAccess : 0) |
-                                            (block.is(Block::kSampled) ? format::kSampled : 0) |
-                                            block.memory << format::kMemoryShift);
+  record.flags = static_cast<std::uint16_t>(
+      (block.is(Block::kTensor) ? format::kTensor : 0) | (closed ? format::kNoAccess : 0) |
+      (block.is(Block::kSampled) ? format::kSampled : 0) | block.memory << format::kMemoryShift);
   record.word[0] = block.address;
   record.word[1] = block.given;
   record.word[2] = block.asked;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 
-struct Run { // records of one slot that were appended and wait to be folded
+struct Run {           // records of one slot that were appended and wait to be folded
   format::Stamp stamp; // of the next
   std::uint32_t slot;
   std::uint32_t thread;
@@ -62,11 +62,10 @@ std::uint64_t code(RingSlot* slot, std::uint64_t first, format::Stamp cut, Encod
 // One segment of what `slot` holds. On success it waits to be folded in `run`.
 Passed append(RingSlot* slot, std::uint32_t index, format::Stamp cut, bool last, Run* run) {
   const std::uint64_t room = events_room(last);
-  const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader)
-                                   ? kBufferBytes
-                                   : room > sizeof(format::SegmentHeader)
-                                         ? static_cast<std::size_t>(room - sizeof(format::SegmentHeader))
-                                         : 0;
+  const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
+                               : room > sizeof(format::SegmentHeader)
+                                   ? static_cast<std::size_t>(room - sizeof(format::SegmentHeader))
+                                   : 0;
   const std::uint64_t first = slot->tail;
   *run = {0, index, slot->thread, first, first};
   Encoder encoder(buffer, capacity);

@@ -182,7 +182,8 @@ format::RingFileHeader* ring_header() {
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(pass_old(&thread.slot))) return false;
+  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(pass_old(&thread.slot)))
+    return false;
   if ((thread.slot == nullptr || thread.ring_file != file_number) && !claim(thread)) return false;
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;

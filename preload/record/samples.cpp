@@ -186,9 +186,8 @@ bool append(const Gathered& gathered) {
   rotate_if_due();
   const std::uint32_t window = current_window();
   const bool opens = window != 0 && said_in != window;
-  const format::SegmentHeader header =
-      gathered.encoder.header(trace_file.trace_id, 0, format::Source::ring, sequence,
-                              opens ? format::kAfterWindow : std::uint8_t{0});
+  const format::SegmentHeader header = gathered.encoder.header(
+      trace_file.trace_id, 0, format::Source::ring, sequence, opens ? format::kAfterWindow : std::uint8_t{0});
   if (append_events(header, payload, false) != Appended::yes) return false;
   sequence += gathered.encoder.records();
   if (opens) note_names();

@@ -11,7 +11,7 @@ struct Shares {
   std::uint64_t rings = 0;
   std::uint64_t head = 0;        // the trace file, up to where windows begin
   std::uint64_t definitions = 0; // what is appended to the trace file afterwards
-  std::uint64_t window = 0;      // each of kWindowFiles; 0: too little room for any, the trace ends at its bound
+  std::uint64_t window = 0; // each of kWindowFiles; 0: too little room for any, the trace ends at its bound
   std::uint64_t coarse = 0;
 };
 

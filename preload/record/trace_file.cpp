@@ -12,8 +12,8 @@ constinit TraceFile trace_file{};
 
 namespace {
 
-constexpr std::uint64_t kEndRoom = 2048;         // for the end record and one note for each reason of loss
-constexpr std::uint64_t kLastReserve = 1 << 20;  // without windows a full ring must still fit
+constexpr std::uint64_t kEndRoom = 2048;        // for the end record and one note for each reason of loss
+constexpr std::uint64_t kLastReserve = 1 << 20; // without windows a full ring must still fit
 constinit Path beside{};
 
 std::uint64_t bound_of(Part part) {

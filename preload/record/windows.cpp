@@ -1,5 +1,6 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread, pass lock held.
-// Job: where what is recorded goes: the trace file, then windows that are used again; and what is folded meanwhile.
+// Job: where what is recorded goes: the trace file, then windows that are used again; and what is folded
+// meanwhile.
 #include "record/windows.h"
 
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ constexpr std::size_t kBufferBytes = 32 * 1024;
 // rest.
 constexpr std::uint64_t kFixedBytes = 512 * 1024;
 constexpr std::uint64_t kMostReserve = 1 << 20;
-constexpr std::uint64_t kHeldBytes = 48;         // of a file for each block that a snapshot lists: less is used
+constexpr std::uint64_t kHeldBytes = 48; // of a file for each block that a snapshot lists: less is used
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 
 struct Window {
@@ -110,13 +111,15 @@ bool make_coarse_file() {
   return true;
 }
 
-// The one that can be missed: not the last one, not one that holds a highest level; an empty one, else the oldest.
+// The one that can be missed: not the last one, not one that holds a highest level; an empty one, else the
+// oldest.
 std::uint32_t choose() {
   std::uint32_t best = format::kWindowFiles;
   for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
     const std::uint64_t number = windows[i].number;
     if (number == 0) return i;
-    if (number == current.number || number == current.highest_in[0] || number == current.highest_in[1]) continue;
+    if (number == current.number || number == current.highest_in[0] || number == current.highest_in[1])
+      continue;
     if (best == format::kWindowFiles || number < windows[best].number) best = i;
   }
   return best;
@@ -166,7 +169,7 @@ bool begin_window(std::uint32_t file) {
   first_failed = false;
   first.begun = false;
   folded.snapshot(static_cast<std::uint32_t>(current.number), draw_stamp(),
-                trace_file.shares.window / 4 / kHeldBytes, &put_first, nullptr);
+                  trace_file.shares.window / 4 / kHeldBytes, &put_first, nullptr);
   flush_first();
   if (first_failed) {
     os::unlink(path_of(file).text());
@@ -179,7 +182,8 @@ bool begin_window(std::uint32_t file) {
 }
 
 std::uint64_t bytes_now() {
-  return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED) : windows[current.file].bytes;
+  return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED)
+                             : windows[current.file].bytes;
 }
 std::uint64_t size_now() {
   return current.number == 0 ? trace_file.shares.head : trace_file.shares.window;
@@ -224,8 +228,7 @@ std::uint64_t events_room(bool last) {
 
 Appended append_events(const format::SegmentHeader& header, const std::uint8_t* payload, bool last) {
   if (current.number == 0)
-    return append_to_trace(header, payload,
-                           last && trace_file.shares.window == 0 ? Part::last : Part::events);
+    return append_to_trace(header, payload, last && trace_file.shares.window == 0 ? Part::last : Part::events);
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
   Window& window = windows[current.file];
   if (window.bytes + bytes > trace_file.shares.window) return Appended::no_room;

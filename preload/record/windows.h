@@ -1,5 +1,6 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread, pass lock held.
-// Job: where what is recorded goes: the trace file, then windows that are used again; and what is folded meanwhile.
+// Job: where what is recorded goes: the trace file, then windows that are used again; and what is folded
+// meanwhile.
 #pragma once
 
 #include "coarse/fold.h"

@@ -10,8 +10,12 @@
 
 enum { kHelpers = 2, kEvery = 16, kKeepEvery = 1000 };
 
-static size_t forward_size(long n) { return 8192 + 4096 * (size_t)(n * 7919 % 13) + 16 * (size_t)(n * 31 % 101); }
-static size_t backward_size(long n) { return 4096 * (1 + (size_t)(n * 104729 % 7)) + 16 * (size_t)(n * 17 % 89); }
+static size_t forward_size(long n) {
+  return 8192 + 4096 * (size_t)(n * 7919 % 13) + 16 * (size_t)(n * 31 % 101);
+}
+static size_t backward_size(long n) {
+  return 4096 * (1 + (size_t)(n * 104729 % 7)) + 16 * (size_t)(n * 17 % 89);
+}
 
 static pthread_barrier_t barrier;
 static long steps;

@@ -4,7 +4,7 @@
 usage: check_layers.py ROOT        the tree
        check_layers.py --planted ROOT   a tree of a few files: no targets are looked for
 
-    hooks -> record -> format <- trace <- fold <- report <- cli
+    hooks -> record -> coarse -> format <- trace <- fold <- report <- cli
     hooks -> api        cupti -> format, api        report -> symbols -> trace
 
 A room may also include what the rooms it includes may: a cli that passes a fold's result on needs its type.
@@ -22,9 +22,10 @@ import sys
 ROOMS = {
     "format": ("preload/format", "preload", (), "memtrace_format"),
     "api": ("preload/api", "preload", (), None),
-    "record": ("preload/record", "preload", ("format",), "memtrace_record"),
-    "python": ("preload/python", "preload", ("record", "format", "api"), None),
-    "hooks": ("preload/hooks", "preload", ("record", "format", "api", "python"), "memtrace_preload"),
+    "coarse": ("preload/coarse", "preload", ("format",), "memtrace_coarse"),
+    "record": ("preload/record", "preload", ("coarse", "format"), "memtrace_record"),
+    "python": ("preload/python", "preload", ("record", "coarse", "format", "api"), None),
+    "hooks": ("preload/hooks", "preload", ("record", "coarse", "format", "api", "python"), "memtrace_preload"),
     "cupti": ("cupti", "", ("format", "api"), "memtrace_cupti"),
     "trace": ("analyzer/trace", "analyzer", ("format",), "memtrace_trace"),
     "fold": ("analyzer/fold", "analyzer", ("trace", "format"), "memtrace_fold"),
@@ -32,7 +33,7 @@ ROOMS = {
     "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "format"), "memtrace_report"),
     "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "format"), "memtrace"),
 }
-INSIDE = ("format", "record", "python", "hooks", "cupti")  # run in the traced process
+INSIDE = ("format", "coarse", "record", "python", "hooks", "cupti")  # run in the traced process
 # What allocates, locks, prints or throws has no business there, not even by a header.
 FORBIDDEN_INSIDE = re.compile(
     r"^(string|vector|map|set|unordered_map|unordered_set|deque|list|mutex|condition_variable|thread|functional|memory"

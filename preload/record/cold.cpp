@@ -6,7 +6,7 @@
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/spin_lock.h"
-#include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -137,6 +137,9 @@ void cold_flush() {
     lost(format::Loss::cold, used);
     return;
   }
+  for (std::uint32_t i = 0; i < used; ++i)
+    if (!log[i].gone) folded.apply(log[i].thread, log[i].record);
+  folded.passed(true);
   std::uint64_t sequence = 0;
   for (std::uint32_t i = 0; i < used; ++i) {
     if (log[i].gone) continue;
@@ -159,7 +162,9 @@ void cold_flush() {
         log[rest].record.commit = static_cast<std::uint32_t>(sequence);
     const format::SegmentHeader header =
         encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
-    if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
+    const Appended appended = append_to_trace(header, buffer, Part::definitions);
+    if (appended != Appended::yes)
+      lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
   }
   os::unmap(buffer, kBufferBytes);
   closed = true;

@@ -183,7 +183,6 @@ StackId node_of(const Node& wanted) {
 struct Writer {
   std::uint8_t* buffer;
   Encoder encoder;
-  std::uint64_t sequence = 0;
 
   explicit Writer(std::uint8_t* bytes) : buffer(bytes), encoder(start()) {}
   void operator()(const RingRecord& record) {
@@ -198,9 +197,11 @@ struct Writer {
   void flush() {
     if (encoder.records() == 0) return;
     const format::SegmentHeader header =
-        encoder.header(trace_file.trace_id, 0, format::Source::definitions, sequence);
-    if (append_segment(header, buffer, true) != Appended::yes) lost(format::Loss::disk, header.records);
-    sequence += header.records;
+        encoder.header(trace_file.trace_id, 0, format::Source::definitions, trace_file.definitions);
+    const Appended appended = append_to_trace(header, buffer, Part::definitions);
+    if (appended != Appended::yes)
+      lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
+    trace_file.definitions += header.records;
     encoder = start();
   }
 };
@@ -270,6 +271,11 @@ void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void
     lost(format::Loss::memory, texts.end() + codes.end() + nodes.end());
   }
   written = true;
+}
+
+std::uint64_t definition_bytes() {
+  return texts.bytes() + codes.bytes() + nodes.bytes() + arena_used +
+         (placed != nullptr ? kPlaced * sizeof(Placed) : 0);
 }
 
 void definitions_forked() {

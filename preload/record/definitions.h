@@ -23,6 +23,9 @@ format::StackId intern_native(format::StackId caller, std::uint64_t address);
 using PutRecord = void (*)(void* out, const format::RingRecord& record);
 void write_definitions(void (*first)(PutRecord put, void* out));
 
+// Private memory of the tables, as far as it is touched.
+std::uint64_t definition_bytes();
+
 // In a forked child: the tables stay, its trace must define them again.
 void definitions_forked();
 

@@ -23,7 +23,7 @@
 #include "record/samples.h"
 #include "record/spin_lock.h"
 #include "record/stack.h"
-#include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -207,8 +207,11 @@ void begin_recording() {
       keep_losses_in(ring_header()->lost);
       prepare_identity(parent);
       write_definitions(&put_identity);
+      start_windows(parent.pid != 0, parent.live, parent.tensor);
+      const bool held = pass_lock.lock(); // what the cold log has is folded first
       enter(State::hot);
       cold_flush();
+      if (held) pass_lock.unlock();
       note_ring_place();
       put_inherited_phases();
       announce();
@@ -242,6 +245,7 @@ void after_fork_in_child() {
   forget_drain();
   forget_samples();
   forget_rings();
+  forget_windows();
   keep_losses_in(nullptr);
   cold_forget();
   definitions_forked();
@@ -308,6 +312,7 @@ void end_life(int code) {
   const bool drain_gone = retire_drain();
   enter(State::inert);
   drain_rings(true);
+  close_windows();
   ring_header()->ended = 1;
   if (drain_gone && rings_are_empty()) remove_ring_file();
 }

@@ -3,13 +3,13 @@
 #include "record/ring.h"
 
 #include "record/drain.h"
-#include "record/encode.h"
 #include "record/loss.h"
 #include "record/os.h"
+#include "record/pass.h"
 #include "record/recorder.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
-#include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -19,35 +19,14 @@ using format::RingSlot;
 
 namespace {
 
-constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
-constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
-
-struct Buffer {
-  SpinLock lock;
-  std::uint8_t* bytes = nullptr;
-  format::Model model{};
-};
-
 constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;
 constinit RingSlot* slots[format::kMaxSlots] = {};
 constinit SpinLock slots_lock;
-constinit Buffer drain_buffer;          // the background thread's
-constinit Buffer producer_buffer;       // for whoever finds its ring full
-constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
-constinit bool at_bound = false;
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
-
-RingRecord* records_of(RingSlot* slot) {
-  return reinterpret_cast<RingRecord*>(reinterpret_cast<char*>(slot) + format::kPage);
-}
 
 std::uint64_t slot_offset(std::uint32_t index) {
   return format::kPage + index * format::kSlotBytes;
-}
-
-bool committed(const RingRecord& record, std::uint64_t sequence) {
-  return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
 }
 
 RingSlot* extend(std::uint32_t index) {
@@ -56,7 +35,9 @@ RingSlot* extend(std::uint32_t index) {
     return nullptr;
   }
   const std::uint64_t ring_bytes = slot_offset(index + 1);
-  if (ring_bytes + __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED) > trace_file.max_bytes) {
+  const bool shared = trace_file.shares.window == 0; // with the trace file
+  const std::uint64_t others = shared ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED) : 0;
+  if (ring_bytes + others > trace_file.shares.rings) {
     lost(format::Loss::bound);
     return nullptr;
   }
@@ -84,11 +65,11 @@ bool claim(Thread& thread) {
     lost(format::Loss::busy);
     return false;
   }
-  RingSlot* slot = nullptr;
-  for (std::uint32_t i = 0; i < header->slots && slot == nullptr; ++i)
-    if (__atomic_load_n(&slots[i]->tid, __ATOMIC_ACQUIRE) == 0) slot = slots[i];
-  if (slot == nullptr) slot = extend(header->slots);
+  std::uint32_t index = 0;
+  while (index < header->slots && __atomic_load_n(&slots[index]->tid, __ATOMIC_ACQUIRE) != 0) ++index;
+  RingSlot* const slot = index < header->slots ? slots[index] : extend(index);
   if (slot == nullptr) return false;
+  slot_claimed(index);
   RingRecord* const records = records_of(slot);
   for (std::uint32_t i = 0; i < kRingRecords; ++i)
     records[i].commit = 0; // the last owner's would look like ours
@@ -104,74 +85,36 @@ bool claim(Thread& thread) {
   return true;
 }
 
-bool try_lock(RingSlot* slot) {
-  return __atomic_exchange_n(&slot->drain_lock, 1u, __ATOMIC_ACQUIRE) == 0;
-}
-void unlock(RingSlot* slot) {
-  __atomic_store_n(&slot->drain_lock, 0u, __ATOMIC_RELEASE);
-}
-
-bool lock_bounded(RingSlot* slot) {
-  const std::uint64_t until = os::monotonic_ns() + 50'000'000;
-  while (!try_lock(slot)) {
-    if (os::monotonic_ns() > until) return false;
-    os::yield();
-  }
-  return true;
+// The way out of a full ring: one pass, and another when the first one's file was full.
+Passed make_pass(RingSlot* slot) {
+  const std::uint64_t tail = slot->tail;
+  Passed result = Passed::some;
+  for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries)
+    result = pass(slots, header->slots, false);
+  return slot->tail != tail ? Passed::all : result;
 }
 
-// One segment of what `slot` holds. Drain lock and buffer held.
-Appended drain_slot(RingSlot* slot, std::uint8_t* buffer, bool essential) {
-  const std::uint64_t first = slot->tail;
-  const RingRecord* const records = records_of(slot);
-  format::Model& model = buffer == drain_buffer.bytes ? drain_buffer.model : producer_buffer.model;
-  model.restart();
-  Encoder encoder(buffer, kBufferBytes, model);
-  std::uint64_t next = first;
-  while (next - first < kRingRecords) {
-    const RingRecord& record = records[next % kRingRecords];
-    if (!committed(record, next) || !encoder.add(record)) break;
-    ++next;
-  }
-  if (next == first) return Appended::yes;
-  const format::SegmentHeader segment =
-      encoder.header(trace_file.trace_id, slot->thread, format::Source::ring, first);
-  const Appended result = append_segment(segment, buffer, essential);
-  if (result == Appended::yes) __atomic_store_n(&slot->tail, next, __ATOMIC_RELEASE);
+// A slot of a ring file that was given up: it has no place among the others.
+Passed pass_old(RingSlot* const* slot) {
+  slot_claimed(0);
+  const Passed result = pass(slot, 1, false);
+  slot_claimed(0);
   return result;
 }
 
-enum class Written { yes, no_room, failed, busy };
-
-// The way out of a full ring. Bounded: one wait for the drain, one write.
-Written try_write_out(RingSlot* slot) {
-  if (__atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Written::no_room;
-  if (os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Written::failed;
-  const Locked locked(producer_buffer.lock);
-  if (!locked || !lock_bounded(slot)) return Written::busy;
-  const Appended result = drain_slot(slot, producer_buffer.bytes, false);
-  unlock(slot);
-  if (result == Appended::yes) return Written::yes;
-  if (result == Appended::no_room) {
-    __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
-    return Written::no_room;
-  }
-  __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
-  return Written::failed;
-}
-
 // The same for the event that waits for the room: it is lost where there is none.
-bool write_out(RingSlot* slot) {
-  switch (try_write_out(slot)) {
-    case Written::yes:
+bool write_out(Passed result) {
+  switch (result) {
+    case Passed::all:
+    case Passed::some:
       return true;
-    case Written::no_room:
+    case Passed::no_room:
       lost(format::Loss::bound);
       break;
-    case Written::failed:
+    case Passed::failed:
       lost(format::Loss::disk);
       break;
-    case Written::busy:
+    case Passed::busy:
       lost(format::Loss::busy);
       break;
   }
@@ -190,11 +133,7 @@ void make_room(RingSlot* slot, std::uint64_t sequence) {
 } // namespace
 
 bool create_ring_file(const Path& at, std::uint64_t trace_id) {
-  if (drain_buffer.bytes == nullptr)
-    drain_buffer.bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
-  if (producer_buffer.bytes == nullptr)
-    producer_buffer.bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
-  if (at.cut() || drain_buffer.bytes == nullptr || producer_buffer.bytes == nullptr) return false;
+  if (at.cut() || !prepare_pass()) return false;
   const long fd = os::create(at.text());
   if (fd < 0) return false;
   void* const mapped = os::allocate(fd, 0, format::kPage) >= 0 ? os::map_shared(fd, 0, format::kPage) : nullptr;
@@ -212,21 +151,17 @@ bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   ++file_number;
   header->slot_bytes = static_cast<std::uint32_t>(format::kSlotBytes);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{format::kPage}, __ATOMIC_RELAXED);
-  at_bound = false;
-  not_before = 0;
+  forget_pass();
   return true;
 }
 
 bool renew_ring_file() {
-  const Locked no_drain(drain_buffer.lock);
   const Locked no_claim(slots_lock);
-  if (!no_drain || !no_claim) return false;
+  if (!no_claim) return false;
   // What the others recorded while exec failed; a thread leaves its old ring with its next record.
-  for (std::uint32_t i = 0; i < header->slots; ++i) {
-    if (slots[i]->tid == 0 || !try_lock(slots[i])) continue;
-    drain_slot(slots[i], drain_buffer.bytes, true);
-    unlock(slots[i]);
-  }
+  pass(slots, header->slots, true);
+  const Locked no_pass(pass_lock);
+  if (!no_pass) return false;
   static constinit Path again{};
   again = path;
   const std::uint64_t id = header->trace_id;
@@ -247,13 +182,14 @@ format::RingFileHeader* ring_header() {
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(thread.slot)) return false;
+  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(pass_old(&thread.slot)))
+    return false;
   if ((thread.slot == nullptr || thread.ring_file != file_number) && !claim(thread)) return false;
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;
   const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
   if (waiting >= kRingRecords) {
-    if (!write_out(slot)) return false;
+    if (!write_out(make_pass(slot))) return false;
     make_room(slot, sequence);
   }
   if (waiting == kRingRecords / 2) wake_drain();
@@ -271,15 +207,9 @@ bool ring_append(Thread& thread, RingRecord& record) {
 
 void drain_rings(bool essential) {
   if (header == nullptr) return;
-  const Locked locked(drain_buffer.lock);
-  if (!locked) return;
-  const std::uint32_t count = __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    RingSlot* const slot = slots[i];
-    if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0 || !try_lock(slot)) continue;
-    drain_slot(slot, drain_buffer.bytes, essential);
-    unlock(slot);
-  }
+  Passed result = Passed::some;
+  for (int tries = 0; tries < 4 && result == Passed::some; ++tries)
+    result = pass(slots, __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE), essential);
   header->trace_bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
 }
 
@@ -304,19 +234,26 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (slot->tail != slot->head && try_write_out(slot) != Written::yes) return false;
+  if (slot->tail != slot->head && make_pass(slot) != Passed::all) return false;
+  // No pass that saw it owned may meet its next owner.
+  const Locked no_pass(pass_lock);
+  if (!no_pass || slot->tail != slot->head) return false;
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
   return true;
 }
 
+bool has_ring(std::uint32_t thread) {
+  for (std::uint32_t i = 0; i < header->slots; ++i)
+    if (slots[i] != nullptr && slots[i]->thread == thread && slots[i]->tid != 0) return true;
+  return false;
+}
+
 void forget_rings() {
   header = nullptr;
   for (RingSlot*& slot : slots) slot = nullptr;
   slots_lock.reset();
-  drain_buffer.lock.reset();
-  producer_buffer.lock.reset();
 }
 
 } // namespace memtrace::record

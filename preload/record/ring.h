@@ -17,13 +17,15 @@ bool renew_ring_file();
 const Path& ring_path();
 format::RingFileHeader* ring_header(); // null before there is a file
 
-// Writes one record to `thread`'s ring, which it gets on first use. A full ring is written out here, in one
-// bounded write. False: lost, and counted by reason.
+// Writes one record to `thread`'s ring, which it gets on first use. A full ring is emptied here, by a pass over
+// all of them. False: lost, and counted by reason.
 bool ring_append(Thread& thread, format::RingRecord& record);
 
-// Writes the committed records of each ring to the trace file; `all` also the rings that hold only a few.
-// The drain's own; bounded by the disk.
+// Passes over all rings until they are empty of what was recorded before; bounded by the disk.
 void drain_rings(bool essential);
+
+// Has this thread a ring, so that it may record more?
+bool has_ring(std::uint32_t thread);
 
 // True if nothing recorded waits in any ring.
 bool rings_are_empty();

@@ -9,7 +9,7 @@
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/stamp.h"
-#include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -30,8 +30,14 @@ constinit bool version_two = false;
 constinit bool looked = false;
 constinit bool named[kMaxLevels] = {};
 constinit std::uint64_t sequence = 0;
+constinit std::uint32_t said_in = 0; // the window that has a segment of samples
 constinit std::uint8_t payload[32 * 1024];
 constinit format::Model model{};
+
+struct Gathered {
+  Encoder encoder;
+  RingRecord process; // none: type 0
+};
 
 // The whole file, NUL-terminated, or null.
 const char* read_file(const char* path) {
@@ -115,33 +121,34 @@ std::uint64_t read_number(const Path& directory, std::size_t bytes, const char* 
   return text == nullptr ? ~std::uint64_t{0} : number_at(text);
 }
 
-void add_text(Encoder& encoder, std::uint32_t id, const char* text, std::size_t bytes) {
+void add_text(Gathered& gathered, std::uint32_t id, const char* text, std::size_t bytes) {
   do {
     const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;
     RingRecord record = record_of(EventType::text);
     record.flags = static_cast<std::uint16_t>(here | (bytes > here ? format::kTextMore : 0));
     record.word[0] = id;
     std::memcpy(&record.word[1], text, here);
-    encoder.add(record);
+    gathered.encoder.add(record);
     text += here;
     bytes -= here;
   } while (bytes != 0);
 }
 
-void add_process(Encoder& encoder) {
+void add_process(Gathered& gathered) {
   const char* const text = read_file("/proc/self/status");
   if (text == nullptr) return;
   RingRecord record = record_of(EventType::sample_process);
   static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
   for (std::size_t i = 0; i < 6; ++i) record.word[i] = value_of(text, keys[i]) * 1024;
-  encoder.add(record);
+  gathered.encoder.add(record);
+  gathered.process = record;
 }
 
-void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
+void add_group(Gathered& gathered, std::size_t bytes, unsigned level) {
   const std::uint64_t charge =
       read_number(group, bytes, version_two ? "memory.current" : "memory.usage_in_bytes");
   if (charge == ~std::uint64_t{0}) return; // v2's root has no such file
-  if (!named[level]) add_text(encoder, kOwnTexts + level, group.text(), bytes);
+  if (!named[level]) add_text(gathered, kOwnTexts + level, group.text(), bytes);
   named[level] = true;
   RingRecord record = record_of(EventType::sample_cgroup);
   record.flags = static_cast<std::uint16_t>(level);
@@ -159,7 +166,36 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
   path.add(group.text(), bytes).add(version_two ? "/memory.events" : "/memory.oom_control");
   if (const char* const text = read_file(path.text()); text != nullptr)
     record.word[5] = value_of(text, "oom_kill ");
-  encoder.add(record);
+  gathered.encoder.add(record);
+}
+
+// The names of groups are definitions: the window they are in may go.
+void note_names() {
+  std::size_t bytes = group.size();
+  for (unsigned level = 0; level < kMaxLevels && named[level]; ++level) {
+    note_late_text(format::TextId{kOwnTexts + level}, group.text(), bytes);
+    if (bytes <= root_bytes) break;
+    while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
+    if (bytes > root_bytes) --bytes;
+  }
+}
+
+// Where everything else that is recorded goes, and between two passes.
+bool append(const Gathered& gathered) {
+  const Locked locked(pass_lock);
+  if (!locked) return false;
+  rotate_if_due();
+  const std::uint32_t window = current_window();
+  const bool opens = window != 0 && said_in != window;
+  const format::SegmentHeader header = gathered.encoder.header(
+      trace_file.trace_id, 0, format::Source::ring, sequence, opens ? format::kAfterWindow : std::uint8_t{0});
+  if (append_events(header, payload, false) != Appended::yes) return false;
+  sequence += gathered.encoder.records();
+  if (opens) note_names();
+  if (opens) write_late();
+  said_in = window;
+  if (gathered.process.type != 0) folded.apply(0, gathered.process);
+  return true;
 }
 
 } // namespace
@@ -167,26 +203,22 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
 void sample_now() {
   if (!looked) find_group();
   model.restart();
-  Encoder encoder(payload, sizeof payload, model);
-  add_process(encoder);
+  Gathered gathered{Encoder(payload, sizeof payload, model), {}};
+  add_process(gathered);
   std::size_t bytes = group.size();
   for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {
-    add_group(encoder, bytes, level);
+    add_group(gathered, bytes, level);
     if (bytes <= root_bytes) break;
     while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
     if (bytes > root_bytes) --bytes;
   }
-  if (encoder.records() == 0) return;
-  const format::SegmentHeader header = encoder.header(trace_file.trace_id, 0, format::Source::ring, sequence);
-  if (append_segment(header, payload, false) == Appended::yes) {
-    sequence += encoder.records();
-  } else {
-    for (bool& level : named) level = false; // the names went with the segment
-  }
+  if (gathered.encoder.records() != 0 && append(gathered)) return;
+  for (bool& level : named) level = false; // the names went with the segment
 }
 
 void forget_samples() {
   sequence = 0;
+  said_in = 0;
   looked = false;
   group.clear();
   for (bool& level : named) level = false;

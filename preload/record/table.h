@@ -38,6 +38,11 @@ class Table {
   }
   Entry& at(std::uint32_t id) { return entries_[id]; }
   std::uint32_t end() const { return end_; } // ids are 1 to end - 1
+  // Touched so far: the index is, all over, when a page's worth of entries is there.
+  std::uint64_t bytes() const {
+    const std::uint64_t index = kSlots * sizeof(Slot), pages = std::uint64_t{end_} * 4096;
+    return index_ == nullptr ? 0 : end_ * sizeof(Entry) + (pages < index ? pages : index);
+  }
 
  private:
   struct Slot {

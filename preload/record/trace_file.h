@@ -4,6 +4,7 @@
 
 #include "format/header.h"
 #include "record/line.h"
+#include "record/share.h"
 
 namespace memtrace::record {
 
@@ -11,16 +12,30 @@ struct TraceFile {
   Path path;
   std::uint64_t trace_id = 0;
   std::uint64_t bytes = 0;     // written so far, atomically updated
-  std::uint64_t max_bytes = 0; // ring file included
+  std::uint64_t max_bytes = 0; // of all files
   std::uint64_t ring_bytes = 0;
+  std::uint64_t definitions = 0; // records of the source `definitions`, thread 0
+  Shares shares;
 };
 extern constinit TraceFile trace_file;
 
 // Creates it, new. False with nothing left behind when it cannot be.
 bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t max_bytes);
 
+// The path of another file of this trace: its own with `suffix` for `.memtrace`. Pass lock held.
+const Path& beside_trace(const char* suffix, std::uint64_t number = ~std::uint64_t{0});
+
 enum class Appended { yes, no_room, failed };
-// `essential` segments (definitions, the end) may exceed the bound by a little.
-Appended append_segment(const format::SegmentHeader& header, const std::uint8_t* payload, bool essential);
+// Whose room in the file a segment takes.
+enum class Part {
+  events,      // up to where windows begin
+  definitions, // these have a share of their own
+  last,        // the end, and what was lost: a little is kept for them
+};
+std::uint64_t trace_room(Part part);
+Appended append_to_trace(const format::SegmentHeader& header, const std::uint8_t* payload, Part part);
+
+// One segment into any file: one write.
+bool append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload);
 
 } // namespace memtrace::record

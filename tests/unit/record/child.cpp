@@ -15,7 +15,7 @@
 #include "record/loss.h"
 #include "record/recorder.h"
 #include "record/ring.h"
-#include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::tests {
 
@@ -53,6 +53,7 @@ void open_files(const Scratch& scratch, std::uint64_t max_bytes) {
   ASSERT_TRUE(record::create_trace_file(trace, kTraceId, max_bytes));
   ASSERT_TRUE(record::create_ring_file(rings, kTraceId));
   record::keep_losses_in(record::ring_header()->lost);
+  record::start_windows(false, 0, 0);
 }
 
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes) {

@@ -1,0 +1,48 @@
+// Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: what is kept of one live block, in 48 bytes, since there may be millions.
+#pragma once
+
+#include "coarse/place.h"
+
+namespace memtrace::coarse {
+
+struct Block {
+  std::uint64_t address;
+  std::uint64_t given; // bytes
+  std::uint64_t asked; // bytes
+  format::Stamp birth;
+  std::uint32_t stack;
+  StepId step;
+  PathId path;
+  std::uint8_t role; // label: index of a text, 0 none
+  std::uint8_t kind;
+  std::uint8_t memory;
+  std::uint8_t state;
+
+  static constexpr std::uint8_t kUsed = 1;
+  static constexpr std::uint8_t kTensor = 2;
+  static constexpr std::uint8_t kCounted = 4; // in `live`
+  static constexpr std::uint8_t kSampled = 8;
+  static constexpr std::uint8_t kOwed = 16; // the death of the block that was here before may yet come
+
+  bool is(std::uint8_t bit) const { return (state & bit) != 0; }
+  std::uint64_t tensor_bytes() const { return !is(kTensor) ? 0 : asked != 0 ? asked : given; }
+};
+static_assert(sizeof(Block) == 48);
+
+inline bool is_mapping(std::uint8_t kind) {
+  const auto is = static_cast<format::Kind>(kind);
+  return is == format::Kind::mmap_anon || is == format::Kind::mmap_file || is == format::Kind::shm ||
+         is == format::Kind::stack;
+}
+// Registered memory was counted when it was got; a block of kind none lies inside memory that was.
+inline bool is_memory(std::uint8_t kind) {
+  const auto is = static_cast<format::Kind>(kind);
+  return is != format::Kind::none && is != format::Kind::registered && is != format::Kind::mmap_file;
+}
+
+inline std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
+  return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
+}
+
+} // namespace memtrace::coarse

@@ -1,0 +1,40 @@
+// Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: the rows of STEM.coarse, in the two halves of its mapping; buckets double as the run grows.
+#pragma once
+
+#include "coarse/dense.h"
+#include "format/coarse.h"
+
+namespace memtrace::coarse {
+
+class FileRows {
+ public:
+  // Buckets at most, of either table.
+  static constexpr std::uint64_t kBuckets = 128;
+
+  // `memory`: the whole file, zeroed, at least kSmallest bytes. Kept from now on.
+  void attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from);
+  bool attached() const { return header_ != nullptr; }
+  static constexpr std::size_t kSmallest = format::kPage + 16 * 1024;
+
+  // Both take a row of one step, with `bucket` the number of the step, or kNoStepBucket. When the table is
+  // full, adjacent buckets become one; a site that does not fit even then is counted without its stack.
+  void add(const format::PhaseRow& row);
+  void add(const format::SiteRow& row);
+
+  format::CoarseHeader& header() { return *header_; }
+  const format::CoarseHalf& half() const;
+
+ private:
+  void saw(std::uint64_t step);
+  void widen(std::uint64_t phase_width, std::uint64_t site_width);
+  bool fold_phases();
+  bool fold_sites();
+  format::CoarseHalf* half_at(std::uint32_t i) const;
+
+  format::CoarseHeader* header_ = nullptr;
+  std::uint32_t phases_ = 0; // rows in use
+  std::uint32_t sites_ = 0;
+};
+
+} // namespace memtrace::coarse

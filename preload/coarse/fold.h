@@ -1,0 +1,72 @@
+// Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: the records of all threads, in order of their stamps -> what a window's snapshot and the coarse rows
+// say.
+#pragma once
+
+#include "coarse/phases.h"
+
+namespace memtrace::coarse {
+
+// What a thread's records carried so far, and no more: kept for those that live.
+struct Carried {
+  std::uint32_t thread;
+  format::SmallTotals total;
+  std::uint64_t hash() const { return mix(thread, 0); }
+  bool same(const Carried& other) const { return thread == other.thread; }
+};
+
+class Fold {
+ public:
+  // Bytes inherited by a forked child. Starts from nothing: memory of before is not given back.
+  void start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
+  bool started() const { return host_.map != nullptr; }
+  void forget(); // as if it had never started
+
+  void apply(std::uint32_t thread, const format::RingRecord& record);
+  // All of a pass was applied. `complete`: nothing recorded before what comes next is missing.
+  void passed(bool complete);
+
+  // From now on steps that are over go to the rows of this file: see FileRows::attach.
+  void attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from);
+  bool attached() const { return file_.attached(); }
+  format::CoarseHeader& header() { return file_.header(); }
+  // At the orderly end: also the step that is not over, and the phases that are open.
+  void close();
+
+  // Writes what is so now as records of a window's beginning. `most_held`: blocks at most; the largest.
+  using Put = void (*)(void* out, const format::RingRecord& record);
+  void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out);
+
+  const Levels& levels() const { return ledger_.levels(); }
+  // The highest levels of the host since the last call of forget_highest().
+  std::int64_t highest(Measure measure) const { return highest_[measure]; }
+  void forget_highest();
+
+  std::uint64_t live_bytes() const { return ledger_.live_bytes(); }
+  std::uint64_t bytes() const; // of everything else
+
+ private:
+  struct Later { // the birth half of a move
+    std::uint32_t thread;
+    format::RingRecord record;
+  };
+  static constexpr std::uint32_t kLater = 64;
+
+  void births_until(format::Stamp stamp);
+  void apply_now(std::uint32_t thread, const format::RingRecord& record);
+  void move(std::uint32_t thread, const format::RingRecord& record);
+  void carry(std::uint32_t thread, const format::SmallTotals& flows, const Place& place);
+  void step_over();
+
+  Host host_ = {};
+  Ledger ledger_;
+  Phases phases_;
+  FileRows file_;
+  Dense<Carried, 64, 16 * 1024> carried_;
+  StepId step_ = kNoStep; // up to which rows were published
+  std::int64_t highest_[2] = {};
+  std::uint32_t later_used_ = 0;
+  Later later_[kLater] = {}; // the earliest last
+};
+
+} // namespace memtrace::coarse

@@ -1,0 +1,289 @@
+// Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: what is alive and how much that is: the analyzer's ledger (fold/ledger.h), kept while the process runs.
+#include "coarse/ledger.h"
+
+namespace memtrace::coarse {
+
+using format::low;
+using format::RingRecord;
+
+namespace {
+
+unsigned memory_of(const RingRecord& record) {
+  const unsigned memory = record.flags >> format::kMemoryShift;
+  return memory < kMemories ? memory : kMemories - 1;
+}
+
+// Modulo 2^64: a program's mistake may make any sum.
+void grow(std::int64_t& level, std::uint64_t bytes) {
+  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) + bytes);
+}
+void shrink(std::int64_t& level, std::uint64_t bytes) {
+  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) - bytes);
+}
+// At most what there is.
+void reduce(std::int64_t& inherited, std::int64_t& level, std::uint64_t bytes) {
+  const std::uint64_t left = inherited > 0 ? static_cast<std::uint64_t>(inherited) : 0;
+  shrink(inherited, bytes < left ? bytes : left);
+  shrink(level, bytes < left ? bytes : left);
+}
+
+} // namespace
+
+void Ledger::start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes) {
+  forked_ = forked;
+  seen_ = 1;
+  inherited_live_ = levels_[0][live] = live_bytes;
+  inherited_tensor_ = levels_[0][tensor] = tensor_bytes;
+  rest();
+}
+
+void Ledger::raise(unsigned memory) {
+  if (memory >= seen_) seen_ = memory + 1;
+  for (unsigned i = 0; i < reserved; ++i)
+    if (levels_[memory][i] > highs_[memory][i]) highs_[memory][i] = levels_[memory][i];
+}
+
+Block Ledger::block_of(const RingRecord& record, const Place& place) const {
+  Block block{};
+  block.address = record.word[0];
+  block.given = record.word[1];
+  block.asked = record.word[2];
+  block.birth = record.stamp;
+  block.stack = low(record.word[3]);
+  block.path = place.path;
+  block.step = place.step;
+  block.kind = record.kind;
+  block.memory = static_cast<std::uint8_t>(memory_of(record));
+  block.state = Block::kUsed;
+  if (record.flags & format::kSampled) {
+    block.state |= Block::kSampled; // in the small flows already
+    return block;
+  }
+  if (record.flags & format::kTensor) block.state |= Block::kTensor;
+  if (is_memory(record.kind) && (record.flags & format::kNoAccess) == 0) block.state |= Block::kCounted;
+  return block;
+}
+
+void Ledger::enter(const Host& host, const Block& block, FileRows& file) {
+  grow(levels_[block.memory][tensor], block.tensor_bytes());
+  if (block.is(Block::kCounted)) {
+    grow(levels_[block.memory][live], block.given);
+    rows_.flow(host, {block.path, block.step}, block.memory, block.given, 0, 1);
+  }
+  if (block.state & (Block::kCounted | Block::kTensor | Block::kSampled)) rows_.born(host, block, file);
+}
+
+void Ledger::leave(const Host& host, const Block& block, const Place& place) {
+  shrink(levels_[block.memory][tensor], block.tensor_bytes());
+  if (!block.is(Block::kCounted)) return;
+  shrink(levels_[block.memory][live], block.given);
+  rows_.flow(host, place, block.memory, 0, block.given, 0);
+}
+
+// Did its death come before it? It leaves nothing but its flows then.
+bool Ledger::adopt(const Block& block) {
+  for (std::uint32_t i = 0; i < orphans_used_; ++i) {
+    const Orphan& orphan = orphans_[i];
+    if (orphan.address != block.address || orphan.memory != block.memory ||
+        orphan.table != Live::table_of(block.kind) || orphan.stamp < block.birth)
+      continue;
+    orphans_[i] = orphans_[--orphans_used_];
+    return true;
+  }
+  return false;
+}
+
+void Ledger::birth(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+  Block block = block_of(record, place);
+  if (is_mapping(record.kind)) {
+    map(host, block, file);
+    raise(block.memory);
+    return;
+  }
+  Block* const before = live_.find(block.address, block.memory, Live::table_of(block.kind));
+  const bool over = before != nullptr && before->birth > block.birth;
+  if (over || (orphans_used_ != 0 && adopt(block))) {
+    if (over) before->state |= Block::kOwed;
+    enter(host, block, file);
+    leave(host, block, place);
+  } else if (before != nullptr) { // whose death was lost, or comes late: a move says its only afterwards
+    leave(host, *before, place);
+    block.state |= Block::kOwed;
+    *before = block;
+    enter(host, block, file);
+  } else {
+    if (!live_.add(host, block)) ++unlisted_;
+    enter(host, block, file);
+  }
+  raise(block.memory);
+}
+
+void Ledger::death(const Host& host, const RingRecord& record, const Place& place) {
+  if ((record.flags & format::kRange) != 0 || is_mapping(record.kind)) {
+    unmap(host, record, place);
+    return;
+  }
+  const unsigned table = Live::table_of(record.kind);
+  const auto memory = static_cast<std::uint8_t>(memory_of(record));
+  Block* const block = live_.find(record.word[0], memory, table);
+  if (block != nullptr && block->birth <= record.stamp) {
+    const Block gone = *block;
+    live_.erase(block);
+    leave(host, gone, place);
+    return;
+  }
+  if (block != nullptr && block->is(Block::kOwed)) {
+    block->state = static_cast<std::uint8_t>(block->state & ~Block::kOwed);
+    return;
+  }
+  const bool is_tensor = (record.flags & format::kTensor) != 0;
+  const bool sampled = (record.flags & format::kSampled) != 0;
+  if (ragged_ && orphans_used_ < kOrphans) {
+    orphans_[orphans_used_++] = {record.word[0], sampled ? 0 : record.word[1],     record.stamp,
+                                 memory,         static_cast<std::uint8_t>(table), record.kind,
+                                 is_tensor};
+  } else if (!sampled) {
+    unknown_death(memory, record.kind, is_tensor, record.word[1]);
+  }
+}
+
+void Ledger::ragged(bool is) {
+  ragged_ = is;
+  if (is) return;
+  for (std::uint32_t i = 0; i < orphans_used_; ++i)
+    unknown_death(orphans_[i].memory, orphans_[i].kind, orphans_[i].tensor, orphans_[i].given);
+  orphans_used_ = 0;
+}
+
+// A block for which there was no room, or that a forked child's parent had: by the size that the death says.
+void Ledger::unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes) {
+  if (unlisted_ != 0) {
+    --unlisted_;
+    if (is_memory(kind)) shrink(levels_[memory][live], bytes);
+    if (is_tensor) shrink(levels_[memory][tensor], bytes);
+    return;
+  }
+  if (!forked_ || memory != 0) return;
+  if (is_memory(kind)) reduce(inherited_live_, levels_[0][live], bytes);
+  if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
+}
+
+void Ledger::map(const Host& host, Block block, FileRows& file) {
+  const std::uint64_t end = end_of(block.address, block.given);
+  if (end == block.address) return;
+  block.given = end - block.address;
+  // MAP_FIXED: the new one lies over the old.
+  cut(host, block.memory, block.address, end, ~format::Stamp{0}, {block.path, block.step});
+  if (mappings_.add(host, block)) enter(host, block, file); // else it is as one that was never seen
+}
+
+// Ends what was mapped in [from, to) before `death`. Bytes that are or were.
+std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                          format::Stamp death, const Place& place) {
+  mappings_.split(host, memory, from);
+  mappings_.split(host, memory, to);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = mappings_.from(memory, from); i < mappings_.size();) {
+    const Block block = mappings_[i];
+    if (block.memory != memory || block.address >= to) break;
+    bytes += block.given;
+    if (block.address < from || block.birth > death) { // mapped anew before this was said
+      ++i;
+      continue;
+    }
+    mappings_.erase(i);
+    leave(host, block, place);
+  }
+  return bytes;
+}
+
+void Ledger::unmap(const Host& host, const RingRecord& record, const Place& place) {
+  const auto memory = static_cast<std::uint8_t>(memory_of(record));
+  const std::uint64_t from = record.word[0];
+  std::uint64_t bytes = record.word[1];
+  if (bytes == 0) { // of unknown size: all that was mapped there at once
+    const std::uint32_t i = mappings_.from(memory, from);
+    if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == from)
+      bytes = mappings_[i].given;
+  }
+  const std::uint64_t known = cut(host, memory, from, end_of(from, bytes), record.stamp, place);
+  // Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
+  if (known >= bytes || (record.flags & format::kReleased) != 0 || !forked_ || memory != 0) return;
+  if (is_memory(record.kind)) reduce(inherited_live_, levels_[0][live], bytes - known);
+  if (record.flags & format::kTensor) reduce(inherited_tensor_, levels_[0][tensor], bytes - known);
+}
+
+// mremap: the mapping keeps what it is, and its site becomes the one that moved or grew it.
+void Ledger::remap(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+  const std::uint64_t from = record.word[0], before = record.word[4];
+  const std::uint32_t i = mappings_.from(0, from);
+  if (i == mappings_.size() || mappings_[i].memory != 0 || mappings_[i].address > from) return;
+  Block block = mappings_[i];
+  block.address = record.word[1];
+  block.given = record.word[2];
+  block.asked = record.word[3];
+  block.stack = low(record.word[5]);
+  block.birth = record.stamp;
+  block.path = place.path;
+  block.step = place.step;
+  if (before != 0) cut(host, 0, from, end_of(from, before), record.stamp, place);
+  map(host, block, file);
+  raise(0);
+}
+
+// Opening a reservation is where its memory begins, closing it is where it ends.
+void Ledger::protect(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+  const std::uint64_t from = record.word[0];
+  const std::uint64_t to = end_of(from, record.word[1]);
+  const bool access = low(record.word[2]) != 0;
+  mappings_.split(host, 0, from);
+  mappings_.split(host, 0, to);
+  for (std::uint32_t i = mappings_.from(0, from); i < mappings_.size(); ++i) {
+    Block& block = mappings_[i];
+    if (block.memory != 0 || block.address >= to) break;
+    if (block.address < from || !is_memory(block.kind) || block.is(Block::kCounted) == access) continue;
+    if (access) {
+      block.state |= Block::kCounted;
+      block.path = place.path;
+      block.step = place.step;
+      block.birth = record.stamp;
+      enter(host, block, file);
+    } else {
+      leave(host, block, place);
+      block.state = static_cast<std::uint8_t>(block.state & ~Block::kCounted);
+    }
+  }
+  raise(0);
+}
+
+void Ledger::small(const Host& host, const format::SmallTotals& flows, const Place& place) {
+  grow(levels_[0][live], flows.allocated - flows.freed);
+  grow(small_, flows.allocated - flows.freed);
+  rows_.flow(host, place, 0, flows.allocated, flows.freed, flows.births);
+  raise(0);
+}
+
+void Ledger::label(const RingRecord& record) {
+  const format::TextId wanted{low(record.word[2])};
+  std::uint8_t role = 0;
+  while (role < 255 && roles_[role] != wanted && roles_[role] != format::TextId{0}) ++role;
+  if (role == 255) return;
+  roles_[role++] = wanted;
+  const auto memory = static_cast<std::uint8_t>(memory_of(record));
+  for (unsigned table = 0; table < Live::kTables; ++table)
+    if (Block* const block = live_.find(record.word[0], memory, table); block != nullptr) block->role = role;
+  const std::uint32_t i = mappings_.from(memory, record.word[0]);
+  if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == record.word[0])
+    mappings_[i].role = role;
+}
+
+void Ledger::reserve(unsigned memory, std::uint64_t bytes) {
+  if (memory >= kMemories) memory = kMemories - 1;
+  if (memory >= seen_) seen_ = memory + 1;
+  std::int64_t& level = levels_[memory][reserved];
+  level = static_cast<std::int64_t>(bytes);
+  if (level > highs_[memory][reserved]) highs_[memory][reserved] = level;
+}
+
+} // namespace memtrace::coarse

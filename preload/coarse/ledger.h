@@ -1,0 +1,91 @@
+// Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: what is alive and how much that is: the analyzer's ledger (fold/ledger.h), kept while the process runs.
+#pragma once
+
+#include "coarse/live.h"
+#include "coarse/mappings.h"
+#include "coarse/step_rows.h"
+
+namespace memtrace::coarse {
+
+enum Measure : unsigned { live, tensor, reserved, kMeasures };
+using Levels = std::int64_t[kMemories][kMeasures];
+
+class Ledger {
+ public:
+  void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
+
+  // What they take of a record is in the format's text. `place`: where its thread is.
+  void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void death(const Host& host, const format::RingRecord& record, const Place& place);
+  void remap(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void protect(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void small(const Host& host, const format::SmallTotals& flows, const Place& place);
+  void label(const format::RingRecord& record);
+  void reserve(unsigned memory, std::uint64_t bytes);
+
+  // Something recorded earlier than what comes next is still missing: deaths may come before their births. When
+  // all is there, those that found none never had one.
+  void ragged(bool is);
+
+  // Memories that were used are below `seen`; what they reached since the last call of rest().
+  const Levels& levels() const { return levels_; }
+  const Levels& highs() const { return highs_; }
+  void rest() { std::memcpy(highs_, levels_, sizeof highs_); }
+  unsigned seen() const { return seen_; }
+  std::int64_t small_level() const { return small_; }
+
+  template <class Take>
+  void each(Take take) {
+    live_.each(take);
+    for (std::uint32_t i = 0; i < mappings_.size(); ++i) take(mappings_[i]);
+  }
+  std::uint64_t unlisted() const { return unlisted_; }
+  format::TextId role(const Block& block) const {
+    return block.role == 0 ? format::TextId{0} : roles_[block.role - 1u];
+  }
+  StepRows& rows() { return rows_; }
+  std::size_t bytes() const { return mappings_.bytes() + rows_.bytes() + sizeof *this; }
+  std::size_t live_bytes() const { return live_.bytes(); }
+
+ private:
+  struct Orphan { // a death whose birth was not there
+    std::uint64_t address;
+    std::uint64_t given;
+    format::Stamp stamp;
+    std::uint8_t memory;
+    std::uint8_t table;
+    std::uint8_t kind;
+    bool tensor;
+  };
+  static constexpr std::uint32_t kOrphans = 256;
+
+  Block block_of(const format::RingRecord& record, const Place& place) const;
+  void enter(const Host& host, const Block& block, FileRows& file);
+  void leave(const Host& host, const Block& block, const Place& place);
+  void raise(unsigned memory);
+  void map(const Host& host, Block block, FileRows& file);
+  void unmap(const Host& host, const format::RingRecord& record, const Place& place);
+  std::uint64_t cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                    format::Stamp death, const Place& place);
+  void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
+  bool adopt(const Block& block);
+
+  Live live_;
+  Mappings mappings_;
+  StepRows rows_;
+  Levels levels_ = {};
+  Levels highs_ = {};
+  unsigned seen_ = 0;
+  std::int64_t small_ = 0;
+  bool forked_ = false;
+  std::int64_t inherited_live_ = 0; // what of the parent's is still here
+  std::int64_t inherited_tensor_ = 0;
+  std::uint64_t unlisted_ = 0; // blocks for which there was no room
+  bool ragged_ = false;
+  std::uint32_t orphans_used_ = 0;
+  Orphan orphans_[kOrphans] = {};
+  format::TextId roles_[255] = {};
+};
+
+} // namespace memtrace::coarse

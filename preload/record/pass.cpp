@@ -1,0 +1,188 @@
+// Room: record. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
+#include "record/pass.h"
+
+#include "record/encode.h"
+#include "record/life.h"
+#include "record/models.h"
+#include "record/os.h"
+#include "record/stamp.h"
+#include "record/windows.h"
+
+namespace memtrace::record {
+
+using format::kRingRecords;
+using format::RingRecord;
+using format::RingSlot;
+
+namespace {
+
+constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
+constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
+
+struct Run {           // records of one slot that were appended and wait to be folded
+  format::Stamp stamp; // of the next
+  std::uint32_t slot;
+  std::uint32_t thread;
+  std::uint64_t next;
+  std::uint64_t end;
+};
+
+constinit std::uint8_t* buffer = nullptr;
+constinit Run* runs = nullptr;          // a heap by stamp
+constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
+constinit bool at_bound = false;
+constinit std::uint32_t said_in[format::kMaxSlots] = {}; // the window in which the slot's thread has a segment
+
+bool committed(const RingRecord& record, std::uint64_t sequence) {
+  return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
+}
+
+// Of a move the second stamp too.
+bool before(const RingRecord& record, format::Stamp cut) {
+  const bool moves = record.type == static_cast<std::uint8_t>(format::EventType::move);
+  return record.stamp + (moves ? format::high(record.word[5]) : 0) < cut;
+}
+
+// Codes what `slot` recorded before `cut`, as far as there is room. Sets `whole` when that is all of it.
+std::uint64_t code(RingSlot* slot, std::uint64_t first, format::Stamp cut, Encoder& encoder, bool* whole) {
+  const RingRecord* const records = records_of(slot);
+  std::uint64_t next = first;
+  for (*whole = true; next - first < kRingRecords; ++next) {
+    const RingRecord& record = records[next % kRingRecords];
+    if (!committed(record, next) || record.type >= format::kEventTypes || !before(record, cut)) break;
+    if (!encoder.add(record)) {
+      *whole = false;
+      break;
+    }
+    if (is_late(record.type)) note_late(record);
+  }
+  return next;
+}
+
+// One segment of what `slot` holds. On success it waits to be folded in `run`.
+Passed append(RingSlot* slot, std::uint32_t index, format::Stamp cut, bool last, Run* run) {
+  const std::uint64_t room = events_room(last);
+  const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
+                               : room > sizeof(format::SegmentHeader)
+                                   ? static_cast<std::size_t>(room - sizeof(format::SegmentHeader))
+                                   : 0;
+  const std::uint64_t first = slot->tail;
+  *run = {0, index, slot->thread, first, first};
+  const RingRecord& head = records_of(slot)[first % kRingRecords];
+  if (!committed(head, first) || !before(head, cut)) return Passed::all;
+  const std::uint32_t window = current_window();
+  ThreadModel* const model = model_for(slot->thread, window, first);
+  if (model == nullptr) return Passed::failed;
+  Encoder encoder(buffer, capacity, model->model);
+  bool whole;
+  const std::uint64_t next = code(slot, first, cut, encoder, &whole);
+  const Passed all = whole ? Passed::all : trace_file.shares.window != 0 ? Passed::some : Passed::no_room;
+  if (next == first) { // no room
+    coded(*model, first);
+    return all;
+  }
+  const bool opens = window != 0 && said_in[index] != window;
+  const format::SegmentHeader header = encoder.header(trace_file.trace_id, slot->thread, format::Source::ring,
+                                                      first, opens ? format::kAfterWindow : std::uint8_t{0});
+  const Appended appended = append_events(header, buffer, last);
+  if (appended == Appended::failed) return Passed::failed;
+  if (appended == Appended::no_room) return Passed::some;
+  coded(*model, next);
+  said_in[index] = window;
+  run->end = next;
+  run->stamp = records_of(slot)[first % kRingRecords].stamp;
+  return all;
+}
+
+// --- the runs, merged by stamp ---
+
+void sink(std::uint32_t at, std::uint32_t count) {
+  const Run run = runs[at];
+  for (std::uint32_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && runs[child + 1].stamp < runs[child].stamp) ++child;
+    if (runs[child].stamp >= run.stamp) break;
+    runs[at] = runs[child];
+  }
+  runs[at] = run;
+}
+
+void fold_runs(RingSlot* const* slots, std::uint32_t count) {
+  for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
+  while (count != 0) {
+    Run& run = runs[0];
+    const RingRecord* const records = records_of(slots[run.slot]);
+    // Up to where another thread comes in.
+    format::Stamp other = ~format::Stamp{0};
+    if (count > 1) other = runs[1].stamp;
+    if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
+    do {
+      folded.apply(run.thread, records[run.next % kRingRecords]);
+      if (++run.next == run.end) break;
+      run.stamp = records[run.next % kRingRecords].stamp;
+    } while (run.stamp <= other);
+    if (run.next == run.end) {
+      __atomic_store_n(&slots[run.slot]->tail, run.end, __ATOMIC_RELEASE);
+      runs[0] = runs[--count];
+    }
+    if (count != 0) sink(0, count);
+  }
+}
+
+Passed worse(Passed a, Passed b) {
+  return static_cast<int>(a) > static_cast<int>(b) ? a : b;
+}
+
+Passed pass_locked(RingSlot* const* slots, std::uint32_t count, bool last) {
+  if (!rotate_if_due() && events_room(last) < sizeof(format::SegmentHeader) + format::kMaxCoded)
+    return Passed::failed;
+  // What happened before is seen by now, and so is all that it depends on: a birth's record is there before its
+  // block can die.
+  const format::Stamp cut = draw_stamp();
+  Passed result = Passed::all;
+  std::uint32_t used = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    RingSlot* const slot = slots[i];
+    if (slot == nullptr || __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) continue;
+    result = worse(result, append(slot, i, cut, last, &runs[used]));
+    if (runs[used].end != runs[used].next) ++used;
+  }
+  write_late();
+  fold_runs(slots, used);
+  folded.passed(result == Passed::all);
+  if (folded.attached()) folded.header().own_bytes = own_bytes();
+  return result;
+}
+
+} // namespace
+
+bool prepare_pass() {
+  if (buffer == nullptr) buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (runs == nullptr) runs = static_cast<Run*>(os::map_private(format::kMaxSlots * sizeof(Run)));
+  return buffer != nullptr && runs != nullptr;
+}
+
+void forget_pass() {
+  not_before = 0;
+  at_bound = false;
+  forget_models();
+  for (std::uint32_t& window : said_in) window = 0;
+}
+
+void slot_claimed(std::uint32_t index) {
+  __atomic_store_n(&said_in[index], 0u, __ATOMIC_RELAXED);
+}
+
+Passed pass(RingSlot* const* slots, std::uint32_t count, bool last) {
+  if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
+  if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
+  if (alive != nullptr && *alive == 0) return Passed::busy; // a forked child that does not know it yet
+  const Locked locked(pass_lock);
+  if (!locked) return Passed::busy;
+  const Passed result = pass_locked(slots, count, last);
+  if (result == Passed::no_room) __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
+  if (result == Passed::failed) __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
+  return result;
+}
+
+} // namespace memtrace::record

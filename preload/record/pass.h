@@ -1,0 +1,30 @@
+// Room: record. Runs in the drain and, when its ring is full, on the victim's thread.
+// Job: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
+#pragma once
+
+#include "format/header.h"
+
+namespace memtrace::record {
+
+enum class Passed {
+  all,     // that was recorded before it began
+  some,    // the file is full: the next pass begins another
+  no_room, // the bound is reached, and there are no windows
+  failed,  // the disk
+  busy,    // the lock could not be had in time
+};
+// `last`: at an end, when a little more room may be used. `slots` may have empty places.
+Passed pass(format::RingSlot* const* slots, std::uint32_t count, bool last);
+
+inline format::RingRecord* records_of(format::RingSlot* slot) {
+  return reinterpret_cast<format::RingRecord*>(reinterpret_cast<char*>(slot) + format::kPage);
+}
+
+// Its buffers. False: no memory.
+bool prepare_pass();
+// A slot has a new owner, whose first segment in a window says that.
+void slot_claimed(std::uint32_t index);
+// In a forked child, and when a trace begins.
+void forget_pass();
+
+} // namespace memtrace::record

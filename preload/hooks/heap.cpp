@@ -7,6 +7,7 @@
 
 #include "hooks/real.h"
 #include "record/recording.h"
+#include "record/small.h"
 
 #include "record/forbidden.h"
 
@@ -37,17 +38,21 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
 }
 
-// After the real call. `p` may be null: nothing happened then.
-inline void born(void* p, std::size_t asked) {
-  if (p == nullptr || !record::active() || is_bootstrap(p)) return;
-  const std::size_t usable = real.usable(p);
+// After the real call. `p` may be null: nothing happened then. Returns it.
+[[gnu::noinline]] void* born(void* p, std::size_t asked) {
+  if (p == nullptr || !record::active() || is_bootstrap(p)) return p;
+  record::check_raw_fork();
+  const std::size_t usable = usable_size(p);
   const std::size_t tensor = local.tensor_bytes;
-  if (tensor == 0 && !record::tracked(usable)) [[likely]] {
-    record::small_born(usable);
-    return;
+  if (tensor == 0 && !record::tracked(usable)) {
+    record::small_born(usable, reinterpret_cast<std::uint64_t>(p), asked);
+    return p;
   }
   const Recording here;
-  if (!here) return record::not_recorded();
+  if (!here) {
+    record::not_recorded();
+    return p;
+  }
   Block block = block_of(p, usable, asked);
   if (tensor != 0) {
     block.flags = format::kTensor;
@@ -55,15 +60,18 @@ inline void born(void* p, std::size_t asked) {
     local.tensor_bytes = 0;
   }
   here.born(block);
+  return p;
 }
 
 // Before the real call, which cannot fail.
-inline void dies(void* p) {
+void dies(void* p) {
   if (!record::active()) return;
-  const std::size_t usable = real.usable(p);
+  record::check_raw_fork();
+  const std::size_t usable = usable_size(p);
   const bool tensor = local.tensor_freed;
-  if (!tensor && !record::tracked(usable)) [[likely]] {
+  if (!tensor && !record::tracked(usable)) {
     record::small_died(usable);
+    if (record::maybe_tracked(p)) record::sampled_dies(reinterpret_cast<std::uint64_t>(p), usable);
     return;
   }
   const Recording here;
@@ -76,30 +84,85 @@ inline void dies(void* p) {
 
 // A real call that gives memory, and its record.
 template <class Call>
-void* take(std::size_t asked, Call call) {
+[[gnu::noinline]] void* take(std::size_t asked, Call call) {
   void* p;
   {
     const Inside inside;
     p = call();
   }
-  born(p, asked);
+  return born(p, asked);
+}
+
+[[gnu::noinline]] void give_back(void* p) {
+  if (p == nullptr || is_bootstrap(p)) return;
+  dies(p);
+  const Inside inside;
+  real.free(p);
+}
+
+// Counted already, and the thread's countdown has run out.
+[[gnu::noinline]] void* looked_at(void* p, std::size_t asked) {
+  record::look_at_birth(reinterpret_cast<std::uint64_t>(p), usable_size(p), asked);
   return p;
+}
+[[gnu::noinline]] void give_back_looked_at(void* p) {
+  record::look_at_death(usable_size(p));
+  real.free(p);
+}
+
+// True: the block is small, no tensor's, this is not the child of a raw clone, and something is recorded.
+inline bool only_counted(std::size_t header, bool tensor) {
+  return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::alive->small_below;
+}
+
+// The common case, in as few instructions as we know: a small block of glibc's malloc. What is not that goes
+// out of line with all it needs, so that nothing is kept for it here.
+template <class Call>
+inline void* take_quickly(std::size_t asked, Call call) {
+  if (!real.sizes_in_headers) [[unlikely]]
+    return take(asked, call);
+  void* const p = call();
+  if (p == nullptr) [[unlikely]]
+    return p;
+  const std::size_t header = header_of(p);
+  if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
+    return born(p, asked);
+  if (record::count_birth(size_in(header))) [[unlikely]]
+    return looked_at(p, asked);
+  return p;
+}
+inline void give_back_quickly(void* p) {
+  if (!real.sizes_in_headers || record::maybe_tracked(p)) [[unlikely]] // so is null, so are bootstrap blocks
+    return give_back(p);
+  const std::size_t header = header_of(p);
+  if (!only_counted(header, local.tensor_freed)) [[unlikely]]
+    return give_back(p);
+  if (record::count_death(size_in(header))) [[unlikely]]
+    return give_back_looked_at(p);
+  real.free(p);
 }
 
 // realloc of a block that the real allocator knows.
 void* reallocate(void* p, std::size_t n) {
   if (!record::active()) return real.realloc(p, n);
-  const std::size_t before = real.usable(p);
-  const Stamp death = record::tracked(before) ? draw_stamp() : 0;
+  record::check_raw_fork();
+  const std::size_t before = usable_size(p);
+  const bool small = !record::tracked(before);
+  const Block old = block_of(p, before, 0);
+  // A drawn block is forgotten before another thread can be given its address.
+  const bool drawn = small && record::maybe_tracked(p) && record::sampled_leaves(old.address);
+  const Stamp death = !small || drawn ? draw_stamp() : 0;
   void* q;
   {
     const Inside inside;
     q = real.realloc(p, n);
   }
-  if (q == nullptr && n != 0) return nullptr; // failed: the old block lives on
-  const std::size_t after = q == nullptr ? 0 : real.usable(q);
-  const Block old = block_of(p, before, 0);
-  if (q != nullptr && record::tracked(before) && record::tracked(after)) {
+  if (q == nullptr && n != 0) { // failed: the old block lives on
+    if (drawn) record::sampled_stays(old.address);
+    return nullptr;
+  }
+  const std::size_t after = q == nullptr ? 0 : usable_size(q);
+  if (q != nullptr && !small && record::tracked(after)) {
     if (const Recording here; here) {
       here.moved(old.address, before, block_of(q, after, n), death);
     } else {
@@ -107,8 +170,9 @@ void* reallocate(void* p, std::size_t n) {
     }
     return q;
   }
-  if (!record::tracked(before)) {
+  if (small) {
     record::small_died(before);
+    if (drawn) record::sampled_died(old.address, before, death);
   } else if (const Recording here; here) {
     here.died(old, death);
   } else {
@@ -124,14 +188,11 @@ void* reallocate(void* p, std::size_t n) {
 using namespace memtrace::hooks;
 
 EXPORT void* malloc(std::size_t n) noexcept {
-  return take(n, [&] { return real.malloc(n); });
+  return take_quickly(n, [=] { return real.malloc(n); });
 }
 
 EXPORT void free(void* p) noexcept {
-  if (p == nullptr || is_bootstrap(p)) return;
-  dies(p);
-  const Inside inside;
-  real.free(p);
+  give_back_quickly(p);
 }
 EXPORT void cfree(void* p) noexcept {
   free(p);
@@ -144,7 +205,7 @@ EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
 }
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
-  return take(count * size, [&] { return real.calloc(count, size); });
+  return take_quickly(count * size, [=] { return real.calloc(count, size); });
 }
 
 EXPORT void* realloc(void* p, std::size_t n) noexcept {
@@ -175,14 +236,14 @@ EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept
 }
 
 EXPORT void* aligned_alloc(std::size_t align, std::size_t n) noexcept {
-  return take(n, [&] { return real.aligned_alloc(align, n); });
+  return take(n, [=] { return real.aligned_alloc(align, n); });
 }
 EXPORT void* memalign(std::size_t align, std::size_t n) noexcept {
-  return take(n, [&] { return real.memalign(align, n); });
+  return take(n, [=] { return real.memalign(align, n); });
 }
 EXPORT void* valloc(std::size_t n) noexcept {
-  return take(n, [&] { return real.valloc(n); });
+  return take(n, [=] { return real.valloc(n); });
 }
 EXPORT void* pvalloc(std::size_t n) noexcept {
-  return take(n, [&] { return real.pvalloc(n); });
+  return take(n, [=] { return real.pvalloc(n); });
 }

@@ -11,6 +11,7 @@
 
 #include "hooks/find.h"
 #include "record/os.h"
+#include "record/tracked_filter.h"
 
 #include "record/forbidden.h"
 
@@ -56,7 +57,8 @@ void* bootstrap_take(std::size_t align, std::size_t bytes) {
   const auto aligned = (reinterpret_cast<std::uintptr_t>(start) + kHeader + align - 1) & ~(align - 1);
   auto* const block = reinterpret_cast<char*>(aligned);
   std::memcpy(block - kHeader, &bytes, sizeof bytes);
-  return block; // fresh memory is zero
+  record::filter_pin(aligned); // so that a free of it is looked at
+  return block;                // fresh memory is zero
 }
 
 // What `real` holds until the search is over. While it runs, and only then, memory comes from the arena.
@@ -139,11 +141,26 @@ int early_madvise(void* at, std::size_t n, int advice) {
   return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
 }
 
+// One block of each way that glibc keeps them, but for mappings: giving one back changes when it maps the next.
+bool headers_agree(const Real& next) {
+  static constexpr std::size_t sizes[] = {1, 24, 25, 1000, 1033, 5000};
+  bool agree = next.usable != early_usable;
+  for (const std::size_t n : sizes) {
+    void* const p = next.malloc(n);
+    if (p == nullptr) return false;
+    const std::size_t header = header_of(p);
+    agree = agree && ((header & kHeaderMapped) != 0 || size_in(header) == next.usable(p));
+    next.free(p);
+  }
+  return agree;
+}
+
 } // namespace
 
-constinit Real real = {early_malloc,        early_free,     early_calloc, early_realloc,  early_posix_memalign,
-                       early_aligned_alloc, early_memalign, early_valloc, early_pvalloc,  early_usable,
-                       early_mmap,          early_munmap,   early_mremap, early_mprotect, early_madvise};
+alignas(64) constinit Real real = {early_malloc,         early_free,          early_calloc,   early_realloc,
+                                   early_posix_memalign, early_aligned_alloc, early_memalign, early_valloc,
+                                   early_pvalloc,        early_usable,        early_mmap,     early_munmap,
+                                   early_mremap,         early_mprotect,      early_madvise,  false};
 
 bool is_bootstrap(const void* p) {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
@@ -186,6 +203,8 @@ void find_real() {
   Dl_info sizes{};
   if (dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 || sizes.dli_fbase != here.dli_fbase)
     next.usable = early_usable;
+  next.sizes_in_headers = !foreign_allocator && headers_agree(next);
+  record::filter_pin(0); // free(nullptr) is looked at as well
   real = next;
   errno = errno_before;
   __atomic_store_n(&found, true, __ATOMIC_RELEASE);

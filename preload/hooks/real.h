@@ -26,8 +26,11 @@ struct Real {
   void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
   int (*mprotect)(void*, std::size_t, int);
   int (*madvise)(void*, std::size_t, int);
+  // The allocator is glibc's, and the word before a block is its size as glibc's own malloc_usable_size reads
+  // it.
+  bool sizes_in_headers;
 };
-extern constinit Real real;
+[[gnu::visibility("hidden")]] extern constinit Real real; // hidden: no address from the GOT
 
 // Finds them. Cheap when that was done; called by the constructor and by whatever comes first.
 void find_real();
@@ -37,6 +40,18 @@ void find_real();
 // KiB did).
 bool is_bootstrap(const void* p);
 std::size_t bootstrap_size(const void* p);
+
+inline std::size_t header_of(const void* p) {
+  return static_cast<const std::size_t*>(p)[-1];
+}
+inline constexpr std::size_t kHeaderMapped = 2; // a mapping of its own, of another size
+inline std::size_t size_in(std::size_t header) {
+  return (header & ~std::size_t{7}) - sizeof header;
+}
+inline std::size_t usable_size(void* p) {
+  if (real.sizes_in_headers && (header_of(p) & kHeaderMapped) == 0) return size_in(header_of(p));
+  return real.usable(p);
+}
 
 // True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not
 // more.

@@ -62,7 +62,7 @@ void fold_into_counters(const Entry& entry) {
   folded.freed += high(record.word[4]);
   folded.births += low(record.word[5]);
   folded.deaths += high(record.word[5]);
-  if (record.flags & format::kNoAccess) return;
+  if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
   if (is(entry, EventType::birth)) {
     folded.allocated += record.word[1];
     ++folded.births;
@@ -75,7 +75,8 @@ void fold_into_counters(const Entry& entry) {
 bool pair_up(Entry& birth, Entry& death) {
   const bool same = birth.record.word[1] == death.record.word[1] &&
                     birth.record.flags >> format::kMemoryShift == 0 &&
-                    birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file);
+                    birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file) &&
+                    ((birth.record.flags ^ death.record.flags) & format::kSampled) == 0;
   if (birth.gone || !is(birth, EventType::birth) || !same) return false;
   birth.gone = death.gone = 1;
   fold_into_counters(birth);

@@ -136,7 +136,7 @@ void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
   process.word[2] = halves(id(exe), id(argv));
   process.word[3] = halves(id(host), id(directory));
   process.word[4] = settings.exact_min;
-  process.word[5] = halves(0, 4096); // sampling of small blocks: not yet
+  process.word[5] = halves(static_cast<std::uint32_t>(settings.sample), 4096);
   put(out, process);
   RingRecord about = record_of(EventType::job);
   about.word[0] = halves(id(job), 1);

@@ -21,13 +21,20 @@
 #include "record/recording.h"
 #include "record/ring.h"
 #include "record/samples.h"
+#include "record/sampling.h"
 #include "record/spin_lock.h"
 #include "record/stack.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
 
-constinit const std::uint32_t* alive = nullptr;
+namespace {
+
+constinit Alive unwatched{1, 0, 0};
+
+} // namespace
+
+constinit Alive* alive = &unwatched;
 
 namespace {
 
@@ -160,9 +167,10 @@ void note_ring_place() {
 
 // A marker that fork wipes: a hook that reads zero is in a child, also of a raw clone.
 void raise_alive() {
-  auto* const page = static_cast<std::uint32_t*>(os::map_private(format::kPage));
+  alive = &unwatched; // not the page that is wiped
+  auto* const page = static_cast<Alive*>(os::map_private(format::kPage));
   if (page == nullptr) return;
-  *page = 1;
+  page->here = 1;
   if (os::advise(page, format::kPage, MADV_WIPEONFORK) < 0) return;
   alive = page;
 }
@@ -248,6 +256,7 @@ void after_fork_in_child() {
   forget_windows();
   keep_losses_in(nullptr);
   cold_forget();
+  sampled_forked();
   definitions_forked();
   local.holds_definitions = false;
   map_levels_forked();

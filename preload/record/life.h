@@ -20,11 +20,18 @@ bool old_enough_to_record();
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
-// A child of a raw clone, which runs no handlers, finds its page wiped and starts its own life. One load.
-extern constinit const std::uint32_t* alive;
+// A page that fork wipes: a child of a raw clone, which runs no handlers, finds it empty and starts its own
+// life. Where there can be none it says `here` in every process.
+struct Alive {
+  std::uint32_t here;
+  std::uint32_t reserved;
+  std::size_t
+      small_below; // blocks of fewer bytes need no more than counting: exact_min, or 0 in an inert process
+};
+[[gnu::visibility("hidden")]] extern constinit Alive* alive;
 void notice_raw_fork();
 inline void notice_fork() {
-  if (alive != nullptr && *alive == 0) [[unlikely]]
+  if (alive->here == 0) [[unlikely]]
     notice_raw_fork();
 }
 

@@ -18,6 +18,7 @@ using format::SmallTotals;
 constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::inert);
 
 void enter(State next) {
+  alive->small_below = next == State::inert ? 0 : settings.exact_min;
   __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
 }
 

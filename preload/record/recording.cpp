@@ -21,7 +21,7 @@ std::uint16_t flags_of(const Block& block) {
 }
 
 bool counts(const Block& block) {
-  return (block.flags & format::kNoAccess) == 0 && block.kind != format::Kind::none &&
+  return (block.flags & (format::kNoAccess | format::kSampled)) == 0 && block.kind != format::Kind::none &&
          block.kind != format::Kind::mmap_file;
 }
 
@@ -139,16 +139,6 @@ void Recording::device(unsigned memory, const char* source) const {
   record.word[4] = static_cast<std::uint32_t>(intern_text(source, std::strlen(source)));
   record.stamp = draw_stamp();
   emit(record);
-}
-
-void first_small_of_thread() {
-  const Recording here;
-  if (here) {
-    notice_fork();
-    this_thread();
-  }
-  if (local.small == nullptr) lost(here ? format::Loss::memory : format::Loss::reentered);
-  local.countdown = kTickBytes;
 }
 
 } // namespace memtrace::record

@@ -60,49 +60,10 @@ class Recording {
   int errno_ = 0;
 };
 
-inline constexpr std::int64_t kTickBytes = 256 * 1024; // small flows between two records of a thread, at most
-
 // A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
 // none.
 inline void not_recorded() {
   if (active() && local.busy != 0 && !local.unwinding) lost(format::Loss::reentered);
-}
-
-// The block is not small, or a tensor's: to be recorded by itself.
-inline bool tracked(std::size_t usable) {
-  return usable >= settings.exact_min;
-}
-
-inline void add_to(std::uint64_t& counter, std::uint64_t value) {
-  // One instruction, so that a signal handler that allocates in between cannot lose its own.
-  asm("addq %1, %0" : "+m"(counter) : "er"(value) : "cc");
-}
-
-void first_small_of_thread();
-
-inline void small_flow(std::uint64_t format::SmallTotals::*bytes, std::uint64_t format::SmallTotals::*count,
-                       std::size_t usable) {
-  if (local.small == nullptr) [[unlikely]] {
-    first_small_of_thread();
-    if (local.small == nullptr) return; // counted as lost
-  }
-  // The counters may lie in a page that a child of a raw clone shares with its parent.
-  if (alive != nullptr && *alive == 0) [[unlikely]] {
-    if (const Recording here; here) notice_raw_fork();
-  }
-  add_to(local.small->*bytes, usable);
-  add_to(local.small->*count, 1);
-  local.countdown -= static_cast<std::int64_t>(usable);
-  if (local.countdown < 0) [[unlikely]] {
-    local.countdown = kTickBytes;
-    if (const Recording here; here) here.tick();
-  }
-}
-inline void small_born(std::size_t usable) {
-  small_flow(&format::SmallTotals::allocated, &format::SmallTotals::births, usable);
-}
-inline void small_died(std::size_t usable) {
-  small_flow(&format::SmallTotals::freed, &format::SmallTotals::deaths, usable);
 }
 
 } // namespace memtrace::record

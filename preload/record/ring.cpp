@@ -7,6 +7,7 @@
 #include "record/os.h"
 #include "record/pass.h"
 #include "record/recorder.h"
+#include "record/small.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
 #include "record/windows.h"
@@ -58,6 +59,14 @@ RingSlot* extend(std::uint32_t index) {
   return slot;
 }
 
+// Adds what came to `now` after `before`.
+void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const format::SmallTotals& before) {
+  add_to(to.allocated, now.allocated - before.allocated);
+  add_to(to.freed, now.freed - before.freed);
+  add_to(to.births, now.births - before.births);
+  add_to(to.deaths, now.deaths - before.deaths);
+}
+
 // A ring for `thread`: one that its last owner left, or a new one.
 bool claim(Thread& thread) {
   const Locked locked(slots_lock);
@@ -75,12 +84,18 @@ bool claim(Thread& thread) {
     records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
   slot->head = slot->tail = thread.sequence;
-  slot->small = thread.slot != nullptr ? thread.slot->small : thread.own;
+  const format::SmallTotals& until_now = thread.slot != nullptr ? thread.slot->small : thread.own;
+  const format::SmallTotals moved = until_now;
+  slot->small = moved;
   slot->drain_lock = 0;
   thread.records = records;
   thread.slot = slot;
   thread.ring_file = file_number;
-  if (local.thread == &thread) local.small = &slot->small;
+  if (local.thread == &thread) {
+    local.small = &slot->small;
+    asm volatile("" ::: "memory");
+    count_flows(slot->small, until_now, moved); // what a signal handler added while we moved
+  }
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
   return true;
 }

@@ -7,6 +7,7 @@
 #include "record/environment.h"
 #include "record/line.h"
 #include "record/os.h"
+#include "record/sampling.h"
 
 namespace memtrace::record {
 
@@ -102,7 +103,7 @@ void read_settings(const char* exe) {
   read_size("MEMTRACE_SAMPLE", &sample);
   if (sample == 1) exact = 1; // "1 records every one"
   settings.exact_min = exact;
-  settings.sample = sample;
+  settings.sample = sample < kMaxMean ? sample : kMaxMean;
   read_size("MEMTRACE_MAX_TRACE", &settings.max_trace);
   read_size("MEMTRACE_MAX_NODE", &settings.max_node);
   read_size("MEMTRACE_MIN_PEAK", &settings.min_peak);

@@ -12,7 +12,7 @@ enum class PhaseSource : std::uint8_t { automatic, marks, off };
 
 struct Settings {
   std::size_t exact_min = 4096;
-  std::size_t sample = 512 * 1024;
+  std::size_t sample = 512 * 1024; // bytes of smaller ones between two that are recorded, on average; 0: none
   std::uint64_t max_trace = std::uint64_t{256} << 20;
   std::uint64_t max_node = std::uint64_t{4} << 30;
   std::uint64_t min_peak = std::uint64_t{32} << 20;

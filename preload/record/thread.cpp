@@ -8,10 +8,14 @@
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/ring.h"
+#include "record/sampling.h"
+#include "record/settings.h"
+#include "record/small.h"
 #include "record/spin_lock.h"
 
 namespace memtrace::record {
 
+alignas(64) constinit format::SmallTotals uncounted{};
 thread_local constinit Local local{};
 
 namespace {
@@ -60,6 +64,11 @@ Thread* this_thread() {
   std::memset(thread, 0, offsetof(Thread, scratch)); // not the scratch, which would touch its pages
   thread->index = next_index++;
   thread->tid = static_cast<std::uint32_t>(os::thread_id());
+  thread->pace.random = seed_for(thread->tid);
+  thread->pace.until_sample = next_interval(thread->pace.random, settings.sample);
+  thread->pace.until_tick = kTickBytes;
+  local.births_left = 0; // the first is looked at
+  local.deaths_left = kTickBytes;
   local.thread = thread;
   local.small = &thread->own;
   return thread;
@@ -110,7 +119,8 @@ void forget_other_threads() {
   local.thread = nullptr;
   Thread* const thread = this_thread();
   if (thread == nullptr) {
-    local.small = nullptr;
+    local.small = &uncounted;
+    local.births_left = local.deaths_left = 0;
     return;
   }
   for (std::size_t i = 0; i < kMaxPhases; ++i) thread->phases[i] = phases[i];

@@ -32,8 +32,17 @@ struct Scratch {
   Trail<std::uint64_t, kMaxNative> native_trail;
 };
 
-// Private memory, never freed, taken over by a new thread when its owner is gone.
-struct Thread {
+// When small blocks are next looked at. Bytes; `armed` is what Local::births_left started from.
+struct Pace {
+  std::uint64_t random; // state of the generator
+  std::int64_t until_sample;
+  std::int64_t until_tick;
+  std::int64_t armed;
+};
+
+// Private memory, never freed, taken over by a new thread when its owner is gone. Counters of two threads share
+// no cache line.
+struct alignas(64) Thread {
   std::uint32_t index;
   std::uint32_t tid;
   std::uint64_t sequence; // of its next record in its ring
@@ -45,22 +54,28 @@ struct Thread {
   format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
+  Pace pace;
   Scratch scratch;
 };
+
+// Where a thread counts that has not been seen yet; nobody reads it. Its first small block is looked at, and
+// counted again.
+extern constinit format::SmallTotals uncounted;
 
 // All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce:
 // pytorch#2575).
 struct Local {
+  format::SmallTotals* small = &uncounted; // &thread->own, or in the ring's slot
+  std::int64_t births_left; // bytes of small births until the next one is looked at: for a tick, or drawn
+  std::int64_t deaths_left; // of small deaths until a tick
+  std::size_t tensor_bytes; // not 0: the next block is a tensor's, and this much was asked for
   Thread* thread;
-  format::SmallTotals* small; // &thread->own, or in the ring's slot; null: thread not seen yet
-  std::int64_t countdown;     // bytes of small flows until they are published
-  std::size_t tensor_bytes;   // not 0: the next block is a tensor's, and this much was asked for
-  std::uint8_t busy;          // inside the recorder
-  std::uint8_t inside;        // inside a real allocator call: mappings it makes are not the program's
-  bool tensor_freed;          // the next block freed is a tensor's
-  bool holds_definitions;     // across a fork: threads may fork at once, each in handlers of its own
-  std::uint64_t fork_stamp;   // drawn before the fork
-  bool unwinding;             // the unwinder maps memory: nothing of that is an event
+  std::uint8_t busy;        // inside the recorder
+  std::uint8_t inside;      // inside a real allocator call: mappings it makes are not the program's
+  bool tensor_freed;        // the next block freed is a tensor's
+  bool holds_definitions;   // across a fork: threads may fork at once, each in handlers of its own
+  std::uint64_t fork_stamp; // drawn before the fork
+  bool unwinding;           // the unwinder maps memory: nothing of that is an event
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 

@@ -16,6 +16,7 @@
 #include "record/life.h"
 #include "record/place.h"
 #include "record/recording.h"
+#include "record/small.h"
 #include "record/trace_file.h"
 
 namespace memtrace::record {

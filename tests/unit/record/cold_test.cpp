@@ -16,6 +16,7 @@
 #include "reading.h"
 #include "record/recording.h"
 #include "record/ring.h"
+#include "record/small.h"
 
 namespace memtrace::record {
 namespace {
@@ -264,6 +265,30 @@ TEST(Cold, ReservationsFoldWithoutFlows) {
     }
     EXPECT_EQ(thread.folded.births, 0u);
     EXPECT_EQ(thread.folded.deaths, 0u);
+  });
+}
+
+// Their bytes were counted when they were given and freed.
+TEST(Cold, SampledPairsFoldWithoutFlows) {
+  in_child([] {
+    become_cold();
+    Thread& thread = *this_thread();
+    constexpr std::uint64_t kCarried = 77;
+    for (std::uint64_t i = 0; i < kCapacity; ++i) {
+      RingRecord record = tests::birth_of(0x5000, 640, 2 * i);
+      record.flags = format::kSampled;
+      record.word[4] = kCarried;
+      record.word[5] = 1;
+      cold_append(thread, record);
+      record.type = static_cast<std::uint8_t>(EventType::death);
+      record.word[4] = record.word[5] = 0;
+      ++record.stamp;
+      cold_append(thread, record);
+    }
+    EXPECT_GE(thread.folded.births, kCapacity / 2) << "nothing folded: this tests nothing";
+    EXPECT_EQ(thread.folded.allocated, thread.folded.births * kCarried);
+    EXPECT_EQ(thread.folded.deaths, 0u);
+    EXPECT_EQ(thread.folded.freed, 0u);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "child.h"
 #include "reading.h"
 #include "record/recording.h"
+#include "record/small.h"
 #include "record/trace_file.h"
 
 namespace memtrace::record {

@@ -1,0 +1,71 @@
+// Room: record. Inside every malloc and free.
+// Job: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
+#pragma once
+
+#include "record/life.h"
+#include "record/settings.h"
+#include "record/thread.h"
+#include "record/tracked_filter.h"
+
+namespace memtrace::record {
+
+// Small flows of one direction between two records of a thread, at most.
+inline constexpr std::int64_t kTickBytes = 256 * 1024;
+
+// The block is not small: to be recorded by itself.
+inline bool tracked(std::size_t given) {
+  return given >= settings.exact_min;
+}
+
+inline void add_to(std::uint64_t& counter, std::uint64_t value) {
+  // One instruction, so that a signal handler that allocates in between cannot lose its own.
+  asm("addq %1, %0" : "+m"(counter) : "er"(value) : "cc");
+}
+
+// True: what is left has run out.
+inline bool take_from(std::int64_t& left, std::size_t given) {
+  bool out;
+  asm("subq %2, %0" : "+m"(left), "=@ccle"(out) : "er"(given));
+  return out;
+}
+
+// The whole of what most blocks cost: two counters and a countdown. True: it has run out, see below.
+inline bool count_birth(std::size_t given) {
+  format::SmallTotals* const small = local.small;
+  add_to(small->allocated, given);
+  add_to(small->births, 1);
+  return take_from(local.births_left, given);
+}
+inline bool count_death(std::size_t given) {
+  format::SmallTotals* const small = local.small;
+  add_to(small->freed, given);
+  add_to(small->deaths, 1);
+  return take_from(local.deaths_left, given);
+}
+
+// When the countdown has run out: the thread's first block, a tick, or a block to be drawn.
+void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked);
+void look_at_death(std::size_t given);
+
+// The counters may lie in a page that a child of a raw clone shares with its parent: not before this.
+void check_raw_fork();
+
+// A small block, from a hook that has time. Before the real free for a death.
+inline void small_born(std::size_t given, std::uint64_t address = 0, std::size_t asked = 0) {
+  if (count_birth(given)) [[unlikely]]
+    look_at_birth(address, given, asked);
+}
+inline void small_died(std::size_t given) {
+  if (count_death(given)) [[unlikely]]
+    look_at_death(given);
+}
+
+// A block that maybe_tracked() lets through is about to die, after small_died(): if it was drawn, its record.
+void sampled_dies(std::uint64_t address, std::size_t given);
+// The same in two parts, about a realloc: true if it was drawn, and is now forgotten. It may be remembered
+// again.
+bool sampled_leaves(std::uint64_t address);
+void sampled_stays(std::uint64_t address);
+void sampled_died(std::uint64_t address, std::size_t given, format::Stamp death);
+
+} // namespace memtrace::record

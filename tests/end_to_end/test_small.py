@@ -1,0 +1,102 @@
+"""Job: small blocks: counted to the last one, and drawn as the law says."""
+import math
+import shutil
+import unittest
+
+import harness
+import rawtrace
+
+SAMPLED = 16
+MASK = (1 << 32) - 1
+
+
+class Small(harness.Case):
+    def run_victim(self, *arguments, **settings):
+        """Its own account, what it said on stderr, and the records of its trace."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        done = self.run_in("traced", [harness.victim("small_blocks"), *map(str, arguments)],
+                           self.environment(**harness.RECORD_ALL, MEMTRACE_STACKS="none", **settings))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (path,) = self.trace_files()
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0)
+        return [int(word) for word in done.stdout.split()], done.stderr, records
+
+    def flows(self, records):
+        """Births, deaths, bytes allocated and freed of small blocks, as the trace carries them."""
+        totals = [0, 0, 0, 0]
+        for record in records:
+            words = record.words
+            if record.type == "counters":
+                more = (words[2], words[3], words[0], words[1])
+            elif record.type in ("birth", "death"):
+                more = (words[5] & MASK, words[5] >> 32, words[4] & MASK, words[4] >> 32)
+            else:
+                continue
+            totals = [total + one for total, one in zip(totals, more)]
+        return totals
+
+    def check_counts(self, threads, count, *options, **settings):
+        """What the program did beyond its loops, starting and ending, is the same when the loops are empty."""
+        _, _, empty = self.run_victim(threads, 0, **settings)
+        own, said, records = self.run_victim(threads, count, *options, **settings)
+        more = [full - bare for full, bare in zip(self.flows(records), self.flows(empty))]
+        self.assertEqual(more, own)
+        return said, records
+
+    def test_counts_of_one_thread(self):
+        self.check_counts(1, 300_000)
+
+    def test_counts_of_eight_threads(self):
+        self.check_counts(8, 60_000)
+
+    def test_counts_of_signal_handlers_that_allocate(self):
+        said, _ = self.check_counts(2, 1_500_000, "signals")
+        self.assertGreater(int(said), 100, "no handler interrupted the tracer: this tests nothing")
+
+    def test_counts_with_sampling_off_and_everywhere(self):
+        for sample in ("0", "300"):
+            with self.subTest(sample):
+                self.check_counts(2, 30_000, MEMTRACE_SAMPLE=sample)
+
+    def test_drawn_blocks(self):
+        mean = 16384
+        for threads, count in ((1, 300_000), (8, 40_000)):
+            with self.subTest(threads):
+                own, _, records = self.run_victim(threads, count, MEMTRACE_SAMPLE="16K")
+                alive, drawn, estimate, variance = set(), 0, 0.0, 0.0
+                for record in records:
+                    if record.type not in ("birth", "death") or not record.flags & SAMPLED:
+                        continue
+                    address, given = record.words[:2]
+                    self.assertEqual(rawtrace.KINDS[record.kind], "heap")
+                    self.assertLess(given, 4096)
+                    if record.type == "death":
+                        self.assertIn(address, alive, "a death without its birth")
+                        alive.remove(address)
+                        continue
+                    self.assertNotIn(address, alive, "a block was left behind after its free")
+                    self.assertGreaterEqual(given, record.words[2], "asked")
+                    alive.add(address)
+                    drawn += 1
+                    chance = -math.expm1(-given / mean)
+                    estimate += given / chance
+                    variance += given * given * (1 - chance) / chance**2
+                self.assertGreater(drawn, 3000)
+                self.assertLess(len(alive), 3, "what lives on is not the workers'")
+                # Five times the standard error: passed once in 1.7 million runs.
+                self.assertLess(abs(estimate - own[2]), 5 * math.sqrt(variance) + 100_000)
+                (process,) = [record for record in records if record.type == "process"]
+                self.assertEqual(process.words[5] & MASK, mean)
+
+    def test_every_block(self):
+        """MEMTRACE_SAMPLE=1: one by one, like any tracked block."""
+        own, _, records = self.run_victim(1, 5_000, MEMTRACE_SAMPLE="1")
+        self.assertEqual(self.flows(records), [0, 0, 0, 0])
+        births = [record for record in records if record.type in ("birth", "move")]
+        self.assertGreaterEqual(len(births), own[0])
+        self.assertFalse(any(record.flags & SAMPLED for record in births))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -205,7 +205,7 @@ class Attribution : public Observer {
   }
 
   static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const Place& place) {
-    if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step};
+    if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step, {}};
   }
 
   void levels(const trace::Event& event, const Place& place) {

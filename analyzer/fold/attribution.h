@@ -58,24 +58,24 @@ struct Row {
   const MemoryRow& of(MemoryId id) const;
 };
 
+struct StepSpan { // inclusive
+  Step first = Step::none;
+  Step last = Step::none;
+};
+
 struct Peak {
   std::int64_t bytes = 0;
   trace::Ordinal at = 0;
   format::Stamp stamp = 0;
   PathId path = PathId::other;
   Step step = Step::none;
+  std::optional<StepSpan> bucket; // it was in one of these steps, and nobody knows who held it
 };
 
 struct MemoryPeaks {
   Peak live;
   Peak tensor;
   std::optional<Peak> reserved;
-};
-
-// Steps that were seen from their begin to their end.
-struct StepSpan { // inclusive
-  Step first = Step::none;
-  Step last = Step::none;
 };
 
 struct Account {
@@ -86,7 +86,7 @@ struct Account {
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;
-  std::vector<StepSpan> detail; // ascending; more than one where windows are gone
+  std::vector<StepSpan> detail; // steps seen from begin to end, ascending; more than one where windows are gone
   std::uint64_t unknown_deaths = 0;
   trace::OrderCounts counts;
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "fold/sampling.h"
 #include "fold/wrap.h"
 
 namespace memtrace::fold {
@@ -47,7 +48,7 @@ struct Estimate {
 
   void add(std::uint64_t given, std::uint64_t asked_for, std::uint32_t sample_bytes) {
     const double size = static_cast<double>(given);
-    const double drawn = given == 0 || sample_bytes <= 1 ? 1 : -std::expm1(-size / sample_bytes);
+    const double drawn = chance(size, sample_bytes);
     const double weight = size / drawn;
     bytes += weight;
     asked += static_cast<double>(asked_for) / drawn;
@@ -55,12 +56,6 @@ struct Estimate {
     variance += weight * weight * (1 - drawn);
   }
 };
-
-// A damaged trace may hold sizes that add up to more than there are.
-std::uint64_t rounded(double value) {
-  constexpr double kMost = 9e18; // fits a signed figure, too
-  return value < kMost ? static_cast<std::uint64_t>(value + 0.5) : static_cast<std::uint64_t>(kMost);
-}
 
 struct Group {
   format::StackId stack{};

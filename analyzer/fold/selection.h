@@ -1,10 +1,11 @@
 // Room: fold. Pure: ids in, numbers out.
-// Job: which steps a report shows when nobody asked for all.
+// Job: which steps a report shows, and what answers each: its own events, or its bucket.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "fold/buckets.h"
 #include "fold/steady.h"
 
 namespace memtrace::fold {
@@ -19,12 +20,21 @@ struct StepChoice {
   bool all = false;
 };
 
-struct Shown {
-  std::vector<const Row*> rows; // of the account, in its order
-  bool steady = false;          // and the medians
+struct ShownRow {
+  const Row* row = nullptr;
+  Step as = Step::none;              // the step it answers for
+  const BucketRow* bucket = nullptr; // where it does so for others, too; then `row` is the largest of them
 };
 
-// By default what has no step, steps 0 and 1, those of the peaks, the last, and the steady ones.
-Shown choose(const Account& account, const StepChoice& choice);
+struct Shown {
+  std::vector<ShownRow> rows;
+  bool steady = false; // and the medians
+  bool cut = false;    // more steps were asked for than are shown
+};
+inline constexpr std::size_t kMostSteps = 1 << 20; // that are answered one by one
+
+// By default what has no step, steps 0 and 1, those of the peaks, the last, and the steady ones. A range gives
+// each step under its own number; all gives each bucket once, under its first step.
+Shown choose(const Account& account, const Buckets& buckets, const StepChoice& choice);
 
 } // namespace memtrace::fold

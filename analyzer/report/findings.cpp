@@ -126,7 +126,8 @@ void say(Finding& finding, const View& view, const Candidate& candidate, const f
 
 void foreach_temporaries(View& view, MemoryId memory, std::vector<Finding>& out) {
   const fold::Peak& peak = view.account.peaks.at(memory).tensor;
-  if (peak.bytes <= 0 || view.account.paths.text(view.account.paths.last(peak.path)) != "step") return;
+  if (peak.bytes <= 0 || peak.bucket || view.account.paths.text(view.account.paths.last(peak.path)) != "step")
+    return;
   for (const auto& [title, candidate] : candidates(view, view.set({memory, Measure::tensor, peak.at}))) {
     const auto bytes = static_cast<double>(candidate.bytes);
     if (bytes < kWorthwhile * static_cast<double>(peak.bytes)) continue; // spares a pass over the trace

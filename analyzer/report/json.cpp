@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
+#include "fold/sampling.h"
 #include "report/utf8.h"
 
 namespace memtrace::report {
@@ -37,16 +40,18 @@ Json site_json(View& view, format::StackId stack) {
 }
 
 Json row_json(View& view, const Holding& row) {
-  return {{"bytes", row.bytes},
-          {"asked", row.asked},
-          {"blocks", row.blocks},
-          {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-          {"role", fold::role_name(row.role)},
-          {"site", site_json(view, row.stack)},
-          {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
-          {"born_step", step_json(row.born_step)},
-          {"lifetime", static_cast<double>(row.lifetime) / 1e9},
-          {"how", "measured"}};
+  Json out = {{"bytes", row.bytes},
+              {"asked", row.asked},
+              {"blocks", row.blocks},
+              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+              {"role", fold::role_name(row.role)},
+              {"site", site_json(view, row.stack)},
+              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
+              {"born_step", step_json(row.born_step)},
+              {"lifetime", static_cast<double>(row.lifetime) / 1e9},
+              {"how", row.sampled ? "sampled" : "measured"}};
+  if (row.sampled) out["error"] = row.error;
+  return out;
 }
 
 // What completes a sum: nothing is known of it but how much it is.
@@ -81,40 +86,103 @@ Json set_json(View& view, MemoryId memory, Measure measure, trace::Ordinal at, s
   return at_peak(view, view.set({memory, measure, at}), total, top);
 }
 
-Json bucket_json(const View& view, const fold::Row& row, bool steady) {
-  if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
-  if (row.step == Step::none) return nullptr;
-  return {step_json(row.step), step_json(row.step)};
+Json steps_json(const fold::StepSpan& steps) {
+  return steps.first == Step::none ? Json(nullptr) : Json{step_json(steps.first), step_json(steps.last)};
 }
 
-Json phase_json(View& view, const fold::Row& row, MemoryId memory, bool steady, std::size_t top) {
+Json bucket_json(const View& view, const fold::ShownRow& shown, bool steady) {
+  if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
+  return steps_json(shown.bucket != nullptr ? shown.bucket->steps : fold::StepSpan{shown.as, shown.as});
+}
+
+Json reserved_json(const View& view, const fold::Figures& reserved, MemoryId memory) {
+  if (!view.account.peaks.at(memory).reserved) return nullptr;
+  return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
+}
+
+// The smallest of a bucket's steps: the keys that the row has the largest under.
+Json least_json(const View& view, const fold::Row& row, MemoryId memory) {
   const fold::MemoryRow& figures = row.of(memory);
+  Json out = Json::object();
+  if (row.count != 0) out.update(figures_json(figures.live));
+  out["allocated"] = figures.allocated;
+  out["freed"] = figures.freed;
+  out["allocations"] = figures.allocations;
+  if (row.count == 0) return out;
+  out["count"] = row.count;
+  out["tensor"] = figures_json(figures.tensor);
+  out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
+  out["reserved"] = reserved_json(view, figures.reserved, memory);
+  return out;
+}
+
+Json births_json(View& view, const fold::Births& births) {
+  return {{"bytes", births.bytes},
+          {"count", births.count},
+          {"min", births.smallest},
+          {"max", births.largest},
+          {"kind", format::kKindNames[static_cast<std::size_t>(births.kind)]},
+          {"tensor", births.tensor},
+          {"site", site_json(view, births.stack)},
+          {"bucket", steps_json(births.steps)},
+          {"how", births.sampled ? "sampled" : "measured"}};
+}
+
+// Who allocated in the steps of a bucket, all of them together: the largest `top`, and the rest in one row.
+Json allocated_by(View& view, const fold::BucketRow& bucket, MemoryId memory, std::size_t top) {
+  Json out = Json::array();
+  const std::vector<fold::Births> all = view.buckets.births(bucket, memory);
+  for (std::size_t i = 0; i < std::min(top, all.size()); ++i) out.push_back(births_json(view, all[i]));
+  if (all.size() <= top) return out;
+  fold::Births rest = all[top];
+  rest.stack = {};
+  for (std::size_t i = top + 1; i < all.size(); ++i) {
+    const fold::Births& one = all[i];
+    rest.steps = {std::min(rest.steps.first, one.steps.first), std::max(rest.steps.last, one.steps.last)};
+    rest.count += one.count;
+    rest.bytes += one.bytes;
+    rest.smallest = std::min(rest.smallest, one.smallest);
+    rest.largest = std::max(rest.largest, one.largest);
+    rest.sampled = rest.sampled || one.sampled;
+    rest.tensor = rest.tensor && one.tensor;
+  }
+  out.push_back(births_json(view, rest));
+  return out;
+}
+
+Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool steady, std::size_t top) {
+  const fold::Row& row = *shown.row;
+  const fold::MemoryRow& figures = row.of(memory);
+  const bool folded = shown.bucket != nullptr;
   Json path = Json::array();
   for (const std::string& name : view.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
   Json out = {{"memory", memory_name(memory)},
               {"phase", path.back()},
               {"path", path},
-              {"step", steady ? Json("steady") : step_json(row.step)},
+              {"step", steady ? Json("steady") : step_json(shown.as)},
               {"count", row.count},
-              {"bucket", bucket_json(view, row, steady)}};
+              {"bucket", bucket_json(view, shown, steady)}};
   const bool levels = row.count != 0; // `other` omits them
   if (levels) out.update(figures_json(figures.live));
   out["allocated"] = figures.allocated;
   out["freed"] = figures.freed;
   out["allocations"] = figures.allocations;
-  if (!levels) return out;
-  if (row.skipped) out["skipped"] = true;
-  out["tensor"] = figures_json(figures.tensor);
-  out["tensor"]["at_peak"] =
-      set_json(view, memory, Measure::tensor, figures.tensor.peak_at, figures.tensor.peak, top);
-  out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
-  const bool reserved = view.account.peaks.at(memory).reserved.has_value();
-  out["reserved"] = reserved ? Json{{"entry", figures.reserved.entry},
-                                    {"exit", figures.reserved.exit},
-                                    {"peak", figures.reserved.peak}}
-                             : Json(nullptr);
-  out["used"] = nullptr;
-  out["at_peak"] = set_json(view, memory, Measure::live, figures.live.peak_at, figures.live.peak, top);
+  const auto who = [&](Measure measure, const fold::Figures& of) { // nobody knows who held what in a bucket
+    return folded ? Json::array() : set_json(view, memory, measure, of.peak_at, of.peak, top);
+  };
+  if (levels) {
+    if (row.skipped) out["skipped"] = true;
+    if (row.partial) out["partial"] = true;
+    out["tensor"] = figures_json(figures.tensor);
+    out["tensor"]["at_peak"] = who(Measure::tensor, figures.tensor);
+    out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
+    out["reserved"] = reserved_json(view, figures.reserved, memory);
+    out["used"] = nullptr;
+    out["at_peak"] = who(Measure::live, figures.live);
+  }
+  if (!folded) return out;
+  out["min"] = least_json(view, shown.bucket->least, memory);
+  out["allocated_by"] = allocated_by(view, *shown.bucket, memory, top);
   return out;
 }
 
@@ -126,28 +194,30 @@ bool silent(const fold::MemoryRow& row) {
 
 Json phases_json(View& view, const Options& options) {
   Json out = Json::array();
-  const auto add = [&](const fold::Row& row, bool steady) {
+  const auto add = [&](const fold::ShownRow& shown, bool steady) {
     for (const auto& [memory, peaks] : view.account.peaks) {
       if (options.memory && memory_name(memory) != *options.memory) continue;
-      if (memory != 0 && silent(row.of(memory))) continue;
-      out.push_back(phase_json(view, row, memory, steady, options.top));
+      if (memory != 0 && silent(shown.row->of(memory))) continue;
+      out.push_back(phase_json(view, shown, memory, steady, options.top));
     }
   };
-  for (const fold::Row* row : view.shown.rows) add(*row, false);
+  for (const fold::ShownRow& shown : view.shown.rows) add(shown, false);
   if (view.shown.steady) {
-    for (const fold::Row& row : view.steady.rows) add(row, true);
+    for (const fold::Row& row : view.steady.rows) add({&row, row.step, nullptr}, true);
   }
   return out;
 }
 
 Json peak_json(const View& view, MemoryId memory, const char* measure, const fold::Peak& peak, Json rows) {
-  return {{"memory", memory_name(memory)},
-          {"measure", measure},
-          {"bytes", peak.bytes},
-          {"t", view.seconds(peak.stamp)},
-          {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(peak.path)))},
-          {"step", step_json(peak.step)},
-          {"at_peak", std::move(rows)}};
+  Json out = {{"memory", memory_name(memory)},
+              {"measure", measure},
+              {"bytes", peak.bytes},
+              {"t", peak.bucket ? Json(nullptr) : Json(view.seconds(peak.stamp))},
+              {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(peak.path)))},
+              {"step", step_json(peak.step)},
+              {"at_peak", peak.bucket ? Json::array() : std::move(rows)}};
+  if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // it was in one of these steps
+  return out;
 }
 
 Json peaks_json(View& view, const Options& options) {
@@ -206,8 +276,16 @@ Json argv_json(const std::string& joined) {
   return out;
 }
 
+// Which steps are there only as rows of their bucket.
+Json buckets_json(const View& view) {
+  const fold::Coverage covered = fold::coverage(view.buckets, view.account);
+  if (covered.buckets == 0) return view.losses.rows_missing ? Json("missing") : Json(nullptr);
+  return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", view.buckets.width}};
+}
+
 Json trace_json(const View& view) {
   const trace::Facts& facts = view.facts();
+  const auto own = view.own_bytes();
   Json reasons = Json::object();
   for (const auto& [reason, count] : view.losses.events) reasons[reason] = count;
   Json source = nullptr;
@@ -224,8 +302,12 @@ Json trace_json(const View& view) {
           {"sample_bytes", facts.sample_bytes},
           {"device_source", std::move(source)},
           {"damaged_bytes", view.losses.damaged_bytes},
+          {"damaged_file",
+           view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
           {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
-          {"unknown_deaths", view.account.unknown_deaths}};
+          {"unknown_deaths", view.account.unknown_deaths},
+          {"buckets", buckets_json(view)},
+          {"own_bytes", own ? Json(*own) : Json(nullptr)}};
 }
 
 Json parameters_json(const trace::Facts& facts) {
@@ -281,9 +363,10 @@ Json process_json(View& view, const Options& options) {
 Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
   struct Rest {
     std::uint64_t bytes = 0, asked = 0, blocks = 0;
+    double variance = 0; // of what was sampled
   };
   Json rows = Json::array();
-  std::map<std::pair<format::Kind, fold::Role>, Rest> rests;
+  std::map<std::tuple<format::Kind, fold::Role, bool>, Rest> rests;
   std::uint64_t told = 0;
   for (const Holding& holding : holdings) {
     told += holding.bytes;
@@ -291,15 +374,21 @@ Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std
       rows.push_back(row_json(view, holding));
       continue;
     }
-    Rest& rest = rests[{holding.kind, holding.role}];
+    Rest& rest = rests[{holding.kind, holding.role, holding.sampled}];
     rest.bytes += holding.bytes;
     rest.asked += holding.asked;
     rest.blocks += holding.blocks;
+    rest.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
   }
   for (const auto& [which, rest] : rests) {
-    rows.push_back(rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
-                             format::kKindNames[static_cast<std::size_t>(which.first)],
-                             fold::role_name(which.second)));
+    const auto& [kind, role, sampled] = which;
+    Json row = rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
+                         format::kKindNames[static_cast<std::size_t>(kind)], fold::role_name(role));
+    if (sampled) {
+      row["how"] = "sampled";
+      row["error"] = fold::rounded(std::sqrt(rest.variance));
+    }
+    rows.push_back(std::move(row));
   }
   // Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
   const auto untold = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) - told);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -103,10 +104,8 @@ class Text {
 
   void causes() {
     if (view_.findings.empty()) {
-      lines_.strong(fmt::format(
-          "Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes), what(),
-          phase_name(view_, peak().path),
-          peak().step == Step::none ? "" : fmt::format(", step {}", static_cast<std::int64_t>(peak().step))));
+      lines_.strong(fmt::format("Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes),
+                                what(), phase_name(view_, peak().path), peak_step()));
       return;
     }
     for (const Finding& finding : view_.findings) {
@@ -116,6 +115,17 @@ class Text {
       lines_.paragraph("  ", printable(text));
       lines_.paragraph("  ", "Do: " + printable(finding.remedy));
     }
+  }
+
+  std::string peak_step() const {
+    if (peak().step == Step::none) return "";
+    if (peak().bucket) return ", in one of the " + steps(*peak().bucket);
+    return fmt::format(", step {}", static_cast<std::int64_t>(peak().step));
+  }
+
+  static std::string steps(const fold::StepSpan& span) {
+    return fmt::format("steps {} to {}", count(static_cast<std::uint64_t>(span.first)),
+                       count(static_cast<std::uint64_t>(span.last)));
   }
 
   void process() {
@@ -137,44 +147,68 @@ class Text {
   }
 
   // Of the default selection the steady rows stand for steps 1 and last.
-  bool telling(const fold::Row& row) const {
+  bool telling(const fold::ShownRow& shown) const {
     if (look_.all_steps || !view_.shown.steady || view_.steady.rows.empty()) return true;
-    return row.step == Step::none || row.step == Step{0} || row.step == peak().step;
+    return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
   }
 
   void phases() {
-    std::vector<const fold::Row*> rows;
-    for (const fold::Row* row : view_.shown.rows) {
-      if (row->count != 0 && figures(*row).peak != 0 && telling(*row)) rows.push_back(row);
+    std::vector<fold::ShownRow> rows;
+    for (const fold::ShownRow& shown : view_.shown.rows) {
+      if (shown.row->count != 0 && figures(*shown.row).peak != 0 && telling(shown)) rows.push_back(shown);
     }
     const std::size_t steady_from = rows.size();
     if (view_.shown.steady) {
       for (const fold::Row& row : view_.steady.rows) {
-        if (figures(row).peak != 0) rows.push_back(&row);
+        if (figures(row).peak != 0) rows.push_back({&row, row.step, nullptr});
       }
     }
-    if (rows.empty()) return;
+    if (!rows.empty()) table(rows, steady_from);
+    if (view_.shown.steady && !view_.steady.rows.empty()) {
+      lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
+                               view_.steady.steps.size(), static_cast<std::int64_t>(view_.steady.steps.front()),
+                               static_cast<std::int64_t>(view_.steady.steps.back())));
+    }
+    folded(rows);
+  }
+
+  void table(const std::vector<fold::ShownRow>& rows, std::size_t steady_from) {
     std::vector<std::string> labels;
     std::size_t width = 5;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      labels.push_back(label(*rows[i], i >= steady_from));
+      labels.push_back(label(rows[i], i >= steady_from));
       width = std::max(width, columns(labels.back()));
     }
     lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({}, {})", pad("phase", width), "entry",
                              "peak", "exit", "kept", "transient", unit_.name,
                              measure_ == Measure::tensor ? "tensors" : "live"));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const fold::Figures& f = figures(*rows[i]);
+      const fold::Figures& f = figures(*rows[i].row);
       lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
                                in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
                                signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
-                               mostly(*rows[i], i >= steady_from)));
+                               rows[i].bucket != nullptr ? "" : mostly(*rows[i].row, i >= steady_from)));
     }
-    if (view_.shown.steady && !view_.steady.rows.empty()) {
-      lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
-                               view_.steady.steps.size(), static_cast<std::int64_t>(view_.steady.steps.front()),
-                               static_cast<std::int64_t>(view_.steady.steps.back())));
+  }
+
+  // Which steps are there as rows only, and how wide those are.
+  void folded(const std::vector<fold::ShownRow>& rows) {
+    const fold::Coverage covered = fold::coverage(view_.buckets, view_.account);
+    if (covered.buckets != 0) {
+      std::string text =
+          fmt::format("{} are kept as {} {} of {}", steps(covered.steps), count(covered.buckets),
+                      covered.buckets == 1 ? "row" : "rows",
+                      view_.buckets.width == 1 ? "1 step" : count(view_.buckets.width) + " steps");
+      if (std::any_of(rows.begin(), rows.end(),
+                      [](const fold::ShownRow& row) { return row.bucket != nullptr; }))
+        text += "; ~ marks the largest of such a row";
+      lines_.paragraph("", text);
     }
+    if (view_.losses.rows_missing)
+      lines_.paragraph("", "the rows of steps whose events were folded away (the .coarse file) are missing");
+    if (view_.shown.cut)
+      lines_.paragraph("",
+                       fmt::format("--steps: only the first {} of them are shown", count(fold::kMostSteps)));
   }
 
   static std::string pad(const std::string& text, std::size_t width) {
@@ -182,13 +216,15 @@ class Text {
     return have < width ? text + std::string(width - have, ' ') : text;
   }
 
-  std::string label(const fold::Row& row, bool steady) const {
+  std::string label(const fold::ShownRow& shown, bool steady) const {
+    const fold::Row& row = *shown.row;
     std::string text = shortened(phase_name(view_, row.path), 20);
     if (steady) {
       text += " steady";
-    } else if (row.step != Step::none) {
-      text += " " + std::to_string(static_cast<std::int64_t>(row.step));
+    } else if (shown.as != Step::none) {
+      text += " " + std::to_string(static_cast<std::int64_t>(shown.as));
     }
+    if (shown.bucket != nullptr) return text + "~";
     if (row.skipped) text += " skipped";
     return row.count > 1 ? text + fmt::format(" x{}", row.count) : text;
   }
@@ -213,11 +249,17 @@ class Text {
   struct Holder {
     std::int64_t bytes = 0;
     std::string role, since, site;
+    double variance = 0; // of what was sampled
+    bool sampled = false;
+  };
+  struct Group {
+    std::int64_t bytes = 0;
+    double variance = 0;
   };
 
   std::vector<Holder> grouped(const fold::Holdings& holdings) {
     constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
-    std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> groups;
+    std::map<std::tuple<std::string, std::string, std::string, bool>, Group> groups;
     std::size_t number = 0;
     for (const Holding& holding : holdings) {
       std::string role = fold::role_name(holding.role);
@@ -226,14 +268,18 @@ class Text {
       const std::string since =
           when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-      std::int64_t& bytes =
-          groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-"}];
-      bytes = fold::plus(bytes, holding.bytes);
+      Group& group =
+          groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-",
+                  holding.sampled}];
+      group.bytes = fold::plus(group.bytes, holding.bytes);
+      group.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
     }
     std::vector<Holder> out;
     out.reserve(groups.size());
-    for (const auto& [key, bytes] : groups)
-      out.push_back({bytes, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+    for (const auto& [key, group] : groups) {
+      const auto& [role, since, site, sampled] = key;
+      out.push_back({group.bytes, role, since, site, group.variance, sampled});
+    }
     std::stable_sort(out.begin(), out.end(),
                      [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
     return out;
@@ -257,7 +303,13 @@ class Text {
     lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
                              in_unit(row.bytes, unit_), in_parameters(row.bytes),
                              pad(shortened(row.since, widths.since), widths.since),
-                             shortened(row.site, kColumns - taken)));
+                             shortened(certainty(row) + row.site, kColumns - taken)));
+  }
+
+  // Half of the interval that holds the truth in 95 of 100 cases.
+  std::string certainty(const Holder& row) const {
+    if (!row.sampled) return "";
+    return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit_));
   }
 
   // What is too little to be seen in the figures is summed up, unless all was asked for.
@@ -272,16 +324,30 @@ class Text {
 
   void holders() {
     if (peak().bytes <= 0) return;
+    if (peak().bucket) {
+      lines_.paragraph("", fmt::format("Who held the peak of {} is not known: of the {} only rows are left.",
+                                       memory_name(memory_), steps(*peak().bucket)));
+      return;
+    }
     std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
     const std::size_t shown = worth_a_line(all);
     std::int64_t left = peak().bytes;
     std::int64_t more = 0;
     for (const Holder& row : all) left = fold::minus(left, row.bytes);
-    for (std::size_t i = shown; i < all.size(); ++i) more = fold::plus(more, all[i].bytes);
+    double more_variance = 0;
+    bool sampled = false;
+    for (std::size_t i = shown; i < all.size(); ++i) {
+      more = fold::plus(more, all[i].bytes);
+      more_variance += all[i].variance;
+      sampled = sampled || all[i].sampled;
+    }
+    const bool samples = std::any_of(all.begin(), all.end(), [](const Holder& row) { return row.sampled; });
     const std::size_t dropped = all.size() - shown;
     all.resize(shown);
-    if (dropped != 0) all.push_back({more, fmt::format("{} more", dropped), "", "memtrace report --all"});
-    if (left != 0) all.push_back({left, rest_name(), "", "counted, not recorded one by one"});
+    if (dropped != 0)
+      all.push_back(
+          {more, fmt::format("{} more", dropped), "", "memtrace report --all", more_variance, sampled});
+    if (left != 0) all.push_back({left, rest_name(), "", rest_reason(left, samples)});
     all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp))});
     Widths widths;
     for (const Holder& row : all) {
@@ -293,6 +359,11 @@ class Text {
     lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
                              view_.facts().parameters ? "P" : "", pad("since", widths.since)));
     for (const Holder& row : all) holder(widths, row);
+  }
+
+  static const char* rest_reason(std::int64_t left, bool samples) {
+    if (!samples) return "counted, not recorded one by one";
+    return left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, and not in the samples";
   }
 
   const char* rest_name() const { return view_.facts().fork ? "inherited, small" : "small blocks"; }
@@ -318,11 +389,15 @@ class Text {
         fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(losses.total()));
     for (const auto& [reason, number] : losses.events)
       text += fmt::format(" ({} {})", printable(reason), count(number));
+    if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
     if (losses.damaged_bytes != 0) {
-      text += fmt::format("; {} of {} bytes of the file are damaged, from byte {} on",
-                          count(losses.damaged_bytes), count(view_.trace->bytes()), count(losses.damaged_at));
+      text +=
+          fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
+                      count(view_.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
     }
     lines_.paragraph("", text);
+    if (const auto own = view_.own_bytes())
+      lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
   }
 
   View& view_;

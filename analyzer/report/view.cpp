@@ -24,13 +24,15 @@ void add_instants(const fold::Row& row, std::vector<Instant>& out) {
 
 std::vector<Instant> instants(const View& view) {
   std::vector<Instant> out;
-  for (const fold::Row* row : view.shown.rows) add_instants(*row, out);
+  for (const fold::ShownRow& shown : view.shown.rows) {
+    if (shown.bucket == nullptr) add_instants(*shown.row, out);
+  }
   if (view.shown.steady) {
     for (const fold::Row& row : view.steady.rows) add_instants(row, out);
   }
   for (const auto& [memory, peaks] : view.account.peaks) {
-    out.push_back({memory, Measure::live, peaks.live.at});
-    out.push_back({memory, Measure::tensor, peaks.tensor.at});
+    if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
+    if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
   }
   return out;
 }
@@ -40,6 +42,16 @@ std::vector<Instant> instants(const View& view) {
 double View::seconds(format::Stamp stamp) const {
   const format::Stamp start = facts().start_stamp;
   return stamp > start ? static_cast<double>(stamp - start) / 1e9 : 0;
+}
+
+std::optional<std::uint64_t> View::own_bytes() const {
+  std::uint64_t bytes = trace->coarse() != nullptr ? trace->coarse()->header.own_bytes : 0;
+  if (const auto note = facts().note("own"); note && bytes == 0)
+    std::from_chars(note->data(), note->data() + note->size(), bytes);
+  if (bytes == 0) return std::nullopt;
+  if (const trace::Rings* rings = trace->rings())
+    bytes += format::kPage + std::uint64_t{rings->header.slots} * format::kSlotBytes;
+  return bytes;
 }
 
 const fold::Holdings& View::set(Instant instant) const {
@@ -68,8 +80,9 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   view->kind = std::move(kind);
   view->end = ending(*view->trace);
   view->account = fold::account(*view->trace);
+  view->buckets = fold::buckets(*view->trace, view->account);
   view->steady = fold::steady(view->account);
-  view->shown = fold::choose(view->account, options.steps);
+  view->shown = fold::choose(view->account, view->buckets, options.steps);
   view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fold/attribution.h"
+#include "fold/buckets.h"
 #include "fold/peak.h"
 #include "fold/selection.h"
 #include "fold/steady.h"
@@ -49,6 +50,7 @@ struct View {
   std::string kind; // of the contract: main, worker, rank, child
   Ending end;
   fold::Account account;
+  fold::Buckets buckets;
   fold::Steady steady;
   fold::Shown shown;
   std::map<fold::Instant, fold::Holdings> sets; // of every row shown and every peak
@@ -57,6 +59,8 @@ struct View {
   std::vector<Finding> findings;
 
   const trace::Facts& facts() const { return trace->facts(); }
+  // Private memory that the recorder took for itself, rings included while they are there.
+  std::optional<std::uint64_t> own_bytes() const;
   double seconds(format::Stamp stamp) const; // since the process's start
   const fold::Holdings& set(fold::Instant instant) const;
 };

@@ -176,7 +176,7 @@ void slot_claimed(std::uint32_t index) {
 Passed pass(RingSlot* const* slots, std::uint32_t count, bool last) {
   if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
   if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
-  if (alive != nullptr && *alive == 0) return Passed::busy; // a forked child that does not know it yet
+  if (alive->here == 0) return Passed::busy; // a forked child that does not know it yet
   const Locked locked(pass_lock);
   if (!locked) return Passed::busy;
   const Passed result = pass_locked(slots, count, last);

@@ -9,6 +9,7 @@
 #include "record/recorder.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
+#include "record/talk.h"
 #include "record/trace_file.h"
 
 namespace memtrace::record {
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
+constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last drain, on a slow disk
 
 struct Buffer {
   SpinLock lock;
@@ -32,10 +34,12 @@ constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;
 constinit RingSlot* slots[format::kMaxSlots] = {};
 constinit SpinLock slots_lock;
-constinit Buffer drain_buffer;          // the background thread's
-constinit Buffer producer_buffer;       // for whoever finds its ring full
-constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
+constinit Buffer drain_buffer;              // the background thread's
+constinit Buffer producer_buffer;           // for whoever finds its ring full
+constinit std::uint64_t not_before = 0;     // after a disk error: no try earlier than this
+constinit std::uint64_t no_slot_before = 0; // the same for a new slot
 constinit bool at_bound = false;
+constinit std::uint32_t capacity = kRingRecords - kRingReserve;
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
 RingRecord* records_of(RingSlot* slot) {
@@ -60,6 +64,10 @@ RingSlot* extend(std::uint32_t index) {
     lost(format::Loss::bound);
     return nullptr;
   }
+  if (os::monotonic_ns() < no_slot_before) {
+    lost(format::Loss::disk);
+    return nullptr;
+  }
   RingSlot* slot = nullptr;
   const long fd = os::open_both(path.text());
   if (fd >= 0) {
@@ -68,6 +76,7 @@ RingSlot* extend(std::uint32_t index) {
     os::close(fd);
   }
   if (slot == nullptr) {
+    no_slot_before = os::monotonic_ns() + kRetryNs;
     lost(format::Loss::disk);
     return nullptr;
   }
@@ -146,7 +155,8 @@ enum class Written { yes, no_room, failed, busy };
 // The way out of a full ring. Bounded: one wait for the drain, one write.
 Written try_write_out(RingSlot* slot) {
   if (__atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Written::no_room;
-  if (os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Written::failed;
+  if (os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED) || disk_is_slow())
+    return Written::failed;
   const Locked locked(producer_buffer.lock);
   if (!locked || !lock_bounded(slot)) return Written::busy;
   const Appended result = drain_slot(slot, producer_buffer.bytes, false);
@@ -170,6 +180,7 @@ bool write_out(RingSlot* slot) {
       break;
     case Written::failed:
       lost(format::Loss::disk);
+      say_of_losses(trace_file.path.text(), disk_error());
       break;
     case Written::busy:
       lost(format::Loss::busy);
@@ -182,7 +193,7 @@ bool write_out(RingSlot* slot) {
 // stray write of the program's): it is given up, so that the others are not.
 void make_room(RingSlot* slot, std::uint64_t sequence) {
   const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (sequence - tail < kRingRecords) return;
+  if (sequence - tail < capacity) return;
   lost(format::Loss::memory);
   __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
 }
@@ -213,7 +224,8 @@ bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   header->slot_bytes = static_cast<std::uint32_t>(format::kSlotBytes);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{format::kPage}, __ATOMIC_RELAXED);
   at_bound = false;
-  not_before = 0;
+  capacity = kRingRecords - kRingReserve;
+  not_before = no_slot_before = 0;
   return true;
 }
 
@@ -246,13 +258,17 @@ format::RingFileHeader* ring_header() {
   return header;
 }
 
+void open_reserve() {
+  capacity = kRingRecords;
+}
+
 bool ring_append(Thread& thread, RingRecord& record) {
   if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(thread.slot)) return false;
   if ((thread.slot == nullptr || thread.ring_file != file_number) && !claim(thread)) return false;
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;
   const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (waiting >= kRingRecords) {
+  if (waiting >= capacity) {
     if (!write_out(slot)) return false;
     make_room(slot, sequence);
   }
@@ -274,8 +290,10 @@ void drain_rings(bool essential) {
   const Locked locked(drain_buffer.lock);
   if (!locked) return;
   const std::uint32_t count = __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE);
+  const std::uint64_t until = os::monotonic_ns() + kEndNs;
   for (std::uint32_t i = 0; i < count; ++i) {
     RingSlot* const slot = slots[i];
+    if (essential && os::monotonic_ns() > until) break; // a program's thread: the ring file keeps what is left
     if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0 || !try_lock(slot)) continue;
     drain_slot(slot, drain_buffer.bytes, essential);
     unlock(slot);

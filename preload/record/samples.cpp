@@ -164,12 +164,12 @@ void add_group(Encoder& encoder, std::size_t bytes, unsigned level) {
 
 } // namespace
 
-void sample_now() {
+void sample_now(bool groups) {
   if (!looked) find_group();
   model.restart();
   Encoder encoder(payload, sizeof payload, model);
   add_process(encoder);
-  std::size_t bytes = group.size();
+  std::size_t bytes = groups ? group.size() : 0;
   for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {
     add_group(encoder, bytes, level);
     if (bytes <= root_bytes) break;

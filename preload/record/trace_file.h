@@ -19,6 +19,11 @@ extern constinit TraceFile trace_file;
 // Creates it, new. False with nothing left behind when it cannot be.
 bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t max_bytes);
 
+// Its disk is slow just now, or hangs: a thread of the program's should not write to it.
+bool disk_is_slow();
+// Why the last append failed, a negative errno.
+long disk_error();
+
 enum class Appended { yes, no_room, failed };
 // `essential` segments (definitions, the end) may exceed the bound by a little.
 Appended append_segment(const format::SegmentHeader& header, const std::uint8_t* payload, bool essential);

@@ -395,6 +395,10 @@ class Text {
           fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
                       count(view_.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
     }
+    if (const auto bound = view_.facts().note("bound"))
+      text += bound->starts_with("counts")
+                  ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
+                  : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
     lines_.paragraph("", text);
     if (const auto own = view_.own_bytes())
       lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
@@ -420,6 +424,9 @@ std::string process_line(View& view) {
                                  script(view.facts()), size(host.live.bytes));
   if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));
   text += fmt::format(", {} {}", ended(view), duration(view.seconds(view.facts().last_stamp)));
+  if (const auto bound = view.facts().note("bound"))
+    text +=
+        bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";
   if (view.losses.total() != 0) text += fmt::format(", events lost: {}", count(view.losses.total()));
   return shortened(text, kColumns) + "\n";
 }

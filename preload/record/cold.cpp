@@ -5,6 +5,7 @@
 #include "record/encode.h"
 #include "record/loss.h"
 #include "record/os.h"
+#include "record/settings.h"
 #include "record/spin_lock.h"
 #include "record/windows.h"
 
@@ -104,6 +105,19 @@ void fold() {
   used = kept;
 }
 
+// Blocks that are only counted leave the log: their threads publish them.
+void fold_heap() {
+  for (std::uint32_t i = 0; i < used; ++i) {
+    Entry& entry = log[i];
+    const bool block = is(entry, EventType::birth) || is(entry, EventType::death);
+    if (!block || entry.gone || entry.record.kind != static_cast<std::uint8_t>(format::Kind::heap) ||
+        (entry.record.flags & format::kRange) != 0)
+      continue;
+    fold_into_counters(entry);
+    entry.gone = 1;
+  }
+}
+
 } // namespace
 
 Kept cold_append(Thread& thread, const RingRecord& record) {
@@ -138,6 +152,7 @@ void cold_flush() {
     lost(format::Loss::cold, used);
     return;
   }
+  if (settings.counting) fold_heap();
   for (std::uint32_t i = 0; i < used; ++i)
     if (!log[i].gone) folded.apply(log[i].thread, log[i].record);
   folded.passed(true);

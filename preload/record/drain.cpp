@@ -6,6 +6,8 @@
 #include "record/ring.h"
 #include "record/samples.h"
 #include "record/spin_lock.h"
+#include "record/sync.h"
+#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {
@@ -13,8 +15,9 @@ namespace {
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
 constexpr std::uint64_t kPeriodNs = 100'000'000;   // data reaches the file within two of these
-constexpr std::uint64_t kSampleNs = 500'000'000;   // unasked; a phase's end asks
-constexpr std::uint64_t kSampleGapNs = 50'000'000; // 0.1 ms of reading each: at most 0.2 % of a core
+constexpr std::uint64_t kSampleNs = 500'000'000;   // process and groups, unasked
+constexpr std::uint64_t kSampleGapNs = 50'000'000; // the process alone, where a phase ended
+constexpr std::uint64_t kSampleShare = 2000;       // of the time, each: 0.1 % together
 
 constinit SpinLock control;
 constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
@@ -23,16 +26,34 @@ constinit bool stop = false;
 constinit bool wanted = false; // recording: there should be one
 constinit bool sample_asked = false;
 constinit std::uint64_t sampled = 0; // when
-constinit std::uint64_t due = 0;     // not 0: start again, but not before this time
-constinit char* memory = nullptr;    // its stack and the block that stands in for TLS
+constinit std::uint64_t groups_sampled = 0;
+constinit std::uint64_t gap = kSampleGapNs; // by what a sample costs
+constinit std::uint64_t groups_gap = kSampleNs;
+constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
+constinit char* memory = nullptr; // its stack and the block that stands in for TLS
+
+// Groups in many levels and slow kernels make it dear. The mean of the last few, for one may be unlucky.
+std::uint64_t next_gap(std::uint64_t before, std::uint64_t cost, std::uint64_t least) {
+  const std::uint64_t mean = (3 * before + cost * kSampleShare) / 4;
+  return mean > least ? mean : least;
+}
 
 void sample_if_due() {
   const std::uint64_t now = os::monotonic_ns();
-  const bool asked = __atomic_load_n(&sample_asked, __ATOMIC_ACQUIRE);
-  if (now - sampled < (asked ? kSampleGapNs : kSampleNs)) return;
+  const bool groups = now - groups_sampled >= groups_gap;
+  const bool asked = __atomic_load_n(&sample_asked, __ATOMIC_ACQUIRE) && now - sampled >= gap;
+  if (!groups && !asked) return;
   __atomic_store_n(&sample_asked, false, __ATOMIC_RELEASE);
   __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
-  sample_now();
+  const std::uint64_t before = os::thread_cpu_ns();
+  sample_now(groups);
+  const std::uint64_t cost = os::thread_cpu_ns() - before;
+  if (groups) {
+    groups_sampled = now;
+    groups_gap = next_gap(groups_gap, cost, kSampleNs);
+  } else {
+    __atomic_store_n(&gap, next_gap(gap, cost, kSampleGapNs), __ATOMIC_RELAXED);
+  }
 }
 
 void run(void*) {
@@ -41,6 +62,7 @@ void run(void*) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     drain_rings(false);
     sample_if_due();
+    sync_if_due();
     os::futex_wait(&bell, heard, kPeriodNs);
   }
 }
@@ -77,7 +99,8 @@ bool retire_drain() {
   const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
   __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
-  const std::uint64_t until = os::monotonic_ns() + 500'000'000;
+  // A disk that hangs would cost this with each fork.
+  const std::uint64_t until = os::monotonic_ns() + (disk_is_slow() ? 20'000'000 : 500'000'000);
   // The kernel clears the word before it takes the thread off its count: wait for that too.
   while (!gone() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
@@ -104,7 +127,9 @@ void wake_drain() {
 void request_sample() {
   __atomic_store_n(&sample_asked, true, __ATOMIC_RELEASE);
   // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
-  if (os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >= kSampleGapNs) wake_drain();
+  if (os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >=
+      __atomic_load_n(&gap, __ATOMIC_RELAXED))
+    wake_drain();
 }
 
 void forget_drain() {
@@ -113,7 +138,8 @@ void forget_drain() {
   wanted = false;
   due = 0;
   sample_asked = false;
-  sampled = 0;
+  sampled = groups_sampled = 0;
+  forget_syncs();
 }
 
 } // namespace memtrace::record

@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 
 #include <cstring>
-#include <initializer_list>
 
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
 #include "record/environment.h"
+#include "record/files.h"
 #include "record/identity.h"
 #include "record/loss.h"
 #include "record/map_levels.h"
@@ -24,6 +24,8 @@
 #include "record/sampling.h"
 #include "record/spin_lock.h"
 #include "record/stack.h"
+#include "record/talk.h"
+#include "record/trace_file.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
@@ -49,76 +51,6 @@ constinit Path executable{};
 constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
 constinit bool ring_removed = false; // for an exec
-
-void say(const char* what, const char* path) {
-  if (settings.quiet) return;
-  static constinit Line<4200> line{}; // not on a stack that may be small; one write, so that lines do not mix
-  line.clear();
-  line.add("memtrace: ").add(what).add(path).add("\n");
-  os::say(line.text(), line.size());
-}
-
-// Recording begins inside a malloc, maybe on a thread of 16 KiB of stack: the paths are not on it. One thread
-// at a time.
-constinit Path stem{};
-constinit Path scratch{};
-
-const Path& with(const char* suffix) {
-  scratch.clear();
-  return scratch.add(stem.text(), stem.size()).add(suffix);
-}
-
-// Both files of a process have the same, but for the directory.
-void set_stem(const char* directory, std::uint64_t start) {
-  stem.clear();
-  stem.add(directory).add("/").add(place.host.text()).add("-");
-  stem.add(static_cast<std::uint64_t>(os::process_id())).add("-").add(start, 16);
-}
-
-bool open_files_in(const char* directory) {
-  if (*directory == '\0' || !make_directories(directory)) return false;
-  const std::uint64_t start = os::unix_ns();
-  set_stem(directory, start);
-  const std::uint64_t id = start * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
-  const bool small = !place.founder && place.rank == ~0u; // workers and children
-  if (!create_trace_file(with(".memtrace"), id, small ? settings.max_trace / 8 : settings.max_trace))
-    return false;
-  // Where it was asked for; else beside the trace; else, for some file systems give no shared mapping, a local
-  // place.
-  for (const char* at : {place.spool.text(), directory, place.temporary.text()}) {
-    if (*at == '\0' || !make_directories(at)) continue;
-    set_stem(at, start);
-    if (create_ring_file(with(".rings"), id)) return true;
-  }
-  os::unlink(trace_file.path.text());
-  return false;
-}
-
-bool open_files() {
-  if (open_files_in(place.directory.text())) return true;
-  static constinit Path other{};
-  other.clear();
-  other.add(place.temporary.text()).add("/memtrace-out/").add(place.job.text());
-  if (open_files_in(other.text())) {
-    say("cannot write in ", place.directory.text());
-    place.directory = other;
-    return true;
-  }
-  say("not recording: no trace can be written in ", place.directory.text());
-  return false;
-}
-
-// Who creates the job's file says the one line.
-void announce() {
-  scratch.clear();
-  const long fd = os::create(scratch.add(place.directory.text()).add("/job").text());
-  if (fd < 0) return;
-  Line<512> text;
-  text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text()).add("\n");
-  os::write_all(fd, text.text(), text.size());
-  os::close(fd);
-  say("recording to ", place.directory.text());
-}
 
 void put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
   format::RingRecord record{};
@@ -159,10 +91,23 @@ void note_losses() {
 }
 
 void note_ring_place() {
-  const std::size_t directory = place.directory.size();
-  if (std::strncmp(ring_path().text(), place.directory.text(), directory) == 0) return;
-  scratch.clear();
-  put_note(scratch.add("rings=").add(ring_path().text()));
+  if (!rings_are_elsewhere()) return;
+  static constinit Line<4200> text{};
+  text.clear();
+  put_note(text.add("rings=").add(ring_path().text()));
+}
+
+// MEMTRACE_MAX_NODE left less than was asked for.
+void note_share() {
+  if (share().detail == Detail::full) return;
+  Line<64> text;
+  put_note(text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(share().bytes));
+}
+
+// Heap blocks are counted from now on, not recorded. A forked child has a share of its own.
+void count_only(bool only) {
+  settings.counting = only;
+  if (only) settings.stacks = Stacks::none;
 }
 
 // A marker that fork wipes: a hook that reads zero is in a child, also of a raw clone.
@@ -213,6 +158,7 @@ void begin_recording() {
   if (state() == State::cold) {
     if (open_files()) {
       keep_losses_in(ring_header()->lost);
+      count_only(share().detail == Detail::counts);
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor);
@@ -220,7 +166,9 @@ void begin_recording() {
       enter(State::hot);
       cold_flush();
       if (held) pass_lock.unlock();
+      if (settings.counting) put_flows_of_others();
       note_ring_place();
+      note_share();
       put_inherited_phases();
       announce();
       start_drain();
@@ -264,6 +212,7 @@ void after_fork_in_child() {
   beginning.reset();
   reset_flows();
   exit_code = 0;
+  settings.counting = false;
   raise_alive();
   enter(State::cold);
 }
@@ -285,6 +234,7 @@ bool before_exec(const char* path) {
   const Recording here;
   if (!here) return false;
   drain_rings(true);
+  open_reserve();
   note_losses();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
@@ -298,7 +248,7 @@ bool before_exec(const char* path) {
 void after_failed_exec() {
   restart_drain_after(0);
   if (!ring_removed || renew_ring_file()) return;
-  say("not recording any more: no ring can be written beside ", trace_file.path.text());
+  say({"not recording any more: no ring can be written in the place of ", ring_path().text()});
   enter(State::inert);
 }
 
@@ -313,6 +263,7 @@ void end_life(int code) {
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
     // At the bound a full ring takes nothing more: the last records have room of their own.
     drain_rings(true);
+    open_reserve();
     put_flows_of_others();
     note_losses();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),

@@ -8,8 +8,8 @@ namespace memtrace::record {
 
 // Of the threads that recorded last, eight at most; who comes ninth takes the place of the one longest silent.
 inline constexpr std::uint32_t kModels = 8;
-// A damaged segment costs those that follow it up to the next restart; 32,000 records apart, restarts cost 2 % of the
-// bytes that none would take.
+// A damaged segment costs those that follow it up to the next restart; 32,000 records apart, restarts cost 2 %
+// of the bytes that none would take.
 inline constexpr std::uint32_t kRestartSegments = 16;
 
 struct ThreadModel {
@@ -21,10 +21,11 @@ struct ThreadModel {
   std::uint64_t used;     // by which it is told who was silent
 };
 
-// The model for a segment that begins with `first`: restarted unless it is the next one of this thread, file and run
-// of segments. Null: no memory.
+// The model for a segment that begins with `first`: restarted unless it is the next one of this thread, file
+// and run of segments. Null: no memory.
 ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t first);
-// That segment is in the file, up to `next`. A segment that is not written leaves a model that is never continued.
+// That segment is in the file, up to `next`. A segment that is not written leaves a model that is never
+// continued.
 void coded(ThreadModel& model, std::uint64_t next);
 // In a forked child, and when a trace begins.
 void forget_models();

@@ -3,11 +3,13 @@
 #include "record/os.h"
 
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -22,6 +24,8 @@
 
 namespace memtrace::record::os {
 namespace {
+
+constexpr long kSyncs = 8; // under way at once
 
 long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   long result;
@@ -42,13 +46,16 @@ long word(T* pointer) {
 
 // Holds back the signals that the kernel sends to a thread for what it writes, and takes them away again:
 // SIGXFSZ past RLIMIT_FSIZE, SIGPIPE, SIGTTOU. Their default actions end or stop the process, and are meant for
-// its own writes.
+// its own writes. One that the program itself holds back and that waits already is the program's: it stays.
 class NoWriteSignal {
  public:
-  NoWriteSignal() { call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_); }
+  NoWriteSignal() {
+    call(SYS_rt_sigprocmask, SIG_BLOCK, word(&only_), word(&before_), sizeof only_);
+    if ((only_ & before_) != 0) call(SYS_rt_sigpending, word(&theirs_), sizeof theirs_);
+  }
   ~NoWriteSignal() {
     const timespec now{};
-    const std::uint64_t ours = only_ & ~before_;
+    const std::uint64_t ours = only_ & ~theirs_;
     if (ours != 0) call(SYS_rt_sigtimedwait, word(&ours), 0, word(&now), sizeof ours);
     call(SYS_rt_sigprocmask, SIG_SETMASK, word(&before_), 0, sizeof before_);
   }
@@ -59,6 +66,7 @@ class NoWriteSignal {
   std::uint64_t only_ =
       std::uint64_t{1} << (SIGXFSZ - 1) | std::uint64_t{1} << (SIGPIPE - 1) | std::uint64_t{1} << (SIGTTOU - 1);
   std::uint64_t before_ = 0;
+  std::uint64_t theirs_ = 0;
 };
 
 std::uint64_t clock_ns(clockid_t clock) {
@@ -142,19 +150,31 @@ long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std:
   const iovec parts[2] = {{const_cast<void*>(a), a_bytes}, {const_cast<void*>(b), b_bytes}};
   for (;;) {
     const long n = call(SYS_writev, fd, word(parts), 2);
-    if (n == -EINTR) continue;
-    if (n >= 0 && static_cast<std::size_t>(n) != a_bytes + b_bytes) return -ENOSPC; // torn: the reader skips it
-    return n;
+    if (n != -EINTR) return n;
   }
 }
 
-long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
+long write_at(long fd, std::uint64_t offset, const void* data, std::size_t bytes) {
+  const NoWriteSignal quiet;
+  long n;
+  do {
+    n = call(SYS_pwrite64, fd, word(data), static_cast<long>(bytes), static_cast<long>(offset));
+  } while (n == -EINTR);
+  return n;
+}
+
+long reserve(long fd, std::uint64_t offset, std::uint64_t bytes) {
   const NoWriteSignal quiet;
   long result;
   do {
     result = call(SYS_fallocate, fd, 0, static_cast<long>(offset), static_cast<long>(bytes));
   } while (result == -EINTR);
-  if (result != -EOPNOTSUPP) return result;
+  return result;
+}
+
+long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
+  long result = reserve(fd, offset, bytes);
+  if (result != -EOPNOTSUPP && result != -ENOSYS) return result;
   // No fallocate there (some overlays and network file systems): write zeros, which takes the blocks as well.
   static constexpr char zeros[4096] = {};
   result = call(SYS_lseek, fd, static_cast<long>(offset), 0);
@@ -163,11 +183,43 @@ long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
   return result < 0 ? result : 0;
 }
 
+long sync_later(std::uint64_t* context, long fd) {
+  if (*context == 0) {
+    const long result = call(SYS_io_setup, kSyncs, word(context));
+    if (result < 0) return result;
+  }
+  iocb request{};
+  request.aio_lio_opcode = IOCB_CMD_FDSYNC;
+  request.aio_fildes = static_cast<std::uint32_t>(fd);
+  iocb* const list[] = {&request};
+  const long result = call(SYS_io_submit, static_cast<long>(*context), 1, word(list));
+  return result == 1 ? 0 : result < 0 ? result : -EAGAIN;
+}
+long syncs_done(std::uint64_t context) {
+  io_event events[kSyncs];
+  const timespec now{};
+  const long result = call(SYS_io_getevents, static_cast<long>(context), 0, kSyncs, word(events), word(&now));
+  return result < 0 ? kSyncs : result; // a context that is none has nothing under way
+}
+void begin_writing_out(long fd) {
+  call(SYS_sync_file_range, fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+long cut(long fd, std::uint64_t bytes) {
+  return call(SYS_ftruncate, fd, static_cast<long>(bytes));
+}
 long unlink(const char* path) {
   return call(SYS_unlinkat, AT_FDCWD, word(path), 0);
 }
 long make_directory(const char* path) {
   return call(SYS_mkdirat, AT_FDCWD, word(path), 0755);
+}
+long remove_directory(const char* path) {
+  return call(SYS_unlinkat, AT_FDCWD, word(path), AT_REMOVEDIR);
+}
+long size_of(const char* path) {
+  struct stat info {};
+  const long result = call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), 0);
+  return result < 0 ? result : static_cast<long>(info.st_size);
 }
 long read_link(const char* path, char* out, std::size_t capacity) {
   return call(SYS_readlinkat, AT_FDCWD, word(path), word(out), static_cast<long>(capacity));
@@ -176,6 +228,21 @@ long file_system_of(int fd) {
   struct statfs info {};
   const long result = call(SYS_fstatfs, fd, word(&info));
   return result < 0 ? result : static_cast<long>(info.f_type);
+}
+long file_system_at(const char* path) {
+  struct statfs info {};
+  const long result = call(SYS_statfs, word(path), word(&info));
+  return result < 0 ? result : static_cast<long>(info.f_type);
+}
+std::uint64_t free_bytes(long fd) {
+  struct statfs info {};
+  if (call(SYS_fstatfs, fd, word(&info)) < 0 || info.f_blocks == 0) return ~std::uint64_t{0};
+  return static_cast<std::uint64_t>(info.f_bavail) * static_cast<std::uint64_t>(info.f_bsize);
+}
+std::uint64_t file_size_limit() {
+  rlimit limit{};
+  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, word(&limit)) < 0) return ~std::uint64_t{0};
+  return limit.rlim_cur;
 }
 bool exists(const char* path) {
   return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0;
@@ -235,6 +302,9 @@ void sleep_ns(std::uint64_t ns) {
 }
 std::uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t thread_cpu_ns() {
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 std::uint64_t unix_ns() {
   return clock_ns(CLOCK_REALTIME);

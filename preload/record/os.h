@@ -23,13 +23,27 @@ void remember_stderr();
 // A line on it, if it is still that one and takes the line at once. Nothing the program would notice: no
 // SIGPIPE, no SIGTTOU, no waiting.
 void say(const char* text, std::size_t bytes);
-long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes); // one writev
-long allocate(long fd, std::uint64_t offset,
-              std::uint64_t bytes); // real blocks, so that a mapping cannot SIGBUS
+// One writev, and what it returned: fewer bytes than asked when the disk became full in the middle.
+long write_pair(long fd, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
+long write_at(long fd, std::uint64_t offset, const void* data, std::size_t bytes); // one pwrite
+// Real blocks, so that a mapping cannot SIGBUS: by fallocate, and where there is none by writing zeros.
+long reserve(long fd, std::uint64_t offset, std::uint64_t bytes);
+long allocate(long fd, std::uint64_t offset, std::uint64_t bytes);
+// fdatasync by a thread of the kernel's, which is not waited for: 0 when asked. `*context` is 0 at first. The
+// process's end waits for one that is under way.
+long sync_later(std::uint64_t* context, long fd);
+long syncs_done(std::uint64_t context); // since the last call
+void begin_writing_out(long fd);        // sync_file_range
+long cut(long fd, std::uint64_t bytes); // ftruncate
 long unlink(const char* path);
 long make_directory(const char* path);
+long remove_directory(const char* path);
+long size_of(const char* path); // of a file
 long read_link(const char* path, char* out, std::size_t capacity);
-long file_system_of(int fd); // statfs magic
+long file_system_of(int fd);           // statfs magic
+long file_system_at(const char* path); // the same of a path
+std::uint64_t free_bytes(long fd);     // for this user; all ones where the file system does not say
+std::uint64_t file_size_limit();       // RLIMIT_FSIZE
 bool exists(const char* path);
 
 void* map_private(std::size_t bytes);                               // null on failure
@@ -47,6 +61,7 @@ bool thread_exists(int tid); // of this process
 void yield();
 void sleep_ns(std::uint64_t ns);
 std::uint64_t monotonic_ns();
+std::uint64_t thread_cpu_ns(); // of the calling thread
 std::uint64_t unix_ns();
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::uint32_t* word);

@@ -98,16 +98,39 @@ void absolute(const char* path, Path* out) {
 
 } // namespace
 
-bool make_directories(const char* directory) {
-  static constinit Path path{}; // recording begins on any stack, also a small one
-  path.clear();
-  for (const char* at = directory; *at != '\0';) {
+// Recording begins on any stack, also a small one, and on one thread at a time.
+static constinit Path scratch{};
+
+long make_directories(const char* directory, std::size_t* there) {
+  scratch.clear();
+  *there = 0;
+  bool made = false;
+  long result = 0;
+  for (const char* at = directory; *at != '\0' && (result == 0 || result == -EEXIST);) {
     const std::size_t bytes = std::strcspn(at + 1, "/") + 1;
-    path.add(at, bytes);
+    scratch.add(at, bytes);
     at += bytes;
-    if (!os::exists(path.text())) os::make_directory(path.text());
+    if (!made && os::exists(scratch.text())) {
+      *there = scratch.size();
+      continue;
+    }
+    made = true;
+    result = os::make_directory(scratch.text());
   }
-  return os::exists(directory);
+  if (scratch.cut()) result = -ENAMETOOLONG;
+  if (result == 0 || result == -EEXIST) return 0; // one that another process made; a file takes no other in
+  remove_directories(directory, *there);
+  return result;
+}
+
+void remove_directories(const char* directory, std::size_t there) {
+  for (std::size_t bytes = std::strlen(directory); bytes > there;) {
+    scratch.clear();
+    scratch.add(directory, bytes);
+    if (os::remove_directory(scratch.text()) < 0 && os::exists(scratch.text())) return;
+    do --bytes;
+    while (bytes > there && directory[bytes] != '/');
+  }
 }
 
 // MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.

@@ -25,7 +25,10 @@ extern constinit Place place;
 // descendants), expands MEMTRACE_OUT. Constructor only.
 void find_place();
 
-// Makes `directory` and what is above it. False when that cannot be.
-bool make_directories(const char* directory);
+// Makes `directory` and what is above it: 0 or a negative errno. `*there` are the bytes of the path that were
+// there before, for remove_directories.
+long make_directories(const char* directory, std::size_t* there);
+// Takes away what make_directories made, as far as nothing has come into it.
+void remove_directories(const char* directory, std::size_t there);
 
 } // namespace memtrace::record

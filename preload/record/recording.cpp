@@ -7,6 +7,7 @@
 #include "record/definitions.h"
 #include "record/life.h"
 #include "record/map_levels.h"
+#include "record/small.h"
 #include "record/stack.h"
 
 namespace memtrace::record {
@@ -62,10 +63,34 @@ void count_move(std::uint64_t from, std::uint64_t given_before, const Block& to)
   }
 }
 
+bool only_counted(const Block& block) {
+  return settings.counting && block.kind == format::Kind::heap && !is_mapping(block) && block.memory == 0;
+}
+
+constexpr std::int64_t kCountingTick = 8 << 20;
+
+// By their thread's counters, as small blocks are, but published at wider gaps.
+void count_flows(const Recording& here, std::uint64_t born, std::uint64_t died) {
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return lost(format::Loss::memory);
+  if (born != 0) {
+    add_to(local.small->allocated, born);
+    add_to(local.small->births, 1);
+  }
+  if (died != 0) {
+    add_to(local.small->freed, died);
+    add_to(local.small->deaths, 1);
+  }
+  if (!take_from(local.deaths_left, born + died)) return;
+  local.deaths_left = kCountingTick;
+  here.tick();
+}
+
 } // namespace
 
 void Recording::born(const Block& block) const {
   notice_fork();
+  if (only_counted(block)) return count_flows(*this, block.given, 0);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::birth);
   record.kind = static_cast<std::uint8_t>(block.kind);
@@ -81,6 +106,7 @@ void Recording::born(const Block& block) const {
 
 void Recording::died(const Block& block, format::Stamp death) const {
   notice_fork();
+  if (only_counted(block)) return count_flows(*this, 0, block.given);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::death);
   record.kind = static_cast<std::uint8_t>(block.kind);
@@ -96,6 +122,7 @@ void Recording::died(const Block& block, format::Stamp death) const {
 void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to,
                       format::Stamp death) const {
   notice_fork();
+  if (only_counted(to)) return count_flows(*this, to.given, given_before);
   const auto stack = static_cast<std::uint32_t>(capture_stack(true));
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::move);

@@ -10,6 +10,8 @@
 #include "record/small.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
+#include "record/talk.h"
+#include "record/trace_file.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
@@ -20,10 +22,14 @@ using format::RingSlot;
 
 namespace {
 
+constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
+
 constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;
 constinit RingSlot* slots[format::kMaxSlots] = {};
 constinit SpinLock slots_lock;
+constinit std::uint64_t no_slot_before = 0; // after a disk error: no new slot earlier than this
+constinit std::uint32_t capacity = kRingRecords - kRingReserve;
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
 std::uint64_t slot_offset(std::uint32_t index) {
@@ -42,6 +48,10 @@ RingSlot* extend(std::uint32_t index) {
     lost(format::Loss::bound);
     return nullptr;
   }
+  if (os::monotonic_ns() < no_slot_before) {
+    lost(format::Loss::disk);
+    return nullptr;
+  }
   RingSlot* slot = nullptr;
   const long fd = os::open_both(path.text());
   if (fd >= 0) {
@@ -50,6 +60,7 @@ RingSlot* extend(std::uint32_t index) {
     os::close(fd);
   }
   if (slot == nullptr) {
+    no_slot_before = os::monotonic_ns() + kRetryNs;
     lost(format::Loss::disk);
     return nullptr;
   }
@@ -102,6 +113,7 @@ bool claim(Thread& thread) {
 
 // The way out of a full ring: one pass, and another when the first one's file was full.
 Passed make_pass(RingSlot* slot) {
+  if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
   const std::uint64_t tail = slot->tail;
   Passed result = Passed::some;
   for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries)
@@ -128,6 +140,7 @@ bool write_out(Passed result) {
       break;
     case Passed::failed:
       lost(format::Loss::disk);
+      say_of_losses(trace_file.path.text(), disk_error());
       break;
     case Passed::busy:
       lost(format::Loss::busy);
@@ -140,7 +153,7 @@ bool write_out(Passed result) {
 // stray write of the program's): it is given up, so that the others are not.
 void make_room(RingSlot* slot, std::uint64_t sequence) {
   const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (sequence - tail < kRingRecords) return;
+  if (sequence - tail < capacity) return;
   lost(format::Loss::memory);
   __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
 }
@@ -167,6 +180,8 @@ bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   header->slot_bytes = static_cast<std::uint32_t>(format::kSlotBytes);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{format::kPage}, __ATOMIC_RELAXED);
   forget_pass();
+  capacity = kRingRecords - kRingReserve;
+  no_slot_before = 0;
   return true;
 }
 
@@ -196,6 +211,10 @@ format::RingFileHeader* ring_header() {
   return header;
 }
 
+void open_reserve() {
+  capacity = kRingRecords;
+}
+
 bool ring_append(Thread& thread, RingRecord& record) {
   if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(pass_old(&thread.slot)))
     return false;
@@ -203,7 +222,7 @@ bool ring_append(Thread& thread, RingRecord& record) {
   RingSlot* const slot = thread.slot;
   const std::uint64_t sequence = thread.sequence;
   const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (waiting >= kRingRecords) {
+  if (waiting >= capacity) {
     if (!write_out(make_pass(slot))) return false;
     make_room(slot, sequence);
   }

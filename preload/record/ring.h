@@ -21,6 +21,11 @@ format::RingFileHeader* ring_header(); // null before there is a file
 // all of them. False: lost, and counted by reason.
 bool ring_append(Thread& thread, format::RingRecord& record);
 
+// A ring counts as full some records early; from now on it does not: what a process says at its end has room
+// though the disk takes nothing.
+inline constexpr std::uint32_t kRingReserve = 32;
+void open_reserve();
+
 // Passes over all rings until they are empty of what was recorded before; bounded by the disk.
 void drain_rings(bool essential);
 

@@ -200,12 +200,12 @@ bool append(const Gathered& gathered) {
 
 } // namespace
 
-void sample_now() {
+void sample_now(bool groups) {
   if (!looked) find_group();
   model.restart();
   Gathered gathered{Encoder(payload, sizeof payload, model), {}};
   add_process(gathered);
-  std::size_t bytes = group.size();
+  std::size_t bytes = groups ? group.size() : 0;
   for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {
     add_group(gathered, bytes, level);
     if (bytes <= root_bytes) break;

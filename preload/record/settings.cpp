@@ -39,6 +39,15 @@ void read_size(const char* name, std::uint64_t* out) {
   if (!parse_size(value, out)) complain(name, value, "bytes, with K, M or G");
 }
 
+void read_bound(const char* name, std::uint64_t* out) {
+  read_size(name, out);
+  if (*out >= kLeastTrace) return;
+  *out = kLeastTrace;
+  Line<512> line;
+  line.add("memtrace: ").add(name).add("=").add(environment(name)).add(" is too little: 1M is used\n");
+  os::say(line.text(), line.size());
+}
+
 template <class Choice, std::size_t N>
 void read_choice(const char* name, const char* const (&names)[N], Choice* out, const char* expected) {
   const char* const value = environment(name);
@@ -104,8 +113,8 @@ void read_settings(const char* exe) {
   if (sample == 1) exact = 1; // "1 records every one"
   settings.exact_min = exact;
   settings.sample = sample < kMaxMean ? sample : kMaxMean;
-  read_size("MEMTRACE_MAX_TRACE", &settings.max_trace);
-  read_size("MEMTRACE_MAX_NODE", &settings.max_node);
+  read_bound("MEMTRACE_MAX_TRACE", &settings.max_trace);
+  read_bound("MEMTRACE_MAX_NODE", &settings.max_node);
   read_size("MEMTRACE_MIN_PEAK", &settings.min_peak);
   static constexpr const char* stacks[] = {"none", "python", "native", "both"};
   read_choice("MEMTRACE_STACKS", stacks, &settings.stacks, "python, native, both or none");

@@ -7,6 +7,9 @@
 
 namespace memtrace::record {
 
+// A trace that says anything at all: its rings are 140 KiB, the names of a Python program some hundred.
+inline constexpr std::uint64_t kLeastTrace = 1 << 20;
+
 enum class Stacks : std::uint8_t { none, python, native, both };
 enum class PhaseSource : std::uint8_t { automatic, marks, off };
 
@@ -20,6 +23,7 @@ struct Settings {
   PhaseSource phases = PhaseSource::automatic;
   bool active = true; // MEMTRACE=0, a skipped program: inert
   bool quiet = false;
+  bool counting = false; // heap blocks are counted, not recorded: MEMTRACE_MAX_NODE left no room for more
 };
 
 extern constinit Settings settings;

@@ -2,6 +2,7 @@
 // Job: the trace file: opened, appended to in one write, closed. No descriptor is held.
 #include "record/trace_file.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include "record/os.h"
@@ -28,7 +29,40 @@ std::uint64_t bound_of(Part part) {
   return trace_file.max_bytes > taken ? trace_file.max_bytes - taken : 0;
 }
 
+constexpr std::uint64_t kSlowNs = 200'000'000; // of one append; not the scheduler's doing
+constexpr std::uint64_t kRestOfSlow = 10;      // so many times as long nobody of the program's writes
+
+constinit std::uint64_t slow_until = 0;
+constinit std::uint64_t writing_since = 0; // 0: nobody is
+constinit long error = 0;
+
+// An append while it lives.
+class Timed {
+ public:
+  Timed() : began_(os::monotonic_ns()) { __atomic_store_n(&writing_since, began_, __ATOMIC_RELAXED); }
+  ~Timed() {
+    const std::uint64_t now = os::monotonic_ns();
+    __atomic_store_n(&writing_since, 0u, __ATOMIC_RELAXED);
+    if (now - began_ < kSlowNs) return;
+    __atomic_store_n(&slow_until, now + (now - began_) * kRestOfSlow, __ATOMIC_RELAXED);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  std::uint64_t began_;
+};
+
 } // namespace
+
+bool disk_is_slow() {
+  const std::uint64_t now = os::monotonic_ns();
+  const std::uint64_t since = __atomic_load_n(&writing_since, __ATOMIC_RELAXED);
+  return now < __atomic_load_n(&slow_until, __ATOMIC_RELAXED) || (since != 0 && now > since + kSlowNs);
+}
+long disk_error() {
+  return __atomic_load_n(&error, __ATOMIC_RELAXED);
+}
 
 bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t max_bytes) {
   if (path.cut()) return false;
@@ -41,6 +75,7 @@ bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t m
   trace_file.max_bytes = max_bytes;
   trace_file.definitions = 0;
   trace_file.shares = shares_of(max_bytes);
+  slow_until = writing_since = 0;
   return true;
 }
 
@@ -57,19 +92,23 @@ std::uint64_t trace_room(Part part) {
   return bytes < bound ? bound - bytes : 0;
 }
 
-bool append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload) {
+long append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload) {
+  const Timed timed;
   const long fd = os::open_append(path);
   const long written = fd < 0 ? fd : os::write_pair(fd, &header, sizeof header, payload, header.payload_bytes);
   if (fd >= 0) os::close(fd);
-  return written >= 0;
+  if (written != static_cast<long>(sizeof header + header.payload_bytes))
+    __atomic_store_n(&error, written < 0 ? written : -ENOSPC, __ATOMIC_RELAXED);
+  return written;
 }
 
 Appended append_to_trace(const format::SegmentHeader& header, const std::uint8_t* payload, Part part) {
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
   if (bytes > trace_room(part)) return Appended::no_room;
-  if (!append_segment(trace_file.path.text(), header, payload)) return Appended::failed;
-  __atomic_fetch_add(&trace_file.bytes, bytes, __ATOMIC_RELAXED);
-  return Appended::yes;
+  const long written = append_segment(trace_file.path.text(), header, payload);
+  // A part that is there, torn, takes its room, and the reader passes over it.
+  if (written > 0) __atomic_fetch_add(&trace_file.bytes, static_cast<std::uint64_t>(written), __ATOMIC_RELAXED);
+  return written == static_cast<long>(bytes) ? Appended::yes : Appended::failed;
 }
 
 } // namespace memtrace::record

@@ -24,6 +24,10 @@ bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t m
 
 // The path of another file of this trace: its own with `suffix` for `.memtrace`. Pass lock held.
 const Path& beside_trace(const char* suffix, std::uint64_t number = ~std::uint64_t{0});
+// Its disk is slow just now, or hangs: a thread of the program's should not write to it.
+bool disk_is_slow();
+// Why the last append failed, a negative errno.
+long disk_error();
 
 enum class Appended { yes, no_room, failed };
 // Whose room in the file a segment takes.
@@ -35,7 +39,8 @@ enum class Part {
 std::uint64_t trace_room(Part part);
 Appended append_to_trace(const format::SegmentHeader& header, const std::uint8_t* payload, Part part);
 
-// One segment into any file: one write.
-bool append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload);
+// One segment into any file: one write. Bytes of it that are there now, all or, torn, some; or a negative
+// errno.
+long append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload);
 
 } // namespace memtrace::record

@@ -139,6 +139,13 @@ void see_highest() {
   folded.forget_highest();
 }
 
+// A part that is there, torn, takes its room too.
+bool append_to_window(const format::SegmentHeader& header, const std::uint8_t* payload) {
+  const long written = append_segment(path_of(current.file).text(), header, payload);
+  if (written > 0) windows[current.file].bytes += static_cast<std::uint64_t>(written);
+  return written == static_cast<long>(sizeof header + header.payload_bytes);
+}
+
 void flush_first() {
   if (!first.begun) return;
   Encoder& encoder = *first.encoder();
@@ -146,8 +153,7 @@ void flush_first() {
       encoder.header(trace_file.trace_id, 0, format::Source::snapshot, first_sequence);
   first_sequence += encoder.records();
   first.begun = false;
-  if (!append_segment(path_of(current.file).text(), header, first.bytes)) first_failed = true;
-  windows[current.file].bytes += sizeof header + header.payload_bytes;
+  if (!append_to_window(header, first.bytes)) first_failed = true;
 }
 
 void put_first(void*, const RingRecord& record) {
@@ -237,8 +243,7 @@ Appended append_events(const format::SegmentHeader& header, const std::uint8_t* 
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
   Window& window = windows[current.file];
   if (window.bytes + bytes > trace_file.shares.window) return Appended::no_room;
-  if (!append_segment(path_of(current.file).text(), header, payload)) return Appended::failed;
-  window.bytes += bytes;
+  if (!append_to_window(header, payload)) return Appended::failed;
   window.records += header.records;
   return Appended::yes;
 }
@@ -305,7 +310,8 @@ void write_late() {
 }
 
 std::uint64_t own_bytes() {
-  return folded.bytes() + folded.live_bytes() + definition_bytes() + model_bytes() + 2 * kBufferBytes + kFixedBytes;
+  return folded.bytes() + folded.live_bytes() + definition_bytes() + model_bytes() + 2 * kBufferBytes +
+         kFixedBytes;
 }
 
 void close_windows() {

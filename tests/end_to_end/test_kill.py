@@ -24,14 +24,17 @@ class Kill(harness.Case):
         with subprocess.Popen([harness.victim("counting_victim"), page, "--threads", str(threads), *options],
                               env=environment, cwd=self.scratch) as process:
             until = time.monotonic() + 30
-            while not self.trace_files():
+            while not self.trace_files() or 0 in self.counts(page, threads):
                 if process.poll() is not None or time.monotonic() > until:
-                    self.fail(f"no trace file appeared; the victim's status is {process.poll()}")
+                    self.fail(f"not every thread records; the victim's status is {process.poll()}")
                 time.sleep(0.001)
             time.sleep(delay)
             self.assertIsNone(process.poll(), "the victim ended by itself")
             process.send_signal(signal.SIGKILL)
             process.wait()
+        return self.counts(page, threads)
+
+    def counts(self, page, threads):
         with open(page, "rb") as file:
             return [struct.unpack("<Q", file.read(PAGE)[:8])[0] for _ in range(threads)]
 

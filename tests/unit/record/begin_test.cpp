@@ -1,6 +1,7 @@
 // Room: tests.
 // Job: from cold to hot and to the end, through the door that the hooks use.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,18 +94,33 @@ TEST(Life, AtThePeakEverythingIsThere) {
   });
 }
 
-TEST(Life, WhereNothingCanBeWritten) {
+TEST(Life, TheNextBestPlace) {
   const Scratch scratch;
   in_child([&] {
     start(scratch, "1M");
     place.directory.clear();
     place.directory.add("/proc/none");
     place.temporary.clear();
-    place.temporary.add("/proc");
+    place.temporary.add(scratch.path().c_str());
+    born(1 << 20, 2 << 20);
+    EXPECT_EQ(state(), State::hot);
+    const std::string next = scratch.file("memtrace-out/") + place.job.text();
+    EXPECT_EQ(place.directory.text(), next);
+    EXPECT_TRUE(std::string(trace_file.path.text()).starts_with(next + "/"));
+  });
+}
+
+TEST(Life, WhereNothingCanBeWritten) {
+  const Scratch scratch;
+  in_child([&] {
+    start(scratch, "1M");
+    const rlimit none{0, 0};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
     born(1 << 20, 2 << 20);
     EXPECT_EQ(state(), State::inert);
     born(2 << 20, 2 << 20); // passes through
     EXPECT_EQ(::chdir("/"), 0);
+    EXPECT_FALSE(std::filesystem::exists(scratch.file("out"))) << "no half-made directory";
   });
 }
 

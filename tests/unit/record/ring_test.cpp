@@ -41,6 +41,8 @@ std::map<std::uint32_t, std::vector<std::uint64_t>> births_in(const Scratch& scr
   return out;
 }
 
+constexpr std::uint32_t kFull = kRingRecords - kRingReserve;
+
 std::vector<std::uint64_t> numbers(std::uint64_t from, std::uint64_t to) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t i = from; i < to; ++i) out.push_back(i);
@@ -54,7 +56,7 @@ TEST(Ring, ProducerWritesOutAFullRing) {
     Thread& thread = *this_thread();
     const std::uint64_t count = 3 * kRingRecords + 5;
     for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(append(thread, i));
-    EXPECT_EQ(births_in(scratch)[thread.index].size(), 3u * kRingRecords) << "without any drain";
+    EXPECT_EQ(births_in(scratch)[thread.index].size(), 3u * kFull) << "without any drain";
     EXPECT_FALSE(rings_are_empty());
     drain_rings(true);
     EXPECT_TRUE(rings_are_empty());
@@ -113,7 +115,7 @@ TEST(Ring, WhatAKilledProcessLeaves) {
     const auto* const slot = thread.slot;
     EXPECT_EQ(slot->thread, thread.index);
     EXPECT_EQ(slot->tid, thread.tid);
-    EXPECT_EQ(slot->tail, kRingRecords);
+    EXPECT_EQ(slot->tail, kFull);
     EXPECT_EQ(slot->head, kRingRecords + 100u);
     const auto* const records =
         reinterpret_cast<const RingRecord*>(reinterpret_cast<const char*>(slot) + format::kPage);
@@ -162,12 +164,14 @@ TEST(Ring, DiskError) {
   in_child([&] {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
-    for (std::uint64_t i = 0; i < kRingRecords; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < kFull; ++i) ASSERT_TRUE(append(thread, i));
     ::unlink(scratch.file("t.memtrace").c_str());
     EXPECT_FALSE(append(thread, 1));
     EXPECT_FALSE(append(thread, 2)) << "not tried again at once";
     EXPECT_EQ(tests::lost_for(format::Loss::disk), 2u);
     EXPECT_EQ(trace_file.bytes, 0u) << "what was not written is not counted";
+    open_reserve();
+    EXPECT_TRUE(append(thread, 3)) << "the end has room of its own";
   });
 }
 

@@ -1,0 +1,175 @@
+// Room: record. When recording begins.
+// Job: the files of this process: where they can be, and who says so.
+#include "record/files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+
+#include "record/disk.h"
+#include "record/os.h"
+#include "record/place.h"
+#include "record/ring.h"
+#include "record/settings.h"
+#include "record/talk.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::uint64_t kFirstBytes = 256 * 1024; // of a trace: definitions and what was kept until now
+
+// Recording begins inside a malloc, maybe on a thread of 16 KiB of stack: the paths are not on it. One thread
+// at a time.
+constinit Path stem{};
+constinit Path scratch{};
+constinit Path elsewhere{}; // the next best place
+constinit Path asked_for{}; // where the traces should have gone; empty: they went there
+constinit const char* reason = nullptr;
+constinit Share granted{};
+
+const Path& with(const char* suffix) {
+  scratch.clear();
+  return scratch.add(stem.text(), stem.size()).add(suffix);
+}
+
+// Both files of a process have the same, but for the directory.
+void set_stem(const char* directory, std::uint64_t start) {
+  stem.clear();
+  stem.add(directory).add("/").add(place.host.text()).add("-");
+  stem.add(static_cast<std::uint64_t>(os::process_id())).add("-").add(start, 16);
+}
+
+const char* name_of(const Path& path) {
+  const char* const slash = std::strrchr(path.text(), '/');
+  return slash == nullptr ? path.text() : slash + 1;
+}
+
+bool is_in(const Path& directory, const Path& path) {
+  const std::size_t bytes = directory.size();
+  return std::strncmp(path.text(), directory.text(), bytes) == 0 && path.text()[bytes] == '/';
+}
+
+std::uint64_t bytes_asked() {
+  const bool small = !place.founder && place.rank == ~0u; // workers and children
+  std::uint64_t bytes = small ? settings.max_trace / 8 : settings.max_trace;
+  if (bytes < kLeastTrace) bytes = kLeastTrace;
+  // Else the last segment would be torn there.
+  const std::uint64_t limit = os::file_size_limit();
+  return bytes < limit ? bytes : limit;
+}
+
+// 0, or why not.
+long make_trace(std::uint64_t id) {
+  const Path& path = with(".memtrace");
+  if (!create_trace_file(path, id, bytes_asked())) {
+    if (path.cut()) return -ENAMETOOLONG;
+    const long fd = os::create(path.text());
+    if (fd < 0) return fd;
+    os::close(fd);
+    os::unlink(path.text());
+    return -1;
+  }
+  const long fd = os::open_both(path.text());
+  const long result = fd < 0 ? fd : try_room(fd, kFirstBytes);
+  if (fd >= 0) os::close(fd);
+  if (result < 0) os::unlink(path.text());
+  return result;
+}
+
+bool make_rings_in(const char* directory, std::uint64_t start, std::uint64_t id) {
+  std::size_t there = 0;
+  if (*directory == '\0' || make_directories(directory, &there) < 0) return false;
+  set_stem(directory, start);
+  if (create_ring_file(with(".rings"), id)) return true;
+  remove_directories(directory, there);
+  return false;
+}
+
+// Where it was asked for; else beside the trace or in a temporary place, by the sort of disk they are on.
+bool make_rings(const char* directory, std::uint64_t start, std::uint64_t id) {
+  if (make_rings_in(place.spool.text(), start, id)) return true;
+  for (const Medium medium : {Medium::disk, Medium::memory, Medium::network})
+    for (const char* at : {directory, place.temporary.text(), "/tmp"})
+      if (medium_of(at) == medium && make_rings_in(at, start, id)) return true;
+  return false;
+}
+
+// 0, or why not, with nothing left behind.
+long open_files_in(const char* directory) {
+  std::size_t there = 0;
+  if (*directory == '\0') return -1;
+  if (const long result = make_directories(directory, &there); result < 0) return result;
+  const std::uint64_t start = os::unix_ns();
+  const std::uint64_t id = start * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
+  set_stem(directory, start);
+  long result = make_trace(id);
+  if (result == 0 && !make_rings(directory, start, id)) {
+    os::unlink(trace_file.path.text());
+    result = -1;
+  }
+  if (result < 0) remove_directories(directory, there);
+  return result;
+}
+
+// Eight ranks on a host need not all say it.
+bool speaks() {
+  return place.local_rank == ~0u || place.local_rank == 0;
+}
+
+bool take_share() {
+  const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
+  granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
+  trace_file.max_bytes = granted.bytes;
+  if (granted.detail != Detail::none) return true;
+  os::unlink(trace_file.path.text());
+  remove_ring_file();
+  return false;
+}
+
+} // namespace
+
+bool open_files() {
+  const long result = open_files_in(place.directory.text());
+  if (result == 0) return take_share();
+  reason = reason_of(result);
+  for (const char* temporary : {place.temporary.text(), "/tmp"}) {
+    elsewhere.clear();
+    elsewhere.add(temporary).add("/memtrace-out/").add(place.job.text());
+    if (open_files_in(elsewhere.text()) < 0) continue;
+    asked_for = place.directory;
+    place.directory = elsewhere;
+    return take_share();
+  }
+  if (speaks()) say({"not recording: no trace can be written in ", place.directory.text(), " (", reason, ")"});
+  return false;
+}
+
+const Share& share() {
+  return granted;
+}
+
+void announce() {
+  scratch.clear();
+  const long fd = os::create(scratch.add(place.directory.text()).add("/job").text());
+  if (fd < 0) return;
+  Line<512> text;
+  text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text()).add("\n");
+  os::write_all(fd, text.text(), text.size());
+  os::close(fd);
+  becomes_speaker();
+  if (asked_for.size() != 0) {
+    say({"recording to ", place.directory.text(), " (cannot write in ", asked_for.text(), ": ", reason, ")"});
+  } else if (place.spool.size() != 0 && !is_in(place.spool, ring_path())) {
+    say({"recording to ", place.directory.text(), " (no rings can be in ", place.spool.text(), ": ",
+         ring_path().text(), ")"});
+  } else {
+    say({"recording to ", place.directory.text()});
+  }
+}
+
+bool rings_are_elsewhere() {
+  return !is_in(place.directory, ring_path());
+}
+
+} // namespace memtrace::record

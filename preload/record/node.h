@@ -1,0 +1,28 @@
+// Room: record. Once, when recording begins; also inside a malloc, on a small stack.
+// Job: this process's share of what a job may write on this host.
+#pragma once
+
+#include <cstdint>
+
+#include "record/line.h"
+
+namespace memtrace::record {
+
+enum class Detail : std::uint8_t {
+  full,   // as asked
+  less,   // less room than asked: it folds earlier
+  counts, // heap blocks are counted, not recorded
+  none,   // no file
+};
+struct Share {
+  Detail detail;
+  std::uint64_t bytes;
+};
+
+// `directory/node-HOST` has one line for each process of the job that began to record on this host, in their
+// order: "BYTES STEM RINGS", RINGS the ring file where it is not beside the trace, else "-". A process appends
+// its own by one write and then reads the lines before it: those that still have their ring file run, or were
+// killed, and count with their claim; the others with what they left. `stem` without directory.
+Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
+
+} // namespace memtrace::record

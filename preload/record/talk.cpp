@@ -1,0 +1,72 @@
+// Room: record. When recording begins, and once when it meets trouble.
+// Job: the lines that people see.
+#include "record/talk.h"
+
+#include <cerrno>
+
+#include "record/line.h"
+#include "record/os.h"
+#include "record/settings.h"
+#include "record/spin_lock.h"
+
+namespace memtrace::record {
+
+void say(std::initializer_list<const char*> parts) {
+  if (settings.quiet) return;
+  static constinit Line<8400> line{}; // not on a stack that may be small
+  static constinit SpinLock lock{};
+  const Locked locked(lock);
+  if (!locked) return;
+  line.clear();
+  line.add("memtrace: ");
+  for (const char* part : parts) line.add(part);
+  line.add("\n");
+  os::say(line.text(), line.size());
+}
+
+namespace {
+constinit int speaker = 0; // pid
+}
+
+void becomes_speaker() {
+  speaker = os::process_id();
+}
+
+void say_of_losses(const char* path, long error) {
+  if (__atomic_load_n(&speaker, __ATOMIC_RELAXED) == 0 || error == 0) return;
+  const int said = __atomic_exchange_n(&speaker, 0, __ATOMIC_RELAXED);
+  if (said != os::process_id()) return; // forked
+  say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
+}
+
+const char* reason_of(long error) {
+  switch (-error) {
+    case ENOSPC:
+      return "no space left";
+    case EDQUOT:
+      return "quota exceeded";
+    case EROFS:
+      return "read-only file system";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENOENT:
+      return "no such directory";
+    case ENOTDIR:
+      return "not a directory";
+    case EFBIG:
+      return "limit on the size of files";
+    case ENAMETOOLONG:
+      return "name too long";
+    case EMFILE:
+    case ENFILE:
+      return "too many open files";
+    case ENODEV:
+    case EOPNOTSUPP:
+      return "no shared mappings there";
+    default:
+      return "input/output error";
+  }
+}
+
+} // namespace memtrace::record

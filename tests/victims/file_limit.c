@@ -1,0 +1,38 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: a limit on the size of files with its signal held back, then let in: whose signal comes?
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void churn(void) {
+  for (int i = 0; i < 50000; ++i) free(memset(malloc(10000), 1, 10000));
+}
+
+static void came(int signal) {
+  printf("signal %d\n", signal);
+}
+
+int main(void) {
+  sigset_t held, waiting;
+  churn();
+  const struct rlimit limit = {4096, 4096};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  churn(); // by default the signal ends the process
+  puts("still here");
+  signal(SIGXFSZ, came);
+  sigemptyset(&held);
+  sigaddset(&held, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &held, NULL);
+  churn();
+  sigpending(&waiting);
+  printf("waiting: %d\n", sigismember(&waiting, SIGXFSZ));
+  raise(SIGXFSZ); // the program's own must stay
+  churn();
+  sigpending(&waiting);
+  printf("waiting: %d\n", sigismember(&waiting, SIGXFSZ));
+  sigprocmask(SIG_UNBLOCK, &held, NULL);
+  puts("end");
+  return 0;
+}

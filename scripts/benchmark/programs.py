@@ -43,6 +43,7 @@ class Place:
     folder: str
     shared: str
     quick: bool = False
+    share: int = 1  # the pair loops do one part in so many
     port: int = 0
 
     def size(self, whole, quick):
@@ -144,12 +145,12 @@ def redis_clients(place, alive):
 
 def pairs(threads, size):
     def command(place):
-        count = place.size(10_000_000 if size == 0 else 20_000_000, 400_000)
-        return [place.input("pair"), str(threads), count, str(size)]
+        count = int(place.size(10_000_000 if size == 0 else 20_000_000, 400_000)) // place.share
+        return [place.input("pair"), str(threads), str(count), str(size)]
     kind = "10,000 live blocks of 16 to 528 bytes for each thread" if size == 0 else f"{size} bytes, freed at once"
     many = "1 thread" if threads == 1 else f"{threads} threads"
-    return Program(f"{'live' if size == 0 else 'pair'}-{threads}", f"malloc and free in a loop, {many}, {kind}", command,
-                   least=100_000)
+    name = f"{'live' if size == 0 else 'pair'}-{threads}"
+    return Program(name, f"malloc and free in a loop, {many}, {kind}", command, least=50_000)
 
 
 def script(name, *arguments):
@@ -171,7 +172,7 @@ def known():
                 lambda place: script("train.py", "large", place.size(5, 1)), needs=both, small=False, python=True,
                 tensors=True, rounds=15, least=10_000),
         Program("loader", "PyTorch, a DataLoader with two workers",
-                lambda place: script("loader.py", place.size(4000, 64)), needs=torch, small=False, python=True,
+                lambda place: script("loader.py", place.size(2000, 64)), needs=torch, small=False, python=True,
                 workers=True, tensors=True, least=10_000),
         Program("xz", "xz -6, 24 MB of text", lambda place: ["xz", "-6", "-T1", "-k", "-c", place.input("text")],
                 lambda place: write(place.input("text"), words(4_000_000 // (20 if place.quick else 1))),

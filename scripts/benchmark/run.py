@@ -14,13 +14,15 @@ import sys
 
 import callgrind
 import goals
+import machine
 import programs
 import table
 import tools
 
 BARE = "bare"
 SLOW_ROUNDS = 3
-PATIENCE = (60, 30)  # seconds, and times the bare run's: then a tool is said to hang
+PATIENCE = (300, 10)  # seconds, and times the bare run's: then a tool is said to hang
+SLOW_SHARE = 5  # a tool that records every block does a fifth of the pairs; ratios are for the same work
 INSTRUCTIONS = "instructions"  # the name of callgrind's part, beside those of the programs
 
 
@@ -83,9 +85,11 @@ def measure(tool, program, place, limit=None):
     """One run: what it took, the bytes written, and what was recorded, checked. At most so many seconds."""
     shutil.rmtree(place.folder, ignore_errors=True)
     os.makedirs(place.folder)
+    place.share = SLOW_SHARE if tool.slow else 1
     try:
         row, output = execute(tool, program, place, limit)
         own = said(output)
+        row["work"] = own.get("allocations", 1)
         files = tool.files(place.folder)
         row["written"] = sum(os.path.getsize(path) for path in files if os.path.isfile(path))
         recorded = tool.recorded(program, place.folder, files, output)
@@ -108,7 +112,7 @@ def bench(program, known, place, rounds, slow_rounds):
     """All rounds of one program: rows by tool and round, and why tools failed."""
     program.prepare(place)
     known = [tool for tool in known if tool.fits(program)]
-    failed = {}
+    failed, load = {}, os.getloadavg()[0]
     # Caches are filled by a run that is not counted.
     limit = PATIENCE[0] + PATIENCE[1] * measure(tools.Tool(), program, place)["wall"]
     rows = {tool.name: {} for tool in known}
@@ -127,7 +131,7 @@ def bench(program, known, place, rounds, slow_rounds):
             say(f"{program.name} round {number}: {tool.name}: {row['cpu']:.2f} s CPU, {row['wall']:.2f} s"
                 + (f"; {words}" if words else ""))
     return {"program": program.name, "title": program.title, "rows": rows, "failed": failed,
-            "titles": {tool.name: tool.title for tool in known}, "load": os.getloadavg()[0]}
+            "titles": {tool.name: tool.title for tool in known}, "load": [load, os.getloadavg()[0]]}
 
 
 def compile_helpers(shared):
@@ -212,10 +216,12 @@ def main():
         if why:
             say(f"{INSTRUCTIONS} are left out: {why}")
         else:
+            place.share = 1
             sections[INSTRUCTIONS] = callgrind.table(place, [tool for tool in known if tool.name in callgrind.TOOLS])
             print(sections[INSTRUCTIONS], flush=True)
     sections["goals"] = goals.table(results)
-    print(sections["goals"])
+    sections["machine"] = machine.words(known)
+    print(sections["goals"], sections["machine"], sep="\n\n")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

@@ -31,9 +31,12 @@ def spread(values, digits=3):
 
 
 def ratios(result, name, key, to=BARE):
-    """Of one tool to another, in the rounds that both have."""
+    """Of one tool to another, for the same work, in the rounds that both have."""
     rows, bases = result["rows"].get(name, {}), result["rows"].get(to, {})
-    return [rows[number][key] / bases[number][key] for number in rows
+
+    def each(row):
+        return row[key] if key == "steps_cpu" else row[key] / row["work"]
+    return [each(rows[number]) / each(bases[number]) for number in rows
             if number in bases and key in rows[number] and key in bases[number]]
 
 
@@ -67,7 +70,7 @@ def line(result, name, with_steps):
     more = (middle(result, name, "rss") - middle(result, BARE, "rss")) / MIB
     written = middle(result, name, "written") / MIB
     cells += ["1" if bare else spread(ratios(result, name, "wall")),
-              f"{middle(result, name, 'rss') / MIB:.0f}" + ("" if bare else f" ({more:+.1f})"),
+              f"{middle(result, name, 'rss') / MIB:.1f}" + ("" if bare else f" ({more:+.1f})"),
               f"{written:.2f}" if written else "-", *recorded(rows)]
     return f"| {' | '.join(cells)} |"
 
@@ -88,6 +91,7 @@ def of(result):
     if with_steps:
         cost = statistics.median(row["steps_cpu"] for row in result["rows"][BARE].values())
         lines.append(f"\nA step takes {cost * 1000:.1f} ms of CPU, bare.")
+    lines.append("\nLoad average before and after: {:.1f}, {:.1f}.".format(*result["load"]))
     lines += [f"\n{name} failed: {brief(why)}" for name, why in result["failed"].items()]
     return "\n".join(lines)
 

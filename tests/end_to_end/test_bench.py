@@ -26,7 +26,8 @@ class Bench(harness.Case):
         figures = os.path.join(self.scratch, "figures.json")
         document = os.path.join(self.scratch, "overhead.md")
         with open(document, "w", encoding="ascii") as file:
-            file.write("before\n<!-- bench pair-1 -->\nold\n<!-- end -->\n<!-- bench goals -->\n<!-- end -->\nafter\n")
+            file.write("before\n<!-- bench pair-1 -->\nold\n<!-- end -->\n"
+                       "<!-- bench machine -->\n<!-- end -->\n<!-- bench goals -->\n<!-- end -->\nafter\n")
         done = self.bench("--tool", "memtrace", "--json", figures, "--write", document)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(figures, encoding="utf-8") as file:
@@ -101,9 +102,10 @@ class Statistics(unittest.TestCase):
         self.assertEqual(table.spread([3.0, 1.0, 2.0]), "2.000 (1.000..3.000)")
         self.assertEqual(table.spread(range(1, 7), 0), "4 (1..6; 95 %: 1..6)")
 
-    def test_ratios_are_within_a_round(self):
-        result = {"rows": {"bare": {0: {"cpu": 1.0}, 1: {"cpu": 2.0}}, "tool": {1: {"cpu": 6.0}, 2: {"cpu": 9.0}}}}
-        self.assertEqual(table.ratios(result, "tool", "cpu"), [3.0])
+    def test_ratios_are_within_a_round_and_for_the_same_work(self):
+        result = {"rows": {"bare": {0: {"cpu": 1.0, "work": 10}, 1: {"cpu": 2.0, "work": 10}},
+                           "tool": {1: {"cpu": 6.0, "work": 5}, 2: {"cpu": 9.0, "work": 5}}}}
+        self.assertEqual([round(ratio, 9) for ratio in table.ratios(result, "tool", "cpu")], [6.0])
 
 
 if __name__ == "__main__":

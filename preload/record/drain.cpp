@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
-constexpr std::uint64_t kPeriodNs = 100'000'000;   // data reaches the file within two of these
+constexpr std::uint64_t kPeriodNs = 250'000'000;   // data reaches the file within two of these
 constexpr std::uint64_t kSampleNs = 500'000'000;   // process and groups, unasked
 constexpr std::uint64_t kSampleGapNs = 50'000'000; // the process alone, where a phase ended
 constexpr std::uint64_t kSampleShare = 2000;       // of the time, each: 0.1 % together

@@ -31,10 +31,10 @@ ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t
   ThreadModel* const found = find(thread);
   if (found == nullptr) return nullptr;
   const bool continues = found->thread == thread + 1 && found->window == window && found->next == first &&
-                         found->segments < kRestartSegments;
+                         first - found->begin < kRestartRecords;
   if (!continues) {
     found->model.restart();
-    found->segments = 0;
+    found->begin = first;
   }
   found->thread = thread + 1;
   found->window = window;
@@ -45,7 +45,6 @@ ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t
 
 void coded(ThreadModel& model, std::uint64_t next) {
   model.next = next;
-  ++model.segments;
 }
 
 void forget_models() {

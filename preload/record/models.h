@@ -8,17 +8,17 @@ namespace memtrace::record {
 
 // Of the threads that recorded last, eight at most; who comes ninth takes the place of the one longest silent.
 inline constexpr std::uint32_t kModels = 8;
-// A damaged segment costs those that follow it up to the next restart; 32,000 records apart, restarts cost 2 %
-// of the bytes that none would take.
-inline constexpr std::uint32_t kRestartSegments = 16;
+// A damaged segment costs those that follow it up to the next restart: so many records. Restarts this far apart
+// take 2 % more bytes than none would.
+inline constexpr std::uint64_t kRestartRecords = 32 * 1024;
 
 struct ThreadModel {
   format::Model model;
-  std::uint32_t thread;   // index + 1
-  std::uint32_t window;   // file of the last segment
-  std::uint32_t segments; // since the restart
-  std::uint64_t next;     // sequence after the last segment
-  std::uint64_t used;     // by which it is told who was silent
+  std::uint32_t thread; // index + 1
+  std::uint32_t window; // file of the last segment
+  std::uint64_t begin;  // sequence at the restart
+  std::uint64_t next;   // sequence after the last segment
+  std::uint64_t used;   // by which it is told who was silent
 };
 
 // The model for a segment that begins with `first`: restarted unless it is the next one of this thread, file

@@ -65,7 +65,7 @@ inline constexpr std::int64_t kTickBytes = 256 * 1024; // small flows between tw
 // A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
 // none.
 inline void not_recorded() {
-  if (active() && local.busy != 0 && !local.unwinding) lost(format::Loss::reentered);
+  if (active() && local.busy != 0) lost(format::Loss::reentered);
 }
 
 // The block is not small, or a tensor's: to be recorded by itself.

@@ -63,7 +63,7 @@ class Recording {
 // A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
 // none.
 inline void not_recorded() {
-  if (active() && local.busy != 0 && !local.unwinding) lost(format::Loss::reentered);
+  if (active() && local.busy != 0) lost(format::Loss::reentered);
 }
 
 } // namespace memtrace::record

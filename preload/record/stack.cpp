@@ -21,12 +21,6 @@ namespace {
 
 constexpr std::uint32_t kCacheSlots = 64 * 1024; // `import transformers` alone brings 16,000 different stacks
 
-struct Range {
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  bool holds(std::uint64_t address) const { return address - start < end - start; }
-};
-
 // A stack seen before, found by 128 bits of hash. Read without a lock: `low` is cleared first and set last.
 struct Cached {
   std::uint64_t low;
@@ -73,21 +67,6 @@ Range range_of(const void* address) {
   if (!find_object(reinterpret_cast<std::uint64_t>(address), &object)) return {};
   return {reinterpret_cast<std::uint64_t>(object.dlfo_map_start),
           reinterpret_cast<std::uint64_t>(object.dlfo_map_end)};
-}
-
-// Return addresses of the program's frames, innermost first, up to the interpreter where Python frames follow.
-std::size_t native_frames(Scratch& scratch, bool above_python) {
-  local.unwinding = true; // it maps memory for its caches
-  const std::size_t count = unwind(scratch.raw, kMaxNative);
-  local.unwinding = false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto address = reinterpret_cast<std::uint64_t>(scratch.raw[i]);
-    if (own.holds(address)) continue;
-    if (above_python && interpreter.holds(address)) break;
-    scratch.native[kept++] = address;
-  }
-  return kept;
 }
 
 StackId look_up(std::uint64_t low, std::uint64_t high) {
@@ -153,7 +132,8 @@ StackId capture_stack(bool native) {
   const std::uint64_t* const addresses = scratch.native;
   const bool with_python = settings.stacks != Stacks::native;
   const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython) : 0;
-  const std::size_t natives = native ? native_frames(scratch, pythons != 0) : 0;
+  const std::size_t natives =
+      native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->reach) : 0;
   if (pythons + natives == 0) return StackId{0};
   Hash hash;
   for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);

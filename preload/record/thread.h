@@ -4,6 +4,7 @@
 
 #include "format/header.h"
 #include "record/python_frames.h"
+#include "record/unwinder.h"
 
 namespace memtrace::record {
 
@@ -27,7 +28,6 @@ struct Trail {
 struct Scratch {
   PythonFrame python[kMaxPython];
   std::uint64_t native[kMaxNative];
-  void* raw[kMaxNative];
   Trail<PythonFrame, kMaxPython> python_trail;
   Trail<std::uint64_t, kMaxNative> native_trail;
 };
@@ -55,6 +55,7 @@ struct alignas(64) Thread {
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
   Pace pace;
+  Reach reach; // of its stack, for the unwinder
   Scratch scratch;
 };
 
@@ -75,7 +76,6 @@ struct Local {
   bool tensor_freed;        // the next block freed is a tensor's
   bool holds_definitions;   // across a fork: threads may fork at once, each in handlers of its own
   std::uint64_t fork_stamp; // drawn before the fork
-  bool unwinding;           // the unwinder maps memory: nothing of that is an event
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 

@@ -1,205 +1,173 @@
-// Room: record. Opened in the constructor, called inside the victim's malloc.
-// Job: libunwind, opened and never linked, and kept from everything that a hook may not do.
-//
-// libunwind 1.6 asks dl_iterate_phdr for the module of an address, which takes the loader's lock: a thread in
-// dlopen that waits for one in malloc would hang (memray#662), and so would a child forked meanwhile (5 of 6
-// did). It also keeps a pipe open for good, to test addresses with: the program's next descriptor would be 5.
-// Both go through its own table of imports, in a copy of the library that nobody else need have: we point those
-// entries at functions here.
+// Room: record. Runs inside the victim's malloc.
+// Job: from frame to frame by rules that were read once from the unwind tables.
 #include "record/unwinder.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
-#include <link.h>
-#include <sys/syscall.h>
-
-#include <cstdint>
-#include <cstring>
-
-#include "record/line.h"
 #include "record/modules.h"
 #include "record/os.h"
+#include "record/unwind_table.h"
 
 namespace memtrace::record {
 namespace {
 
-using Backtrace = int (*)(void** out, int capacity);
-using Iterate = int (*)(dl_phdr_info* info, std::size_t bytes, void* data);
+using Cfa = FrameRule::Cfa;
+using Bp = FrameRule::Bp;
 
-constinit Backtrace backtrace = nullptr;
-// The slow walk, frame by frame.
-struct Walk {
-  void (*flush)(void* space, unsigned long from, unsigned long to) = nullptr;
-  int (*context)(void* context) = nullptr;
-  int (*init)(void* cursor, void* context) = nullptr;
-  int (*step)(void* cursor) = nullptr;
-  int (*get)(void* cursor, int which, unsigned long* value) = nullptr;
+// A rule fits into 32 bits, and with the bits of its address that its place in the table does not tell, into
+// one word: read and written whole, without a lock, and never mistaken for another's.
+//
+//   63..32 tag: address bits 46..16, and bit 0 of the index
+//   31..29 Cfa   28..27 Bp   26..11 CFA offset / 8   10..0 bp offset / 8
+constexpr std::uint32_t kSets = 32 * 1024; // of two: 512 KiB, touched as it fills
+struct Set {
+  std::uint64_t way[2];
 };
-constinit Walk walk{};
-constinit bool careful = false;
-constinit void* address_space = nullptr;
-constinit bool asked = false; // our stand-in for dl_iterate_phdr has served
+constinit Set* sets = nullptr;
 
-// libunwind's search begins with the address it is for (struct dwarf_callback_data); the warm-up below checks
-// that.
-int module_of_address(Iterate callback, void* data) {
-  std::uint64_t address;
-  std::memcpy(&address, data, sizeof address);
-  dl_find_object object{};
-  if (!find_object(address, &object)) return 0;
-  const auto* const base = static_cast<const char*>(object.dlfo_map_start);
-  const auto* const elf = reinterpret_cast<const ElfW(Ehdr)*>(base);
-  if (std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return 0;
-  asked = true;
-  dl_phdr_info info{};
-  info.dlpi_addr = object.dlfo_link_map->l_addr;
-  info.dlpi_name = object.dlfo_link_map->l_name;
-  info.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(base + elf->e_phoff);
-  info.dlpi_phnum = elf->e_phnum;
-  return callback(&info, sizeof info, data);
+struct Place {
+  std::uint32_t set;
+  std::uint64_t tag;
+};
+Place place_of(std::uint64_t address) {
+  const std::uint64_t index = (address ^ address >> 16) & 0xFFFF;
+  return {static_cast<std::uint32_t>(index >> 1), (address >> 16) << 1 | (index & 1)};
 }
 
-int no_pipe(int* ends, int) {
-  ends[0] = ends[1] = -1;
-  return 0;
+bool fits(const FrameRule& rule) {
+  const std::int32_t cfa = rule.cfa_offset / 8, bp = rule.bp_offset / 8;
+  return cfa * 8 == rule.cfa_offset && bp * 8 == rule.bp_offset && cfa == static_cast<std::int16_t>(cfa) &&
+         bp >= -1024 && bp < 1024;
 }
-ssize_t read_nothing(int, void*, std::size_t) {
-  return 1;
+std::uint32_t pack(const FrameRule& rule) {
+  return static_cast<std::uint32_t>(rule.cfa) << 29 | static_cast<std::uint32_t>(rule.bp) << 27 |
+         (static_cast<std::uint32_t>(rule.cfa_offset / 8) & 0xFFFF) << 11 |
+         (static_cast<std::uint32_t>(rule.bp_offset / 8) & 0x7FF);
 }
-// libunwind writes one byte from an address to learn whether it can be read.
-ssize_t test_address(int, const void* address, std::size_t) {
-  if (os::is_readable(address)) return 1;
-  errno = EFAULT;
-  return -1;
-}
-// The same by another road; libunwind makes no other call this way.
-long test_by_syscall(long number, long, const void* address) {
-  return number == SYS_write ? test_address(-1, address, 1) : -1;
-}
-int close_nothing(int) {
-  return 0;
-}
-int open_nothing(const char*, int, ...) { // it would look for debug files
-  errno = ENOENT;
-  return -1;
+FrameRule unpack(std::uint32_t word) {
+  return {static_cast<Cfa>(word >> 29), static_cast<Bp>(word >> 27 & 3),
+          static_cast<std::int32_t>(word << 5) >> 16 << 3, static_cast<std::int32_t>(word << 21) >> 21 << 3};
 }
 
-template <class F>
-void find(void* library, const char* name, F* out) {
-  if (void* const p = dlsym(library, name); p != nullptr) std::memcpy(out, &p, sizeof p);
+FrameRule first_sight(std::uint64_t address, const Place& place) {
+  FrameRule rule{};
+  // What no object holds is not kept: one may be loaded there.
+  if (!find_frame_rule(address, &rule) || !fits(rule) || address >> 47 != 0) return rule;
+  std::uint64_t* const way = sets[place.set].way;
+  __atomic_store_n(&way[1], __atomic_load_n(&way[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&way[0], place.tag << 32 | pack(rule), __ATOMIC_RELAXED);
+  return rule;
 }
 
-struct StandIn {
-  const char* name;
-  void* function;
+FrameRule rule_of(std::uint64_t address) {
+  const Place place = place_of(address);
+  const std::uint64_t first = __atomic_load_n(&sets[place.set].way[0], __ATOMIC_RELAXED);
+  if (first >> 32 == place.tag) return unpack(static_cast<std::uint32_t>(first));
+  const std::uint64_t second = __atomic_load_n(&sets[place.set].way[1], __ATOMIC_RELAXED);
+  if (second >> 32 == place.tag) return unpack(static_cast<std::uint32_t>(second));
+  return first_sight(address, place);
+}
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kLongestStep = 16 << 20; // a frame that is larger is none
+
+// Tables may be wrong (hand-written assembly), and then a frame would be sought anywhere. So the stack is read
+// only where a system call has found it readable, page by page as it is first needed: what lies above the stack
+// pointer stays mapped while the thread runs on it.
+bool reach_up(Reach& reach, std::uint64_t end) {
+  if (end > reach.high && end - reach.high > kLongestStep) return false;
+  for (; reach.high < end; reach.high += kPageBytes)
+    if (!os::is_readable(reinterpret_cast<const void*>(reach.high))) return false;
+  return true;
+}
+
+// The stack pointer has left what is known: it went deeper, or to another stack.
+void reach_down(Reach& reach, std::uint64_t sp) {
+  const std::uint64_t page = sp & ~(kPageBytes - 1);
+  std::uint64_t low = reach.low;
+  if (page < low && low - page <= kLongestStep)
+    while (low > page && os::is_readable(reinterpret_cast<const void*>(low - kPageBytes))) low -= kPageBytes;
+  if (low != page) reach.high = page + kPageBytes;
+  reach.low = page;
+}
+
+std::uint64_t word_at(std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
+}
+
+// The registers of one frame; `ip` is where it goes on.
+struct Frame {
+  std::uint64_t ip;
+  std::uint64_t sp;
+  std::uint64_t bp;
 };
 
-void redirect_imports(const link_map* library) {
-  const StandIn stand_ins[] = {
-      {"dl_iterate_phdr", reinterpret_cast<void*>(&module_of_address)},
-      {"pipe2", reinterpret_cast<void*>(&no_pipe)},
-      {"read", reinterpret_cast<void*>(&read_nothing)},
-      {"write", reinterpret_cast<void*>(&test_address)},
-      {"syscall", reinterpret_cast<void*>(&test_by_syscall)},
-      {"close", reinterpret_cast<void*>(&close_nothing)},
-      {"open", reinterpret_cast<void*>(&open_nothing)},
+// What the kernel put on the stack for a signal's handler: a ucontext_t.
+bool leave_signal(Frame& frame, Reach& reach) {
+  constexpr std::uint64_t kBp = 40 + 8 * 10, kSp = 40 + 8 * 15, kIp = 40 + 8 * 16;
+  if (!reach_up(reach, frame.sp + kIp + 8)) return false;
+  // One more than where it stopped: addresses are taken for those after a call everywhere.
+  frame = {word_at(frame.sp + kIp) + 1, word_at(frame.sp + kSp), word_at(frame.sp + kBp)};
+  if (!os::is_readable(reinterpret_cast<const void*>(frame.sp))) return false;
+  if (frame.sp - reach.low >= reach.high - reach.low) reach_down(reach, frame.sp);
+  return true;
+}
+
+// To the caller's frame. False: the stack ends, or what the tables say cannot be.
+bool step(Frame& frame, Reach& reach) {
+  const FrameRule rule = rule_of(frame.ip);
+  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
+  if (rule.cfa == Cfa::none) return false;
+  const auto within = [&](std::uint64_t address, std::uint64_t end) {
+    return (address & 7) == 0 && address >= frame.sp && address < end;
   };
-  const ElfW(Rela)* relocations = nullptr;
-  const ElfW(Sym)* symbols = nullptr;
-  const char* names = nullptr;
-  std::size_t bytes = 0;
-  for (const ElfW(Dyn)* entry = library->l_ld; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_JMPREL) relocations = reinterpret_cast<const ElfW(Rela)*>(entry->d_un.d_ptr);
-    if (entry->d_tag == DT_PLTRELSZ) bytes = entry->d_un.d_val;
-    if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
-    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  std::uint64_t cfa = (rule.cfa == Cfa::sp ? frame.sp : frame.bp) + static_cast<std::uint64_t>(rule.cfa_offset);
+  if (rule.cfa == Cfa::at_bp) {
+    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return false;
+    cfa = word_at(cfa);
   }
-  if (relocations == nullptr || symbols == nullptr || names == nullptr) return;
-  for (std::size_t i = 0; i < bytes / sizeof *relocations; ++i) {
-    const char* const name = names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name;
-    auto* const entry = reinterpret_cast<void**>(library->l_addr + relocations[i].r_offset);
-    for (const StandIn& stand_in : stand_ins)
-      if (std::strcmp(name, stand_in.name) == 0 && os::make_writable(entry, sizeof *entry))
-        *entry = stand_in.function;
+  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return false;
+  if (rule.bp == Bp::at_cfa || rule.bp == Bp::at_bp) {
+    const std::uint64_t at =
+        (rule.bp == Bp::at_cfa ? cfa : frame.bp) + static_cast<std::uint64_t>(rule.bp_offset);
+    if (!within(at, cfa)) return false;
+    frame.bp = word_at(at);
+  } else if (rule.bp == Bp::lost) {
+    frame.bp = 0;
   }
-}
-
-// Beside this library it is a copy of our own. The system's may be used by the program as well, which then gets
-// the same answers: addresses are tested without a pipe, modules are found without a lock.
-void* open_library() {
-  Dl_info self{};
-  Path path;
-  if (dladdr(reinterpret_cast<const void*>(&open_unwinder), &self) != 0 && self.dli_fname != nullptr) {
-    const char* const slash = std::strrchr(self.dli_fname, '/');
-    if (slash != nullptr) path.add(self.dli_fname, static_cast<std::size_t>(slash + 1 - self.dli_fname));
-  }
-  path.add("memtrace/libunwind.so.8");
-  void* const carried = os::exists(path.text()) ? dlopen(path.text(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  return carried != nullptr ? carried : dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+  frame.ip = word_at(cfa - 8);
+  frame.sp = cfa;
+  return frame.ip != 0;
 }
 
 } // namespace
 
 bool open_unwinder() {
   if (!modules_can_be_found()) return false;
-  void* const library = open_library();
-  if (library == nullptr) {
-    dlerror(); // nothing is left for the program to find
-    return false;
-  }
-  const auto found = reinterpret_cast<Backtrace>(dlsym(library, "unw_backtrace"));
-  const auto policy = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "_ULx86_64_set_caching_policy"));
-  auto* const space = static_cast<void**>(dlsym(library, "_ULx86_64_local_addr_space"));
-  if (found == nullptr || policy == nullptr || space == nullptr) {
-    dlerror();
-    return false;
-  }
-  find(library, "_Ux86_64_flush_cache", &walk.flush);
-  find(library, "_Ux86_64_getcontext", &walk.context);
-  find(library, "_ULx86_64_init_local", &walk.init);
-  find(library, "_ULx86_64_step", &walk.step);
-  find(library, "_ULx86_64_get_reg", &walk.get);
-  address_space = *space;
-  redirect_imports(static_cast<const link_map*>(library)); // glibc's handles are link maps
-  constexpr int kPerThread = 2;                            // UNW_CACHE_PER_THREAD: no lock, no sigprocmask
-  policy(*space, kPerThread);
-  void* warm[8];
-  if (found(warm, 8) < 2 || !asked) return false; // another libunwind than we know: better no native frames
-  backtrace = found;
-  return true;
+  sets = static_cast<Set*>(os::map_private(kSets * sizeof(Set)));
+  return sets != nullptr;
 }
 
 void code_was_unloaded() {
-  if (backtrace == nullptr || !some_module_is_gone()) return;
-  __atomic_store_n(&careful, true, __ATOMIC_RELEASE);
-  if (walk.flush != nullptr) walk.flush(address_space, 0, 0);
+  if (sets == nullptr || !some_module_is_gone()) return;
+  for (std::uint32_t i = 0; i < kSets; ++i) {
+    for (std::uint64_t& way : sets[i].way) // read first, so that pages never used stay so
+      if (__atomic_load_n(&way, __ATOMIC_RELAXED) != 0) __atomic_store_n(&way, 0u, __ATOMIC_RELAXED);
+  }
 }
 
-namespace {
-
-std::size_t unwind_carefully(void** out, std::size_t capacity) {
-  if (walk.flush == nullptr || walk.context == nullptr || walk.init == nullptr || walk.step == nullptr ||
-      walk.get == nullptr)
-    return 0;
-  constexpr int kInstruction = 16;                     // UNW_X86_64_RIP
-  alignas(16) char context[1024], cursor[127 * 8 + 8]; // unw_context_t is ucontext_t, unw_cursor_t 127 words
-  if (walk.context(context) != 0 || walk.init(cursor, context) != 0) return 0;
+__attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
+                                             const Range& stop, Reach& reach) {
+  if (sets == nullptr) return 0;
+  // This function keeps a frame pointer, so its own frame is where the ABI says.
+  const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  Frame frame{word_at(own + 8), own + 16, word_at(own)};
+  if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
   std::size_t count = 0;
-  do {
-    unsigned long address = 0;
-    if (walk.get(cursor, kInstruction, &address) != 0 || address == 0) break;
-    out[count++] = reinterpret_cast<void*>(address);
-  } while (count < capacity && walk.step(cursor) > 0);
+  constexpr std::size_t kOwn = 16; // at most, frames in `skip`
+  for (std::size_t left = capacity + kOwn; left > 0 && count < capacity && !stop.holds(frame.ip); --left) {
+    if (!skip.holds(frame.ip)) out[count++] = frame.ip;
+    if (!step(frame, reach)) break;
+  }
   return count;
-}
-
-} // namespace
-
-std::size_t unwind(void** out, std::size_t capacity) {
-  if (__atomic_load_n(&careful, __ATOMIC_ACQUIRE)) return unwind_carefully(out, capacity);
-  const int count = backtrace == nullptr ? 0 : backtrace(out, static_cast<int>(capacity));
-  return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 
 } // namespace memtrace::record

@@ -1,24 +1,35 @@
-// Room: record. Opened in the constructor, called inside the victim's malloc.
-// Job: libunwind, opened and never linked (linked, it takes over C++ exceptions), and kept from everything that
-// a hook may not do.
+// Room: record. Runs inside the victim's malloc.
+// Job: return addresses of the calling thread, by the unwind tables: no lock, no allocation, no loader.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace memtrace::record {
 
-// Opens libunwind (beside this library, else the system's; RTLD_LOCAL) and warms it: the first use maps memory
-// and takes half a millisecond. False: there is none, or glibc is older than 2.35, and stacks have Python
-// frames alone. Constructor only.
+// Code, as a range of addresses.
+struct Range {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  bool holds(std::uint64_t address) const { return address - start < end - start; }
+};
+
+// Stack of a thread that is known to be readable. It grows as the thread goes deeper.
+struct Reach {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+// Room for the rules. False: short of memory, or glibc is older than 2.35: stacks have Python frames alone.
+// Constructor only.
 bool open_unwinder();
 
-// After a dlclose. Where a library that was walked through is gone, other code may come to lie there, and
-// libunwind's fast walk, which keeps frame sizes by address for good, would read wild (a crash in our own
-// test). From then on the slow walk is taken, 0.5 us a frame, whose cache can be emptied.
+// After a dlclose: other code may come to lie where a library was.
 void code_was_unloaded();
 
-// Return addresses of the calling thread, innermost first: how many. 37 ns a frame when warm. No lock of the
-// loader's, no descriptor, no allocation but libunwind's own mappings.
-std::size_t unwind(void** out, std::size_t capacity);
+// Return addresses, innermost first, without those in `skip`, up to the first in `stop`: how many. 10 ns a
+// frame whose rule is known.
+std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
+                   Reach& reach);
 
 } // namespace memtrace::record

@@ -104,7 +104,8 @@ def measure(tool, program, place, limit=None):
 
 
 def order_of(known, number, slow_rounds, failed):
-    chosen = [tool for tool in known if tool.name not in failed and (not tool.slow or number < slow_rounds)]
+    chosen = [tool for tool in known if tool.name not in failed and (not tool.slow or number < slow_rounds)
+              and (tool.at_most is None or number < tool.at_most)]
     return chosen if number % 2 == 0 else chosen[::-1]
 
 

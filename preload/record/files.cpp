@@ -121,6 +121,7 @@ bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
   granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
   trace_file.max_bytes = granted.bytes;
+  trace_file.shares = shares_of(granted.bytes);
   if (granted.detail != Detail::none) return true;
   os::unlink(trace_file.path.text());
   remove_ring_file();

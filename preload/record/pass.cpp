@@ -145,7 +145,10 @@ Passed pass_locked(RingSlot* const* slots, std::uint32_t count, bool last) {
   std::uint32_t used = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     RingSlot* const slot = slots[i];
-    if (last && os::monotonic_ns() > until) break; // a program's thread: the ring file keeps what is left
+    if (last && os::monotonic_ns() > until) { // a program's thread: the ring file keeps what is left
+      result = Passed::failed;
+      break;
+    }
     if (slot == nullptr || __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) continue;
     result = worse(result, append(slot, i, cut, last, &runs[used]));
     if (runs[used].end != runs[used].next) ++used;

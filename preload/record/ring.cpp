@@ -270,6 +270,7 @@ bool ring_release(Thread& thread) {
   if (slot == nullptr) return true;
   if (slot->tail != slot->head && make_pass(slot) != Passed::all) return false;
   // No pass that saw it owned may meet its next owner.
+  if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);
   if (!no_pass || slot->tail != slot->head) return false;
   thread.own = slot->small;

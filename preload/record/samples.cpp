@@ -29,6 +29,7 @@ constinit std::size_t root_bytes = 0;
 constinit bool version_two = false;
 constinit bool looked = false;
 constinit bool named[kMaxLevels] = {};
+constinit bool fresh[kMaxLevels] = {}; // named by this sample
 constinit std::uint64_t sequence = 0;
 constinit std::uint32_t said_in = 0; // the window that has a segment of samples
 constinit std::uint8_t payload[32 * 1024];
@@ -149,6 +150,7 @@ void add_group(Gathered& gathered, std::size_t bytes, unsigned level) {
       read_number(group, bytes, version_two ? "memory.current" : "memory.usage_in_bytes");
   if (charge == ~std::uint64_t{0}) return; // v2's root has no such file
   if (!named[level]) add_text(gathered, kOwnTexts + level, group.text(), bytes);
+  fresh[level] = !named[level];
   named[level] = true;
   RingRecord record = record_of(EventType::sample_cgroup);
   record.flags = static_cast<std::uint16_t>(level);
@@ -172,12 +174,13 @@ void add_group(Gathered& gathered, std::size_t bytes, unsigned level) {
 // The names of groups are definitions: the window they are in may go.
 void note_names() {
   std::size_t bytes = group.size();
-  for (unsigned level = 0; level < kMaxLevels && named[level]; ++level) {
-    note_late_text(format::TextId{kOwnTexts + level}, group.text(), bytes);
+  for (unsigned level = 0; level < kMaxLevels; ++level) {
+    if (fresh[level]) note_late_text(format::TextId{kOwnTexts + level}, group.text(), bytes);
     if (bytes <= root_bytes) break;
     while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
     if (bytes > root_bytes) --bytes;
   }
+  write_late();
 }
 
 // Where everything else that is recorded goes, and between two passes.
@@ -191,8 +194,7 @@ bool append(const Gathered& gathered) {
       trace_file.trace_id, 0, format::Source::ring, sequence, opens ? format::kAfterWindow : std::uint8_t{0});
   if (append_events(header, payload, false) != Appended::yes) return false;
   sequence += gathered.encoder.records();
-  if (opens) note_names();
-  if (opens) write_late();
+  if (window != 0) note_names();
   said_in = window;
   if (gathered.process.type != 0) folded.apply(0, gathered.process);
   return true;
@@ -203,6 +205,7 @@ bool append(const Gathered& gathered) {
 void sample_now(bool groups) {
   if (!looked) find_group();
   model.restart();
+  for (bool& level : fresh) level = false;
   Gathered gathered{Encoder(payload, sizeof payload, model), {}};
   add_process(gathered);
   std::size_t bytes = groups ? group.size() : 0;

@@ -31,9 +31,8 @@ def figures(result, tool, against, key):
     return [(rows[number][key] - bases[number][key]) / MIB for number in rows if number in bases]
 
 
-def table(results):
-    """Empty when nothing that has a goal was measured."""
-    measured = {result["program"]: result for result in results}
+def table(measured):
+    """Of results by program. Empty when nothing that has a goal was measured."""
     lines = []
     for what, program, tool, against, key, most in GOALS:
         values = figures(measured[program], tool, against, key) if program in measured else []

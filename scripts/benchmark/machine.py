@@ -31,7 +31,7 @@ def processor():
 
 def words(known):
     """One paragraph."""
-    said = [f"{os.cpu_count()} cores ({processor()})", f"Linux {platform.release()}", " ".join(platform.libc_ver()),
+    said = [f"{os.cpu_count()} cores ({processor()})", f"Linux {platform.release().split('-')[0]}", " ".join(platform.libc_ver()),
             f"CPython {platform.python_version()}"]
     versions = {"PyTorch": version([sys.executable, "-c", ASK_TORCH])}
     versions.update((name, version(command)) for name, command in VERSIONS.items())

@@ -104,7 +104,8 @@ def measure(tool, program, place, limit=None):
 
 
 def order_of(known, number, slow_rounds, failed):
-    chosen = [tool for tool in known if tool.name not in failed and (not tool.slow or number < slow_rounds)]
+    chosen = [tool for tool in known if tool.name not in failed and (not tool.slow or number < slow_rounds)
+              and (tool.at_most is None or number < tool.at_most)]
     return chosen if number % 2 == 0 else chosen[::-1]
 
 
@@ -141,6 +142,23 @@ def compile_helpers(shared):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Failed(f"cannot compile {source}: {done.stderr}")
+
+
+def load(path):
+    """Results by program, as an earlier run left them."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        kept = json.load(file)
+    for result in kept:
+        result["rows"] = {name: {int(number): row for number, row in rows.items()}
+                          for name, rows in result["rows"].items()}
+    return {result["program"]: result for result in kept}
+
+
+def save(path, results):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(list(results.values()), file, indent=1)
 
 
 def several(text):
@@ -204,13 +222,14 @@ def main():
                            arguments.quick)
     os.makedirs(place.shared)
     compile_helpers(place.shared)
-    results, sections, wrong = [], {}, False
+    results, sections, wrong = load(arguments.json), {}, False
     for program in left_out(all_programs[name] for name in chosen if name != INSTRUCTIONS):
         result = bench(program, known, place, arguments.rounds or program.rounds, arguments.slow_rounds)
-        results.append(result)
+        results[program.name] = result
+        if arguments.json:
+            save(arguments.json, results)
         wrong = wrong or any(name.startswith("memtrace") for name in result["failed"])
-        sections[program.name] = table.of(result)
-        print(sections[program.name], flush=True)
+        print(table.of(result), flush=True)
     if INSTRUCTIONS in chosen:
         why = callgrind.missing()
         if why:
@@ -222,10 +241,8 @@ def main():
     sections["goals"] = goals.table(results)
     sections["machine"] = machine.words(known)
     print(sections["goals"], sections["machine"], sep="\n\n")
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
     if arguments.write:
+        sections.update((name, table.of(result)) for name, result in results.items())
         table.renew(arguments.write, {name: text for name, text in sections.items() if text})
     return 1 if wrong else 0
 

@@ -39,6 +39,7 @@ class Tool:
     name = "bare"
     title = "bare"
     slow = False
+    at_most = None  # rounds, for one that takes minutes
     in_process = True  # whether all its work is CPU time of the program itself
 
     def missing(self):
@@ -171,6 +172,7 @@ class Gperftools(Tool):
     name = "gperftools"
     title = "gperftools' heap profiler"
     slow = True
+    at_most = 1
 
     def library(self):
         found = glob.glob("/usr/lib/*/libtcmalloc.so.4") + glob.glob("/usr/lib*/libtcmalloc.so.4")

@@ -1,6 +1,5 @@
 // Room: record. Runs inside the victim's malloc, under the caller's lock.
-// Job: an append-only table with ids from 1, found by hash; its memory is touched as it fills, never given
-// back.
+// Job: an append-only table with ids from 1, found by hash; its memory is touched as it fills.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +9,8 @@
 
 namespace memtrace::record {
 
+// The index doubles as entries come: of one that is large from the beginning every page would be touched, and
+// 80,000 stacks would hold 8 MiB of it.
 template <class Entry, std::uint32_t Capacity>
 class Table {
  public:
@@ -19,9 +20,9 @@ class Table {
   std::uint32_t find_or_add(std::uint64_t hash, Same same) {
     added_ = false;
     if (!ready()) return 0;
-    std::uint32_t at = static_cast<std::uint32_t>(hash) & kMask;
     const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    for (; index_[at].id != 0; at = (at + 1) & kMask)
+    std::uint32_t at = tag & mask_;
+    for (; index_[at].id != 0; at = (at + 1) & mask_)
       if (index_[at].tag == tag && same(entries_[index_[at].id])) return index_[at].id;
     if (end_ >= Capacity) return 0;
     index_[at] = {end_, tag};
@@ -38,32 +39,45 @@ class Table {
   }
   Entry& at(std::uint32_t id) { return entries_[id]; }
   std::uint32_t end() const { return end_; } // ids are 1 to end - 1
-  // Touched so far: the index is, all over, when a page's worth of entries is there.
+  // Touched so far.
   std::uint64_t bytes() const {
-    const std::uint64_t index = kSlots * sizeof(Slot), pages = std::uint64_t{end_} * 4096;
-    return index_ == nullptr ? 0 : end_ * sizeof(Entry) + (pages < index ? pages : index);
+    return index_ == nullptr ? 0 : end_ * sizeof(Entry) + (std::uint64_t{mask_} + 1) * sizeof(Slot);
   }
 
  private:
   struct Slot {
     std::uint32_t id;
-    std::uint32_t tag;
+    std::uint32_t tag; // its low bits say where it would be
   };
-  static constexpr std::uint32_t kSlots = 2 * Capacity;
-  static constexpr std::uint32_t kMask = kSlots - 1;
-  static_assert((kSlots & kMask) == 0);
+  static constexpr std::uint32_t kFirstSlots = Capacity < 512 ? 2 * Capacity : 1024;
+  static_assert((Capacity & (Capacity - 1)) == 0);
 
+  // There is an index with room for one more entry.
   bool ready() {
-    if (index_ != nullptr) return true;
-    auto* const memory = static_cast<char*>(os::map_private(kSlots * sizeof(Slot) + Capacity * sizeof(Entry)));
-    if (memory == nullptr) return false;
-    entries_ = reinterpret_cast<Entry*>(memory + kSlots * sizeof(Slot));
-    index_ = reinterpret_cast<Slot*>(memory);
+    if (entries_ == nullptr) entries_ = static_cast<Entry*>(os::map_private(Capacity * sizeof(Entry)));
+    if (entries_ == nullptr) return false;
+    if (index_ != nullptr && 2 * end_ <= mask_) return true;
+    return grow(index_ == nullptr ? kFirstSlots : 2 * (mask_ + 1)) || (index_ != nullptr && end_ < mask_);
+  }
+
+  bool grow(std::uint32_t slots) {
+    auto* const larger = static_cast<Slot*>(os::map_private(slots * sizeof(Slot)));
+    if (larger == nullptr) return false;
+    for (std::uint32_t i = 0; index_ != nullptr && i <= mask_; ++i) {
+      if (index_[i].id == 0) continue;
+      std::uint32_t at = index_[i].tag & (slots - 1);
+      while (larger[at].id != 0) at = (at + 1) & (slots - 1);
+      larger[at] = index_[i];
+    }
+    if (index_ != nullptr) os::unmap(index_, (std::size_t{mask_} + 1) * sizeof(Slot));
+    index_ = larger;
+    mask_ = slots - 1;
     return true;
   }
 
   Slot* index_ = nullptr;
   Entry* entries_ = nullptr;
+  std::uint32_t mask_ = 0;
   std::uint32_t end_ = 1;
   std::uint32_t last_ = 0;
   bool added_ = false;

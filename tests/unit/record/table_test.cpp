@@ -48,6 +48,28 @@ TEST(Table, SameLowHalfDifferentTag) {
   EXPECT_EQ(table.find_or_add(0x200000003, [](const Entry&) { return true; }), 2u);
 }
 
+TEST(Table, GrowsAndFindsWhatItHad) {
+  using Large = Table<Entry, 64 * 1024>;
+  Large table;
+  const auto find = [&](std::uint64_t key) {
+    const std::uint64_t hash = key * 0x9E3779B97F4A7C15u;
+    return table.find_or_add(hash, [&](const Entry& entry) { return entry.key == key; });
+  };
+  std::uint64_t bytes = table.bytes();
+  for (std::uint64_t key = 1; key < 64 * 1024; ++key) {
+    ASSERT_EQ(find(key), key);
+    ASSERT_TRUE(table.added());
+    table.at(static_cast<std::uint32_t>(key)).key = key;
+    ASSERT_GE(table.bytes(), bytes) << "memory never shrinks";
+    bytes = table.bytes();
+  }
+  for (std::uint64_t key = 1; key < 64 * 1024; ++key) {
+    ASSERT_EQ(find(key), key);
+    ASSERT_FALSE(table.added());
+  }
+  EXPECT_EQ(find(1 << 20), 0u) << "it is full";
+}
+
 TEST(Table, UndoGivesTheIdAgain) {
   Small table;
   add(table, 1, 7);

@@ -88,9 +88,9 @@ __attribute__((noinline)) void one_caller(std::size_t bytes) {
   sink = 1;
 }
 __attribute__((noinline)) void other_caller(std::size_t bytes) {
-  volatile char more[96];
+  auto* const more = static_cast<volatile char*>(alloca(bytes / 3)); // found by the rbp that `variable` saved
   more[0] = 0;
-  variable(bytes - 96, [] { compare(); });
+  variable(bytes - bytes / 3, [] { compare(); });
   sink = more[0];
 }
 TEST_F(Unwinder, FramesOfChangingSize) {

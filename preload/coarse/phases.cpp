@@ -164,10 +164,8 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
       const std::int64_t level = ledger.levels()[memory][measure];
       open.spans[memory][measure] = {level, level};
     }
-    if (OpenRow* const row = ledger.rows().row(host, open.place, static_cast<std::uint8_t>(memory));
-        row != nullptr)
-      ++row->open;
   }
+  if (OpenRow* const row = ledger.rows().row(host, open.place, 0); row != nullptr) ++row->open;
   touch(host, thread, top);
 }
 

@@ -30,6 +30,14 @@ OpenRow* StepRows::row(const Host& host, const Place& place, std::uint8_t memory
   return rows_.find_or_add(host, key);
 }
 
+bool StepRows::is_open(const Place& place) {
+  OpenRow key;
+  key.place = place;
+  key.memory = 0;
+  const OpenRow* const host_row = rows_.find(key);
+  return host_row != nullptr && host_row->open != 0;
+}
+
 void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, std::uint64_t allocated,
                     std::uint64_t freed, std::uint64_t allocations) {
   OpenRow* const found = row(host, place, memory);
@@ -80,10 +88,13 @@ void StepRows::publish_sites(FileRows& file) {
 }
 
 void StepRows::publish(StepId now, FileRows& file) {
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const Place place = rows_[i].place;
+    rows_[i].stays = place.step == now || is_open(place);
+  }
   rows_.keep_if([&](const OpenRow& row) {
-    if (row.place.step == now || row.open != 0) return true;
-    if (file.attached()) put(row, file);
-    return false;
+    if (!row.stays && file.attached()) put(row, file);
+    return row.stays;
   });
   publish_sites(file);
 }

@@ -12,7 +12,8 @@ struct OpenRow {
   Place place;
   std::uint8_t memory;
   bool skipped;
-  std::uint32_t open;  // occurrences that have not ended
+  bool stays;          // for publish()
+  std::uint32_t open;  // occurrences that have not ended: of the host's row, for all memories
   std::uint64_t ended; // and those that have
   std::int64_t figure[format::kFigures];
 
@@ -52,6 +53,7 @@ class StepRows {
              row.flags == other.row.flags && row.memory == other.row.memory && row.bucket == other.row.bucket;
     }
   };
+  bool is_open(const Place& place);
   void put(const OpenRow& row, FileRows& file);
   void publish_sites(FileRows& file);
 

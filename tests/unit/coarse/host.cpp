@@ -1,0 +1,37 @@
+// Room: tests.
+// Job: a world for the coarse room: memory that is counted, texts of the test's own.
+#include "host.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace memtrace::tests {
+
+World world;
+
+coarse::Host host() {
+  world = {};
+  coarse::Host host{};
+  host.map = [](std::size_t bytes) -> void* {
+    if (world.bytes + bytes > world.most) return nullptr;
+    world.bytes += bytes;
+    return std::calloc(1, bytes);
+  };
+  host.unmap = [](void* memory, std::size_t bytes) {
+    world.bytes -= bytes;
+    std::free(memory);
+  };
+  host.text = [](format::TextId id, char* out, std::size_t capacity) {
+    const std::string& text = world.texts[static_cast<std::uint32_t>(id)];
+    const std::size_t bytes = text.size() < capacity ? text.size() : capacity;
+    std::memcpy(out, text.data(), bytes);
+    return bytes;
+  };
+  host.define = [](format::TextId id, const char* text, std::size_t bytes) {
+    world.defined[static_cast<std::uint32_t>(id)] = std::string(text, bytes);
+  };
+  host.lives = [](std::uint32_t thread) { return !world.gone.contains(thread); };
+  return host;
+}
+
+} // namespace memtrace::tests

@@ -2,6 +2,7 @@
 // Job: which steps a report shows, and what answers each: its own events, or its bucket.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct ShownRow {
 
 struct Shown {
   std::vector<ShownRow> rows;
+  std::deque<Row> kept; // of the account, unpacked: what `rows` point to
   bool steady = false; // and the medians
   bool cut = false;    // more steps were asked for than are shown
 };

@@ -75,8 +75,7 @@ Shown choose(const Account& account, const Buckets& buckets, const StepChoice& c
     if (choice.all || (choice.range ? in_range(row.step, *choice.range) : wanted.contains(row.step)))
       shown.kept.push_back(row);
   }
-  std::sort(shown.kept.begin(), shown.kept.end(),
-            [](const Row& a, const Row& b) { return a.began < b.began; });
+  std::sort(shown.kept.begin(), shown.kept.end(), [](const Row& a, const Row& b) { return a.began < b.began; });
   Steps steps;
   for (const Row& row : shown.kept) steps[row.step].push_back(&row);
   if (choice.all) {

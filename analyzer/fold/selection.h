@@ -30,8 +30,8 @@ struct ShownRow {
 struct Shown {
   std::vector<ShownRow> rows;
   std::deque<Row> kept; // of the account, unpacked: what `rows` point to
-  bool steady = false; // and the medians
-  bool cut = false;    // more steps were asked for than are shown
+  bool steady = false;  // and the medians
+  bool cut = false;     // more steps were asked for than are shown
 };
 inline constexpr std::size_t kMostSteps = 1 << 20; // that are answered one by one
 

@@ -2,6 +2,7 @@
 // Job: `memtrace report`.
 #include "cli/report_command.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <tuple>
 
 #include "cli/find.h"
+#include "cli/meter.h"
 #include "cli/usage.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -25,6 +27,7 @@ struct Process {
   std::string path;
   std::string kind;
   trace::Facts facts;
+  std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
 };
 
 // What a process was to its job, as far as one trace and its neighbours tell.
@@ -41,14 +44,19 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
 }
 
 // Main first, then as they began. A file that cannot be read is talked about, unless it is the only one.
-std::vector<Process> survey(const std::vector<std::string>& files) {
+std::vector<Process> survey(const std::vector<std::string>& files, Meter& meter) {
   std::vector<Process> processes;
   for (const std::string& file : files) {
     try {
-      const trace::Trace trace(file);
-      processes.push_back({file, "", trace.facts()});
+      if (files.size() > 1)
+        meter.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
+      auto trace = std::make_unique<trace::Trace>(file, &meter);
+      const trace::Facts facts = trace->facts();
+      if (files.size() > 1) trace.reset();
+      processes.push_back({file, "", facts, std::move(trace)});
     } catch (const trace::Fault& fault) {
       if (files.size() == 1) throw;
+      meter.clear();
       spdlog::warn("{}", fault.what());
     }
   }
@@ -85,11 +93,6 @@ void write_all(const std::string& text, const std::string& output) {
     throw Usage((output.empty() ? "stdout" : output) + ": could not be written in full");
 }
 
-void tell_progress(std::size_t number, std::size_t all) {
-  if (all > 1 && ::isatty(STDERR_FILENO) != 0)
-    std::fprintf(stderr, "\rreading trace %zu of %zu%s", number, all, number == all ? "\n" : "");
-}
-
 } // namespace
 
 int report_command(const ReportArguments& arguments) {
@@ -103,15 +106,18 @@ int report_command(const ReportArguments& arguments) {
   look.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) look.holders = options.peak_top;
 
-  const std::vector<Process> processes = survey(find_traces(arguments.trace));
+  Meter meter(STDERR_FILENO);
+  std::vector<Process> processes = survey(find_traces(arguments.trace), meter);
   const bool json = arguments.format == "json";
   report::Document document(options);
   std::string text;
   std::size_t number = 0;
-  for (const Process& process : processes) {
-    tell_progress(++number, processes.size());
+  for (Process& process : processes) {
+    ++number;
+    if (processes.size() > 1) meter.on(fmt::format("reading trace {} of {}", number, processes.size()));
     // One at a time: memory is that of the largest, not of all.
-    const auto view = report::view(std::make_unique<trace::Trace>(process.path), process.kind, options);
+    if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
+    const auto view = report::view(std::move(process.trace), process.kind, options);
     if (number == 1) check_memory(options, *view);
     if (json) {
       document.add(*view);
@@ -123,6 +129,7 @@ int report_command(const ReportArguments& arguments) {
       text += report::process_line(*view);
     }
   }
+  meter.clear();
   write_all(json ? std::move(document).take().dump(2) + "\n" : text, arguments.output);
   return 0;
 }

@@ -3,6 +3,9 @@
 #include "fold/attribution.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "fold/wrap.h"
 
@@ -28,9 +31,14 @@ struct MemorySpan {
   Span reserved;
 };
 
+struct Growing { // a row that may still change
+  Row row;
+  std::size_t open = 0; // occurrences
+};
+
 struct Open {
   OccurrenceId id;
-  std::size_t row;
+  Growing* row;
   bool again; // it goes on after a gap: the same occurrence
   std::vector<MemorySpan> memory;
   std::optional<ResidentSpan> rss;
@@ -51,7 +59,8 @@ class Attribution : public Observer {
   Account& result() { return account_; }
 
   void began(const Occurrence& occurrence) override {
-    Open open{occurrence.id, row(occurrence.path, occurrence.step), occurrence.again, {}, {}};
+    Open open{occurrence.id, &row(occurrence.path, occurrence.step), occurrence.again, {}, {}};
+    ++open.row->open;
     open.memory.resize(seen_);
     for (std::size_t i = 0; i < seen_; ++i) {
       const Level& level = ledger().level(static_cast<MemoryId>(i));
@@ -79,10 +88,10 @@ class Attribution : public Observer {
   void after(const trace::Event& event, const Place& place) override {
     now_ = event.ordinal;
     if (!pending_.empty()) {
-      const std::size_t index = row(place.path, place.step);
+      Row& at = row(place.path, place.step).row;
       for (const Flow& flow : pending_) {
         see(flow.memory);
-        MemoryRow& figures = memory_row(index, flow.memory);
+        MemoryRow& figures = memory_row(at, flow.memory);
         figures.allocated += flow.allocated;
         figures.freed += flow.freed;
         figures.allocations += flow.allocations;
@@ -101,7 +110,7 @@ class Attribution : public Observer {
   }
 
   void cut(const trace::Event& event) override {
-    for (const Open& open : open_) account_.rows[open.row].partial = true;
+    for (const Open& open : open_) open.row->row.partial = true;
     close_all();
     account_.detail.push_back({from_, before(phases().step())});
     from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
@@ -113,6 +122,7 @@ class Attribution : public Observer {
     close_all();
     account_.last_step = std::max(account_.last_step, phases().step());
     account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
+    pack_all();
     account_.paths = phases().paths();
     account_.first_update = phases().first_update();
     account_.unknown_deaths = ledger().unknown_deaths();
@@ -158,37 +168,78 @@ class Attribution : public Observer {
     reserved_.resize(seen_);
   }
 
-  std::size_t row(PathId path, Step step) {
-    const auto [at, fresh] = rows_[path].try_emplace(step, account_.rows.size());
-    if (fresh) {
-      Row row;
-      row.path = path;
-      row.step = step;
-      account_.rows.push_back(std::move(row));
+  Growing& row(PathId path, Step step) {
+    if (recent_ != nullptr && recent_->row.path == path && recent_->row.step == step) return *recent_;
+    auto at = growing_.find({path, step});
+    if (at == growing_.end()) {
+      if (growing_.size() >= most_growing_) seal();
+      at = growing_.try_emplace({path, step}).first;
+      at->second.row.path = path;
+      at->second.row.step = step;
+      at->second.row.began = ++rows_begun_;
     }
-    return at->second;
+    recent_ = &at->second;
+    return *recent_;
   }
 
-  MemoryRow& memory_row(std::size_t index, MemoryId memory) {
-    auto& all = account_.rows[index].memory;
-    if (all.size() <= memory) all.resize(std::size_t{memory} + 1);
-    return all[memory];
+  // Packs the rows of steps that are over. Should one of them go on after all, its parts are joined at the end.
+  void seal() {
+    std::vector<const Row*> over;
+    for (const auto& [key, growing] : growing_) {
+      if (growing.open == 0 && key.second != phases().step()) over.push_back(&growing.row);
+    }
+    pack(over);
+    for (const Row* row : over) growing_.erase({row->path, row->step});
+    most_growing_ = std::max(kGrowing, 2 * growing_.size());
+    recent_ = nullptr;
+  }
+
+  void pack(std::vector<const Row*>& rows) {
+    std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->began < b->began; });
+    for (const Row* row : rows) {
+      const auto [last, fresh] = last_packed_.try_emplace(row->path, row->step);
+      if (!fresh && row->step <= last->second) parts_ = true;
+      last->second = std::max(last->second, row->step);
+      account_.rows.add(*row);
+    }
+  }
+
+  void pack_all() {
+    std::vector<const Row*> rest;
+    for (const auto& [key, growing] : growing_) rest.push_back(&growing.row);
+    pack(rest);
+    if (!parts_) return;
+    std::map<std::pair<PathId, Step>, Row> whole;
+    for (const Row& part : account_.rows) {
+      const auto [at, fresh] = whole.try_emplace({part.path, part.step}, part);
+      if (!fresh) join(at->second, part);
+    }
+    rest.clear();
+    for (const auto& [key, row] : whole) rest.push_back(&row);
+    account_.rows = {};
+    pack(rest);
+  }
+
+  static MemoryRow& memory_row(Row& row, MemoryId memory) {
+    if (row.memory.size() <= memory) row.memory.resize(std::size_t{memory} + 1);
+    return row.memory[memory];
   }
 
   void close(Open& open, bool skipped) {
-    Row& all = account_.rows[open.row];
-    const bool first = all.count == 0;
-    if (first || !open.again) ++all.count;
-    all.partial = all.partial || open.again;
+    Row& row = open.row->row;
+    --open.row->open;
+    const bool first = row.count == 0;
+    if (first) row.again = open.again;
+    if (first || !open.again) ++row.count;
+    row.partial = row.partial || open.again;
     open.memory.resize(seen_); // a memory that was first used inside began at nothing
     for (std::size_t i = 0; i < seen_; ++i) {
       const auto id = static_cast<MemoryId>(i);
-      MemoryRow& figures = memory_row(open.row, id);
+      MemoryRow& figures = memory_row(row, id);
       merge(figures.live, open.memory[i].live, ledger().level(id).live, first);
       merge(figures.tensor, open.memory[i].tensor, ledger().level(id).tensor, first);
       merge(figures.reserved, open.memory[i].reserved, reserved_[i], first);
     }
-    Row& row = account_.rows[open.row];
     row.skipped = row.skipped || skipped;
     if (!open.rss) return;
     if (!row.rss) {
@@ -252,7 +303,13 @@ class Attribution : public Observer {
   }
 
   Account account_;
-  std::unordered_map<PathId, std::unordered_map<Step, std::size_t>> rows_;
+  static constexpr std::size_t kGrowing = 64;
+  std::map<std::pair<PathId, Step>, Growing> growing_;
+  std::size_t most_growing_ = kGrowing;
+  Growing* recent_ = nullptr; // the row that was asked for last
+  std::uint64_t rows_begun_ = 0;
+  std::unordered_map<PathId, Step> last_packed_;
+  bool parts_ = false; // a row was packed in more than one part
   std::vector<Open> open_;
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
@@ -262,11 +319,6 @@ class Attribution : public Observer {
 };
 
 } // namespace
-
-const MemoryRow& Row::of(MemoryId id) const {
-  static const MemoryRow nothing;
-  return id < memory.size() ? memory[id] : nothing;
-}
 
 bool Account::whole(Step step) const {
   if (step == Step::none) return detail.size() == 1;

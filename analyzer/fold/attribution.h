@@ -2,61 +2,14 @@
 // Job: the first pass: levels and flows of every phase and step, and where the peaks are.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_map>
-#include <vector>
 
 #include "fold/replay.h"
+#include "fold/rows.h"
 
 namespace memtrace::fold {
-
-// One measure of one memory in one row, in bytes. See the contract for what entry, exit, ... are.
-struct Figures {
-  std::int64_t entry = 0;
-  std::int64_t exit = 0;
-  std::int64_t peak = 0;
-  std::int64_t transient = 0;
-  std::int64_t net = 0;
-  trace::Ordinal peak_at = 0; // after this event; 0: before the first
-};
-
-struct MemoryRow {
-  Figures live;
-  Figures tensor;
-  Figures reserved; // of a device, as its allocator said
-  std::uint64_t allocated = 0;
-  std::uint64_t freed = 0;
-  std::uint64_t allocations = 0;
-};
-
-struct Resident { // bytes, from samples
-  std::uint64_t anon = 0;
-  std::uint64_t file = 0;
-  std::uint64_t shmem = 0;
-  std::uint64_t sum() const { return anon + file + shmem; }
-};
-
-struct ResidentSpan {
-  Resident entry;
-  Resident exit;
-  Resident peak;
-};
-
-// All occurrences of one path in one step.
-struct Row {
-  PathId path = PathId::other;
-  Step step = Step::none;
-  std::uint64_t count = 0;       // occurrences; 0 for `other`
-  bool skipped = false;          // an optimizer step that did not update
-  bool partial = false;          // it was open in a gap between windows: levels are those that were seen
-  std::vector<MemoryRow> memory; // by MemoryId, as far as any was used
-  std::optional<ResidentSpan> rss;
-
-  const MemoryRow& of(MemoryId id) const;
-};
 
 struct StepSpan { // inclusive
   Step first = Step::none;
@@ -79,7 +32,7 @@ struct MemoryPeaks {
 };
 
 struct Account {
-  std::vector<Row> rows;                 // in the order in which they began
+  Rows rows;                             // in the order in which they ended: `began` tells the other one
   std::map<MemoryId, MemoryPeaks> peaks; // host always
   std::optional<Peak> rss;               // the highest VmHWM that was read
   bool tensors = false;                  // any memory had tensor bytes
@@ -94,7 +47,7 @@ struct Account {
   bool whole(Step step) const;
 };
 
-// The first pass. Memory grows with live blocks and rows.
+// The first pass. Memory grows with live blocks, and with rows: some 40 bytes each.
 Account account(const trace::Trace& trace);
 
 } // namespace memtrace::fold

@@ -154,6 +154,8 @@ class PeakSets : public Observer {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
+    for (const Instant& instant : sorted) all_.push_back(instant.at);
+    std::sort(all_.begin(), all_.end());
     for (auto& [which, timeline] : timelines_) {
       timeline.sets.resize(timeline.at.size());
       timeline.sample_bytes = trace.facts().sample_bytes;
@@ -164,6 +166,7 @@ class PeakSets : public Observer {
   void last_step(Step step) { last_step_ = step; }
 
   void died(const Block& block, const trace::Event& event) override {
+    if (!seen(block.birth, event.ordinal)) return;
     add(block, event.ordinal, event.stamp,
         {false, phases().open(block.born.occurrence), phases().step(), last_step_});
   }
@@ -209,6 +212,12 @@ class PeakSets : public Observer {
     if (block.tensor) at(block.memory, Measure::tensor, group, block, block.tensor_bytes(), death, lifetime);
   }
 
+  // Whether any instant lies in [birth, death): most blocks live and die between two.
+  bool seen(trace::Ordinal birth, trace::Ordinal death) const {
+    const auto instant = std::lower_bound(all_.begin(), all_.end(), birth);
+    return instant != all_.end() && *instant < death;
+  }
+
   void at(MemoryId memory, Measure measure, const Group& group, const Block& block, std::uint64_t bytes,
           trace::Ordinal death, std::uint64_t lifetime) {
     const auto timeline = timelines_.find({memory, measure});
@@ -217,6 +226,7 @@ class PeakSets : public Observer {
 
   format::Stamp last_stamp_;
   Step last_step_;
+  std::vector<trace::Ordinal> all_; // instants, ascending
   std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
 };
 

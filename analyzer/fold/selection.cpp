@@ -55,14 +55,29 @@ void all_steps(const Account& account, const Steps& steps, const Buckets& bucket
   }
 }
 
+bool in_range(Step step, const StepRange& range) {
+  const auto number = static_cast<std::uint64_t>(step);
+  return step != Step::none && number >= range.from && number <= range.to;
+}
+
 } // namespace
 
 Shown choose(const Account& account, const Buckets& buckets, const StepChoice& choice) {
-  Steps steps;
-  for (const Row& row : account.rows) steps[row.step].push_back(&row);
   const Step last = std::max(account.last_step, buckets.steps.last);
+  std::set<Step> wanted = {Step::none, Step{0}, Step{1}, last};
+  for (const auto& [memory, peaks] : account.peaks) {
+    wanted.insert(peaks.live.step);
+    wanted.insert(peaks.tensor.step);
+  }
   Shown shown;
   shown.steady = !choice.all && !choice.range;
+  for (const Row& row : account.rows) {
+    if (choice.all || (choice.range ? in_range(row.step, *choice.range) : wanted.contains(row.step)))
+      shown.kept.push_back(row);
+  }
+  std::sort(shown.kept.begin(), shown.kept.end(), [](const Row& a, const Row& b) { return a.began < b.began; });
+  Steps steps;
+  for (const Row& row : shown.kept) steps[row.step].push_back(&row);
   if (choice.all) {
     all_steps(account, steps, buckets, shown.rows);
   } else if (choice.range) {
@@ -74,18 +89,12 @@ Shown choose(const Account& account, const Buckets& buckets, const StepChoice& c
       answer(static_cast<Step>(step), account, steps, buckets, shown.rows);
     }
   } else {
-    std::set<Step> wanted = {Step::none, Step{0}, Step{1}, last};
-    for (const auto& [memory, peaks] : account.peaks) {
-      wanted.insert(peaks.live.step);
-      wanted.insert(peaks.tensor.step);
-    }
     for (const Step step : wanted) answer(step, account, steps, buckets, shown.rows);
   }
   // Detail in the order in which it began, whatever its step: a phase without one may come late.
-  const auto* first = account.rows.data();
   if (buckets.rows.empty()) {
     std::sort(shown.rows.begin(), shown.rows.end(),
-              [first](const ShownRow& a, const ShownRow& b) { return a.row - first < b.row - first; });
+              [](const ShownRow& a, const ShownRow& b) { return a.row->began < b.row->began; });
   } else {
     std::stable_sort(shown.rows.begin(), shown.rows.end(),
                      [](const ShownRow& a, const ShownRow& b) { return a.as < b.as; });

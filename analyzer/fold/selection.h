@@ -2,6 +2,7 @@
 // Job: which steps a report shows, and what answers each: its own events, or its bucket.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct ShownRow {
 
 struct Shown {
   std::vector<ShownRow> rows;
-  bool steady = false; // and the medians
-  bool cut = false;    // more steps were asked for than are shown
+  std::deque<Row> kept; // of the account, unpacked: what `rows` point to
+  bool steady = false;  // and the medians
+  bool cut = false;     // more steps were asked for than are shown
 };
 inline constexpr std::size_t kMostSteps = 1 << 20; // that are answered one by one
 

@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace memtrace::fold {
 namespace {
 
 constexpr double kClose = 1 << 20; // bytes
 
-using Rows = std::map<PathId, const Row*>; // of one step
-using Steps = std::map<Step, Rows>;
+using PathSet = std::vector<PathId>; // ascending
 
 // The lower of the middle two, so that a median is a value that was seen.
 template <typename T>
@@ -22,41 +24,67 @@ T median(std::vector<T> values) {
   return values[middle];
 }
 
-Steps candidates(const Account& account) {
-  Steps steps;
-  Step after = account.first_update;
-  for (const Row& row : account.rows) {
-    if (row.step == Step::none || row.count == 0 || !account.whole(row.step)) continue;
-    if (after == Step::none) after = row.step; // no optimizer at all: the first step is the odd one
-    steps[row.step][row.path] = &row;
+struct Candidates {
+  std::vector<Step> steps; // ascending; all with the same phases
+  PathSet paths;
+  bool has(Step step) const { return std::binary_search(steps.begin(), steps.end(), step); }
+  std::size_t number(Step step) const {
+    return static_cast<std::size_t>(std::lower_bound(steps.begin(), steps.end(), step) - steps.begin());
   }
-  std::erase_if(steps, [after](const auto& step) { return step.first <= after; });
-  return steps;
+};
+
+bool in_phase_of_step(const Row& row) {
+  return row.step != Step::none && row.count != 0;
 }
 
-void keep_commonest_phases(Steps& steps) {
-  std::map<std::vector<PathId>, std::size_t> sets;
-  const auto phases = [](const Rows& rows) {
-    std::vector<PathId> paths;
-    for (const auto& [path, row] : rows) paths.push_back(path);
-    return paths;
-  };
-  for (const auto& [step, rows] : steps) ++sets[phases(rows)];
-  const auto best = std::max_element(sets.begin(), sets.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (best == sets.end()) return;
-  std::erase_if(steps, [&](const auto& step) { return phases(step.second) != best->first; });
+// Every phase of every step after the one that is odd: where an optimizer first updated, or the very first.
+std::vector<std::pair<Step, PathId>> phases_after_first(const Account& account) {
+  std::vector<std::pair<Step, PathId>> all;
+  std::optional<std::pair<std::uint64_t, Step>> first; // to begin
+  for (const Row& row : account.rows) {
+    if (!in_phase_of_step(row) || !account.whole(row.step)) continue;
+    all.emplace_back(row.step, row.path);
+    if (!first || row.began < first->first) first = {row.began, row.step};
+  }
+  if (!first) return all;
+  const Step after = account.first_update != Step::none ? account.first_update : first->second;
+  std::erase_if(all, [after](const auto& phase) { return phase.first <= after; });
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
-// What makes two steps alike: peak and transient of each phase in each memory, in a fixed order.
-std::vector<std::int64_t> signature(const Rows& rows, std::size_t memories, bool tensors) {
-  std::vector<std::int64_t> values;
-  for (const auto& [path, row] : rows) {
+Candidates candidates(const Account& account) {
+  std::map<PathSet, std::vector<Step>> sets;
+  const auto all = phases_after_first(account);
+  for (auto at = all.begin(); at != all.end();) {
+    const Step step = at->first;
+    PathSet paths;
+    for (; at != all.end() && at->first == step; ++at) paths.push_back(at->second);
+    sets[paths].push_back(step);
+  }
+  const auto best = std::max_element(
+      sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (best == sets.end()) return {};
+  return {std::move(best->second), best->first};
+}
+
+// What makes two steps alike: peak and transient of each phase in each memory, in a fixed order. One vector
+// for each of these values, over the steps.
+std::vector<std::vector<std::int64_t>> signatures(const Account& account, const Candidates& candidates,
+                                                  std::size_t memories) {
+  const std::size_t each = 2 * memories;
+  std::vector<std::vector<std::int64_t>> values(candidates.paths.size() * each,
+                                                std::vector<std::int64_t>(candidates.steps.size()));
+  for (const Row& row : account.rows) {
+    if (!in_phase_of_step(row) || !candidates.has(row.step)) continue;
+    const std::size_t step = candidates.number(row.step);
+    const auto path = std::lower_bound(candidates.paths.begin(), candidates.paths.end(), row.path);
+    std::size_t at = static_cast<std::size_t>(path - candidates.paths.begin()) * each;
     for (std::size_t i = 0; i < memories; ++i) {
-      const MemoryRow& memory = row->of(static_cast<MemoryId>(i));
-      const Figures& figures = tensors ? memory.tensor : memory.live;
-      values.push_back(figures.peak);
-      values.push_back(figures.transient);
+      const MemoryRow& memory = row.of(static_cast<MemoryId>(i));
+      const Figures& figures = account.tensors ? memory.tensor : memory.live;
+      values[at++][step] = figures.peak;
+      values[at++][step] = figures.transient;
     }
   }
   return values;
@@ -70,14 +98,14 @@ bool alike(std::int64_t value, std::int64_t middle) {
 
 // Field by field over the rows of one path.
 template <typename T, typename Get>
-T median_of(const std::vector<const Row*>& rows, Get get) {
+T median_of(const std::vector<Row>& rows, Get get) {
   std::vector<T> values;
   values.reserve(rows.size());
-  for (const Row* row : rows) values.push_back(get(*row));
+  for (const Row& row : rows) values.push_back(get(row));
   return median(std::move(values));
 }
 
-Figures median_figures(const std::vector<const Row*>& rows, const Row& representative, MemoryId id,
+Figures median_figures(const std::vector<Row>& rows, const Row& representative, MemoryId id,
                        Figures MemoryRow::*measure) {
   Figures out;
   for (std::int64_t Figures::*field :
@@ -88,7 +116,7 @@ Figures median_figures(const std::vector<const Row*>& rows, const Row& represent
   return out;
 }
 
-Row median_row(const std::vector<const Row*>& rows, const Row& representative) {
+Row median_row(const std::vector<Row>& rows, const Row& representative) {
   Row out;
   out.path = representative.path;
   out.count = median_of<std::uint64_t>(rows, [](const Row& row) { return row.count; });
@@ -111,43 +139,48 @@ std::size_t memories_of(const Account& account) {
   return account.peaks.empty() ? 1 : std::size_t{account.peaks.rbegin()->first} + 1;
 }
 
-} // namespace
-
-Steady steady(const Account& account) {
-  Steps steps = candidates(account);
-  keep_commonest_phases(steps);
-  Steady out;
-  if (steps.size() < 2) return out;
-
-  std::map<Step, std::vector<std::int64_t>> signatures;
-  for (const auto& [step, rows] : steps)
-    signatures[step] = signature(rows, memories_of(account), account.tensors);
+// The steps that are near the median in all of `values`, and the nearest.
+void choose_alike(const Candidates& candidates, const std::vector<std::vector<std::int64_t>>& values,
+                  Steady& out) {
   std::vector<std::int64_t> middle;
-  for (std::size_t i = 0; i < signatures.begin()->second.size(); ++i) {
-    std::vector<std::int64_t> values;
-    values.reserve(signatures.size());
-    for (const auto& [step, signature] : signatures) values.push_back(signature[i]);
-    middle.push_back(median(std::move(values)));
-  }
+  middle.reserve(values.size());
+  for (const auto& over_steps : values) middle.push_back(median(over_steps));
   double nearest = 0;
-  for (const auto& [step, signature] : signatures) {
+  for (std::size_t step = 0; step < candidates.steps.size(); ++step) {
     double distance = 0;
     bool all = true;
     for (std::size_t i = 0; i < middle.size(); ++i) {
-      all = all && alike(signature[i], middle[i]);
-      distance += std::abs(static_cast<double>(signature[i]) - static_cast<double>(middle[i]));
+      const std::int64_t value = values[i][step];
+      all = all && alike(value, middle[i]);
+      distance += std::abs(static_cast<double>(value) - static_cast<double>(middle[i]));
     }
     if (!all) continue;
-    if (out.steps.empty() || distance < nearest) out.representative = step, nearest = distance;
-    out.steps.push_back(step);
+    if (out.steps.empty() || distance < nearest)
+      out.representative = candidates.steps[step], nearest = distance;
+    out.steps.push_back(candidates.steps[step]);
   }
+}
+
+} // namespace
+
+Steady steady(const Account& account) {
+  const Candidates all = candidates(account);
+  Steady out;
+  if (all.steps.size() < 2) return out;
+  choose_alike(all, signatures(account, all, memories_of(account)), out);
   if (out.steps.size() < 2) return {};
-  out.rows.reserve(steps.at(out.representative).size());
-  for (const auto& [path, representative] : steps.at(out.representative)) {
-    std::vector<const Row*> rows;
+  // One path at a time: the rows of all would be a copy of the account, unpacked.
+  for (const PathId path : all.paths) {
+    std::vector<Row> rows;
     rows.reserve(out.steps.size());
-    for (const Step step : out.steps) rows.push_back(steps.at(step).at(path));
-    out.rows.push_back(median_row(rows, *representative));
+    std::size_t representative = 0;
+    for (const Row& row : account.rows) {
+      if (row.path != path || !in_phase_of_step(row)) continue;
+      if (!std::binary_search(out.steps.begin(), out.steps.end(), row.step)) continue;
+      if (row.step == out.representative) representative = rows.size();
+      rows.push_back(row);
+    }
+    out.rows.push_back(median_row(rows, rows[representative]));
   }
   return out;
 }

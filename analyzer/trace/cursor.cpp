@@ -17,8 +17,8 @@ bool Cursor::prepare_model(const Run& run) {
 
 // Opens the next run that has something new, and skips in it what was already given.
 bool Cursor::open_next() {
-  while (run_ < runs_->size()) {
-    const Run& run = (*runs_)[run_++];
+  while (run_ < runs_.size()) {
+    const Run& run = runs_[run_++];
     if (run.source != source_) {
       source_ = run.source;
       expected_ = 0;
@@ -87,7 +87,7 @@ bool Cursor::next(format::RingRecord& out) {
 }
 
 format::Stamp Cursor::next_not_before() const {
-  return run_ < runs_->size() ? (*runs_)[run_].first_stamp : ~format::Stamp{0};
+  return run_ < runs_.size() ? runs_[run_].first_stamp : ~format::Stamp{0};
 }
 
 } // namespace memtrace::trace

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "trace/decode.h"
@@ -39,7 +40,7 @@ using Streams = std::map<std::uint32_t, Stream>; // by thread
 // Holds one decoded segment at a time.
 class Cursor {
  public:
-  explicit Cursor(const std::vector<Run>& runs) : runs_(&runs) {}
+  explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
 
   // False after the last record. Costs one read of the file per segment.
   bool next(format::RingRecord& out);
@@ -55,7 +56,7 @@ class Cursor {
   bool open_next();
   bool from_run(format::RingRecord& out);
 
-  const std::vector<Run>* runs_;
+  std::span<const Run> runs_;
   std::size_t run_ = 0; // the next to open
   const Run* open_ = nullptr;
   std::uint64_t in_run_ = 0; // records taken from the open run

@@ -55,7 +55,8 @@ class Order {
   std::span<const Event> next();
   // Complete once next() has returned false.
   OrderCounts counts() const;
-  Ordinal ordinal() const { return ordinal_; } // of the event last given
+  std::uint64_t records() const { return records_; } // so far
+  Ordinal ordinal() const { return ordinal_; }       // of the event last given
 
  private:
   struct Thread {

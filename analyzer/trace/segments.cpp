@@ -56,7 +56,7 @@ std::size_t File::read(std::uint64_t offset, void* out, std::size_t bytes) const
   return done;
 }
 
-SegmentIndex::SegmentIndex(const File& file) : file_(file) {
+SegmentIndex::SegmentIndex(const File& file, Progress* progress) : file_(file), progress_(progress) {
   extend();
   if (segments_.empty()) refuse();
 }
@@ -133,6 +133,7 @@ void SegmentIndex::extend() {
   std::uint64_t at = next_;
   while (at < size_) {
     Segment segment{at, {}};
+    if (progress_ != nullptr) progress_->at("checking", at, size_);
     if (whole(at, segment.header)) {
       lost(next_, at);
       trace_id_ = segment.header.trace_id;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/header.h"
+#include "trace/progress.h"
 
 namespace memtrace::trace {
 
@@ -45,7 +46,7 @@ struct Damage {
 class SegmentIndex {
  public:
   // Throws Fault when the file is empty, foreign, of another version, or has no whole segment.
-  explicit SegmentIndex(const File& file);
+  explicit SegmentIndex(const File& file, Progress* progress = nullptr);
   // Of a file beside a trace: only segments of `trace_id` are whole, and having none is no fault.
   SegmentIndex(const File& file, std::uint64_t trace_id);
 
@@ -65,6 +66,7 @@ class SegmentIndex {
   [[noreturn]] void refuse() const;
 
   const File& file_;
+  Progress* progress_ = nullptr;
   std::uint64_t size_ = 0;
   std::uint64_t next_ = 0; // listed up to here
   std::uint64_t trace_id_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "trace/snapshot.h"
 
@@ -26,6 +27,17 @@ bool earlier(const Run& a, const Run& b) {
   return a.records > b.records; // of two that begin alike the longer one first: the other has nothing new
 }
 
+// What the survey hears of.
+constexpr std::uint64_t kTold = [] {
+  using enum format::EventType;
+  std::uint64_t types = 0;
+  for (const auto type : {text, code, module, stack, process, job, fork, exec, end, parameters, parameter_dtype,
+                          device, note, step, phase_begin, open_phase, coarse})
+    types |= std::uint64_t{1} << static_cast<unsigned>(type);
+  return types;
+}();
+constexpr std::uint64_t kOften = 4096; // records between two words about progress
+
 } // namespace
 
 std::uint64_t Losses::total() const {
@@ -36,7 +48,8 @@ std::uint64_t Losses::total() const {
 
 // Rings first, then what they are drained into, then what that is folded into: what moves on meanwhile is seen
 // twice and taken once, never missed.
-Trace::Trace(const std::string& path) : file_(path), index_(file_) {
+Trace::Trace(const std::string& path, Progress* progress)
+    : progress_(progress), file_(path), index_(file_, progress) {
   build_parts();
   survey(); // says where the rings are
   find_rings();
@@ -108,6 +121,12 @@ void Trace::build_parts() {
     }
   }
   find_gaps();
+  records_ = 0;
+  for (const Part& part : parts_) {
+    for (const auto& [thread, stream] : part.threads) {
+      for (const Run& run : stream.events) records_ += run.records;
+    }
+  }
 }
 
 // What was not drained comes last.
@@ -152,14 +171,21 @@ void Trace::survey() {
   definitions_ = {};
   missing_definitions_ = 0;
   Survey survey;
+  std::uint64_t done = 0;
   format::Stamp last = 0;
   const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs) {
-    Cursor cursor(runs);
+    std::size_t told = 0; // runs: what comes after them tells nothing but when it was
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if ((runs[i].types & kTold) != 0) told = i + 1;
+      if (runs[i].segment != nullptr) last = std::max(last, runs[i].segment->header.last_stamp);
+    }
+    Cursor cursor(std::span<const Run>(runs).first(told));
     format::RingRecord record{};
     while (cursor.next(record)) {
       definitions_.add(thread, record);
       survey.add(thread, record);
       last = std::max(last, record.stamp);
+      if (++done % kOften == 0 && progress_ != nullptr) progress_->at("surveying", done, records_);
     }
     return cursor.missing();
   };
@@ -196,9 +222,11 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
       beginning = snapshot(part.snapshot, beginning.ordinal, take);
       mistrust_totals(part.threads, beginning);
     }
+    const std::uint64_t before = sum.records;
     Order order(part.threads, beginning);
     for (auto events = order.next(); !events.empty(); events = order.next()) {
       for (const Event& event : events) take(event);
+      if (progress_ != nullptr) progress_->at("replaying", before + order.records(), records_);
     }
     const OrderCounts counts = order.counts();
     sum.records += counts.records;

@@ -12,6 +12,7 @@
 #include "trace/coarse.h"
 #include "trace/facts.h"
 #include "trace/order.h"
+#include "trace/progress.h"
 #include "trace/rings.h"
 #include "trace/segments.h"
 #include "trace/windows.h"
@@ -34,8 +35,8 @@ struct Losses {
 // pass sees the same events. Memory grows with threads, segments and what the process interned.
 class Trace {
  public:
-  // Throws Fault when nothing of it can be read.
-  explicit Trace(const std::string& path);
+  // Throws Fault when nothing of it can be read. `progress` is told of every pass.
+  explicit Trace(const std::string& path, Progress* progress = nullptr);
 
   const std::string& path() const { return file_.path(); }
   const Definitions& definitions() const { return definitions_; }
@@ -71,6 +72,7 @@ class Trace {
   static void mistrust_totals(const Streams& threads, Beginning& beginning);
   void survey();
 
+  Progress* progress_; // or null
   File file_;
   SegmentIndex index_;
   std::optional<Rings> rings_;
@@ -79,6 +81,7 @@ class Trace {
   std::vector<Part> parts_;
   Definitions definitions_;
   Facts facts_;
+  std::uint64_t records_ = 0; // that the headers promise
   std::uint64_t missing_definitions_ = 0;
   std::uint64_t missing_between_ = 0; // parts that follow each other
   std::uint64_t folded_ = 0;          // records between the others, as far as they can be counted

@@ -18,6 +18,7 @@ class Folded {
     write_file(scratch_.file("t.memtrace"), builder.bytes(per_segment));
     trace_ = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     account = fold::account(*trace_);
+    for (const fold::Row& row : account.rows) rows_.push_back(row);
   }
 
   const trace::Trace& trace() const { return *trace_; }
@@ -26,7 +27,7 @@ class Folded {
   // The row of a path such as "step" or "epoch/forward", in a step; -1: none. Fails when there is no such row.
   const fold::Row& row(const std::string& path, std::int64_t step) const {
     static const fold::Row nothing;
-    for (const fold::Row& row : account.rows) {
+    for (const fold::Row& row : rows_) {
       if (name(row.path) == path && static_cast<std::int64_t>(row.step) == step) return row;
     }
     ADD_FAILURE() << "no row " << path << " of step " << step;
@@ -52,6 +53,7 @@ class Folded {
   fold::Account account;
 
  private:
+  std::vector<fold::Row> rows_;
   Scratch scratch_;
   std::unique_ptr<trace::Trace> trace_;
 };

@@ -70,7 +70,8 @@ bool only_counted(const Block& block) {
 constexpr std::int64_t kCountingTick = 8 << 20;
 
 // By their thread's counters, as small blocks are, but published at wider gaps.
-void count_flows(const Recording& here, std::uint64_t born, std::uint64_t died) {
+void count_flows(const Recording& here, const Block& block, std::uint64_t born, std::uint64_t died) {
+  if ((block.flags & format::kSampled) != 0) return; // counted already, as a small block
   Thread* const thread = this_thread();
   if (thread == nullptr) return lost(format::Loss::memory);
   if (born != 0) {
@@ -90,7 +91,7 @@ void count_flows(const Recording& here, std::uint64_t born, std::uint64_t died) 
 
 void Recording::born(const Block& block) const {
   notice_fork();
-  if (only_counted(block)) return count_flows(*this, block.given, 0);
+  if (only_counted(block)) return count_flows(*this, block, block.given, 0);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::birth);
   record.kind = static_cast<std::uint8_t>(block.kind);
@@ -106,7 +107,7 @@ void Recording::born(const Block& block) const {
 
 void Recording::died(const Block& block, format::Stamp death) const {
   notice_fork();
-  if (only_counted(block)) return count_flows(*this, 0, block.given);
+  if (only_counted(block)) return count_flows(*this, block, 0, block.given);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::death);
   record.kind = static_cast<std::uint8_t>(block.kind);
@@ -122,7 +123,7 @@ void Recording::died(const Block& block, format::Stamp death) const {
 void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to,
                       format::Stamp death) const {
   notice_fork();
-  if (only_counted(to)) return count_flows(*this, to.given, given_before);
+  if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
   const auto stack = static_cast<std::uint32_t>(capture_stack(true));
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::move);

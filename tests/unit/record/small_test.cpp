@@ -129,6 +129,24 @@ TEST(Small, DeathsOfDrawnBlocksFollowTheirBirths) {
   });
 }
 
+// Where MEMTRACE_MAX_NODE leaves room for counts alone, a drawn block is counted once, as a small one.
+TEST(Small, CountedOnceWhereAllIsOnlyCounted) {
+  const Scratch scratch;
+  in_child([&] {
+    settings.stacks = Stacks::none;
+    settings.sample = 1024;
+    tests::become_hot(scratch);
+    settings.counting = true;
+    while (!sampled_holds(1 << 20)) small_born(2000, 1 << 20, 2000);
+    const std::uint64_t births = local.small->births;
+    small_died(2000);
+    sampled_dies(1 << 20, 2000);
+    EXPECT_EQ(local.small->allocated, births * 2000);
+    EXPECT_EQ(local.small->deaths, 1u);
+    EXPECT_EQ(local.small->freed, 2000u);
+  });
+}
+
 TEST(Small, AThreadThatDoesLittleTakesNoRing) {
   const Scratch scratch;
   in_child([&] {

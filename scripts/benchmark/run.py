@@ -248,6 +248,8 @@ def main():
 
 
 if __name__ == "__main__":
+    # So that the program which runs is ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         sys.exit(main())
     except (Failed, tools.Nothing, table.Unmarked) as failure:

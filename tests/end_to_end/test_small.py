@@ -64,7 +64,7 @@ class Small(harness.Case):
         for threads, count in ((1, 300_000), (8, 40_000)):
             with self.subTest(threads):
                 own, _, records = self.run_victim(threads, count, MEMTRACE_SAMPLE="16K")
-                alive, drawn, estimate, variance = set(), 0, 0.0, 0.0
+                alive, wrong, drawn, estimate, variance = set(), 0, 0, 0.0, 0.0
                 for record in records:
                     if record.type not in ("birth", "death") or not record.flags & SAMPLED:
                         continue
@@ -72,10 +72,10 @@ class Small(harness.Case):
                     self.assertEqual(rawtrace.KINDS[record.kind], "heap")
                     self.assertLess(given, 4096)
                     if record.type == "death":
-                        self.assertIn(address, alive, "a death without its birth")
-                        alive.remove(address)
+                        wrong += address not in alive
+                        alive.discard(address)
                         continue
-                    self.assertNotIn(address, alive, "a block was left behind after its free")
+                    wrong += address in alive  # left behind after its free
                     self.assertGreaterEqual(given, record.words[2], "asked")
                     alive.add(address)
                     drawn += 1
@@ -83,7 +83,10 @@ class Small(harness.Case):
                     estimate += given / chance
                     variance += given * given * (1 - chance) / chance**2
                 self.assertGreater(drawn, 3000)
-                self.assertLess(len(alive), 3, "what lives on is not the workers'")
+                # A machine with more to do may keep a thread waiting for longer than the recorder waits.
+                lost = self.only_process(self.report())["trace"]["lost_events"]
+                self.assertLessEqual(wrong, lost)
+                self.assertLess(len(alive), 3 + lost, "what lives on is not the workers'")
                 # Five times the standard error: passed once in 1.7 million runs.
                 self.assertLess(abs(estimate - own[2]), 5 * math.sqrt(variance) + 100_000)
                 (process,) = [record for record in records if record.type == "process"]

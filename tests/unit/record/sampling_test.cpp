@@ -170,7 +170,7 @@ TEST(Sampled, AmongThreads) {
     threads.back().join();
     // On a machine with more to do a thread may be away for longer than the lock is waited for.
     const std::uint64_t late = lost_so_far(format::Loss::busy);
-    EXPECT_EQ(wrong, static_cast<int>(late));
+    EXPECT_LE(wrong, static_cast<int>(late));
     if (late == 0) {
       EXPECT_EQ(counted_bytes(), 0u);
     }

@@ -95,7 +95,8 @@ TEST_F(Sampled, AreUnbiased) {
       }
     }
     builder.birth(0x10, 8192);
-    for (const Json& row : peak(builder)["at_peak"]) {
+    const Json at = peak(builder);
+    for (const Json& row : at["at_peak"]) {
       if (row["how"] != "sampled") continue;
       const double bytes = row["bytes"].get<double>();
       sum += bytes;

@@ -337,7 +337,8 @@ class Bounds(Case):
 
     def test_the_bound_of_a_host(self):
         """Children of one job: as asked, less, counting only, and no file; room again when the others have ended."""
-        settings = {"MEMTRACE_MAX_NODE": "48M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1"}
+        settings = {"MEMTRACE_MAX_NODE": "48M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1",
+                    "MEMTRACE_SAMPLE": "64"}  # most small blocks are drawn: they must not count twice
         programs = []
         for _ in range(6):
             programs.append(self.start(2, settings))
@@ -358,14 +359,24 @@ class Bounds(Case):
             flows = sum(row["allocated"] for row in process["phases"] if row["memory"] == "host")
             self.assertGreaterEqual(flows, 2 * ROUND * 10_000)
             self.assertLess(flows, 2 * ROUND * 10_000 + 64 * MIB)
+        whole = processes[programs[0].process.pid]
+        counted = processes[programs[2].process.pid]
+        self.assertAlmostEqual(self.births(counted) / self.births(whole), 1, delta=0.05)
         again = self.start(2, settings)
         again.wait_for_round()
         again.rounds(1)
         again.go_on()
         self.check(again.end(), 2)
         self.assertEqual(self.notes()[-1], 32 * MIB)
-        text = self.report_text()
-        self.assertIn("MEMTRACE_MAX_NODE", text)
+        self.assertIn("MEMTRACE_MAX_NODE", self.report_text())
+
+    def test_less_room_is_kept_to(self):
+        settings = {"MEMTRACE_MAX_NODE": "6M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1"}
+        self.check(self.run_rounds(60, settings), 60)
+        self.assertEqual(len(self.notes()), 1)
+        self.assertLess(self.notes()[0], 6 * MIB)
+        self.assertLessEqual(self.files(), self.notes()[0] + 4096)  # and the claims themselves
+        self.assertGreater(self.files(), 2 * MIB, "too little to show anything")
 
 
 if __name__ == "__main__":

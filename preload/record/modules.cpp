@@ -20,6 +20,19 @@ constinit Module modules[kMaxModules] = {};
 constinit std::uint32_t end = 1;
 constinit std::uint32_t last_hit = 0;
 
+// Modules by where they start, so that their paths need not be compared for each new frame. Emptied after a
+// dlclose, when another library may have taken place and link map of one.
+struct Known {
+  const link_map* map;
+  std::uint64_t start;
+  std::uint32_t id;
+};
+constexpr std::uint32_t kKnown = 256;
+constinit Known known[kKnown] = {};
+Known& known_at(std::uint64_t start) {
+  return known[(start * 0x9E3779B97F4A7C15u) >> 56];
+}
+
 // The GNU build id note of an ELF file mapped at `module.start`.
 void read_build_id(Module& module) {
   const auto* const base = reinterpret_cast<const char*>(module.start);
@@ -65,10 +78,10 @@ bool find_object(std::uint64_t address, dl_find_object* out) {
   return finder != nullptr && finder(reinterpret_cast<void*>(address), out) == 0;
 }
 
-std::uint32_t find_module(std::uint64_t address, bool* added,
-                          format::TextId (*intern)(const char* text, std::size_t bytes)) {
-  dl_find_object object{};
-  if (!find_object(address, &object)) return 0;
+namespace {
+
+std::uint32_t find_by_path(const dl_find_object& object, bool* added,
+                           format::TextId (*intern)(const char* text, std::size_t bytes)) {
   const auto start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
   const char* name = object.dlfo_link_map->l_name;
   if (name == nullptr || *name == '\0') name = main_path;
@@ -88,7 +101,23 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
   return last_hit = end++;
 }
 
+} // namespace
+
+std::uint32_t find_module(std::uint64_t address, bool* added,
+                          format::TextId (*intern)(const char* text, std::size_t bytes)) {
+  dl_find_object object{};
+  if (!find_object(address, &object)) return 0;
+  const auto start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
+  Known& seen = known_at(start);
+  if (__atomic_load_n(&seen.map, __ATOMIC_RELAXED) == object.dlfo_link_map && seen.start == start)
+    return seen.id;
+  const std::uint32_t id = find_by_path(object, added, intern);
+  if (id != 0) seen = {object.dlfo_link_map, start, id};
+  return id;
+}
+
 bool some_module_is_gone() {
+  for (Known& each : known) __atomic_store_n(&each.map, nullptr, __ATOMIC_RELAXED);
   for (std::uint32_t id = 1; id < __atomic_load_n(&end, __ATOMIC_ACQUIRE); ++id) {
     dl_find_object object{};
     if (!find_object(modules[id].start, &object) ||

@@ -28,7 +28,7 @@ bool find_object(std::uint64_t address, dl_find_object* out);
 // Definitions lock held.
 std::uint32_t find_module(std::uint64_t address, bool* added,
                           format::TextId (*intern)(const char* text, std::size_t bytes));
-// True if a library that was seen in a stack is not there any more, or another lies there. After a dlclose.
+// After a dlclose: true if a library that was seen in a stack is not there any more, or another lies there.
 bool some_module_is_gone();
 const Module& module_at(std::uint32_t id);
 std::uint32_t modules_end();

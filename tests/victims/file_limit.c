@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+// Before an exec, which fails, what was recorded is written out on this thread.
 static void churn(void) {
   for (int i = 0; i < 50000; ++i) free(memset(malloc(10000), 1, 10000));
+  execl("/no/such/program", "program", (char*)NULL);
 }
 
 static void came(int signal) {
@@ -16,7 +19,7 @@ static void came(int signal) {
 
 int main(void) {
   sigset_t held, waiting;
-  churn();
+  for (int i = 0; i < 50000; ++i) free(memset(malloc(10000), 1, 10000));
   const struct rlimit limit = {4096, 4096};
   setrlimit(RLIMIT_FSIZE, &limit);
   churn(); // by default the signal ends the process

@@ -122,7 +122,8 @@ void Rows::add(const Row& row) {
   ++size_;
 }
 
-Rows::Iterator::Iterator(std::deque<std::uint8_t>::const_iterator at, std::size_t left) : at_(at), left_(left) {
+Rows::Iterator::Iterator(const std::deque<std::uint8_t>::const_iterator& at, std::size_t left)
+    : at_(at), left_(left) {
   decode();
 }
 

@@ -77,7 +77,7 @@ class Rows {
 
    private:
     friend class Rows;
-    Iterator(std::deque<std::uint8_t>::const_iterator at, std::size_t left);
+    Iterator(const std::deque<std::uint8_t>::const_iterator& at, std::size_t left);
     void decode();
 
     std::deque<std::uint8_t>::const_iterator at_;

@@ -15,7 +15,7 @@ inline double chance(double given, std::uint32_t sample_bytes) {
 // A damaged trace may hold sizes that add up to more than there are.
 inline std::uint64_t rounded(double value) {
   constexpr double kMost = 9e18; // fits a signed figure, too
-  return value < kMost ? static_cast<std::uint64_t>(value + 0.5) : static_cast<std::uint64_t>(kMost);
+  return value < kMost ? static_cast<std::uint64_t>(std::llround(value)) : static_cast<std::uint64_t>(kMost);
 }
 
 } // namespace memtrace::fold

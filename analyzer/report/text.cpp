@@ -399,6 +399,10 @@ class Text {
       text += bound->starts_with("counts")
                   ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
                   : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
+    // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
+    if (const auto python = view_.facts().note("python"))
+      text += fmt::format("; no Python frames, stacks are native only (Python: {})",
+                          printable(python->substr(0, python->find(" ("))));
     lines_.paragraph("", text);
     if (const auto own = view_.own_bytes())
       lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));

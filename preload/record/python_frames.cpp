@@ -1,5 +1,5 @@
 // Room: record. Runs inside the victim's malloc.
-// Job: the frame chain and the code objects of CPython 3.9 to 3.13, as plain structs read by offset.
+// Job: the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs read by offset.
 #include "record/python_frames.h"
 
 #include <cstring>
@@ -33,6 +33,7 @@ constexpr Layout kLayouts[] = {
     {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, Lines::locations, 48, 72},
     {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
     {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
+    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
 };
 // clang-format on
 
@@ -40,7 +41,9 @@ constexpr int kSizeField = 16;  // ob_size of bytes, length of str
 constexpr int kHashField = 24;  // str
 constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1
 constexpr int kBytesData = 32;
-constexpr std::uint8_t kOwnedByC = 3;       // from 3.12: a frame that only marks an entry from C
+constexpr std::uint8_t kOwnedByC = 3; // from 3.12: a frame that only marks an entry from C
+constexpr int kTaggedSince = 14;      // a frame's reference to its code has a tag in its low bits
+constexpr std::uintptr_t kTag = 3;
 constexpr std::size_t kLongestWalk = 16384; // a chain that is longer is broken, or not worth its time
 
 template <typename T>
@@ -51,6 +54,14 @@ T at(const void* object, int offset) {
 }
 
 using Walk = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity);
+
+// A _PyStackRef from 3.14 on.
+template <bool Tagged>
+const char* code_of(const void* frame, int offset) {
+  auto reference = at<std::uintptr_t>(frame, offset);
+  if constexpr (Tagged) reference &= ~kTag;
+  return reinterpret_cast<const char*>(reference);
+}
 
 // Instantiated per version, so that the offsets are immediates.
 template <int I>
@@ -68,7 +79,7 @@ std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::s
     if constexpr (k.owner >= 0) {
       if (at<std::uint8_t>(here, k.owner) >= kOwnedByC) continue;
     }
-    auto* code = at<const char*>(here, k.code);
+    auto* code = code_of<k.minor >= kTaggedSince>(here, k.code);
     if (code == nullptr) continue;
     PythonFrame& got = out[count];
     got.file = at<const void*>(code, k.file);
@@ -88,7 +99,7 @@ std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::s
   return count;
 }
 
-constexpr Walk kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>};
+constexpr Walk kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>, walk<5>};
 static_assert(sizeof(kWalks) / sizeof(kWalks[0]) == sizeof(kLayouts) / sizeof(kLayouts[0]));
 
 using ThisThreadState = void* (*)();
@@ -108,23 +119,49 @@ int parse_minor(const char* text) {
   return minor;
 }
 
-// From 3.13 the runtime says where its fields are. A build that was configured otherwise (free threading has
-// another object header, another frame chain and other strings) is told from one that we know by that.
+// From 3.13 the runtime says where its fields are, in a table that moves from version to version.
+struct Description {
+  int minor;
+  int frame, previous, code, last, owner; // where the table says what Layout has under this name
+  int file, name, qualname, line_table, first_line, co_code;
+  int length, ascii, bytes_data; // of str, str, bytes
+};
+constexpr Description kDescriptions[] = {
+    {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528},
+    {14, 208, 256, 264, 272, 288, 320, 328, 336, 344, 352, 384, 632, 640, 608},
+};
+constexpr int kVersionField = 8; // PY_VERSION_HEX
+constexpr int kFreeThreadedField = 16;
+
+// A build that was configured otherwise is told from one that we know by that: free threading has another
+// object header, another frame chain, other strings, and from 3.14 a copy of the instructions per thread.
 bool describes_itself_as(const Layout& k, const void* runtime) {
-  if (k.minor < 13) return true;
-  struct Field {
-    int where;
-    int offset;
-  };
-  const Field fields[] = {{184, k.frame},      {232, k.previous},   {240, k.code},   {248, k.last},
-                          {264, k.owner},      {280, k.file},       {288, k.name},   {296, k.qualname},
-                          {304, k.line_table}, {312, k.first_line}, {344, k.co_code}};
-  if (runtime == nullptr || std::memcmp(runtime, "xdebugpy", 8) != 0) return false;
-  if (at<std::uint64_t>(runtime, 16) != 0) return false;
-  for (const Field& field : fields) {
-    if (at<std::uint64_t>(runtime, field.where) != static_cast<std::uint64_t>(field.offset)) return false;
+  for (const Description& d : kDescriptions) {
+    if (d.minor != k.minor) continue;
+    if (runtime == nullptr || std::memcmp(runtime, "xdebugpy", 8) != 0) return false;
+    if (at<std::uint64_t>(runtime, kVersionField) >> 16 != static_cast<std::uint64_t>(0x300 | k.minor))
+      return false;
+    if (at<std::uint64_t>(runtime, kFreeThreadedField) != 0) return false;
+    const int fields[][2] = {{d.frame, k.frame},
+                             {d.previous, k.previous},
+                             {d.code, k.code},
+                             {d.last, k.last},
+                             {d.owner, k.owner},
+                             {d.file, k.file},
+                             {d.name, k.name},
+                             {d.qualname, k.qualname},
+                             {d.line_table, k.line_table},
+                             {d.first_line, k.first_line},
+                             {d.co_code, k.co_code},
+                             {d.length, kSizeField},
+                             {d.ascii, k.ascii},
+                             {d.bytes_data, kBytesData}};
+    for (const auto& [where, offset] : fields) {
+      if (at<std::uint64_t>(runtime, where) != static_cast<std::uint64_t>(offset)) return false;
+    }
+    return true;
   }
-  return true;
+  return k.minor < 13;
 }
 
 // The varints of 3.11's location table: 6 bits each, least significant first.

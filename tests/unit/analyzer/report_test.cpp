@@ -210,6 +210,14 @@ TEST_F(Report, SaysWhatWasLost) {
   EXPECT_NE(text(builder).find("lost: 12 (disk 12)"), std::string::npos);
 }
 
+TEST_F(Report, SaysThatPythonIsNotRead) {
+  Builder builder = training();
+  EXPECT_EQ(text(builder).find("Python"), std::string::npos);
+  builder.note("python=unsupported 3.14.0t (main, Oct 7 2025) [GCC]");
+  const std::string found = text(builder);
+  EXPECT_NE(found.find("stacks are native only (Python: unsupported 3.14.0t)"), std::string::npos) << found;
+}
+
 // The checksum guards against accidents only: behind a good one may be anything.
 TEST_F(Report, NonsenseWithAGoodChecksumIsReadWithoutHarm) {
   std::mt19937_64 random(7);

@@ -1,5 +1,6 @@
 # Room: tests. Runs in each supported interpreter under the probe.
 # Job: the walk without the GIL gives what sys._getframe gives: qualified name, file, first line, line.
+import ctypes
 import gc
 import os
 import sys
@@ -147,6 +148,41 @@ def freed_code():
     assert reused > 100, reused
 
 
+def immortal_code():
+    """From 3.14 on a frame's reference to what lives for ever has a tag in its low bits."""
+    names = {"check": check}
+    exec(compile("def immortal():\n  check()\n  return check()", "<immortal>", "exec"), names)
+    if sys.version_info >= (3, 14):
+        ctypes.c_uint64.from_address(id(names["immortal"].__code__)).value = 1 << 48 | 3 << 30
+    names["immortal"]()
+
+
+def descriptions():
+    """An interpreter is walked only if its version is known and, from 3.13 on, if it describes itself as we know it."""
+    runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
+    major, minor = sys.version_info[:2]
+    assert probe.attach(sys.version.encode(), runtime)
+    for version in ("%d.%d.0rc1 (main)" % (major, minor), "%d.%d.99+ (main)" % (major, minor)):
+        assert probe.attach(version.encode(), runtime), version
+    for version in ("", "3", "3.", "3.8.18 (default)", "3.15.0 (main)", "2.7.18", "4.0.0", "%d.%d.0a7" % (major, minor), "3.130.0"):
+        assert not probe.attach(version.encode(), runtime), version
+    if minor < 13:
+        return
+    assert not probe.attach(sys.version.encode(), None)
+    assert not probe.attach(b"3.13.0" if minor != 13 else b"3.14.0", runtime)
+    copy = ctypes.create_string_buffer(ctypes.string_at(runtime, 1024), 1024)
+    assert probe.attach(sys.version.encode(), copy)
+    told = []
+    for at in range(0, 1024, 8):
+        word = ctypes.c_uint64.from_buffer(copy, at)
+        word.value ^= 1 << 20
+        if not probe.attach(sys.version.encode(), copy):
+            told.append(at)
+        word.value ^= 1 << 20
+    # The cookie, the version, free threading, and 14 fields.
+    assert told[:3] == [0, 8, 16] and len(told) == 17, told
+
+
 def many_threads():
     failures = []
 
@@ -196,6 +232,8 @@ def main():
     exec_code()
     names_and_paths()
     freed_code()
+    immortal_code()
+    descriptions()
     many_threads()
     deep()
     assert not [line for line in probe.log() if line.startswith("note")]

@@ -186,6 +186,12 @@ __attribute__((visibility("default"))) std::size_t probe_walk(std::size_t times)
   return count;
 }
 
+// Would an interpreter that says this of itself be walked?
+__attribute__((visibility("default"))) bool probe_attach(const char* version, const void* runtime) {
+  auto* state = reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+  return memtrace::record::python_attach({state, version, runtime});
+}
+
 // What tells the innermost frame but one from all others, past and present. Its size, 0 if there is none.
 __attribute__((visibility("default"))) std::size_t probe_identity(void* out) {
   memtrace::record::PythonFrame frames[2];

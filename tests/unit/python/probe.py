@@ -11,11 +11,14 @@ _probe.probe_walk.restype = ctypes.c_size_t
 _probe.probe_walk.argtypes = [ctypes.c_size_t]
 _probe.probe_identity.restype = ctypes.c_size_t
 _probe.probe_depth.restype = ctypes.c_size_t
+_probe.probe_attach.restype = ctypes.c_bool
+_probe.probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
 _local = threading.local()  # ctypes lets other threads run while we read a chain
 
 depth = _probe.probe_depth
 clear = _probe.probe_clear
 walk = _probe.probe_walk
+attach = _probe.probe_attach
 
 
 def log():

@@ -1,6 +1,7 @@
 # Room: tests. Runs in any Python 3.
 # Job: run_in.py VERSION PRELOAD SCRIPT: runs SCRIPT under PRELOAD in an interpreter of VERSION, 77 if none.
-"""VERSION is "3.11" and so on, found under pyenv or on PATH; or "torch", the Python that MEMTRACE_TEST_PYTHON names."""
+"""VERSION is "3.11" and so on, "3.14t" for a free-threaded build, found under pyenv, on PATH, or among those that
+MEMTRACE_TEST_PYTHONS names, with colons between; or "torch", the Python that MEMTRACE_TEST_PYTHON names."""
 import glob
 import os
 import shutil
@@ -14,14 +15,17 @@ def interpreters(version):
         return
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     # Not pyenv's shims: they are shell scripts that may name another version.
-    yield from sorted(glob.glob("%s/versions/%s.*/bin/python%s" % (root, version, version)))
+    yield from sorted(glob.glob("%s/versions/%s.*/bin/python%s" % (root, version.rstrip("t"), version)))
     yield shutil.which("python" + version) or ""
+    yield from os.environ.get("MEMTRACE_TEST_PYTHONS", "").split(":")
 
 
 def works(python, version):
     if not python or not os.access(python, os.X_OK):
         return False
-    ask = "import torch" if version == "torch" else "import sys; assert '%%d.%%d' %% sys.version_info[:2] == %r" % version
+    ask = "import torch"
+    if version != "torch":
+        ask = "import sys; t = 't' * ('t' in sys.abiflags); assert '%%d.%%d' %% sys.version_info[:2] + t == %r" % version
     return subprocess.run([python, "-c", ask], capture_output=True).returncode == 0
 
 

@@ -10,6 +10,7 @@ import harness
 
 BENCH = os.path.join(harness.ROOT, "scripts", "bench")
 sys.path.insert(0, os.path.join(harness.ROOT, "scripts", "benchmark"))
+import goals  # noqa: E402
 import programs  # noqa: E402
 import table  # noqa: E402
 import tools  # noqa: E402
@@ -106,6 +107,13 @@ class Statistics(unittest.TestCase):
         result = {"rows": {"bare": {0: {"cpu": 1.0, "work": 10}, 1: {"cpu": 2.0, "work": 10}},
                            "tool": {1: {"cpu": 6.0, "work": 5}, 2: {"cpu": 9.0, "work": 5}}}}
         self.assertEqual([round(ratio, 9) for ratio in table.ratios(result, "tool", "cpu")], [6.0])
+
+
+class Goals(unittest.TestCase):
+    def test_added_is_to_what_the_other_adds(self):
+        result = {"rows": {name: {4: {"cpu": cpu, "work": 1}} for name, cpu in (("bare", 10), ("a", 13), ("b", 16))}}
+        self.assertEqual([round(part, 9) for part in goals.figures(result, "a", "b", "added")], [0.5])
+        self.assertEqual(goals.figures(result, "a", "missing", "added"), [])
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ def processor():
 
 def words(known):
     """One paragraph."""
-    said = [f"{os.cpu_count()} cores ({processor()})", f"Linux {platform.release().split('-')[0]}", " ".join(platform.libc_ver()),
-            f"CPython {platform.python_version()}"]
+    said = [f"{os.cpu_count()} cores ({processor()})", f"Linux {platform.release().split('-')[0]}",
+            " ".join(platform.libc_ver()), f"CPython {platform.python_version()}"]
     versions = {"PyTorch": version([sys.executable, "-c", ASK_TORCH])}
     versions.update((name, version(command)) for name, command in VERSIONS.items())
     for tool in known:

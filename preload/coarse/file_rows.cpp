@@ -137,11 +137,11 @@ const CoarseHalf& FileRows::half() const {
   return *half_at(header_->active);
 }
 
-// Makes room for the bucket of `step`.
-void FileRows::saw(std::uint64_t step) {
+// Makes room for the bucket of `step`: a step that is over, or the first one of a site's bucket.
+void FileRows::saw(std::uint64_t step, bool whole) {
   CoarseHalf* const half = half_at(header_->active);
   if (step == kNoStepBucket) return;
-  if (half->first_step > step) half->first_step = step;
+  if (half->first_step > step && whole) half->first_step = step;
   if (half->last_step < step) half->last_step = step;
   std::uint64_t phase_width = half->phase_width, site_width = half->site_width;
   while (buckets(*half, phase_width) > kBuckets) phase_width *= 2;
@@ -187,7 +187,7 @@ bool FileRows::fold_sites() {
 }
 
 void FileRows::add(const PhaseRow& row) {
-  saw(row.bucket);
+  saw(row.bucket, true);
   do {
     CoarseHalf* const half = half_at(header_->active);
     PhaseRow placed = row;
@@ -197,7 +197,7 @@ void FileRows::add(const PhaseRow& row) {
 }
 
 void FileRows::add(const SiteRow& row) {
-  saw(row.bucket);
+  saw(row.bucket, false);
   SiteRow placed = row;
   do {
     CoarseHalf* const half = half_at(header_->active);

@@ -26,7 +26,7 @@ class FileRows {
   const format::CoarseHalf& half() const;
 
  private:
-  void saw(std::uint64_t step);
+  void saw(std::uint64_t step, bool whole);
   void widen(std::uint64_t phase_width, std::uint64_t site_width);
   bool fold_phases();
   bool fold_sites();

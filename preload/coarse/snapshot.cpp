@@ -41,6 +41,7 @@ RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp)
 
 void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out) {
   phases_.paths().define(host_);
+  ledger_.rows().publish_sites(file_);
   // Those of at least 2^(from - 1) bytes are as many as may be.
   std::uint64_t of_class[65] = {};
   std::uint64_t all = 0;

@@ -13,6 +13,12 @@ std::uint64_t number_of(StepId step) {
   return step == kNoStep ? kNoStepBucket : step - std::uint64_t{1};
 }
 
+// Births of a bucket are one row here already.
+std::uint64_t first_of_bucket(std::uint64_t number, const FileRows& file) {
+  if (number == kNoStepBucket || !file.attached()) return number;
+  return number & ~(file.half().site_width - 1);
+}
+
 std::uint32_t text_of(PathId path) {
   return static_cast<std::uint32_t>(Paths::text(path));
 }
@@ -50,7 +56,7 @@ void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, s
 void StepRows::born(const Host& host, const Block& block, FileRows& file) {
   const std::uint64_t bytes = block.is(Block::kTensor) ? block.tensor_bytes() : block.given;
   Site key{};
-  key.row.bucket = number_of(block.step);
+  key.row.bucket = first_of_bucket(number_of(block.step), file);
   key.row.path = text_of(block.path);
   key.row.stack = block.stack;
   key.row.kind = block.kind;
@@ -96,7 +102,9 @@ void StepRows::publish(StepId now, FileRows& file) {
     if (!row.stays && file.attached()) put(row, file);
     return row.stays;
   });
-  publish_sites(file);
+  const std::uint64_t bucket = first_of_bucket(number_of(now), file);
+  if (bucket != bucket_) publish_sites(file);
+  bucket_ = bucket;
 }
 
 void StepRows::publish_all(FileRows& file) {

@@ -36,6 +36,8 @@ class StepRows {
   // such steps are in the trace file.
   void publish(StepId now, FileRows& file);
   void publish_all(FileRows& file);
+  // Sites only ever add up: they may go at any time, and must before the window goes that has their births.
+  void publish_sites(FileRows& file);
   // Every step later than `most` was none: what was seen since says that steps are counted otherwise.
   void limit(StepId most);
 
@@ -55,10 +57,10 @@ class StepRows {
   };
   bool is_open(const Place& place);
   void put(const OpenRow& row, FileRows& file);
-  void publish_sites(FileRows& file);
 
   Dense<OpenRow, 128, 2048> rows_;
   Dense<Site, 512, 8192> sites_;
+  std::uint64_t bucket_ = 0; // of the current step
 };
 
 } // namespace memtrace::coarse

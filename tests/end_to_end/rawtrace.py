@@ -13,6 +13,7 @@ SEGMENT = struct.Struct("<4sHBBIIIIQQQQQ")
 RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")
 PAGE = 4096
+SNAPSHOT = 3
 RING_RECORDS = 2048
 SLOT_BYTES = PAGE + RING_RECORDS * RECORD.size
 
@@ -186,6 +187,18 @@ def rings(path):
                 break
             yield Record(thread, sequence, 1, stamp, EVENTS[code], kind, flags, tuple(words))
             sequence += 1
+
+
+def windows(path):
+    """Those beside a trace file, in order: number, the records of the snapshot, the records after it."""
+    out = []
+    for i in range(4):
+        name = re.sub(r"\.memtrace$", f".window-{i}", path)
+        if os.path.exists(name):
+            records = list(segments(name))
+            first = [record for record in records if record.source == SNAPSHOT]
+            out.append((first[0].words[0] & 0xFFFFFFFF, first, [r for r in records if r.source != SNAPSHOT]))
+    return sorted(out)
 
 
 def read(path):

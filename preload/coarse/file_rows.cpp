@@ -94,10 +94,6 @@ std::uint64_t in_bucket(std::uint64_t step, std::uint64_t width) {
   return step == kNoStepBucket ? step : step / width;
 }
 
-std::uint64_t buckets(const CoarseHalf& half, std::uint64_t width) {
-  return half.first_step > half.last_step ? 0 : half.last_step / width - half.first_step / width + 1;
-}
-
 // Some stay free: a search ends at an empty one.
 std::uint32_t most_phases(const CoarseHalf& half) {
   return half.phase_capacity - half.phase_capacity / 8 - 1;
@@ -121,6 +117,7 @@ void FileRows::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, f
   header->folded_from = from;
   header_ = header;
   phases_ = sites_ = 0;
+  lowest_ = ~std::uint64_t{0};
   CoarseHalf* const half = half_at(0);
   half->phase_width = half->site_width = 1;
   half->first_step = ~std::uint64_t{0};
@@ -137,15 +134,22 @@ const CoarseHalf& FileRows::half() const {
   return *half_at(header_->active);
 }
 
+// Those that there are when each is so wide.
+std::uint64_t FileRows::buckets(std::uint64_t width) const {
+  const std::uint64_t last = half().last_step;
+  return lowest_ > last ? 0 : last / width - lowest_ / width + 1;
+}
+
 // Makes room for the bucket of `step`: a step that is over, or the first one of a site's bucket.
 void FileRows::saw(std::uint64_t step, bool whole) {
   CoarseHalf* const half = half_at(header_->active);
   if (step == kNoStepBucket) return;
+  if (lowest_ > step) lowest_ = step;
   if (half->first_step > step && whole) half->first_step = step;
   if (half->last_step < step) half->last_step = step;
   std::uint64_t phase_width = half->phase_width, site_width = half->site_width;
-  while (buckets(*half, phase_width) > kBuckets) phase_width *= 2;
-  while (buckets(*half, site_width) > kBuckets) site_width *= 2;
+  while (buckets(phase_width) > kBuckets) phase_width *= 2;
+  while (buckets(site_width) > kBuckets) site_width *= 2;
   if (phase_width != half->phase_width || site_width != half->site_width) widen(phase_width, site_width);
 }
 
@@ -175,13 +179,13 @@ void FileRows::widen(std::uint64_t phase_width, std::uint64_t site_width) {
 // Each doubles the width of one table, where that may help.
 bool FileRows::fold_phases() {
   const CoarseHalf& now = half();
-  if (buckets(now, now.phase_width) <= kFewest) return false;
+  if (buckets(now.phase_width) <= kFewest) return false;
   widen(now.phase_width * 2, now.site_width);
   return true;
 }
 bool FileRows::fold_sites() {
   const CoarseHalf& now = half();
-  if (buckets(now, now.site_width) <= kFewest) return false;
+  if (buckets(now.site_width) <= kFewest) return false;
   widen(now.phase_width, now.site_width * 2);
   return true;
 }

@@ -27,6 +27,7 @@ class FileRows {
 
  private:
   void saw(std::uint64_t step, bool whole);
+  std::uint64_t buckets(std::uint64_t width) const;
   void widen(std::uint64_t phase_width, std::uint64_t site_width);
   bool fold_phases();
   bool fold_sites();
@@ -35,6 +36,7 @@ class FileRows {
   format::CoarseHeader* header_ = nullptr;
   std::uint32_t phases_ = 0; // rows in use
   std::uint32_t sites_ = 0;
+  std::uint64_t lowest_ = 0; // step of a row, also of a site's bucket
 };
 
 } // namespace memtrace::coarse

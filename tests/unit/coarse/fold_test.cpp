@@ -288,6 +288,13 @@ TEST_F(Alone, ADeathSaidAfterTheNextBirthIsOfTheFormerBlock) {
   EXPECT_EQ(level(), 0);
 }
 
+TEST_F(Alone, SuchADeathIsNotOneOfAnInheritedBlock) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000);
+  apply({0, 2, 1});
+  EXPECT_EQ(level(), 17'000);
+}
+
 TEST_F(Alone, AnUnmappingSaidAfterTheNextMappingIsOfTheFormer) {
   builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192).birth(0x10000, 4096, Kind::mmap_anon);
   apply({0, 2, 1});

@@ -96,17 +96,16 @@ class Falcon(harness.Case):
                 process = self.run_falcon(**{"MEMTRACE_" + name: value for name, value in settings.items()})
                 self.assert_rows(process, 514.22, 558.11, 462.11, 1155.27, 924.22, 231.05)
 
-    def test_other_pythons(self):
-        """Those that MEMTRACE_TEST_TORCH_PYTHONS names, with colons between."""
-        pythons = os.environ.get("MEMTRACE_TEST_TORCH_PYTHONS", "")
-        if not pythons:
-            self.skipTest("MEMTRACE_TEST_TORCH_PYTHONS names no other Python with PyTorch")
-        for python in pythons.split(":"):
-            with self.subTest(python=python):
-                shutil.rmtree(self.out, ignore_errors=True)
-                process = self.run_falcon(python=python)
-                self.assert_rows(process, 514.22, 558.11, 462.11, 1155.27, 924.22, 231.05)
-                self.assertIn("_foreach_sqrt", self.report_text().splitlines()[0])
+    # Defined only where some are named: what skips one test would show all of them as skipped.
+    if os.environ.get("MEMTRACE_TEST_TORCH_PYTHONS"):
+        def test_other_pythons(self):
+            """Those that MEMTRACE_TEST_TORCH_PYTHONS names, with colons between."""
+            for python in os.environ["MEMTRACE_TEST_TORCH_PYTHONS"].split(":"):
+                with self.subTest(python=python):
+                    shutil.rmtree(self.out, ignore_errors=True)
+                    process = self.run_falcon(python=python)
+                    self.assert_rows(process, 514.22, 558.11, 462.11, 1155.27, 924.22, 231.05)
+                    self.assertIn("_foreach_sqrt", self.report_text().splitlines()[0])
 
 
 class Demo(harness.Case):

@@ -14,7 +14,20 @@ bool Decoder::fail() {
   return false;
 }
 
-bool Decoder::varint(std::uint64_t& out) {
+// Most are of one byte or two.
+inline bool Decoder::varint(std::uint64_t& out) {
+  if (end_ - at_ < 2) return long_varint(out);
+  if (at_[0] < 0x80) {
+    out = *at_++;
+    return true;
+  }
+  if (at_[1] >= 0x80) return long_varint(out);
+  out = static_cast<std::uint64_t>(at_[0] & 0x7F) | static_cast<std::uint64_t>(at_[1]) << 7;
+  at_ += 2;
+  return true;
+}
+
+bool Decoder::long_varint(std::uint64_t& out) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ == end_) return false;
@@ -28,7 +41,7 @@ bool Decoder::varint(std::uint64_t& out) {
   return false;
 }
 
-bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
+inline bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
   std::uint64_t coded = 0;
   if (!varint(coded)) return false;
   // Modulo 2^32: a writer's difference always fits, a damaged one must not be undefined behaviour.
@@ -36,7 +49,7 @@ bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
   return true;
 }
 
-bool Decoder::word(char layout, std::uint64_t& value) {
+inline bool Decoder::word(char layout, std::uint64_t& value) {
   if (layout == 'w') {
     std::uint64_t coded = 0;
     if (!varint(coded)) return false;

@@ -25,6 +25,7 @@ class Decoder {
  private:
   bool fail();
   bool varint(std::uint64_t& out);
+  bool long_varint(std::uint64_t& out);
   bool word(char layout, std::uint64_t& value);
   bool half(std::uint32_t last, std::uint32_t& out);
   bool head(format::Model::Guess& base);

@@ -23,6 +23,10 @@ class Fold {
   void forget(); // as if it had never started
 
   void apply(std::uint32_t thread, const format::RingRecord& record);
+  // Applied soon: a table of many blocks is fetched from far.
+  [[gnu::always_inline]] void expect(const format::RingRecord& record) const {
+    if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect(record);
+  }
   // All of a pass was applied. `complete`: nothing recorded before what comes next is missing.
   void passed(bool complete);
 

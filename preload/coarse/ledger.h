@@ -16,6 +16,10 @@ class Ledger {
   void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
 
   // What they take of a record is in the format's text. `place`: where its thread is.
+  [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // a birth or a death, soon
+    live_.expect(record.word[0], static_cast<std::uint8_t>(record.flags >> format::kMemoryShift),
+                 Live::table_of(record.kind));
+  }
   void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
   void death(const Host& host, const format::RingRecord& record, const Place& place);
   void remap(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);

@@ -7,21 +7,25 @@
 
 namespace memtrace::coarse {
 
-// One path of one step in one memory, kResident for what the samples say.
+// One path of one step in one memory, kResident for what the samples say. The key is a word: one that is stored
+// in parts and read as a whole costs more than all the rest of a look-up.
 struct OpenRow {
-  Place place;
-  std::uint8_t memory;
+  std::uint64_t key;  // step, path, memory
+  std::uint32_t open; // occurrences that have not ended: of the host's row, for all memories
   bool skipped;
   bool stays;          // for publish()
-  std::uint32_t open;  // occurrences that have not ended: of the host's row, for all memories
-  std::uint64_t ended; // and those that have
+  std::uint64_t ended; // occurrences that have ended
   std::int64_t figure[format::kFigures];
 
-  std::int64_t& operator[](format::Figure which) { return figure[static_cast<std::size_t>(which)]; }
-  std::uint64_t hash() const { return mix(place.step, std::uint64_t{place.path} << 8 | memory); }
-  bool same(const OpenRow& other) const {
-    return place.step == other.place.step && place.path == other.place.path && memory == other.memory;
+  static std::uint64_t key_of(const Place& place, std::uint8_t memory) {
+    return std::uint64_t{place.step} << 32 | std::uint64_t{place.path} << 8 | memory;
   }
+  StepId step() const { return static_cast<StepId>(key >> 32); }
+  PathId path() const { return static_cast<PathId>(key >> 8); }
+  std::uint8_t memory() const { return static_cast<std::uint8_t>(key); }
+  std::int64_t& operator[](format::Figure which) { return figure[static_cast<std::size_t>(which)]; }
+  std::uint64_t hash() const { return mix(key, 0); }
+  bool same(const OpenRow& other) const { return key == other.key; }
 };
 
 class StepRows {
@@ -45,18 +49,22 @@ class StepRows {
 
  private:
   struct Site {
-    format::SiteRow row; // `bucket`: the step
-    std::uint64_t hash() const {
-      return mix(std::uint64_t{row.path} << 32 | row.stack,
-                 row.bucket << 24 ^ std::uint64_t{row.flags} << 16 ^ std::uint64_t{row.kind} << 8 ^ row.memory);
-    }
+    std::uint64_t bucket; // its first step
+    std::uint64_t where;  // stack, path
+    std::uint64_t what;   // flags, memory, kind
+    std::uint64_t count;
+    std::uint64_t sum;
+    std::uint64_t min;
+    std::uint64_t max;
+
+    std::uint64_t hash() const { return mix(where, bucket << 32 ^ what); }
     bool same(const Site& other) const {
-      return row.stack == other.row.stack && row.path == other.row.path && row.kind == other.row.kind &&
-             row.flags == other.row.flags && row.memory == other.row.memory && row.bucket == other.row.bucket;
+      return where == other.where && what == other.what && bucket == other.bucket;
     }
   };
-  bool is_open(const Place& place);
+  bool is_open(std::uint64_t key);
   void put(const OpenRow& row, FileRows& file);
+  void put(const Site& site, FileRows& file);
 
   Dense<OpenRow, 128, 2048> rows_;
   Dense<Site, 512, 8192> sites_;

@@ -18,6 +18,7 @@ using format::RingSlot;
 namespace {
 
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
+constexpr std::uint64_t kAhead = 6;               // records: as long as memory takes to answer
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last pass, on a slow disk
 
@@ -118,6 +119,7 @@ void fold_runs(RingSlot* const* slots, std::uint32_t count) {
     if (count > 1) other = runs[1].stamp;
     if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
     do {
+      if (run.next + kAhead < run.end) folded.expect(records[(run.next + kAhead) % kRingRecords]);
       folded.apply(run.thread, records[run.next % kRingRecords]);
       if (++run.next == run.end) break;
       run.stamp = records[run.next % kRingRecords].stamp;

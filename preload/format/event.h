@@ -80,6 +80,11 @@ inline constexpr std::uint16_t kGradOff = 4;
 // Flags of text.
 inline constexpr std::uint16_t kTextMore = 0x100; // more chunks of this text follow; low byte: bytes here
 inline constexpr std::size_t kTextChunk = 40;
+// Flags of samples. Those of a cgroup have its level in the low byte, 0 the process's own, 1 its parent.
+inline constexpr std::uint16_t kNearLimit = 0x100; // sample_process, sample_cgroup: taken more often, see there
+inline constexpr std::uint16_t kVersionTwo = 0x200;          // sample_cgroup: of cgroup v2
+inline constexpr std::uint16_t kWholeMachine = 0xFF;         // sample_pressure: in the place of a level
+inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0}; // a figure that the kernel does not have; no limit
 // Flags of stack.
 inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
 

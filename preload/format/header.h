@@ -6,7 +6,7 @@
 
 namespace memtrace::format {
 
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr char kSegmentMagic[4] = {'M', 'T', 'S', '\x02'};
 inline constexpr char kRingMagic[8] = {'M', 'T', 'R', 'I', 'N', 'G', '\x02', '\n'};
 

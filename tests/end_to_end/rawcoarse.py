@@ -20,7 +20,7 @@ def read(path):
     with open(path, "rb") as file:
         data = file.read()
     magic, version, _, active, _, half_bytes, coarsened, _, own_bytes = HEADER.unpack_from(data, 0)
-    if magic != b"MTCOAR\x02\n" or version != 2:
+    if magic != b"MTCOAR\x02\n" or version != 3:
         raise ValueError(f"{path}: {magic} {version}")
     at = PAGE + active * half_bytes
     phase_width, site_width, first, last, phase_capacity, site_capacity = HALF.unpack_from(data, at)

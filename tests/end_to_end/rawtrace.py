@@ -161,7 +161,7 @@ def segments(path):
     while at + SEGMENT.size <= len(data):
         (magic, version, source, flags, size, _, thread, count, sequence, *_) = SEGMENT.unpack_from(data, at)
         start = at + SEGMENT.size
-        if magic != b"MTS\x02" or version != 2 or start + size > len(data):
+        if magic != b"MTS\x02" or version != 3 or start + size > len(data):
             at = data.find(b"MTS\x02", at + 1)  # a torn segment: the next one
             if at < 0:
                 return

@@ -83,6 +83,26 @@ void sample(Writer& w, std::uint64_t step) {
   w.put(0, EventType::sample_cgroup, 0, 0,
         {w.text("/sys/fs/cgroup/example"), (200 + step) * kMiB, std::uint64_t{8} << 30, 150 * kMiB, 40 * kMiB,
          0});
+  w.put(0, EventType::sample_charge, 0, 0,
+        {10 * kMiB, 6 * kMiB, 0, format::kNotSaid, kMiB + step * 4096, 2 * kMiB});
+  if (step != 0) return;
+  w.put(0, EventType::sample_limits, 0, 0,
+        {format::kNotSaid, std::uint64_t{8} << 30, 220 * kMiB, 0, 0, format::kNotSaid});
+  w.put(0, EventType::sample_pressure, 0, format::kWholeMachine,
+        {halves(150, 20), 5'000'000, halves(0, 0), 1'000'000});
+  w.put(0, EventType::sample_machine, 0, 0,
+        {std::uint64_t{64} << 30, std::uint64_t{60} << 30, 0, 0, 3 * kMiB, std::uint64_t{32} << 30});
+  w.put(0, EventType::sample_address_space, 0, 0,
+        {500 * kMiB, format::kNotSaid, 300 * kMiB, format::kNotSaid, 0, 8 * kMiB});
+}
+
+// One that failed, and went on without.
+void refused(Writer& w, const Sites& sites) {
+  w.put(
+      1, EventType::failure, static_cast<std::uint8_t>(Kind::device), kCuda,
+      {std::uint64_t{90} << 30, 2, sites.forward, 20 * kMiB, std::uint64_t{70} << 30, std::uint64_t{80} << 30});
+  w.put(2, EventType::failure, static_cast<std::uint8_t>(Kind::heap), 0,
+        {std::uint64_t{1} << 46, halves(12, 0), sites.worker, 60 * kMiB, format::kNotSaid, format::kNotSaid});
 }
 
 void train(Writer& w, const Sites& sites, std::vector<Block>& states, std::uint64_t step) {
@@ -133,6 +153,7 @@ void write_program(Writer& w) {
     train(w, sites, states, step);
     w.cut(format::Source::ring);
   }
+  refused(w, sites);
   for (const Block& block : parameters) w.died(block);
   w.put(1, EventType::end, static_cast<std::uint8_t>(format::EndHow::exit), 0, {0});
   w.cut(format::Source::ring);

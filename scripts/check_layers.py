@@ -5,7 +5,7 @@ usage: check_layers.py ROOT        the tree
        check_layers.py --planted ROOT   a tree of a few files: no targets are looked for
 
     hooks -> record -> coarse -> format <- trace <- fold <- report <- cli
-    hooks -> api        cupti -> format, api        report -> symbols -> trace
+    hooks -> api        cupti -> format, api        report -> symbols -> trace, report -> evidence
 
 A room may also include what the rooms it includes may: a cli that passes a fold's result on needs its type.
 What is allowed beyond the arrows, and why:
@@ -30,8 +30,9 @@ ROOMS = {
     "trace": ("analyzer/trace", "analyzer", ("format",), "memtrace_trace"),
     "fold": ("analyzer/fold", "analyzer", ("trace", "format"), "memtrace_fold"),
     "symbols": ("analyzer/symbols", "analyzer", ("trace", "format"), "memtrace_symbols"),
-    "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "format"), "memtrace_report"),
-    "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "format"), "memtrace"),
+    "evidence": ("analyzer/evidence", "analyzer", (), "memtrace_evidence"),
+    "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "evidence", "format"), "memtrace_report"),
+    "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "evidence", "format"), "memtrace"),
 }
 INSIDE = ("format", "coarse", "record", "python", "hooks", "cupti")  # run in the traced process
 # What allocates, locks, prints or throws has no business there, not even by a header.

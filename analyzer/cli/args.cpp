@@ -16,7 +16,8 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kNotYet[] = {"diff", "postmortem", "explain", "top", "export", "check", "doctor"};
+constexpr const char* kCommands[] = {"report", "postmortem", "run"};
+constexpr const char* kNotYet[] = {"diff", "explain", "top", "export", "check", "doctor"};
 
 struct RunOption {
   const char* option;
@@ -80,12 +81,35 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
   return command;
 }
 
+void check_format(const std::string& format) {
+  if (format == "html") throw Usage("--format html: not supported yet; use text or json");
+  if (format != "text" && format != "json") throw Usage("--format " + format + ": expected text or json");
+}
+
+struct PostmortemOptions {
+  PostmortemArguments arguments;
+  std::uint32_t rank = 0;
+};
+
+CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
+  CLI::App* command =
+      app.add_subcommand("postmortem", "how it ended, who held memory then, what would have fit");
+  command->add_option("TRACE", into.arguments.trace,
+                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  command->add_option("--rank", into.rank, "the process of this rank; default: the one that died first");
+  command
+      ->add_option("--evidence", into.arguments.evidence,
+                   "a pod's JSON, the output of sacct, or a kernel's log from elsewhere; kept beside the trace")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--format", into.arguments.format, "text or json");
+  command->add_option("-o", into.arguments.output, "write to this file");
+  return command;
+}
+
 Command report_of(ReportOptions& options, bool top_given) {
   ReportArguments& arguments = options.arguments;
-  if (arguments.format == "html") throw Usage("--format html: not supported yet; use text or json");
-  if (arguments.format != "text" && arguments.format != "json") {
-    throw Usage("--format " + arguments.format + ": expected text or json");
-  }
+  check_format(arguments.format);
   if (!options.steps.empty()) arguments.options.steps.range = step_range(options.steps);
   if (!options.memory.empty()) arguments.options.memory = options.memory;
   arguments.top_given = top_given;
@@ -101,12 +125,12 @@ Command report_of(ReportOptions& options, bool top_given) {
 } // namespace
 
 Command parse(int argc, const char* const* argv) {
-  if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet),
-                              [&](const char* name) { return argv[1] == std::string(name); })) {
-    throw Usage(std::string(argv[1]) + ": not supported yet; this version has report and run");
+  const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
+  if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
+    throw Usage(std::string(argv[1]) + ": not supported yet; this version has report, postmortem and run");
   }
-  if (argc > 1 && argv[1][0] != '-' && argv[1] != std::string("report") && argv[1] != std::string("run"))
-    throw Usage(std::string(argv[1]) + ": no such command; this version has report and run");
+  if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
+    throw Usage(std::string(argv[1]) + ": no such command; this version has report, postmortem and run");
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =
@@ -118,6 +142,8 @@ Command parse(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
   ReportOptions report_options;
   CLI::App* report_command = add_report(app, report_options);
+  PostmortemOptions postmortem_options;
+  CLI::App* postmortem_command = add_postmortem(app, postmortem_options);
   CLI::App* run_command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
   std::vector<std::string> values(std::size(kRunOptions));
   for (std::size_t i = 0; i < std::size(kRunOptions); ++i) {
@@ -135,6 +161,11 @@ Command parse(int argc, const char* const* argv) {
     refuse(error);
   }
   if (report_command->parsed()) return report_of(report_options, report_command->count("--top") != 0);
+  if (postmortem_command->parsed()) {
+    check_format(postmortem_options.arguments.format);
+    if (postmortem_command->count("--rank") != 0) postmortem_options.arguments.rank = postmortem_options.rank;
+    return postmortem_options.arguments;
+  }
 
   RunArguments run;
   for (std::size_t i = 0; i < values.size(); ++i) {

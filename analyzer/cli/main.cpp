@@ -29,6 +29,9 @@ int run(int argc, char** argv) {
   if (const auto* report = std::get_if<memtrace::cli::ReportArguments>(&command)) {
     return memtrace::cli::report_command(*report);
   }
+  if (const auto* postmortem = std::get_if<memtrace::cli::PostmortemArguments>(&command)) {
+    return memtrace::cli::postmortem_command(*postmortem);
+  }
   return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
 }
 

@@ -4,18 +4,30 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "evidence/match.h"
 #include "trace/trace.h"
 
 namespace memtrace::report {
 
 struct Ending {
-  std::string how = "unknown"; // of the contract: exit, signal, exec, running, unknown
+  std::string how = "unknown"; // of the contract: exit, signal, oom_kill, exec, running, unknown
   std::uint32_t code = 0;      // exit status, or the signal's number
+  bool certain = false;        // what a witness says is about this process and no other
+  std::vector<std::string> evidence;
+  evidence::Witness witness; // what it holds lives as long as the evidence
 };
 
 // From the trace; where that has no end, from whether the process is still there: same host, same pid, and
-// begun before the trace was, so that a pid that was given to another process does not pass for it.
+// begun before the trace was, so that a pid that was given to another process does not pass for it. Else
+// unknown.
 Ending ending(const trace::Trace& trace);
+
+// Of one that is unknown: what the witness says. Without one a process that was killed stays unknown.
+void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence);
+
+// Whether the OOM killer's limit was that of the machine, the process's own cgroup, or one above it.
+std::string limit_named(const evidence::Kill& kill);
 
 } // namespace memtrace::report

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "fold/sampling.h"
+#include "report/postmortem_json.h"
 #include "report/utf8.h"
 
 namespace memtrace::report {
@@ -23,35 +24,6 @@ using fold::Step;
 
 Json step_json(Step step) {
   return step == Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
-}
-
-Json site_json(View& view, format::StackId stack) {
-  if (stack == format::StackId{}) return nullptr;
-  const symbols::Site& site = view.symbolizer->site(stack);
-  Json frames = Json::array();
-  for (const symbols::SiteFrame& frame : site.frames) {
-    frames.push_back({{"function", valid_utf8(frame.function)},
-                      {"file", valid_utf8(frame.file)},
-                      {"line", frame.line},
-                      {"module", valid_utf8(frame.module)},
-                      {"lang", frame.python ? "python" : "native"}});
-  }
-  return {{"id", site.id}, {"frames", std::move(frames)}};
-}
-
-Json row_json(View& view, const Holding& row) {
-  Json out = {{"bytes", row.bytes},
-              {"asked", row.asked},
-              {"blocks", row.blocks},
-              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-              {"role", fold::role_name(row.role)},
-              {"site", site_json(view, row.stack)},
-              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
-              {"born_step", step_json(row.born_step)},
-              {"lifetime", static_cast<double>(row.lifetime) / 1e9},
-              {"how", row.sampled ? "sampled" : "measured"}};
-  if (row.sampled) out["error"] = row.error;
-  return out;
 }
 
 // What completes a sum: nothing is known of it but how much it is.
@@ -332,6 +304,12 @@ Json devices_json(const trace::Facts& facts) {
   return out;
 }
 
+Json end_json(const Ending& end) {
+  Json evidence = Json::array();
+  for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
+  return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
+}
+
 Json process_json(View& view, const Options& options) {
   const trace::Facts& facts = view.facts();
   Json findings = Json::array();
@@ -347,7 +325,7 @@ Json process_json(View& view, const Options& options) {
               {"devices", devices_json(facts)},
               {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
               {"duration", view.seconds(facts.last_stamp)},
-              {"end", {{"how", view.end.how}, {"code", view.end.code}, {"evidence", Json::array()}}},
+              {"end", end_json(view.end)},
               {"trace", trace_json(view)},
               {"parameters", parameters_json(facts)},
               {"phases", phases_json(view, options)},
@@ -359,6 +337,35 @@ Json process_json(View& view, const Options& options) {
 }
 
 } // namespace
+
+Json site_json(View& view, format::StackId stack) {
+  if (stack == format::StackId{}) return nullptr;
+  const symbols::Site& site = view.symbolizer->site(stack);
+  Json frames = Json::array();
+  for (const symbols::SiteFrame& frame : site.frames) {
+    frames.push_back({{"function", valid_utf8(frame.function)},
+                      {"file", valid_utf8(frame.file)},
+                      {"line", frame.line},
+                      {"module", valid_utf8(frame.module)},
+                      {"lang", frame.python ? "python" : "native"}});
+  }
+  return {{"id", site.id}, {"frames", std::move(frames)}};
+}
+
+Json row_json(View& view, const Holding& row) {
+  Json out = {{"bytes", row.bytes},
+              {"asked", row.asked},
+              {"blocks", row.blocks},
+              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+              {"role", fold::role_name(row.role)},
+              {"site", site_json(view, row.stack)},
+              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
+              {"born_step", step_json(row.born_step)},
+              {"lifetime", static_cast<double>(row.lifetime) / 1e9},
+              {"how", row.sampled ? "sampled" : "measured"}};
+  if (row.sampled) out["error"] = row.error;
+  return out;
+}
 
 Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
   struct Rest {
@@ -408,10 +415,11 @@ void Document::add(View& view) {
             {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}};
   }
   processes_.push_back(process_json(view, options_));
+  if (schema_ == Schema::postmortem) processes_.back()["death"] = death_json(view, options_.peak_top);
 }
 
 Json Document::take() && {
-  return {{"schema", "memtrace.report/1"},
+  return {{"schema", schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1"},
           {"job", std::move(job_)},
           {"processes", std::move(processes_)},
           {"findings", Json::array()}};

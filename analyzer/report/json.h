@@ -10,18 +10,26 @@ namespace memtrace::report {
 
 using Json = nlohmann::ordered_json;
 
+enum class Schema { report, postmortem }; // the second has a `death` for each process
+
 // `job` and the like come from the first process given. Add processes, then take the whole.
 class Document {
  public:
-  explicit Document(const Options& options) : options_(options) {}
+  explicit Document(const Options& options, Schema schema = Schema::report)
+      : options_(options), schema_(schema) {}
   void add(View& view);
   Json take() &&;
 
  private:
   const Options& options_;
+  Schema schema_;
   Json job_;
   Json processes_ = Json::array();
 };
+
+// Null for no stack.
+Json site_json(View& view, format::StackId stack);
+Json row_json(View& view, const fold::Holding& row);
 
 // One set of rows: the largest `top` with their sites, what is left by kind and role, and last what no record
 // tells of, so that bytes add up to `total`.

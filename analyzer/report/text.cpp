@@ -14,6 +14,7 @@
 #include "report/lines.h"
 #include "report/units.h"
 #include "report/utf8.h"
+#include "report/words.h"
 
 namespace memtrace::report {
 namespace {
@@ -23,54 +24,19 @@ using fold::Measure;
 using fold::MemoryId;
 using fold::Step;
 
-std::string phase_name(const View& view, fold::PathId path) {
-  std::string out;
-  for (const std::string& name : view.account.paths.texts(path))
-    out += (out.empty() ? "" : "/") + printable(name);
-  return out;
-}
-
-std::string when(const std::string& phase, Step step) {
-  return step == Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
-}
-
 // The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
 MemoryId main_memory(const View& view, const Options& options) {
   if (options.memory) {
     const auto wanted = memory_named(*options.memory);
     if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
   }
-  if (!view.findings.empty()) return view.findings.front().memory;
+  if (!view.findings.empty() && view.account.peaks.contains(view.findings.front().memory))
+    return view.findings.front().memory;
   MemoryId best = 0;
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
   }
   return best;
-}
-
-std::string script(const trace::Facts& facts) {
-  std::string shown = facts.exe;
-  std::size_t at = 0;
-  // The first argument that is a Python file says more than the interpreter does.
-  while (at < facts.argv.size()) {
-    const std::size_t end = std::min(facts.argv.find('\0', at), facts.argv.size());
-    const std::string argument = facts.argv.substr(at, end - at);
-    if (argument.size() > 3 && argument.compare(argument.size() - 3, 3, ".py") == 0) {
-      shown = argument;
-      break;
-    }
-    at = end + 1;
-  }
-  return shortened(printable(shown.substr(shown.rfind('/') + 1)), 40);
-}
-
-std::string ended(const View& view) {
-  const Ending& end = view.end;
-  if (end.how == "exit") return fmt::format("exited with {}", end.code);
-  if (end.how == "signal") return fmt::format("ended by signal {}", end.code);
-  if (end.how == "exec") return "became another program (exec)";
-  if (end.how == "running") return "still running";
-  return "no record of its end (killed?)";
 }
 
 class Text {
@@ -134,7 +100,7 @@ class Text {
     if (const auto device = facts.devices.find(memory_); device != facts.devices.end()) {
       memory += " " + printable(device->second.name);
     }
-    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(view_),
+    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(view_.end),
                              duration(view_.seconds(facts.last_stamp))));
     if (!facts.parameters) return;
     const trace::Parameters& parameters = *facts.parameters;
@@ -209,11 +175,6 @@ class Text {
     if (view_.shown.cut)
       lines_.paragraph("",
                        fmt::format("--steps: only the first {} of them are shown", count(fold::kMostSteps)));
-  }
-
-  static std::string pad(const std::string& text, std::size_t width) {
-    const std::size_t have = columns(text);
-    return have < width ? text + std::string(width - have, ' ') : text;
   }
 
   std::string label(const fold::ShownRow& shown, bool steady) const {
@@ -427,7 +388,7 @@ std::string process_line(View& view) {
   std::string text = fmt::format("pid {} {} {}: peak {} live", view.facts().pid, view.kind,
                                  script(view.facts()), size(host.live.bytes));
   if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));
-  text += fmt::format(", {} {}", ended(view), duration(view.seconds(view.facts().last_stamp)));
+  text += fmt::format(", {} {}", ended(view.end), duration(view.seconds(view.facts().last_stamp)));
   if (const auto bound = view.facts().note("bound"))
     text +=
         bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "report/death_findings.h"
 #include "report/findings.h"
 
 namespace memtrace::report {
@@ -33,6 +34,10 @@ std::vector<Instant> instants(const View& view) {
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
+  }
+  if (view.death) {
+    out.push_back({0, Measure::live, view.death->last.at});
+    out.push_back({0, Measure::tensor, view.death->last.at});
   }
   return out;
 }
@@ -74,11 +79,13 @@ std::optional<MemoryId> memory_named(const std::string& name) {
   return static_cast<MemoryId>(number + 1);
 }
 
-std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, const Options& options) {
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
+                           const Options& options) {
   auto view = std::make_unique<View>();
   view->trace = std::move(trace);
   view->kind = std::move(kind);
-  view->end = ending(*view->trace);
+  view->end = std::move(end);
+  view->death = death(*view->trace, view->end);
   view->account = fold::account(*view->trace);
   view->buckets = fold::buckets(*view->trace, view->account);
   view->steady = fold::steady(view->account);
@@ -86,7 +93,9 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
-  view->findings = find(*view);
+  if (view->death) view->findings = find_in_death(*view);
+  const std::vector<Finding> peaks = find(*view);
+  view->findings.insert(view->findings.end(), peaks.begin(), peaks.end());
   return view;
 }
 

@@ -13,6 +13,7 @@
 #include "fold/peak.h"
 #include "fold/selection.h"
 #include "fold/steady.h"
+#include "report/death.h"
 #include "report/ending.h"
 #include "symbols/symbolize.h"
 #include "trace/trace.h"
@@ -49,6 +50,7 @@ struct View {
   std::unique_ptr<trace::Trace> trace;
   std::string kind; // of the contract: main, worker, rank, child
   Ending end;
+  std::optional<Death> death;
   fold::Account account;
   fold::Buckets buckets;
   fold::Steady steady;
@@ -69,6 +71,7 @@ std::string memory_name(fold::MemoryId memory);
 std::optional<fold::MemoryId> memory_named(const std::string& name);
 
 // Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
-std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, const Options& options);
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
+                           const Options& options);
 
 } // namespace memtrace::report

@@ -64,7 +64,9 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"run", "python"},
                                              {"run", "--nonsense", "--", "x"},
                                              {"diff", "a", "b"},
-                                             {"postmortem"},
+                                             {"postmortem", "a", "b"},
+                                             {"postmortem", "--rank", "x"},
+                                             {"postmortem", "--format", "xml"},
                                              {"doctor"}}) {
     const std::string line = refused(arguments);
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());

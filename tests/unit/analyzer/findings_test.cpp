@@ -51,7 +51,9 @@ class Findings : public testing::Test {
 
   View& open() {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
-    view_ = view(std::make_unique<trace::Trace>(scratch_.file("t.memtrace")), "main", Options{});
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    Ending end = ending(*trace);
+    view_ = view(std::move(trace), "main", std::move(end), Options{});
     return *view_;
   }
 

@@ -64,7 +64,9 @@ class Folder : public testing::Test {
     return sum;
   }
   report::View& view() {
-    view_ = report::view(std::make_unique<trace::Trace>(file(".memtrace")), "main", options);
+    auto trace = std::make_unique<trace::Trace>(file(".memtrace"));
+    report::Ending end = report::ending(*trace);
+    view_ = report::view(std::move(trace), "main", std::move(end), options);
     return *view_;
   }
   report::Json process() {

@@ -52,7 +52,9 @@ class Report : public testing::Test {
  protected:
   View& open(Builder& builder) {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
-    view_ = view(std::make_unique<trace::Trace>(scratch_.file("t.memtrace")), "main", options);
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    Ending end = ending(*trace);
+    view_ = view(std::move(trace), "main", std::move(end), options);
     return *view_;
   }
   Json json(Builder& builder) {

@@ -1,0 +1,95 @@
+// Room: cli.
+// Job: `memtrace postmortem`.
+#include "cli/postmortem_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/find.h"
+#include "cli/processes.h"
+#include "cli/usage.h"
+#include "report/json.h"
+#include "report/postmortem.h"
+
+namespace memtrace::cli {
+namespace {
+
+// Which ends ask for an explanation most: for memory, then for any other reason, then none.
+int gravity(const Process& process) {
+  const std::string& how = process.end.how;
+  if (how == "oom_kill" || process.failed) return 0;
+  if (how == "unknown" || how == "signal") return 1;
+  return how == "exit" && process.end.code != 0 ? 2 : 3;
+}
+
+double last_unix(const Process& process) {
+  const trace::Facts& facts = process.facts;
+  const auto ns = static_cast<double>(facts.last_stamp) - static_cast<double>(facts.start_stamp);
+  return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
+}
+
+// The one that died first of those that died for memory; where none did, of those that ended badly.
+std::size_t subject(const std::vector<Process>& processes, const PostmortemArguments& arguments) {
+  std::size_t best = processes.size();
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (arguments.rank && processes[i].facts.rank != *arguments.rank) continue;
+    const auto order = [&](std::size_t at) {
+      const int weight = gravity(processes[at]);
+      return std::pair(weight, weight == 3 ? 0 : last_unix(processes[at]));
+    };
+    if (best == processes.size() || order(i) < order(best)) best = i;
+  }
+  if (best == processes.size())
+    throw Usage(
+        fmt::format("--rank {}: no process of this job has it; leave it out to see them all", *arguments.rank));
+  return best;
+}
+
+std::vector<report::Other> others(const std::vector<Process>& processes, std::size_t subject) {
+  std::vector<report::Other> out;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Process& process = processes[i];
+    if (i == subject) continue;
+    out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end,
+                   last_unix(process) - last_unix(processes[subject]), process.subject.anon});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const report::Other& a, const report::Other& b) { return a.later < b.later; });
+  return out;
+}
+
+std::unique_ptr<report::View> open(Process& process, const report::Options& options, Meter& meter) {
+  if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
+  return report::view(std::move(process.trace), process.kind, process.end, options);
+}
+
+} // namespace
+
+int postmortem_command(const PostmortemArguments& arguments) {
+  Meter meter(STDERR_FILENO);
+  std::vector<Process> processes = survey(find_traces(arguments.trace), arguments.evidence, meter);
+  const std::size_t chosen = subject(processes, arguments);
+  const report::Options options;
+  std::string text;
+  if (arguments.format == "json") {
+    report::Document document(options, report::Schema::postmortem);
+    for (Process& process : processes) {
+      if (arguments.rank && process.facts.rank != *arguments.rank) continue;
+      document.add(*open(process, options, meter)); // one at a time: memory is that of the largest
+    }
+    text = std::move(document).take().dump(2) + "\n";
+  } else {
+    report::Look look;
+    look.color = arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    const auto view = open(processes[chosen], options, meter);
+    text = report::postmortem_text(*view, others(processes, chosen), look);
+  }
+  meter.clear();
+  write_all(text, arguments.output);
+  return 0;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,23 @@
+// Room: cli.
+// Job: `memtrace postmortem`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memtrace::cli {
+
+struct PostmortemArguments {
+  std::string trace; // "" for the newest job
+  std::optional<std::uint32_t> rank;
+  std::vector<std::string> evidence; // files
+  std::string format = "text";
+  std::string output; // "" for stdout
+};
+
+// The exit status. Throws Usage, or trace::Fault when nothing could be read.
+int postmortem_command(const PostmortemArguments& arguments);
+
+} // namespace memtrace::cli

@@ -1,0 +1,151 @@
+// Room: cli.
+// Job: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
+#include "cli/processes.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "cli/usage.h"
+#include "evidence/file.h"
+#include "evidence/store.h"
+#include "report/witness.h"
+#include "trace/fault.h"
+
+namespace memtrace::cli {
+namespace {
+
+// What a process was to its job, as far as one trace and its neighbours tell.
+std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
+  if (const auto said = facts.note("kind")) {
+    for (const char* known : {"main", "worker", "rank", "child"}) {
+      if (*said == known) return known;
+    }
+  }
+  if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
+  if (facts.fork && facts.data_phases) return "worker"; // forked by a loader, whose phase it inherited
+  if (facts.fork || pids.contains(facts.ppid)) return "child";
+  return "main";
+}
+
+// As it will be read again, so that the first report says what later ones do.
+void keep(evidence::Evidence& evidence, const std::string& store) {
+  if (evidence::save(store, evidence)) {
+    evidence = evidence::load(store).value_or(evidence);
+  } else {
+    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
+  }
+}
+
+// What is asked of the outside is asked once: it goes away, and a report must say the same tomorrow.
+void ask(Process& process, const trace::Trace& trace) {
+  const trace::Samples samples = report::samples_of(trace);
+  const std::string store = evidence::store_of(process.path);
+  evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
+  if (!evidence.asked && report::gather(trace, samples, evidence)) keep(evidence, store);
+  process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
+  process.subject = report::subject_of(trace, samples);
+  process.subject.evidence = process.evidence.get();
+}
+
+Process process_of(const std::string& path, const trace::Trace& trace) {
+  Process process;
+  process.path = path;
+  process.facts = trace.facts();
+  process.end = report::ending(trace);
+  if (process.end.how == "unknown") ask(process, trace);
+  if (process.end.how == "exit" && process.end.code != 0)
+    process.failed = !report::samples_of(trace).failures().empty();
+  return process;
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || !text) throw Usage(path + ": cannot be read; name a file with --evidence");
+  return text.str();
+}
+
+// Each file is told to every process that it may be about, and kept with it.
+void bring(const std::vector<std::string>& files, std::vector<Process>& processes) {
+  for (const std::string& path : files) {
+    const std::string text = contents(path);
+    for (Process& process : processes) {
+      evidence::Evidence found;
+      const double near = static_cast<double>(process.facts.start_unix_ns) / 1e9;
+      try {
+        evidence::read_evidence(text, near, found);
+      } catch (const evidence::Unknown& unknown) {
+        throw Usage(path + ": " + unknown.what());
+      }
+      if (!process.evidence) continue;
+      evidence::add(*process.evidence, found, path.substr(path.rfind('/') + 1));
+      keep(*process.evidence, evidence::store_of(process.path));
+    }
+  }
+}
+
+// All together: a kill is about one of them.
+void hear_witnesses(std::vector<Process>& processes) {
+  std::vector<evidence::Subject> subjects;
+  std::vector<Process*> of;
+  for (Process& process : processes) {
+    if (!process.evidence) continue;
+    subjects.push_back(process.subject);
+    of.push_back(&process);
+  }
+  const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
+  for (std::size_t i = 0; i < of.size(); ++i) report::hear(of[i]->end, witnesses[i], *of[i]->evidence);
+}
+
+} // namespace
+
+std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
+                            Meter& meter) {
+  std::vector<Process> processes;
+  for (const std::string& file : files) {
+    try {
+      if (files.size() > 1)
+        meter.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
+      auto trace = std::make_unique<trace::Trace>(file, &meter);
+      processes.push_back(process_of(file, *trace));
+      if (files.size() == 1) processes.back().trace = std::move(trace);
+    } catch (const trace::Fault& fault) {
+      if (files.size() == 1) throw;
+      meter.clear();
+      spdlog::warn("{}", fault.what());
+    }
+  }
+  if (processes.empty())
+    throw Usage(files.front() + ": neither this nor any other trace of its directory can be read");
+  std::set<std::uint32_t> pids;
+  for (const Process& process : processes) pids.insert(process.facts.pid);
+  for (Process& process : processes) process.kind = kind_of(process.facts, pids);
+  bring(brought, processes);
+  hear_witnesses(processes);
+  std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+    const auto order = [](const Process& p) {
+      return std::tuple(p.kind != "main", p.facts.rank, p.facts.start_unix_ns, p.facts.pid, p.path);
+    };
+    return order(a) < order(b);
+  });
+  return processes;
+}
+
+void write_all(const std::string& text, const std::string& output) {
+  std::FILE* file = output.empty() ? stdout : std::fopen(output.c_str(), "wb");
+  if (file == nullptr) throw Usage(output + ": cannot be written; name another file with -o");
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool flushed = output.empty() ? std::fflush(file) == 0 : std::fclose(file) == 0;
+  if (!written || !flushed)
+    throw Usage((output.empty() ? "stdout" : output) + ": could not be written in full");
+}
+
+} // namespace memtrace::cli

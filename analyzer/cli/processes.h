@@ -1,0 +1,34 @@
+// Room: cli.
+// Job: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/meter.h"
+#include "report/ending.h"
+#include "trace/trace.h"
+
+namespace memtrace::cli {
+
+struct Process {
+  std::string path;
+  std::string kind; // of the contract: main, worker, rank, child
+  trace::Facts facts;
+  std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
+  report::Ending end;
+  bool failed = false;                          // it gave up, and an allocation of it had failed
+  std::unique_ptr<evidence::Evidence> evidence; // of one that its trace does not tell the end of
+  evidence::Subject subject;                    // of such a one, too
+};
+
+// Main first, then as they began. A file that cannot be read is talked about, unless it is the only one. What
+// others say of an end is read once and kept beside the trace; `brought` are files to add to it.
+std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
+                            Meter& meter);
+
+// To stdout, where `output` is "".
+void write_all(const std::string& text, const std::string& output);
+
+} // namespace memtrace::cli

@@ -1,0 +1,88 @@
+// Room: evidence. What others than the trace say about the end of a process.
+// Job: the shapes: kills and faults from a kernel's log, counters of cgroups, statements of orchestrators.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memtrace::evidence {
+
+inline constexpr std::uint64_t kUnknown = ~std::uint64_t{0}; // a figure that nobody gave; as a limit: none
+
+// When something was, on whichever clock its witness has.
+struct When {
+  std::optional<double> boot; // seconds since boot, of a kernel's log: CLOCK_MONOTONIC, but for drift
+  std::optional<double> unix; // seconds
+  bool zoned = true;          // else `unix` was read from a local time, and no one said of where
+  bool operator==(const When&) const = default;
+};
+
+// The kernel's OOM killer ended a process.
+struct Kill {
+  When when;
+  std::uint64_t pid = 0; // in the first pid namespace
+  std::string name;
+  std::string constraint; // CONSTRAINT_MEMCG, CONSTRAINT_NONE, ...; "" in old kernels
+  std::string limited;    // the cgroup whose limit was met; "" for the machine
+  std::string group;      // the cgroup of the process
+  std::uint64_t total_vm = kUnknown, anon = kUnknown, file = kUnknown, shmem = kUnknown; // bytes
+  std::uint64_t usage = kUnknown, limit = kUnknown;                                      // of `limited`
+  bool whole_group = false; // memory.oom.group: all of the group were killed
+  std::string words;        // the kernel's own
+  bool operator==(const Kill&) const = default;
+};
+
+// The kernel noted a fatal fault: a segmentation fault, a trap.
+struct Fault {
+  When when;
+  std::uint64_t pid = 0;
+  std::string name;
+  std::string words;
+  bool operator==(const Fault&) const = default;
+};
+
+// A memory cgroup as it was when it was looked at. What its files did not have is kUnknown.
+struct Group {
+  std::string path; // of its directory
+  bool there = false;
+  bool version_two = false;
+  std::uint64_t charge = kUnknown, highest = kUnknown, limit = kUnknown;
+  std::uint64_t oom_kills = kUnknown; // of its own processes and, in version 2, of those below
+  std::uint64_t met = kUnknown;       // how often the limit was met
+  bool kills_all = false;             // memory.oom.group
+  bool operator==(const Group&) const = default;
+};
+
+// What an orchestrator says of a container or a job step.
+struct Statement {
+  std::string source; // "pod", "sacct"
+  std::string who;    // "pod train-0, container main"; "step 123.0"
+  std::string host;   // "" where it does not say
+  std::string reason; // in its own words: "OOMKilled", "OUT_OF_MEMORY"
+  bool out_of_memory = false;
+  std::optional<int> code;   // exit status
+  std::optional<int> signal; // that ended it
+  When began;
+  When ended;
+  std::uint64_t limit = kUnknown; // bytes
+  bool operator==(const Statement&) const = default;
+};
+
+struct Evidence {
+  bool asked = false;             // the machine that the process ran on
+  double read_unix = 0;           // when it was
+  std::string log;                // of the machine's kernel: "" was read, else why it was not
+  std::optional<double> log_from; // seconds since boot of the oldest that it still had
+  std::vector<std::string> files; // names of those that were given
+  std::vector<Kill> kills;        // in the order of the log
+  std::vector<Fault> faults;
+  std::vector<Group> groups; // the process's own before its ancestors
+  std::vector<Statement> statements;
+};
+
+// What is new to it.
+void add(Evidence& to, const Evidence& from, const std::string& file = "");
+
+} // namespace memtrace::evidence

@@ -1,0 +1,162 @@
+// Room: report. Needs names, so it stands behind symbols.
+// Job: what a death proves: who ended the process, what was held twice, what could not be had.
+#include "report/death_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/holder.h"
+#include "report/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Known;
+using fold::Role;
+
+std::string sized(std::uint64_t bytes) {
+  return size(static_cast<std::int64_t>(bytes));
+}
+
+// A copy of a model beside it, both made while loading.
+struct Copies {
+  std::uint64_t state = 0; // bytes read from a checkpoint
+  std::uint64_t model = 0;
+  std::uint64_t blocks = 0; // of the state dict
+  format::StackId site{};   // where most of it was read
+};
+
+Copies copies(View& view) {
+  Copies out;
+  for (const fold::Holding& holding :
+       view.set({0, fold::Measure::tensor, view.death->last.at})) { // largest first
+    const Holder holder = holder_of(view, holding);
+    if (holder.role == Role::parameter) out.model += holding.bytes;
+    if (holder.role != Role::staging || holding.born_known != Known::load) continue;
+    if (out.state == 0) out.site = holding.stack;
+    out.state += holding.bytes;
+    out.blocks += holding.blocks;
+  }
+  return out;
+}
+
+Finding finding_of(const View& view, const char* id) {
+  Finding finding;
+  finding.id = id;
+  finding.phase = view.account.paths.text(view.account.paths.last(view.death->last.place.path));
+  finding.step = view.death->last.place.step;
+  return finding;
+}
+
+std::string of_limit(const Death& death) {
+  return death.limit ? fmt::format("{} of {}", sized(*death.limit), death.limit_of)
+                     : "a limit that is not known";
+}
+
+void second_copy(View& view, std::vector<Finding>& out) {
+  const Death& death = *view.death;
+  if (view.end.how != "oom_kill" && death.failure == nullptr) return;
+  const Copies held = copies(view);
+  const auto all = static_cast<double>(death.last.level.live);
+  constexpr double kWorthwhile = 0.05;
+  if (static_cast<double>(std::min(held.state, held.model)) < kWorthwhile * all) return;
+  Finding finding = finding_of(view, "second-copy-on-load");
+  finding.bytes = static_cast<std::int64_t>(held.state);
+  finding.certain = view.losses.total() == 0;
+  finding.site = held.site;
+  finding.title = fmt::format("a state dict of {} was held beside the model it is for", sized(held.state));
+  finding.evidence = {fmt::format("{} bytes in {} tensors, read by {}, alive at the end", held.state,
+                                  held.blocks, view.symbolizer->site(held.site).title()),
+                      fmt::format("{} bytes of tensors that modules made, alive at the end", held.model)};
+  finding.remedy = fmt::format(
+      "with torch.device(\"meta\"): build the model; model.load_state_dict(torch.load(file, "
+      "mmap=True), assign=True): -{} and no copy; or del the state dict once it is loaded, "
+      "before the model is converted or moved",
+      sized(held.state));
+  out.push_back(std::move(finding));
+}
+
+void oom_kill(View& view, std::vector<Finding>& out) {
+  if (view.end.how != "oom_kill") return;
+  const Death& death = *view.death;
+  Finding finding = finding_of(view, "oom-kill");
+  finding.bytes = death.last.level.live;
+  finding.certain = view.end.certain;
+  finding.title = fmt::format("the kernel killed it for memory: {}", of_limit(death));
+  finding.evidence = view.end.evidence;
+  if (death.filling) {
+    finding.site = death.filling->block.stack;
+    finding.evidence.push_back(fmt::format("the newest large block has {} bytes", death.filling->block.bytes));
+  } else if (!death.last.births.empty()) {
+    finding.site = death.last.births.front().stack;
+  }
+  finding.remedy = "a higher limit, or less held in this phase";
+  if (view.account.last_step != fold::Step::none) finding.remedy += ": the holders are in the table";
+  out.push_back(std::move(finding));
+}
+
+void failed(View& view, std::vector<Finding>& out) {
+  const Death& death = *view.death;
+  if (death.failure == nullptr) return;
+  const trace::Failure& failure = *death.failure;
+  const bool device = failure.memory != 0;
+  Finding finding = finding_of(view, device ? "cuda-oom" : "allocation-failed");
+  finding.memory = static_cast<fold::MemoryId>(failure.memory);
+  finding.bytes = static_cast<std::int64_t>(failure.asked);
+  finding.site = failure.stack;
+  finding.title = fmt::format("an allocation of {} failed{}", sized(failure.asked),
+                              death.limit && !device ? " at the limit " + of_limit(death) : "");
+  finding.evidence = {fmt::format("{} bytes asked for, error {}, {} bytes live then", failure.asked,
+                                  failure.code, failure.live)};
+  if (failure.free != trace::kNotSaid && device)
+    finding.evidence.push_back(
+        fmt::format("{} of {} bytes of {} free", failure.free, failure.total, memory_name(finding.memory)));
+  if (death.limit && death.charge && !device)
+    finding.evidence.push_back(
+        fmt::format("{}: {} bytes used of {} at the last sample", death.limit_of, *death.charge, *death.limit));
+  finding.remedy = death.limit_of.starts_with("RLIMIT") && !device
+                       ? fmt::format("raise {} (ulimit), or ask for less", death.limit_of)
+                       : "ask for less at once, or free what the table shows";
+  out.push_back(std::move(finding));
+}
+
+// A write to a page of /dev/shm that has no room left ends in SIGBUS.
+void shm_full(View& view, std::vector<Finding>& out) {
+  const Death& death = *view.death;
+  const auto& machine = death.last.samples.machine();
+  if (view.end.how == "oom_kill" || view.end.how == "exit" || !machine || !death.last.newest) return;
+  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return;
+  const fold::Birth& newest = *death.last.newest;
+  const std::uint64_t free = machine->shm_size - std::min(machine->shm_used, machine->shm_size);
+  if (newest.kind != format::Kind::shm || newest.bytes <= free) return;
+  Finding finding = finding_of(view, "shm-full");
+  finding.bytes = static_cast<std::int64_t>(newest.bytes);
+  finding.site = newest.stack;
+  finding.certain = view.end.how == "signal";
+  finding.title =
+      fmt::format("/dev/shm was full: {} of {} used", sized(machine->shm_used), sized(machine->shm_size));
+  finding.evidence = {fmt::format(
+      "the newest block is {} bytes of shared memory, {} bytes were free in /dev/shm", newest.bytes, free)};
+  const auto& first = death.last.samples.first_machine();
+  if (first && first->shm_used != trace::kNotSaid)
+    finding.evidence.push_back(fmt::format("{} bytes were in it when recording began", first->shm_used));
+  finding.remedy =
+      "a larger /dev/shm (docker run --shm-size, a memory-backed emptyDir), fewer workers or a smaller "
+      "prefetch_factor; torch.multiprocessing.set_sharing_strategy('file_system') does not help";
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+std::vector<Finding> find_in_death(View& view) {
+  std::vector<Finding> out;
+  oom_kill(view, out);
+  failed(view, out);
+  shm_full(view, out);
+  second_copy(view, out);
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,281 @@
+// Room: report.
+// Job: for people: how a process ended, who held memory then, and what would have fit.
+#include "report/postmortem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "fold/wrap.h"
+#include "report/holder.h"
+#include "report/lines.h"
+#include "report/units.h"
+#include "report/utf8.h"
+#include "report/witness.h"
+#include "report/words.h"
+
+namespace memtrace::report {
+namespace {
+
+std::string sized(std::uint64_t bytes) {
+  return size(static_cast<std::int64_t>(bytes));
+}
+
+class Postmortem {
+ public:
+  Postmortem(View& view, const std::vector<Other>& others, const Look& look)
+      : view_(view), others_(others), look_(look), lines_(look.color) {}
+
+  std::string write() {
+    lines_.strong(printable(verdict()));
+    process();
+    for (const std::string& line : view_.end.evidence) lines_.paragraph("  ", printable(line));
+    if (view_.death) {
+      limit();
+      rest_of_job();
+      held();
+      filling();
+      course();
+      needed();
+    } else {
+      rest_of_job();
+    }
+    losses();
+    return lines_.take();
+  }
+
+ private:
+  const Death& death() const { return *view_.death; }
+  std::string phase() const {
+    return when(phase_name(view_, death().last.place.path), death().last.place.step);
+  }
+  const Finding* finding(const char* id) const {
+    for (const Finding& one : view_.findings) {
+      if (one.id == id) return &one;
+    }
+    return nullptr;
+  }
+
+  std::string verdict() const {
+    if (view_.end.how == "oom_kill") {
+      std::string text =
+          fmt::format("Killed for memory ({}) in {}", view_.end.certain ? "certain" : "likely", phase());
+      if (const Finding* copy = finding("second-copy-on-load")) return text + ": " + copy->title + ".";
+      if (death().filling)
+        return text + fmt::format(": {} more was being filled, {}.", sized(death().filling->block.bytes),
+                                  site(death().filling->block.stack));
+      return text + ".";
+    }
+    for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
+      if (const Finding* one = finding(id)) {
+        return fmt::format("{} ({}) in {}: {}", view_.end.how == "exit" ? "Gave up" : "Ended",
+                           one->certain ? "certain" : "likely", phase(),
+                           one->title + ", and it " + ended(view_.end) + ".");
+      }
+    }
+    if (view_.end.how == "unknown")
+      return view_.end.code == 0
+                 ? "Ended without a word: killed, cause unknown. Nothing says that it was for memory."
+                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
+    if (view_.end.how == "signal") return fmt::format("It {}: not killed for memory.", ended(view_.end));
+    return fmt::format("No death to explain: it {}.",
+                       view_.end.how == "running" ? "is still running" : ended(view_.end));
+  }
+
+  void process() {
+    const trace::Facts& facts = view_.facts();
+    std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, view_.kind);
+    if (facts.rank != trace::kNoRank) text += fmt::format(" {} of {}", facts.rank, facts.world_size);
+    text += fmt::format("  host {}", printable(facts.host));
+    if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
+    if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);
+    lines_.plain(text + "  " + duration(view_.seconds(facts.last_stamp)));
+  }
+
+  std::string before_end(format::Stamp stamp) const {
+    const format::Stamp end = death().last.stamp;
+    return duration(end > stamp ? static_cast<double>(end - stamp) / 1e9 : 0);
+  }
+
+  // What the samples said of the limit, last.
+  void limit() {
+    if (!death().limit) return;
+    std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
+    if (death().charge) text += fmt::format("; {} of it used at the last sample", sized(*death().charge));
+    if (const trace::Group* group = binding(death().last.samples)) {
+      text += fmt::format(", {} before the last record: anon {}, file {}", before_end(group->last->stamp),
+                          sized(group->last->anon), sized(group->last->file));
+      if (group->last->shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(group->last->shmem));
+      if (group->last->kernel != trace::kNotSaid)
+        text += fmt::format(", kernel {}", sized(group->last->kernel));
+    }
+    lines_.paragraph("  ", text);
+  }
+
+  void rest_of_job() {
+    std::size_t earlier = 0;
+    for (const Other& other : others_) earlier += other.later < 0 && other.end.how != "exit" ? 1 : 0;
+    if (others_.empty()) return;
+    if (earlier == 0 && view_.death) lines_.plain("  no process of the job died earlier");
+    for (const Other& other : others_) {
+      std::string name = fmt::format("pid {} {}", other.pid, other.kind);
+      if (other.rank != trace::kNoRank) name += fmt::format(" {}", other.rank);
+      std::string text = fmt::format("  {}: {}", name, ended(other.end));
+      if (other.end.how != "running")
+        text += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
+      if (other.resident != 0) text += fmt::format("; resident {} at its last sample", sized(other.resident));
+      lines_.plain(text);
+    }
+  }
+
+  std::string site(format::StackId stack) {
+    return stack == format::StackId{} ? "no stack" : printable(view_.symbolizer->site(stack).title());
+  }
+  std::string site(format::StackId stack) const { return const_cast<Postmortem*>(this)->site(stack); }
+
+  // Where it was, and from where of the user's own code it was called.
+  std::string site_and_caller(format::StackId stack) {
+    if (stack == format::StackId{}) return "-";
+    const symbols::Site& at = view_.symbolizer->site(stack);
+    return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
+  }
+
+  struct Line {
+    std::int64_t bytes = 0;
+    std::uint64_t blocks = 0;
+    std::string what, since, site;
+  };
+
+  std::vector<Line> grouped(const fold::Holdings& holdings) {
+    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+    std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
+    std::size_t number = 0;
+    for (const fold::Holding& holding : holdings) {
+      const Holder holder = holder_of(view_, holding);
+      std::string what = holder.name;
+      if (what.empty()) what = fold::role_name(holder.role);
+      if (holder.role == fold::Role::unknown)
+        what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+      const std::string since =
+          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+      const bool named = ++number <= kNamed && holding.stack != format::StackId{};
+      auto& [bytes, blocks] = groups[{what, since, named ? site_and_caller(holding.stack) : "-"}];
+      bytes = fold::plus(bytes, holding.bytes);
+      blocks += holding.blocks;
+    }
+    std::vector<Line> out;
+    out.reserve(groups.size());
+    for (const auto& [key, sum] : groups)
+      out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+    std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+    return out;
+  }
+
+  void held() {
+    const fold::Level& level = death().last.level;
+    std::vector<Line> all = grouped(view_.set({0, fold::Measure::live, death().last.at}));
+    std::int64_t left = level.live, more = 0;
+    std::size_t shown = 0, hidden = 0;
+    for (const Line& line : all) left = fold::minus(left, line.bytes);
+    while (shown < all.size() && shown < look_.holders && all[shown].bytes >= level.live / 200) ++shown;
+    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = fold::plus(more, all[i].bytes);
+    all.resize(shown);
+    if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
+    if (left != 0) all.push_back({left, 0, "small blocks", "", "counted, not recorded one by one"});
+    const Unit unit = unit_for(level.live);
+    std::size_t what = 4, since = 5;
+    for (const Line& line : all) {
+      what = std::clamp(columns(line.what), what, std::size_t{16});
+      since = std::clamp(columns(line.since), since, std::size_t{16});
+    }
+    lines_.plain("");
+    lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad("held at death", what + 2), unit.name, "blocks",
+                             pad("since", since)));
+    what = std::max(what, std::size_t{11});
+    for (const Line& line : all) {
+      lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
+                               in_unit(line.bytes, unit), line.blocks == 0 ? "" : count(line.blocks),
+                               pad(shortened(line.since, since), since),
+                               shortened(line.site, kColumns - what - since - 24)));
+    }
+    std::string sum = fmt::format("  {} {:>9}", pad("= live", what), in_unit(level.live, unit));
+    if (level.tensor != 0) sum += fmt::format(", of it tensors {}", size(level.tensor));
+    sum += fmt::format("; resident {}: anon {}, file {}, shmem {}",
+                       death().at_kill ? "at the kill" : "at the last sample", sized(death().resident.anon),
+                       sized(death().resident.file), sized(death().resident.shmem));
+    lines_.paragraph("", sum);
+  }
+
+  void filling() {
+    if (death().filling) {
+      const Filling& block = *death().filling;
+      std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
+      text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
+                            : " (how much of it was touched is not known)";
+      lines_.paragraph("", text + ": " + site_and_caller(block.block.stack) + ", phase " + phase());
+    }
+    std::string text;
+    for (const fold::Birth& birth : death().last.births) {
+      text += fmt::format("{}  -{} {} {}", text.empty() ? "" : ";", before_end(birth.stamp), sized(birth.bytes),
+                          site(birth.stack));
+      if (text.size() > 240) break;
+    }
+    if (!text.empty()) lines_.paragraph("", "last allocations of 1 MiB and more:" + text);
+  }
+
+  void course() {
+    const fold::Last& last = death().last;
+    std::string text;
+    for (const double ago : {600.0, 60.0, 10.0, 1.0, 0.1}) {
+      const auto ns = static_cast<format::Stamp>(ago * 1e9);
+      if (last.stamp < view_.facts().start_stamp + ns) continue;
+      const fold::Moment* const moment = last.before(last.stamp - ns);
+      if (moment == nullptr) continue;
+      text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
+    }
+    if (!text.empty())
+      lines_.paragraph("", fmt::format("growth of live:{}, {} at the end", text, size(last.level.live)));
+  }
+
+  void needed() {
+    if (death().limit && death().filling && view_.end.how == "oom_kill") {
+      const Filling& block = *death().filling;
+      const std::uint64_t short_by = block.block.bytes - block.touched.value_or(0);
+      std::string text =
+          fmt::format("needed: {}{} more than {} to fill this block alone", block.touched ? "about " : "up to ",
+                      sized(short_by), sized(*death().limit));
+      if (const Finding* copy = finding("second-copy-on-load"))
+        text +=
+            fmt::format("; without the second copy {} would have done up to here",
+                        size(fold::minus(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
+      lines_.paragraph("", text);
+    }
+    const Finding* remedy = finding("second-copy-on-load");
+    if (remedy == nullptr && !view_.findings.empty()) remedy = &view_.findings.front();
+    if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
+  }
+
+  void losses() {
+    std::string text =
+        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(view_.losses.total()));
+    if (view_.losses.damaged_bytes != 0)
+      text += fmt::format("; {} bytes are damaged", count(view_.losses.damaged_bytes));
+    if (const auto own = view_.own_bytes()) text += fmt::format("; memtrace's own memory: {}", sized(*own));
+    lines_.paragraph("", text);
+  }
+
+  View& view_;
+  const std::vector<Other>& others_;
+  const Look& look_;
+  Lines lines_;
+};
+
+} // namespace
+
+std::string postmortem_text(View& view, const std::vector<Other>& others, const Look& look) {
+  return Postmortem(view, others, look).write();
+}
+
+} // namespace memtrace::report

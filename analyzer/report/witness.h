@@ -1,0 +1,27 @@
+// Room: report.
+// Job: what a trace asks of the outside, and what it has to compare the answers with.
+#pragma once
+
+#include "evidence/match.h"
+#include "trace/samples.h"
+#include "trace/trace.h"
+
+namespace memtrace::report {
+
+// The samples and failures of a trace, by one pass over its events.
+trace::Samples samples_of(const trace::Trace& trace);
+
+// Adds what this machine still says of the process: its kernel's log, and the counters of its cgroups, if they
+// are there. False: it ran under another kernel, and nothing was asked.
+bool gather(const trace::Trace& trace, const trace::Samples& samples, evidence::Evidence& into);
+
+// Its evidence is still to be named.
+evidence::Subject subject_of(const trace::Trace& trace, const trace::Samples& samples);
+
+// The cgroup whose limit was closest at its last sample. Null: none had one.
+const trace::Group* binding(const trace::Samples& samples);
+
+// "/sys/fs/cgroup/memory/a/b" -> "/a/b", as the kernel writes it.
+std::string kernels_path(const std::string& directory);
+
+} // namespace memtrace::report

@@ -1,0 +1,63 @@
+"""Job: a memory cgroup of version 1 of our own, and what the kernel says of kills in it."""
+import os
+import subprocess
+import time
+import unittest
+
+ROOT = "/sys/fs/cgroup/memory"
+
+
+class Group:
+    """Removed at the end, once the processes in it are gone."""
+
+    def __init__(self, name, limit=None, below=None):
+        parent = below.directory if below else ROOT
+        if not os.access(os.path.join(ROOT, "cgroup.procs"), os.W_OK) or \
+                not os.path.exists(os.path.join(ROOT, "memory.limit_in_bytes")):
+            raise unittest.SkipTest(f"no memory controller of cgroup v1 that may be written at {ROOT}")
+        self.directory = os.path.join(parent, f"{name}-{os.getpid()}")
+        os.mkdir(self.directory)
+        if limit is not None:
+            self.write("memory.limit_in_bytes", limit)
+
+    @property
+    def path(self):
+        """As the kernel's log names it."""
+        return self.directory[len(ROOT):]
+
+    def write(self, file, text):
+        with open(os.path.join(self.directory, file), "w", encoding="ascii") as out:
+            out.write(str(text))
+
+    def read(self, file):
+        with open(os.path.join(self.directory, file), encoding="ascii") as file:
+            return file.read()
+
+    def kills(self):
+        return int(self.read("memory.oom_control").rpartition("oom_kill ")[2])
+
+    def inside(self, command):
+        """The command line that runs `command` in this group."""
+        return ["sh", "-c", f"echo $$ > {self.directory}/cgroup.procs; exec \"$@\"", "sh", *command]
+
+    def remove(self):
+        for _ in range(100):
+            try:
+                os.rmdir(self.directory)
+                return
+            except OSError:
+                time.sleep(0.05)
+
+
+def last_kill(path):
+    """The kernel's line for the last kill in the cgroup `path`, and the pid it names; None: there is none."""
+    done = subprocess.run(["dmesg"], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise unittest.SkipTest(f"dmesg: {done.stderr.decode().strip()}")
+    found, here = None, False
+    for line in done.stdout.decode(errors="replace").splitlines():
+        if "oom-kill:constraint=" in line:
+            here = f"task_memcg={path}," in line
+        elif "Killed process " in line and here:
+            found = line
+    return found and (found, int(found.split("Killed process ")[1].split()[0]))

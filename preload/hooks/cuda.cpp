@@ -14,12 +14,14 @@ using format::Kind;
 using record::Block;
 using record::Recording;
 
-constexpr int kNotFound = 35; // cudaErrorInsufficientDriver: what a program without a usable CUDA sees anyway
+constexpr int kOutOfMemory = 2; // cudaErrorMemoryAllocation
+constexpr int kNotFound = 35;   // cudaErrorInsufficientDriver: what a program without a usable CUDA sees anyway
 
 using Malloc = int (*)(void**, std::size_t);
 using Free = int (*)(void*);
 using HostAlloc = int (*)(void**, std::size_t, unsigned);
 using GetDevice = int (*)(int*);
+using GetInfo = int (*)(std::size_t*, std::size_t*);
 
 constinit Malloc real_malloc = nullptr;
 constinit Free real_free = nullptr;
@@ -27,6 +29,7 @@ constinit HostAlloc real_host_alloc = nullptr;
 constinit Malloc real_malloc_host = nullptr;
 constinit Free real_free_host = nullptr;
 constinit GetDevice real_get_device = nullptr;
+constinit GetInfo real_get_info = nullptr;
 constinit bool named[16] = {};
 
 template <class F>
@@ -58,6 +61,24 @@ void born(void* p, std::size_t n, Kind kind, unsigned memory) {
   here.born({word(p), n, n, kind, 0, memory});
 }
 
+// What CUDA's last error is stays: a call that succeeds does not change it.
+[[gnu::cold]] void refused(std::size_t n, Kind kind, unsigned memory) {
+  record::Refusal why{kOutOfMemory};
+  find_in_runtime(&real_get_info, "cudaMemGetInfo");
+  std::size_t free = 0, total = 0;
+  if (memory != 0 && real_get_info != nullptr && real_get_info(&free, &total) == 0) {
+    why.free = free;
+    why.total = total;
+  }
+  if (const Recording here; here) here.failed({0, 0, n, kind, 0, memory}, why);
+}
+
+void ended(int result, void** out, std::size_t n, Kind kind, unsigned memory) {
+  if (!record::active()) return;
+  if (result == 0) born(*out, n, kind, memory);
+  if (result == kOutOfMemory) refused(n, kind, memory);
+}
+
 void died(void* p, Kind kind, unsigned memory, format::Stamp death) {
   if (const Recording here; here) here.died({word(p), 0, 0, kind, 0, memory}, death);
 }
@@ -72,7 +93,7 @@ EXPORT int cudaMalloc(void** out, std::size_t n) {
   find_in_runtime(&real_malloc, "cudaMalloc");
   if (real_malloc == nullptr) return kNotFound;
   const int result = real_malloc(out, n);
-  if (result == 0 && memtrace::record::active()) born(*out, n, Kind::device, current_memory());
+  if (memtrace::record::active()) ended(result, out, n, Kind::device, current_memory());
   return result;
 }
 
@@ -89,7 +110,7 @@ EXPORT int cudaHostAlloc(void** out, std::size_t n, unsigned flags) {
   find_in_runtime(&real_host_alloc, "cudaHostAlloc");
   if (real_host_alloc == nullptr) return kNotFound;
   const int result = real_host_alloc(out, n, flags);
-  if (result == 0) born(*out, n, Kind::pinned, 0);
+  ended(result, out, n, Kind::pinned, 0);
   return result;
 }
 
@@ -97,7 +118,7 @@ EXPORT int cudaMallocHost(void** out, std::size_t n) {
   find_in_runtime(&real_malloc_host, "cudaMallocHost");
   if (real_malloc_host == nullptr) return kNotFound;
   const int result = real_malloc_host(out, n);
-  if (result == 0) born(*out, n, Kind::pinned, 0);
+  ended(result, out, n, Kind::pinned, 0);
   return result;
 }
 

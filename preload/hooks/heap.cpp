@@ -38,9 +38,27 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
 }
 
+// The real call gave nothing. Only for want of memory: an alignment that cannot be is the caller's fault.
+[[gnu::cold, gnu::noinline]] void refused(std::size_t asked, int code) {
+  if (code != ENOMEM || !record::active()) return;
+  record::check_raw_fork();
+  const Recording here;
+  if (!here) return record::not_recorded();
+  Block block = block_of(nullptr, 0, asked);
+  if (local.tensor_bytes != 0) {
+    block.flags = format::kTensor;
+    block.asked = local.tensor_bytes;
+  }
+  here.failed(block, {static_cast<std::uint32_t>(code)});
+}
+
 // After the real call. `p` may be null: nothing happened then. Returns it.
 [[gnu::noinline]] void* born(void* p, std::size_t asked) {
-  if (p == nullptr || !record::active() || is_bootstrap(p)) return p;
+  if (p == nullptr) {
+    if (asked != 0) refused(asked, errno);
+    return p;
+  }
+  if (!record::active() || is_bootstrap(p)) return p;
   record::check_raw_fork();
   const std::size_t usable = usable_size(p);
   const std::size_t tensor = local.tensor_bytes;
@@ -123,7 +141,7 @@ inline void* take_quickly(std::size_t asked, Call call) {
     return take(asked, call);
   void* const p = call();
   if (p == nullptr) [[unlikely]]
-    return p;
+    return born(p, asked);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
     return born(p, asked);
@@ -159,6 +177,7 @@ void* reallocate(void* p, std::size_t n) {
   }
   if (q == nullptr && n != 0) { // failed: the old block lives on
     if (drawn) record::sampled_stays(old.address);
+    refused(n, errno);
     return nullptr;
   }
   const std::size_t after = q == nullptr ? 0 : usable_size(q);
@@ -178,7 +197,7 @@ void* reallocate(void* p, std::size_t n) {
   } else {
     record::not_recorded();
   }
-  born(q, n); // nothing when q is null: realloc(p, 0) was a death
+  if (q != nullptr) born(q, n); // realloc(p, 0) was a death
   return q;
 }
 
@@ -205,7 +224,9 @@ EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
 }
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
-  return take_quickly(count * size, [=] { return real.calloc(count, size); });
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = ~std::size_t{0}; // it fails, and that much was asked
+  return take_quickly(bytes, [=] { return real.calloc(count, size); });
 }
 
 EXPORT void* realloc(void* p, std::size_t n) noexcept {
@@ -220,6 +241,7 @@ EXPORT void* reallocarray(void* p, std::size_t count, std::size_t size) noexcept
   std::size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
+    refused(~std::size_t{0}, ENOMEM);
     return nullptr;
   }
   return realloc(p, bytes);
@@ -231,7 +253,11 @@ EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept
     const Inside inside;
     result = real.posix_memalign(out, align, n);
   }
-  if (result == 0) born(*out, n);
+  if (result == 0) {
+    born(*out, n);
+  } else {
+    refused(n, result);
+  }
   return result;
 }
 

@@ -62,11 +62,25 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before) {
   here.born(block);
 }
 
+// For want of memory, or of mappings; all else is the caller's fault.
+[[gnu::cold]] void refused(std::size_t n, Kind kind, std::uint16_t flags, int map_flags) {
+  const int code = errno;
+  if (code != ENOMEM && code != EAGAIN) return;
+  const Recording here;
+  if (here)
+    here.failed({0, 0, n, kind, flags},
+                {static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(map_flags)});
+}
+
 void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
   if (!recorded_here()) return real.mmap(at, n, prot, flags, fd, offset);
   const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
   void* const p = real.mmap(at, n, prot, flags, fd, offset);
-  if (p != MAP_FAILED) mapped(p, n, prot, flags, fd, before);
+  if (p != MAP_FAILED) {
+    mapped(p, n, prot, flags, fd, before);
+  } else {
+    refused(n, kind_of(flags, fd), prot == PROT_NONE ? format::kNoAccess : std::uint16_t{0}, flags);
+  }
   return p;
 }
 
@@ -100,7 +114,10 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
   if (!recorded_here()) return real.mremap(p, before, after, flags, wanted);
   const Stamp death = draw_stamp();
   void* const q = real.mremap(p, before, after, flags, wanted);
-  if (q == MAP_FAILED) return q;
+  if (q == MAP_FAILED) {
+    refused(after, Kind::mmap_anon, 0, 0);
+    return q;
+  }
   const Recording here;
   if (!here) return q;
   if (flags & MREMAP_FIXED) {

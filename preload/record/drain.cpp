@@ -4,7 +4,7 @@
 
 #include "record/os.h"
 #include "record/ring.h"
-#include "record/samples.h"
+#include "record/sample_times.h"
 #include "record/spin_lock.h"
 #include "record/sync.h"
 #include "record/trace_file.h"
@@ -14,56 +14,24 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
-constexpr std::uint64_t kPeriodNs = 250'000'000;   // data reaches the file within two of these
-constexpr std::uint64_t kSampleNs = 500'000'000;   // process and groups, unasked
-constexpr std::uint64_t kSampleGapNs = 50'000'000; // the process alone, where a phase ended
-constexpr std::uint64_t kSampleShare = 2000;       // of the time, each: 0.1 % together
+constexpr std::uint64_t kPeriodNs = 250'000'000; // data reaches the file within two of these
 
 constinit SpinLock control;
 constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
 constinit std::uint32_t bell = 0; // futex: changes when there is something to do
 constinit bool stop = false;
-constinit bool wanted = false; // recording: there should be one
-constinit bool sample_asked = false;
-constinit std::uint64_t sampled = 0; // when
-constinit std::uint64_t groups_sampled = 0;
-constinit std::uint64_t gap = kSampleGapNs; // by what a sample costs
-constinit std::uint64_t groups_gap = kSampleNs;
+constinit bool wanted = false;    // recording: there should be one
 constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
 constinit char* memory = nullptr; // its stack and the block that stands in for TLS
-
-// Groups in many levels and slow kernels make it dear. The mean of the last few, for one may be unlucky.
-std::uint64_t next_gap(std::uint64_t before, std::uint64_t cost, std::uint64_t least) {
-  const std::uint64_t mean = (3 * before + cost * kSampleShare) / 4;
-  return mean > least ? mean : least;
-}
-
-void sample_if_due() {
-  const std::uint64_t now = os::monotonic_ns();
-  const bool groups = now - groups_sampled >= groups_gap;
-  const bool asked = __atomic_load_n(&sample_asked, __ATOMIC_ACQUIRE) && now - sampled >= gap;
-  if (!groups && !asked) return;
-  __atomic_store_n(&sample_asked, false, __ATOMIC_RELEASE);
-  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
-  const std::uint64_t before = os::thread_cpu_ns();
-  sample_now(groups);
-  const std::uint64_t cost = os::thread_cpu_ns() - before;
-  if (groups) {
-    groups_sampled = now;
-    groups_gap = next_gap(groups_gap, cost, kSampleNs);
-  } else {
-    __atomic_store_n(&gap, next_gap(gap, cost, kSampleGapNs), __ATOMIC_RELAXED);
-  }
-}
 
 void run(void*) {
   os::close_all_of_this_thread();
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     drain_rings(false);
-    sample_if_due();
+    const std::uint64_t pause = sample_if_due();
     sync_if_due();
-    os::futex_wait(&bell, heard, kPeriodNs);
+    os::futex_wait(&bell, heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
 }
 
@@ -125,11 +93,11 @@ void wake_drain() {
 }
 
 void request_sample() {
-  __atomic_store_n(&sample_asked, true, __ATOMIC_RELEASE);
   // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
-  if (os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >=
-      __atomic_load_n(&gap, __ATOMIC_RELAXED))
-    wake_drain();
+  if (ask_for_sample()) wake_drain();
+}
+void request_full_sample() {
+  if (ask_for_full_sample()) wake_drain();
 }
 
 void forget_drain() {
@@ -137,8 +105,7 @@ void forget_drain() {
   tid = 0;
   wanted = false;
   due = 0;
-  sample_asked = false;
-  sampled = groups_sampled = 0;
+  forget_sampling_times();
   forget_syncs();
 }
 

@@ -24,6 +24,8 @@ void keep_drain_running();
 // Wakes it: a ring is filling, or a phase ended and wants a sample.
 void wake_drain();
 void request_sample();
+// An allocation failed: what the limits are now.
+void request_full_sample();
 
 // In a forked child: it is not there.
 void forget_drain();

@@ -2,6 +2,8 @@
 // Job: the files of this process: where they can be, and who says so.
 #include "record/files.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
@@ -55,7 +57,7 @@ std::uint64_t bytes_asked() {
   std::uint64_t bytes = small ? settings.max_trace / 8 : settings.max_trace;
   if (bytes < kLeastTrace) bytes = kLeastTrace;
   // Else the last segment would be torn there.
-  const std::uint64_t limit = os::file_size_limit();
+  const std::uint64_t limit = os::resource_limit(RLIMIT_FSIZE);
   return bytes < limit ? bytes : limit;
 }
 

@@ -20,6 +20,7 @@
 #include "record/place.h"
 #include "record/recording.h"
 #include "record/ring.h"
+#include "record/sample_times.h"
 #include "record/samples.h"
 #include "record/sampling.h"
 #include "record/spin_lock.h"
@@ -171,6 +172,7 @@ void begin_recording() {
       note_share();
       put_inherited_phases();
       announce();
+      sample_first();
       start_drain();
     } else {
       enter(State::inert);
@@ -270,6 +272,7 @@ void end_life(int code) {
         static_cast<std::uint32_t>(code));
   }
   const bool drain_gone = retire_drain();
+  if (drain_gone) sample_last();
   enter(State::inert);
   drain_rings(true);
   close_windows();

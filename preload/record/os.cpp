@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -239,10 +240,18 @@ std::uint64_t free_bytes(long fd) {
   if (call(SYS_fstatfs, fd, word(&info)) < 0 || info.f_blocks == 0) return ~std::uint64_t{0};
   return static_cast<std::uint64_t>(info.f_bavail) * static_cast<std::uint64_t>(info.f_bsize);
 }
-std::uint64_t file_size_limit() {
+std::uint64_t resource_limit(int resource) {
   rlimit limit{};
-  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, word(&limit)) < 0) return ~std::uint64_t{0};
-  return limit.rlim_cur;
+  if (call(SYS_prlimit64, 0, resource, 0, word(&limit)) < 0) return ~std::uint64_t{0};
+  return limit.rlim_cur; // RLIM_INFINITY is all ones
+}
+bool tmpfs_use(const char* path, std::uint64_t* used, std::uint64_t* size) {
+  struct statfs info {};
+  if (call(SYS_statfs, word(path), word(&info)) < 0 || info.f_type != TMPFS_MAGIC) return false;
+  const auto block = static_cast<std::uint64_t>(info.f_bsize);
+  *used = static_cast<std::uint64_t>(info.f_blocks - info.f_bfree) * block;
+  *size = static_cast<std::uint64_t>(info.f_blocks) * block;
+  return true;
 }
 bool exists(const char* path) {
   return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0;

@@ -40,10 +40,12 @@ long make_directory(const char* path);
 long remove_directory(const char* path);
 long size_of(const char* path); // of a file
 long read_link(const char* path, char* out, std::size_t capacity);
-long file_system_of(int fd);           // statfs magic
-long file_system_at(const char* path); // the same of a path
-std::uint64_t free_bytes(long fd);     // for this user; all ones where the file system does not say
-std::uint64_t file_size_limit();       // RLIMIT_FSIZE
+long file_system_of(int fd);                // statfs magic
+long file_system_at(const char* path);      // the same of a path
+std::uint64_t free_bytes(long fd);          // for this user; all ones where the file system does not say
+std::uint64_t resource_limit(int resource); // RLIMIT_*; all ones: there is none
+// What is used of the tmpfs at `path`, and its size; false, with nothing written, where there is no tmpfs.
+bool tmpfs_use(const char* path, std::uint64_t* used, std::uint64_t* size);
 bool exists(const char* path);
 
 void* map_private(std::size_t bytes);                               // null on failure

@@ -137,8 +137,11 @@ std::int64_t flows_since_fork() {
 void reset_flows() {
   flowed = 0;
 }
+std::int64_t level_of(unsigned memory) {
+  return memory < kMemories ? __atomic_load_n(&levels[memory], __ATOMIC_RELAXED) : 0;
+}
 std::int64_t host_level() {
-  return __atomic_load_n(&levels[0], __ATOMIC_RELAXED);
+  return level_of(0);
 }
 
 void tensor_level(std::int64_t change) {

@@ -33,6 +33,7 @@ bool publish_left_over(Thread& thread, format::RingRecord& record);
 
 // Moves the rough level of a memory, by which recording begins. Bytes.
 void level(unsigned memory, std::int64_t change);
+std::int64_t level_of(unsigned memory);
 std::int64_t host_level();
 // Bytes of births since the start, or since the fork that made this process.
 std::int64_t flows_since_fork();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "record/definitions.h"
+#include "record/drain.h"
 #include "record/life.h"
 #include "record/map_levels.h"
 #include "record/small.h"
@@ -140,6 +141,28 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Bloc
   record.stamp = death;
   count_move(from, given_before, to);
   emit(record);
+}
+
+// A process that is too small to leave a file keeps the first few: they never fold away.
+void Recording::failed(const Block& block, const Refusal& why) const {
+  constexpr std::uint32_t kMostCold = 64;
+  static constinit std::uint32_t kept = 0;
+  notice_fork();
+  if (state() == State::cold && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::failure);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.asked;
+  record.word[1] = format::halves(why.code, why.map_flags);
+  record.word[2] = static_cast<std::uint32_t>(capture_stack(true));
+  const std::int64_t live = level_of(block.memory);
+  record.word[3] = static_cast<std::uint64_t>(live > 0 ? live : 0);
+  record.word[4] = why.free;
+  record.word[5] = why.total;
+  record.stamp = draw_stamp();
+  emit(record);
+  if (state() == State::hot) request_full_sample();
 }
 
 void Recording::tick() const {

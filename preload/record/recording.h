@@ -22,6 +22,14 @@ struct Block {
   unsigned memory = 0;     // 0 host, n device n-1
 };
 
+// Why there is no block.
+struct Refusal {
+  std::uint32_t code;                    // errno; of CUDA its error
+  std::uint32_t map_flags = 0;           // MAP_*
+  std::uint64_t free = format::kNotSaid; // of a device
+  std::uint64_t total = format::kNotSaid;
+};
+
 // Marks this thread as inside the recorder while it lives, and keeps errno. False: the thread is there already
 // (a signal handler that allocates, the unwinder that maps), or nothing is recorded.
 class Recording {
@@ -48,6 +56,8 @@ class Recording {
   void died(const Block& block, format::Stamp death) const;
   // A realloc or mremap that succeeded. `given_before` of the old block.
   void moved(std::uint64_t from, std::uint64_t given_before, const Block& to, format::Stamp death) const;
+  // The real call gave nothing, for want of memory: `block` as it would have been, without an address.
+  void failed(const Block& block, const Refusal& why) const;
   // Small flows that no record has carried for a while.
   void tick() const;
   void mark(format::EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1 = 0,

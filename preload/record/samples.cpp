@@ -1,12 +1,15 @@
-// Room: record. The background thread only.
-// Job: what the kernel says of this process and its cgroup, as segments of thread 0.
+// Room: record. The background thread, and before there is one the thread that begins to record.
+// Job: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
 #include "record/samples.h"
 
+#include <sys/resource.h>
+
 #include <cstring>
+#include <initializer_list>
 
 #include "record/encode.h"
-#include "record/line.h"
-#include "record/loss.h"
+#include "record/group.h"
+#include "record/kernel_text.h"
 #include "record/os.h"
 #include "record/stamp.h"
 #include "record/windows.h"
@@ -14,19 +17,17 @@
 namespace memtrace::record {
 
 using format::EventType;
+using format::kNotSaid;
 using format::RingRecord;
 
 namespace {
 
-constexpr std::size_t kFileBytes = 16 * 1024;
-constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // what version 1 says when there is none
-constexpr unsigned kMaxLevels = 12;
-constexpr std::uint32_t kOwnTexts = 0x80000000; // text ids that the background thread hands out
+// Text ids that the background thread hands out: some for each group that the process was in.
+constexpr std::uint32_t kOwnTexts = 0x80000000;
+constexpr std::uint32_t kTextsOfGroup = 16;
+static_assert(kMaxLevels <= kTextsOfGroup);
 
-constinit char file_text[kFileBytes];
-constinit Path group{}; // directory of this process's memory cgroup; empty: none found
-constinit std::size_t root_bytes = 0;
-constinit bool version_two = false;
+constinit std::uint32_t first_text = kOwnTexts; // of the present group
 constinit bool looked = false;
 constinit bool named[kMaxLevels] = {};
 constinit bool fresh[kMaxLevels] = {}; // named by this sample
@@ -38,88 +39,21 @@ constinit format::Model model{};
 struct Gathered {
   Encoder encoder;
   RingRecord process; // none: type 0
+  Closeness closeness;
+  std::uint16_t flags; // of samples that say so: near a limit
 };
 
-// The whole file, NUL-terminated, or null.
-const char* read_file(const char* path) {
-  const long fd = os::open_read(path);
-  if (fd < 0) return nullptr;
-  const long bytes = os::read_all(fd, file_text, kFileBytes - 1);
-  os::close(fd);
-  if (bytes < 0) return nullptr;
-  file_text[bytes] = '\0';
-  return file_text;
+std::uint32_t text_of(unsigned level) {
+  return first_text + level;
 }
 
-std::uint64_t number_at(const char* text) {
-  while (*text == ' ' || *text == '\t') ++text;
-  if (*text < '0' || *text > '9') return ~std::uint64_t{0}; // "max"
-  std::uint64_t value = 0;
-  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint64_t>(*text - '0');
-  return value;
-}
-
-// The number after `key` at the start of a line, 0 if there is none.
-std::uint64_t value_of(const char* text, const char* key) {
-  const std::size_t bytes = std::strlen(key);
-  for (const char* line = text; line != nullptr && *line != '\0';) {
-    if (std::strncmp(line, key, bytes) == 0) return number_at(line + bytes);
-    line = std::strchr(line, '\n');
-    if (line != nullptr) ++line;
+void look_for_group() {
+  const bool other = find_group();
+  if (looked && other) {
+    first_text += kTextsOfGroup;
+    for (bool& level : named) level = false;
   }
-  return 0;
-}
-
-// The path in a line `ID:CONTROLLERS:PATH` of version 1 whose controllers include memory, else null.
-const char* memory_path_of(const char* line) {
-  const char* at = std::strchr(line, ':');
-  while (at != nullptr && *at != '\n' && *at != '\0') {
-    ++at;
-    const std::size_t bytes = std::strcspn(at, ",:\n");
-    if (bytes == 6 && std::strncmp(at, "memory", 6) == 0) return std::strchr(at, ':') + 1;
-    if (at[bytes] != ',') return nullptr;
-    at += bytes;
-  }
-  return nullptr;
-}
-
-void find_group() {
   looked = true;
-  const char* const text = read_file("/proc/self/cgroup");
-  if (text == nullptr) return;
-  const char* path = nullptr;
-  const char* root = "/sys/fs/cgroup";
-  for (const char* line = text; line != nullptr && *line != '\0';) {
-    const char* const end = std::strchr(line, '\n');
-    if (const char* const after = memory_path_of(line); after != nullptr) {
-      path = after;
-      root = "/sys/fs/cgroup/memory";
-      version_two = false;
-      break;
-    }
-    if (std::strncmp(line, "0::", 3) == 0) {
-      path = line + 3;
-      version_two = true;
-    }
-    line = end == nullptr ? nullptr : end + 1;
-  }
-  if (path == nullptr) return;
-  group.add(root);
-  root_bytes = group.size();
-  if (const std::size_t bytes = std::strcspn(path, "\n"); bytes > 1)
-    group.add(path, bytes); // "/" is the root itself
-  // In a container the path may be the host's: then the mounted root is this process's own group.
-  if (!os::exists(group.text())) {
-    group.clear();
-    group.add(root);
-  }
-}
-
-std::uint64_t read_number(const Path& directory, std::size_t bytes, const char* name) {
-  Path path;
-  path.add(directory.text(), bytes).add("/").add(name);
-  const char* const text = read_file(path.text());
-  return text == nullptr ? ~std::uint64_t{0} : number_at(text);
 }
 
 void add_text(Gathered& gathered, std::uint32_t id, const char* text, std::size_t bytes) {
@@ -135,50 +69,125 @@ void add_text(Gathered& gathered, std::uint32_t id, const char* text, std::size_
   } while (bytes != 0);
 }
 
-void add_process(Gathered& gathered) {
-  const char* const text = read_file("/proc/self/status");
-  if (text == nullptr) return;
-  RingRecord record = record_of(EventType::sample_process);
-  static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
-  for (std::size_t i = 0; i < 6; ++i) record.word[i] = value_of(text, keys[i]) * 1024;
-  gathered.encoder.add(record);
-  gathered.process = record;
+std::uint64_t known(std::uint64_t value) {
+  return value == kNotSaid ? 0 : value;
 }
 
-void add_group(Gathered& gathered, std::size_t bytes, unsigned level) {
-  const std::uint64_t charge =
-      read_number(group, bytes, version_two ? "memory.current" : "memory.usage_in_bytes");
-  if (charge == ~std::uint64_t{0}) return; // v2's root has no such file
-  if (!named[level]) add_text(gathered, kOwnTexts + level, group.text(), bytes);
+// Where a limit is set, its use is in every sample.
+void add_address_space(Gathered& gathered, const char* status, Depth depth) {
+  RingRecord record = record_of(EventType::sample_address_space);
+  record.word[0] = known(kib_after(status, "VmSize:"));
+  record.word[1] = os::resource_limit(RLIMIT_AS);
+  record.word[2] = known(kib_after(status, "VmData:"));
+  record.word[3] = os::resource_limit(RLIMIT_DATA);
+  record.word[4] = known(kib_after(status, "VmLck:"));
+  record.word[5] = os::resource_limit(RLIMIT_MEMLOCK);
+  const bool limited = record.word[1] != kNotSaid || record.word[3] != kNotSaid;
+  if (depth == Depth::all || limited) gathered.encoder.add(record);
+  gathered.closeness.to_limit(record.word[0], record.word[1]);
+  gathered.closeness.to_limit(record.word[2], record.word[3]);
+}
+
+void add_process(Gathered& gathered, Depth depth) {
+  const char* const text = read_kernel_file("/proc/self/status");
+  if (text == nullptr) return;
+  RingRecord record = record_of(EventType::sample_process);
+  record.flags = gathered.flags;
+  static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
+  for (std::size_t i = 0; i < 6; ++i) record.word[i] = known(kib_after(text, keys[i]));
+  gathered.encoder.add(record);
+  gathered.process = record;
+  add_address_space(gathered, text, depth);
+}
+
+void add_charge(Gathered& gathered, unsigned level) {
+  Charge charge;
+  if (!read_charge(level, &charge)) return;
+  const GroupPath path = group_path(level);
+  if (!named[level]) add_text(gathered, text_of(level), path.text, path.bytes);
   fresh[level] = !named[level];
   named[level] = true;
   RingRecord record = record_of(EventType::sample_cgroup);
-  record.flags = static_cast<std::uint16_t>(level);
-  record.word[0] = kOwnTexts + level;
-  record.word[1] = charge;
-  record.word[2] = read_number(group, bytes, version_two ? "memory.max" : "memory.limit_in_bytes");
-  if (record.word[2] >= kNoLimit) record.word[2] = ~std::uint64_t{0};
-  Path path;
-  path.add(group.text(), bytes).add("/memory.stat");
-  if (const char* const text = read_file(path.text()); text != nullptr) {
-    record.word[3] = value_of(text, version_two ? "anon " : "total_rss ");
-    record.word[4] = value_of(text, version_two ? "file " : "total_cache ");
-  }
-  path.clear();
-  path.add(group.text(), bytes).add(version_two ? "/memory.events" : "/memory.oom_control");
-  if (const char* const text = read_file(path.text()); text != nullptr)
-    record.word[5] = value_of(text, "oom_kill ");
+  record.flags =
+      static_cast<std::uint16_t>(level | gathered.flags | (group_is_version_two() ? format::kVersionTwo : 0));
+  record.word[0] = text_of(level);
+  record.word[1] = charge.charge;
+  record.word[2] = charge.limit;
+  record.word[3] = charge.anon;
+  record.word[4] = charge.file;
+  record.word[5] = charge.oom_kills;
   gathered.encoder.add(record);
+  record = record_of(EventType::sample_charge);
+  record.flags = static_cast<std::uint16_t>(level);
+  record.word[0] = charge.shmem;
+  record.word[1] = charge.kernel;
+  record.word[2] = charge.swap;
+  record.word[3] = charge.hugetlb;
+  record.word[4] = charge.page_tables;
+  record.word[5] = charge.dirty;
+  gathered.encoder.add(record);
+  gathered.closeness.to_limit(charge.held(), charge.limit);
+}
+
+// `text` is null where the kernel has no PSI, or it is switched off.
+void add_pressure(Gathered& gathered, unsigned level, const char* text) {
+  if (text == nullptr) return;
+  const char* const some = line_after(text, "some ");
+  const char* const full = line_after(text, "full ");
+  RingRecord record = record_of(EventType::sample_pressure);
+  record.flags = static_cast<std::uint16_t>(level);
+  std::uint64_t* word = record.word;
+  for (const char* line : {some, full}) {
+    if (line == nullptr) continue;
+    const auto field = [&](const char* key) {
+      const char* const at = std::strstr(line, key);
+      return at == nullptr ? "" : at + std::strlen(key);
+    };
+    word[0] = format::halves(hundredths_at(field("avg10=")), hundredths_at(field("avg60=")));
+    word[1] = known(number_at(field("total=")));
+    word += 2;
+  }
+  gathered.encoder.add(record);
+  if (level != format::kWholeMachine)
+    gathered.closeness.under_pressure(format::low(record.word[2]));
+  else
+    gathered.closeness.machine_under_pressure(format::low(record.word[2]));
+}
+
+void add_limits(Gathered& gathered, unsigned level) {
+  const GroupLimits limits = read_limits(level);
+  RingRecord record = record_of(EventType::sample_limits);
+  record.flags = static_cast<std::uint16_t>(level);
+  record.word[0] = limits.high;
+  record.word[1] = limits.swap;
+  record.word[2] = limits.highest;
+  record.word[3] = limits.met;
+  record.word[4] = limits.kills_all;
+  record.word[5] = limits.ooms;
+  gathered.encoder.add(record);
+  if (!group_is_version_two()) return;
+  const GroupPath path = group_path(level);
+  add_pressure(gathered, level, read_kernel_file(path.text, path.bytes, "memory.pressure"));
+}
+
+void add_machine(Gathered& gathered) {
+  RingRecord record = record_of(EventType::sample_machine);
+  for (std::uint64_t& word : record.word) word = kNotSaid;
+  if (const char* const text = read_kernel_file("/proc/meminfo"); text != nullptr) {
+    static constexpr const char* keys[] = {"MemTotal:", "MemAvailable:", "SwapTotal:", "SwapFree:"};
+    for (std::size_t i = 0; i < 4; ++i) record.word[i] = kib_after(text, keys[i]);
+  }
+  os::tmpfs_use("/dev/shm", &record.word[4], &record.word[5]);
+  gathered.encoder.add(record);
+  gathered.closeness.to_machine(record.word[0], record.word[1]);
+  add_pressure(gathered, format::kWholeMachine, read_kernel_file("/proc/pressure/memory"));
 }
 
 // The names of groups are definitions: the window they are in may go.
 void note_names() {
-  std::size_t bytes = group.size();
-  for (unsigned level = 0; level < kMaxLevels; ++level) {
-    if (fresh[level]) note_late_text(format::TextId{kOwnTexts + level}, group.text(), bytes);
-    if (bytes <= root_bytes) break;
-    while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
-    if (bytes > root_bytes) --bytes;
+  for (unsigned level = 0; level < group_levels(); ++level) {
+    const GroupPath path = group_path(level);
+    if (fresh[level]) note_late_text(format::TextId{text_of(level)}, path.text, path.bytes);
   }
   write_late();
 }
@@ -202,28 +211,30 @@ bool append(const Gathered& gathered) {
 
 } // namespace
 
-void sample_now(bool groups) {
-  if (!looked) find_group();
+Closeness sample_now(Depth depth, bool near) {
+  if (!looked || depth == Depth::all) look_for_group();
   model.restart();
   for (bool& level : fresh) level = false;
-  Gathered gathered{Encoder(payload, sizeof payload, model), {}};
-  add_process(gathered);
-  std::size_t bytes = groups ? group.size() : 0;
-  for (unsigned level = 0; bytes != 0 && level < kMaxLevels; ++level) {
-    add_group(gathered, bytes, level);
-    if (bytes <= root_bytes) break;
-    while (bytes > root_bytes && group.text()[bytes - 1] != '/') --bytes;
-    if (bytes > root_bytes) --bytes;
+  Gathered gathered{
+      Encoder(payload, sizeof payload, model), {}, {}, near ? format::kNearLimit : std::uint16_t{0}};
+  add_process(gathered, depth);
+  const unsigned levels = depth == Depth::process ? 0 : group_levels();
+  for (unsigned level = 0; level < levels; ++level) {
+    add_charge(gathered, level);
+    if (depth == Depth::all && named[level]) add_limits(gathered, level);
   }
-  if (gathered.encoder.records() != 0 && append(gathered)) return;
-  for (bool& level : named) level = false; // the names went with the segment
+  if (depth == Depth::all) add_machine(gathered);
+  if (gathered.encoder.records() == 0 || !append(gathered))
+    for (bool& level : named) level = false; // the names went with the segment
+  return gathered.closeness;
 }
 
 void forget_samples() {
   sequence = 0;
   said_in = 0;
   looked = false;
-  group.clear();
+  first_text = kOwnTexts;
+  forget_group();
   for (bool& level : named) level = false;
 }
 

@@ -1,12 +1,22 @@
-// Room: record. The background thread only.
-// Job: what the kernel says of this process and its cgroup, as segments of thread 0.
+// Room: record. The background thread, and before there is one the thread that begins to record.
+// Job: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
 #pragma once
+
+#include <cstdint>
+
+#include "record/near.h"
 
 namespace memtrace::record {
 
-// Reads /proc/self/status, some 30 us with the append, and with `groups` the memory controller's files, v1 or
-// v2, of the cgroup and its ancestors, which cost that much for each level; appends them.
-void sample_now(bool groups = true);
+enum class Depth : std::uint8_t {
+  process, // /proc/self/status: some 30 us with the append
+  groups,  // and of the cgroup and each ancestor its charge, some 30 us a level
+  all,     // and their limits, the pressure, the machine, and whether the process is in another group now
+};
+
+// Reads and appends them; allocates nothing, keeps to static buffers. How close a limit is, by what was read.
+// `near`: it is known to be, and the sample says so.
+Closeness sample_now(Depth depth = Depth::all, bool near = false);
 
 // In a forked child: its trace starts anew.
 void forget_samples();

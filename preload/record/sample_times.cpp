@@ -1,0 +1,138 @@
+// Room: record. The background thread, and before there is one the thread that begins to record.
+// Job: when to sample what: seldom as a rule, often where a limit comes close.
+#include "record/sample_times.h"
+
+#include "record/os.h"
+#include "record/recorder.h"
+#include "record/samples.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::uint64_t kFarNs = 500'000'000;  // process and groups, unasked
+constexpr std::uint64_t kNearNs = 25'000'000;  // the same near a limit, while it comes closer
+constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a phase ended
+constexpr std::uint64_t kFarShare = 2000;      // of the time, each of the two: 0.1 % together
+constexpr std::uint64_t kNearShare = 100;
+constexpr unsigned kMachineEach = 4;
+
+enum class Asked : std::uint8_t { nothing, process, all };
+
+constinit std::uint8_t asked_for = 0;         // Asked
+constinit std::uint64_t sampled = 0;          // when
+constinit std::uint64_t asked_gap = kAskedNs; // by what a sample of the process costs
+constinit std::uint64_t groups_sampled = 0;
+constinit std::uint64_t groups_cost = 0; // of the last few, in ns
+constinit unsigned groups_count = 0;     // since the machine was looked at
+constinit std::uint64_t near_gap = kNearNs;
+constinit std::uint64_t until_half = ~std::uint64_t{0}; // of what is left is gone, at the last pace
+constinit Closeness close{};
+constinit std::int64_t level_then = 0; // of the process, at the last look at the groups
+
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a : b;
+}
+
+// Groups in many levels and slow kernels make it dear. The mean of the last few, for one may be unlucky.
+std::uint64_t mean(std::uint64_t before, std::uint64_t cost) {
+  return (3 * before + cost) / 4;
+}
+
+std::uint64_t least_gap() {
+  return larger(kNearNs, groups_cost * kNearShare);
+}
+std::uint64_t groups_gap() {
+  const std::uint64_t gap = close.near ? near_gap : larger(kFarNs, groups_cost * kFarShare);
+  return larger(gap < until_half ? gap : until_half, least_gap());
+}
+
+// The next look at the groups, or when it may be asked for.
+std::uint64_t time_left(std::uint64_t now, Asked asked) {
+  const std::uint64_t gap = asked == Asked::all ? least_gap() : groups_gap();
+  const std::uint64_t since = now - groups_sampled;
+  return since < gap ? gap - since : 0;
+}
+
+bool half_is_gone() {
+  const std::int64_t grown = host_level() - level_then;
+  return grown > 0 && static_cast<std::uint64_t>(grown) > close.left / 2;
+}
+
+bool groups_are_due(std::uint64_t now, Asked asked) {
+  const std::uint64_t since = now - groups_sampled;
+  if (since >= groups_gap()) return true;
+  return since >= least_gap() && (asked == Asked::all || half_is_gone());
+}
+
+void sample_groups(std::uint64_t now, Asked asked) {
+  const bool all = close.near || asked == Asked::all || half_is_gone() || ++groups_count >= kMachineEach;
+  if (all) groups_count = 0;
+  const std::uint64_t left = close.left;
+  level_then = host_level();
+  const std::uint64_t before = os::thread_cpu_ns();
+  close = sample_now(all ? Depth::all : Depth::groups, close.near);
+  groups_cost = mean(groups_cost, os::thread_cpu_ns() - before);
+  const bool closer = close.left < left - left / 16;
+  until_half = ~std::uint64_t{0};
+  if (closer && left != format::kNotSaid) {
+    const double pace = static_cast<double>(left - close.left) / static_cast<double>(now - groups_sampled);
+    until_half = static_cast<std::uint64_t>(static_cast<double>(close.left) / 2 / pace);
+  }
+  groups_sampled = now;
+  near_gap = closer ? kNearNs : near_gap < kFarNs / 2 ? 2 * near_gap : kFarNs;
+}
+
+} // namespace
+
+void sample_first() {
+  const std::uint64_t now = os::monotonic_ns();
+  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  sample_groups(now, Asked::all);
+}
+
+void sample_last() {
+  sample_groups(os::monotonic_ns(), Asked::nothing);
+}
+
+std::uint64_t sample_if_due() {
+  const std::uint64_t now = os::monotonic_ns();
+  const auto asked = static_cast<Asked>(__atomic_load_n(&asked_for, __ATOMIC_ACQUIRE));
+  const bool groups = groups_are_due(now, asked);
+  if (!groups && (asked != Asked::process || now - sampled < asked_gap)) return time_left(now, asked);
+  __atomic_store_n(&asked_for, static_cast<std::uint8_t>(Asked::nothing), __ATOMIC_RELEASE);
+  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  if (groups) {
+    sample_groups(now, asked);
+  } else {
+    const std::uint64_t before = os::thread_cpu_ns();
+    sample_now(Depth::process, close.near);
+    const std::uint64_t cost = (os::thread_cpu_ns() - before) * kFarShare;
+    __atomic_store_n(&asked_gap, larger(kAskedNs, mean(asked_gap, cost)), __ATOMIC_RELAXED);
+  }
+  return time_left(now, Asked::nothing);
+}
+
+bool ask_for_sample() {
+  std::uint8_t nothing = static_cast<std::uint8_t>(Asked::nothing);
+  __atomic_compare_exchange_n(&asked_for, &nothing, static_cast<std::uint8_t>(Asked::process), false,
+                              __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  return os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >=
+         __atomic_load_n(&asked_gap, __ATOMIC_RELAXED);
+}
+
+bool ask_for_full_sample() {
+  const auto all = static_cast<std::uint8_t>(Asked::all);
+  return __atomic_exchange_n(&asked_for, all, __ATOMIC_ACQ_REL) != all;
+}
+
+void forget_sampling_times() {
+  asked_for = 0;
+  sampled = groups_sampled = 0;
+  groups_count = 0;
+  close = {};
+  near_gap = kNearNs;
+  until_half = ~std::uint64_t{0};
+  level_then = 0;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,90 @@
+"""Job: an allocation that fails leaves its size, its stack and what was held; the program sees what it would."""
+import os
+import sys
+import unittest
+
+import harness
+import rawtrace
+
+GIB = 1 << 30
+NOT_SAID = (1 << 64) - 1
+ENOMEM = 12
+OVERFLOW = (1 << 64) - 1  # more than there are bytes
+MAP_PRIVATE_ANONYMOUS = 0x22
+
+
+def failures(path):
+    """Of a trace: asked, kind, flags, code, map flags, stack, live, free, total; in order."""
+    records, gaps = rawtrace.read(path)
+    if gaps:
+        raise AssertionError(f"{gaps} gaps")
+    out = []
+    for record in records:
+        if record.type == "failure":
+            words = record.words
+            out.append((words[0], rawtrace.KINDS[record.kind], record.flags, words[1] & 0xFFFFFFFF, words[1] >> 32,
+                        words[2] & 0xFFFFFFFF, *words[3:]))
+    return out
+
+
+class Refusals(harness.Case):
+    def test_each_way_to_ask(self):
+        command = [harness.victim("refusals")]
+        bare = self.bare(command)
+        self.assertEqual(bare.returncode, 0, bare.stderr)
+        done, report = self.trace(command, harness.RECORD_ALL)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, 0))
+        self.assert_nothing_lost(self.only_process(report))
+        [path] = self.trace_files()
+        found = failures(path)
+        flags = MAP_PRIVATE_ANONYMOUS
+        self.assertEqual([failure[:5] for failure in found], [
+            (3 * GIB, "heap", 0, ENOMEM, 0),
+            (5000 << 20, "heap", 0, ENOMEM, 0),
+            (OVERFLOW, "heap", 0, ENOMEM, 0),
+            (6 * GIB, "heap", 0, ENOMEM, 0),
+            (OVERFLOW, "heap", 0, ENOMEM, 0),
+            (7 * GIB, "heap", 0, ENOMEM, 0),
+            (8 * GIB, "heap", 0, ENOMEM, 0),
+            (9 * GIB, "mmap_anon", 0, ENOMEM, flags),
+            (10 * GIB, "mmap_anon", rawtrace.NO_ACCESS, ENOMEM, flags),
+            (11 * GIB, "mmap_anon", 0, ENOMEM, 0)])
+        for failure in found:
+            self.assertNotEqual(failure[5], 0, "a stack")
+            self.assertGreaterEqual(failure[6], 100000, "live then")
+            self.assertLess(failure[6], 8 << 20)
+            self.assertEqual(failure[7:], (NOT_SAID, NOT_SAID), "no device")
+
+    def test_memory_error(self):
+        """Python's: the tensor-sized array that could not be made, after one that could."""
+        code = ("import resource\n"
+                "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+                "held = bytearray(300 << 20)\n"
+                "try:\n    bytearray(5 << 30)\n"
+                "except MemoryError:\n    print('MemoryError', flush=True)\n")
+        done, _ = self.trace([sys.executable, "-c", code], {"MEMTRACE_SKIP": ""})
+        self.assertEqual(done.stdout, b"MemoryError\n")
+        [path] = self.trace_files()
+        found = failures(path)
+        self.assertEqual([failure[0] >> 20 for failure in found], [5 << 10])
+        self.assertGreaterEqual(found[0][6], 300 << 20, "what was held")
+        self.assertLess(found[0][6], 340 << 20)
+        # With the limit that refused it: in the sample that the failure asked for, or those before.
+        spaces = [record.words for record in rawtrace.read(path)[0] if record.type == "sample_address_space"]
+        self.assertIn(2 << 30, [words[1] for words in spaces])
+
+    def test_cuda(self):
+        command = [os.path.join(harness.FAKES, "linked_cudart")]
+        bare = self.bare(command)
+        done, _ = self.trace(command, {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on"})
+        self.assertEqual((done.stdout, done.returncode), (bare.stdout, bare.returncode))
+        [path] = self.trace_files()
+        # 2 TiB; cudaMalloc(NULL) after it is an invalid value, which is none.
+        [(asked, kind, flags, code, _, stack, live, free, total)] = failures(path)
+        self.assertEqual((asked, kind, flags, code), (1 << 41, "device", 1 << 8, 2))
+        self.assertNotEqual(stack, 0)
+        self.assertEqual((live, free, total), (64 << 20, 79 << 30, 80 << 30))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -20,6 +20,16 @@ class Group:
         if limit is not None:
             self.write("memory.limit_in_bytes", limit)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def enter(self):
+        """A preexec_fn."""
+        self.write("cgroup.procs", os.getpid())
+
     @property
     def path(self):
         """As the kernel's log names it."""

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import unittest
 
-import cgroups
+import cgroup
 import harness
 import rawtrace
 
@@ -66,9 +66,9 @@ class KilledByTheKernel(Limited):
     def test_in_the_first_second(self):
         """Each block is there, and the counters of before: one read when recording began."""
         for limit in range(100, 100 + 40 * ROUNDS, 40):
-            with self.subTest(limit=limit), cgroups.Group(limit * MIB) as group:
+            with self.subTest(limit=limit), cgroup.Group("near", limit * MIB) as group:
                 self.glutton(group, settings=harness.RECORD_ALL)
-                self.assertEqual(group.kills, 1)
+                self.assertEqual(group.kills(), 1)
                 [path] = self.trace_files()
                 self.assert_births(path, 1 << 18)
                 process = self.process_of(path)
@@ -78,7 +78,7 @@ class KilledByTheKernel(Limited):
                 texts = "".join(bytes(struct.pack("<5Q", *record.words[1:]))[:record.flags & 0xFF].decode()
                                 for record in records
                                 if record.type == "text" and record.words[0] == first.words[0])
-                self.assertEqual(texts, group.path)
+                self.assertEqual(texts, group.directory)
                 self.assertEqual(first.words[2], limit * MIB)
                 self.assertEqual(first.words[5], 0, "no kill yet")
                 births = [record.stamp for record in records if record.type == "birth" and record.words[2] == 1 << 18]
@@ -89,7 +89,7 @@ class KilledByTheKernel(Limited):
         """Four threads fill their rings faster than any pass empties them, so it dies in the middle of one."""
         waiting = written = 0
         for limit in range(200, 200 + 20 * ROUNDS, 20):
-            with self.subTest(limit=limit), cgroups.Group(limit * MIB) as group:
+            with self.subTest(limit=limit), cgroup.Group("near", limit * MIB) as group:
                 self.glutton(group, "--size", "8000", threads=4, settings=harness.RECORD_ALL)
                 [path] = self.trace_files()
                 self.assert_births(path, 8000)
@@ -102,9 +102,9 @@ class KilledByTheKernel(Limited):
 
     def test_during_forks(self):
         for limit in range(150, 150 + 20 * ROUNDS, 20):
-            with self.subTest(limit=limit), cgroups.Group(limit * MIB) as group:
+            with self.subTest(limit=limit), cgroup.Group("near", limit * MIB) as group:
                 self.glutton(group, "--size", "20000", "--forks", "--pause", "1", threads=2)
-                self.assertGreaterEqual(group.kills, 1)
+                self.assertGreaterEqual(group.kills(), 1)
                 paths = self.trace_files()
                 self.assertGreater(len(paths), 1, "the children's")
                 parents = [path for path in paths if self.births(path, 20000)]
@@ -116,9 +116,9 @@ class KilledByTheKernel(Limited):
 
     def test_a_worker(self):
         """The parent lives and goes on; the worker's trace has all, and the rise of the counter."""
-        with cgroups.Group(200 * MIB) as group:
+        with cgroup.Group("near", 200 * MIB) as group:
             done = self.glutton(group, "--worker", expect=0)
-            self.assertEqual(group.kills, 1)
+            self.assertEqual(group.kills(), 1)
         self.assertRegex(done.stdout, rb"^worker \d+ signal 9\n$")
         pid = int(done.stdout.split()[1])
         processes = {process["pid"]: process for process in self.report()["processes"]}
@@ -143,7 +143,7 @@ class Samples(Limited):
 
     def test_close_before_the_kill(self):
         """A MiB at once, slowly: the last sample is no further from the limit than a few of those."""
-        with cgroups.Group(300 * MIB) as group:
+        with cgroup.Group("near", 300 * MIB) as group:
             self.glutton(group, "--size", str(MIB), "--pause", "20000000")
         [path] = self.trace_files()
         groups, _ = self.samples(path)
@@ -156,7 +156,7 @@ class Samples(Limited):
 
     def test_of_an_ancestor(self):
         """The limit that binds is the parent's, and the group itself has none."""
-        with cgroups.Group(300 * MIB) as parent, cgroups.Group(parent=parent, name="inner") as group:
+        with cgroup.Group("near", 300 * MIB) as parent, cgroup.Group("inner", below=parent) as group:
             self.glutton(group, "--size", str(MIB), "--pause", "20000000")
         [path] = self.trace_files()
         groups, _ = self.samples(path)
@@ -168,7 +168,7 @@ class Samples(Limited):
 
     def test_far_from_a_limit_no_more_than_before(self):
         """Its own half second between any two, and the machine's files each fourth time: by the stamps alone."""
-        with cgroups.Group(4096 * MIB) as group:
+        with cgroup.Group("near", 4096 * MIB) as group:
             command = ["--size", str(MIB), "--pause", "25000000", "--most", "100"]
             self.glutton(group, *command, expect=0, settings=harness.RECORD_ALL)
         [path] = self.trace_files()
@@ -190,7 +190,7 @@ class Samples(Limited):
             file.flush()
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        with cgroups.Group(160 * MIB) as group:
+        with cgroup.Group("near", 160 * MIB) as group:
             with open(self.page, "wb") as file:
                 file.write(bytes(PAGE))
             command = [harness.victim("glutton"), self.page, "--size", str(MIB), "--most", "40"]

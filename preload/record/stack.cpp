@@ -87,7 +87,7 @@ void remember(std::uint64_t low, std::uint64_t high, StackId id) {
 }
 
 // Interns `frames` (innermost first) below `base`, from where they leave the trail. `*whole` is cleared when a
-// frame had to be left out.
+// frame could not be added.
 template <class Frame, std::size_t Capacity, class Intern>
 StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* frames, std::size_t count,
                     Intern intern, bool* whole) {
@@ -99,12 +99,11 @@ StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* fr
   trail.count = shared;
   for (std::size_t i = count - shared; i-- > 0;) {
     const StackId next = intern(id, frames[i]);
-    if (next == id) {
+    if (next == id) { // it ends with the frames that are known: those further in would hang from the wrong one
       *whole = false;
-      continue;
+      break;
     }
     id = next;
-    if (!*whole) continue; // the trail has no gaps
     trail.frames[trail.count] = frames[i];
     trail.ids[trail.count++] = id;
   }
@@ -144,7 +143,7 @@ StackId capture_stack(bool native) {
   if (id != StackId{0}) return id;
   bool whole = true;
   id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
-  id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
+  if (whole) id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
   if (whole || stacks_are_full()) remember(low, high, id); // else its next sight may find the lock free
   return id;

@@ -83,9 +83,15 @@ const Path& path_of(std::uint32_t file) {
 
 // --- what coarse asks for ---
 
+// A table of a hundred thousand live blocks is looked into at random, and the walk through the page tables took
+// longer than all the rest of a look-up.
+constexpr std::size_t kHuge = 4 << 20;
+
 void* map(std::size_t bytes) {
   void* const memory = os::map_private(bytes);
-  if (memory != nullptr) os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
+  if (memory == nullptr) return nullptr;
+  os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
+  if (bytes >= kHuge) os::advise(memory, bytes, MADV_HUGEPAGE);
   return memory;
 }
 

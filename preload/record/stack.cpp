@@ -132,7 +132,7 @@ StackId capture_stack(bool native) {
   const bool with_python = settings.stacks != Stacks::native;
   const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython) : 0;
   const std::size_t natives =
-      native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->reach) : 0;
+      native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->walk) : 0;
   if (pythons + natives == 0) return StackId{0};
   Hash hash;
   for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);

@@ -55,7 +55,7 @@ struct alignas(64) Thread {
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
   Pace pace;
-  Reach reach; // of its stack, for the unwinder
+  Walk walk; // of its stack
   Scratch scratch;
 };
 

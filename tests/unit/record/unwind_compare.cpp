@@ -17,13 +17,14 @@ namespace {
 using namespace memtrace::record;
 
 constexpr std::size_t kRoom = 256;
+constexpr std::size_t kUsual = 48; // as the recorder has: most walks follow the one before
 constexpr std::size_t kLarge = 4096; // all of these, and a part of the rest
 unsigned long one_in = 8;
 
 void* (*real_malloc)(std::size_t) = nullptr;
 int (*real_posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
 thread_local bool busy __attribute__((tls_model("initial-exec"))) = false;
-thread_local Reach reach __attribute__((tls_model("initial-exec"))){};
+thread_local Walk walk __attribute__((tls_model("initial-exec"))){};
 Range own{};
 bool ready = false;
 unsigned long calls = 0, compared = 0, frames = 0, differed = 0, cut = 0;
@@ -31,6 +32,7 @@ unsigned long calls = 0, compared = 0, frames = 0, differed = 0, cut = 0;
 struct Theirs {
   std::uint64_t address[kRoom];
   std::size_t count;
+  std::size_t room;
 };
 
 _Unwind_Reason_Code add(_Unwind_Context* context, void* out) {
@@ -38,7 +40,7 @@ _Unwind_Reason_Code add(_Unwind_Context* context, void* out) {
   int before = 0;
   const std::uint64_t ip = _Unwind_GetIPInfo(context, &before) + static_cast<unsigned>(before != 0);
   if (own.holds(ip)) return _URC_NO_REASON;
-  if (ip <= 1 || theirs.count == kRoom) return _URC_END_OF_STACK;
+  if (ip <= 1 || theirs.count == theirs.room) return _URC_END_OF_STACK;
   theirs.address[theirs.count++] = ip;
   return _URC_NO_REASON;
 }
@@ -49,8 +51,9 @@ void compare(std::size_t bytes) {
   if (bytes < kLarge && call % one_in != 0) return;
   busy = true;
   std::uint64_t ours[kRoom];
-  const std::size_t count = unwind(ours, kRoom, own, Range{}, reach);
   Theirs theirs{};
+  theirs.room = call % 128 == 0 ? kRoom : kUsual;
+  const std::size_t count = unwind(ours, theirs.room, own, Range{}, walk);
   _Unwind_Backtrace(&add, &theirs);
   bool same = count <= theirs.count;
   for (std::size_t i = 0; same && i < count; ++i) same = ours[i] == theirs.address[i];
@@ -80,6 +83,7 @@ __attribute__((constructor)) void begin() {
   own = {reinterpret_cast<std::uint64_t>(object.dlfo_map_start),
          reinterpret_cast<std::uint64_t>(object.dlfo_map_end)};
   Theirs warm{};
+  warm.room = kRoom;
   _Unwind_Backtrace(&add, &warm);
   std::atexit(&say);
   ready = true;

@@ -9,6 +9,7 @@
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
+#include "record/frame_rules.h"
 #include "record/environment.h"
 #include "record/files.h"
 #include "record/identity.h"
@@ -208,6 +209,7 @@ void after_fork_in_child() {
   cold_forget();
   sampled_forked();
   definitions_forked();
+  frame_rules_forked();
   local.holds_definitions = false;
   map_levels_forked();
   forget_other_threads();

@@ -2,9 +2,9 @@
 // Job: from frame to frame by rules that were read once from the unwind tables.
 #include "record/unwinder.h"
 
+#include "record/frame_rules.h"
 #include "record/modules.h"
 #include "record/os.h"
-#include "record/unwind_table.h"
 
 namespace memtrace::record {
 namespace {
@@ -12,60 +12,7 @@ namespace {
 using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
-// A rule fits into 32 bits, and with the bits of its address that its place in the table does not tell, into
-// one word: read and written whole, without a lock, and never mistaken for another's.
-//
-//   63..32 tag: address bits 46..16, and bit 0 of the index
-//   31..29 Cfa   28..27 Bp   26..11 CFA offset / 8   10..0 bp offset / 8
-constexpr std::uint32_t kSets = 32 * 1024; // of two: 512 KiB, touched as it fills
-struct Set {
-  std::uint64_t way[2];
-};
-constinit Set* sets = nullptr;
 constinit std::uint32_t unloads = 0; // of code
-
-struct Place {
-  std::uint32_t set;
-  std::uint64_t tag;
-};
-Place place_of(std::uint64_t address) {
-  const std::uint64_t index = (address ^ address >> 16) & 0xFFFF;
-  return {static_cast<std::uint32_t>(index >> 1), (address >> 16) << 1 | (index & 1)};
-}
-
-bool fits(const FrameRule& rule) {
-  const std::int32_t cfa = rule.cfa_offset / 8, bp = rule.bp_offset / 8;
-  return cfa * 8 == rule.cfa_offset && bp * 8 == rule.bp_offset && cfa == static_cast<std::int16_t>(cfa) &&
-         bp >= -1024 && bp < 1024;
-}
-std::uint32_t pack(const FrameRule& rule) {
-  return static_cast<std::uint32_t>(rule.cfa) << 29 | static_cast<std::uint32_t>(rule.bp) << 27 |
-         (static_cast<std::uint32_t>(rule.cfa_offset / 8) & 0xFFFF) << 11 |
-         (static_cast<std::uint32_t>(rule.bp_offset / 8) & 0x7FF);
-}
-FrameRule unpack(std::uint32_t word) {
-  return {static_cast<Cfa>(word >> 29), static_cast<Bp>(word >> 27 & 3),
-          static_cast<std::int32_t>(word << 5) >> 16 << 3, static_cast<std::int32_t>(word << 21) >> 21 << 3};
-}
-
-FrameRule first_sight(std::uint64_t address, const Place& place) {
-  FrameRule rule{};
-  // What no object holds is not kept: one may be loaded there.
-  if (!find_frame_rule(address, &rule) || !fits(rule) || address >> 47 != 0) return rule;
-  std::uint64_t* const way = sets[place.set].way;
-  __atomic_store_n(&way[1], __atomic_load_n(&way[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-  __atomic_store_n(&way[0], place.tag << 32 | pack(rule), __ATOMIC_RELAXED);
-  return rule;
-}
-
-FrameRule rule_of(std::uint64_t address) {
-  const Place place = place_of(address);
-  const std::uint64_t first = __atomic_load_n(&sets[place.set].way[0], __ATOMIC_RELAXED);
-  if (first >> 32 == place.tag) return unpack(static_cast<std::uint32_t>(first));
-  const std::uint64_t second = __atomic_load_n(&sets[place.set].way[1], __ATOMIC_RELAXED);
-  if (second >> 32 == place.tag) return unpack(static_cast<std::uint32_t>(second));
-  return first_sight(address, place);
-}
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kLongestStep = 16 << 20; // a frame that is larger is none
@@ -107,9 +54,9 @@ bool leave_signal(WalkedFrame& frame, Reach& reach) {
   return true;
 }
 
-// To the caller's frame. False: the stack ends, or what the tables say cannot be.
-bool step(WalkedFrame& frame, Reach& reach) {
-  const FrameRule rule = rule_of(frame.ip);
+// To the caller's frame. `place` is where the rule of the frame inside is, and becomes this one's. False: the stack ends, or what the tables say cannot be.
+bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
+  const FrameRule rule = frame_rule(frame.ip, place);
   if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
   if (rule.cfa == Cfa::none) return false;
   const auto within = [&](std::uint64_t address, std::uint64_t end) {
@@ -186,23 +133,18 @@ void keep(Walk& walk, std::uint32_t kept, std::size_t fresh) {
 } // namespace
 
 bool open_unwinder() {
-  if (!modules_can_be_found()) return false;
-  sets = static_cast<Set*>(os::map_private(kSets * sizeof(Set)));
-  return sets != nullptr;
+  return modules_can_be_found() && open_frame_rules();
 }
 
 void code_was_unloaded() {
-  if (sets == nullptr || !some_module_is_gone()) return;
+  if (!frame_rules_are_open() || !some_module_is_gone()) return;
   __atomic_fetch_add(&unloads, 1u, __ATOMIC_RELAXED);
-  for (std::uint32_t i = 0; i < kSets; ++i) {
-    for (std::uint64_t& way : sets[i].way) // read first, so that pages never used stay so
-      if (__atomic_load_n(&way, __ATOMIC_RELAXED) != 0) __atomic_store_n(&way, 0u, __ATOMIC_RELAXED);
-  }
+  forget_frame_rules();
 }
 
 __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
                                              const Range& stop, Walk& walk) {
-  if (sets == nullptr) return 0;
+  if (!frame_rules_are_open()) return 0;
   Reach& reach = walk.reach;
   // This function keeps a frame pointer, so its own frame is where the ABI says.
   const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
@@ -218,6 +160,7 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
   std::uint32_t below = walk.count; // known frames that may still be met
   std::uint32_t kept = 0;           // of them, from the first that was met on
   bool as_before = true;
+  std::uint32_t place = 0;
   for (std::size_t left = capacity + kOwn; left > 0 && !found.full(); --left) {
     if (kept != 0) {
       as_before = false; // it goes on after the last that was known
@@ -228,7 +171,7 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
     }
     if (stop.holds(frame.ip)) break;
     found.add(frame.ip);
-    if (!step(frame, reach) || stop.holds(frame.ip)) break;
+    if (!step(frame, place, reach) || stop.holds(frame.ip)) break;
   }
   keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
   return found.count;

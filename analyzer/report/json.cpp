@@ -279,7 +279,8 @@ Json trace_json(const View& view) {
           {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
           {"unknown_deaths", view.account.unknown_deaths},
           {"buckets", buckets_json(view)},
-          {"own_bytes", own ? Json(*own) : Json(nullptr)}};
+          {"own_bytes", own ? Json(*own) : Json(nullptr)},
+          {"cut_stacks", view.losses.cut_stacks}};
 }
 
 Json parameters_json(const trace::Facts& facts) {

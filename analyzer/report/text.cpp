@@ -350,6 +350,9 @@ class Text {
         fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(losses.total()));
     for (const auto& [reason, number] : losses.events)
       text += fmt::format(" ({} {})", printable(reason), count(number));
+    if (losses.cut_stacks != 0)
+      text += fmt::format(", stacks cut short: {}, for there were more than the recorder keeps",
+                          count(losses.cut_stacks));
     if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
     if (losses.damaged_bytes != 0) {
       text +=

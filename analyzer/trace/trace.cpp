@@ -272,7 +272,11 @@ Losses Trace::losses(const OrderCounts& counts) const {
       std::from_chars(note->data(), note->data() + note->size(), said);
       count = std::max(count, said);
     }
-    if (count != 0) losses.events[format::kLossNames[i]] = count;
+    if (static_cast<format::Loss>(i) == format::Loss::stacks) {
+      losses.cut_stacks = count;
+    } else if (count != 0) {
+      losses.events[format::kLossNames[i]] = count;
+    }
   }
   // What the writer counts as lost never had a number, so a gap is something else: damage.
   const std::uint64_t gaps = counts.missing + missing_definitions_;

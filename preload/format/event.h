@@ -19,7 +19,7 @@ enum class Kind : std::uint8_t {
 #include "format/names.def"
 };
 
-// Why an event was not recorded.
+// Why an event was not recorded; `stacks`: it was, with the outer part of its stack alone.
 enum class Loss : std::uint8_t {
 #define LOSS(name) name,
 #include "format/names.def"

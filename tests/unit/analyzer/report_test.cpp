@@ -212,6 +212,15 @@ TEST_F(Report, SaysWhatWasLost) {
   EXPECT_NE(text(builder).find("lost: 12 (disk 12)"), std::string::npos);
 }
 
+TEST_F(Report, ACutStackIsNoLostEvent) {
+  Builder builder = training();
+  builder.note("lost.stacks=3");
+  EXPECT_NE(text(builder).find("lost: 0, stacks cut short: 3"), std::string::npos);
+  const Json trace = json(builder)["processes"][0]["trace"];
+  EXPECT_EQ(trace["lost_events"], 0);
+  EXPECT_EQ(trace["cut_stacks"], 3);
+}
+
 TEST_F(Report, SaysThatPythonIsNotRead) {
   Builder builder = training();
   EXPECT_EQ(text(builder).find("Python"), std::string::npos);

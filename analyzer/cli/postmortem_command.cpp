@@ -66,29 +66,56 @@ std::unique_ptr<report::View> open(Process& process, const report::Options& opti
   return report::view(std::move(process.trace), process.kind, process.end, options);
 }
 
+// How all that are not running ended, in the order in which they did.
+report::Json order_json(const std::vector<Process>& processes) {
+  std::vector<const Process*> ended;
+  for (const Process& process : processes) {
+    if (process.end.how != "running") ended.push_back(&process);
+  }
+  std::stable_sort(ended.begin(), ended.end(),
+                   [](const Process* a, const Process* b) { return last_unix(*a) < last_unix(*b); });
+  report::Json out = report::Json::array();
+  for (const Process* process : ended)
+    out.push_back({{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", last_unix(*process)}});
+  return out;
+}
+
+std::string text_of(std::vector<Process>& processes, std::size_t chosen, bool color, Meter& meter) {
+  report::Look look;
+  look.color = color;
+  const auto view = open(processes[chosen], {}, meter);
+  return report::postmortem_text(*view, others(processes, chosen), look);
+}
+
+std::string json_of(std::vector<Process>& processes, std::size_t chosen, const PostmortemArguments& arguments,
+                    Meter& meter) {
+  const report::Options options;
+  report::Document document(options, report::Schema::postmortem);
+  for (Process& process : processes) {
+    if (arguments.rank && process.facts.rank != *arguments.rank) continue;
+    document.add(*open(process, options, meter)); // one at a time: memory is that of the largest
+  }
+  report::Json json = std::move(document).take();
+  json["first"] =
+      gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
+  json["order"] = order_json(processes);
+  return json.dump(2) + "\n";
+}
+
 } // namespace
 
-int postmortem_command(const PostmortemArguments& arguments) {
+std::string explain(const PostmortemArguments& arguments, bool color) {
   Meter meter(STDERR_FILENO);
   std::vector<Process> processes = survey(find_traces(arguments.trace), arguments.evidence, meter);
   const std::size_t chosen = subject(processes, arguments);
-  const report::Options options;
-  std::string text;
-  if (arguments.format == "json") {
-    report::Document document(options, report::Schema::postmortem);
-    for (Process& process : processes) {
-      if (arguments.rank && process.facts.rank != *arguments.rank) continue;
-      document.add(*open(process, options, meter)); // one at a time: memory is that of the largest
-    }
-    text = std::move(document).take().dump(2) + "\n";
-  } else {
-    report::Look look;
-    look.color = arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-    const auto view = open(processes[chosen], options, meter);
-    text = report::postmortem_text(*view, others(processes, chosen), look);
-  }
-  meter.clear();
-  write_all(text, arguments.output);
+  return arguments.format == "json" ? json_of(processes, chosen, arguments, meter)
+                                    : text_of(processes, chosen, color, meter);
+}
+
+int postmortem_command(const PostmortemArguments& arguments) {
+  const bool color =
+      arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  write_all(explain(arguments, color), arguments.output);
   return 0;
 }
 

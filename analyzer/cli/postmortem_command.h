@@ -17,6 +17,9 @@ struct PostmortemArguments {
   std::string output; // "" for stdout
 };
 
+// What it says, for a terminal with colours or without. Throws as below.
+std::string explain(const PostmortemArguments& arguments, bool color);
+
 // The exit status. Throws Usage, or trace::Fault when nothing could be read.
 int postmortem_command(const PostmortemArguments& arguments);
 

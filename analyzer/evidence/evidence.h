@@ -55,12 +55,13 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
-// What an orchestrator says of a container or a job step.
+// What an orchestrator says of a container or a job step, or a parent of a process.
 struct Statement {
-  std::string source; // "pod", "sacct"
-  std::string who;    // "pod train-0, container main"; "step 123.0"
-  std::string host;   // "" where it does not say
-  std::string reason; // in its own words: "OOMKilled", "OUT_OF_MEMORY"
+  std::string source;    // "pod", "sacct", "memtrace run"
+  std::string who;       // "pod train-0, container main"; "job step 123.0"; "pid 7081"
+  std::uint64_t pid = 0; // of the one process that it is about, as its trace has it; 0: of all in there
+  std::string host;      // "" where it does not say
+  std::string reason;    // in its own words: "OOMKilled", "OUT_OF_MEMORY"
   bool out_of_memory = false;
   std::optional<int> code;   // exit status
   std::optional<int> signal; // that ended it

@@ -8,6 +8,7 @@
 namespace memtrace::evidence {
 namespace {
 
+constexpr double kStuck = 10;    // s: the same where only time, cgroup and size tell
 constexpr double kLate = 60;     // s: a process may be stuck in reclaim for so long before it is killed
 constexpr double kAtOnce = 10;   // s: between the last record and the end of its container
 constexpr double kQuarter = 900; // s: local times differ from UTC by a multiple of this
@@ -58,7 +59,7 @@ bool by_pid(const Kill& kill, const Subject& subject) {
 // Where pids do not tell: by time, cgroup and size.
 bool fits(const Kill& kill, const Subject& subject) {
   if (subject.first_pids.value_or(false)) return false;
-  return in_time(kill.when, subject, kLate) && same_group(kill.group, subject.group) &&
+  return in_time(kill.when, subject, kStuck) && same_group(kill.group, subject.group) &&
          same_size(kill, subject);
 }
 
@@ -151,6 +152,7 @@ void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnes
 }
 
 bool about(const Statement& statement, const Subject& subject) {
+  if (statement.pid != 0 && statement.pid != subject.pid) return false;
   if (statement.began.unix && statement.began.zoned && *statement.began.unix > subject.began_unix + 2)
     return false;
   return !statement.ended.unix || in_time(statement.ended, subject, kAtOnce);
@@ -160,14 +162,15 @@ void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witn
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Statement* best = nullptr;
     const auto rank = [&](const Statement& statement) {
-      return (statement.host == subjects[i].host ? 2 : 0) + (statement.out_of_memory ? 1 : 0);
+      return (statement.host == subjects[i].host ? 2 : 0) + (statement.out_of_memory ? 1 : 0) +
+             (statement.pid != 0 && !statement.out_of_memory ? -1 : 0); // a status says less than a reason
     };
     for (const Statement& statement : subjects[i].evidence->statements) {
       if (!about(statement, subjects[i])) continue;
       if (best == nullptr || rank(statement) > rank(*best)) best = &statement;
     }
     witnesses[i].statement = best;
-    if (best != nullptr && witnesses[i].kill == nullptr && subjects.size() == 1)
+    if (best != nullptr && witnesses[i].kill == nullptr && (subjects.size() == 1 || best->pid != 0))
       witnesses[i].certain = best->ended.unix.has_value();
   }
 }

@@ -127,6 +127,7 @@ Group group_of(const Json& from) {
 
 Json json(const Statement& statement) {
   Json out = {{"source", statement.source}, {"who", statement.who}};
+  if (statement.pid != 0) out["pid"] = statement.pid;
   put(out, "host", statement.host);
   put(out, "reason", statement.reason);
   if (statement.out_of_memory) out["out_of_memory"] = true;
@@ -139,9 +140,19 @@ Json json(const Statement& statement) {
 }
 
 Statement statement_of(const Json& from) {
-  return {words(from, "source"),       words(from, "who"),    words(from, "host"),     words(from, "reason"),
-          flag(from, "out_of_memory"), integer(from, "code"), integer(from, "signal"), when(from, "began"),
-          when(from, "ended"),         figure(from, "limit")};
+  Statement statement;
+  statement.source = words(from, "source");
+  statement.who = words(from, "who");
+  statement.pid = figure(from, "pid", 0);
+  statement.host = words(from, "host");
+  statement.reason = words(from, "reason");
+  statement.out_of_memory = flag(from, "out_of_memory");
+  statement.code = integer(from, "code");
+  statement.signal = integer(from, "signal");
+  statement.began = when(from, "began");
+  statement.ended = when(from, "ended");
+  statement.limit = figure(from, "limit");
+  return statement;
 }
 
 template <class T>

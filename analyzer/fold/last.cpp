@@ -27,9 +27,7 @@ class LastState : public Observer {
     if (block.memory != 0 || !block.counted) return;
     born_ += block.given;
     if (block.given < kLarge) return;
-    const Birth birth{block.birth, block.birth_stamp, block.address, block.given,
-                      block.kind,  block.stack,       block.born};
-    large_.push_back({birth, born_});
+    large_.push_back({birth_of(block), born_});
     if (large_.size() > kBirths) large_.pop_front();
   }
 
@@ -59,12 +57,18 @@ class LastState : public Observer {
     std::uint64_t born; // bytes up to and with it
   };
 
+  static Birth birth_of(const Block& block) {
+    return {block.birth, block.birth_stamp, block.address, block.given, block.kind, block.stack, block.born};
+  }
+  static void later(std::optional<Birth>& than, const Block& block) {
+    if (!than || than->ordinal < block.birth) than = birth_of(block);
+  }
+
   void newest() {
     ledger().each_alive([this](const Block& block) {
       if (block.memory != 0 || !block.counted || block.given < kLarge) return;
-      if (last_.newest && last_.newest->ordinal >= block.birth) return;
-      last_.newest = Birth{block.birth, block.birth_stamp, block.address, block.given,
-                           block.kind,  block.stack,       block.born};
+      later(last_.newest, block);
+      if (block.kind == format::Kind::shm) later(last_.shared, block);
     });
     if (!last_.newest) return;
     last_.born_after_newest = born_;

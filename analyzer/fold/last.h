@@ -37,6 +37,7 @@ struct Last {
   Level level;                         // of the host
   std::vector<Birth> births;           // the last large ones, newest first
   std::optional<Birth> newest;         // the newest large one that is alive
+  std::optional<Birth> shared;         // the same of shared memory
   std::uint64_t born_after_newest = 0; // bytes of large and small blocks, alive or not
   std::vector<Moment> course;          // over all of the time, and
   std::deque<Moment> late;             // closer together, of the end of it

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <csignal>
 
 #include "report/holder.h"
 #include "report/units.h"
@@ -126,25 +126,30 @@ void failed(View& view, std::vector<Finding>& out) {
 void shm_full(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
   const auto& machine = death.last.samples.machine();
-  if (view.end.how == "oom_kill" || view.end.how == "exit" || !machine || !death.last.newest) return;
+  if (view.end.how == "oom_kill" || view.end.how == "exit" || !machine || !death.last.shared) return;
   if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return;
-  const fold::Birth& newest = *death.last.newest;
-  const std::uint64_t free = machine->shm_size - std::min(machine->shm_used, machine->shm_size);
-  if (newest.kind != format::Kind::shm || newest.bytes <= free) return;
+  const fold::Birth& block = *death.last.shared;
+  // Of what was used then, this block may have had some already.
+  const bool before = machine->stamp < block.stamp;
+  const std::uint64_t free = machine->shm_size - std::min(before ? machine->shm_used : 0, machine->shm_size);
+  if (block.bytes <= free) return;
   Finding finding = finding_of(view, "shm-full");
-  finding.bytes = static_cast<std::int64_t>(newest.bytes);
-  finding.site = newest.stack;
-  finding.certain = view.end.how == "signal";
-  finding.title =
-      fmt::format("/dev/shm was full: {} of {} used", sized(machine->shm_used), sized(machine->shm_size));
-  finding.evidence = {fmt::format(
-      "the newest block is {} bytes of shared memory, {} bytes were free in /dev/shm", newest.bytes, free)};
+  finding.bytes = static_cast<std::int64_t>(block.bytes);
+  finding.site = block.stack;
+  finding.certain = view.end.how == "signal" && view.end.code == SIGBUS;
+  finding.title = fmt::format("{} of shared memory did not fit into /dev/shm, which has {}", sized(block.bytes),
+                              sized(machine->shm_size));
+  finding.evidence = {
+      fmt::format("the newest shared block has {} bytes", block.bytes),
+      fmt::format("{} of {} bytes of /dev/shm were used at the last look", machine->shm_used,
+                  machine->shm_size),
+      fmt::format("{} bytes of shared memory were resident at the last sample", death.resident.shmem)};
   const auto& first = death.last.samples.first_machine();
   if (first && first->shm_used != trace::kNotSaid)
     finding.evidence.push_back(fmt::format("{} bytes were in it when recording began", first->shm_used));
   finding.remedy =
       "a larger /dev/shm (docker run --shm-size, a memory-backed emptyDir), fewer workers or a smaller "
-      "prefetch_factor; torch.multiprocessing.set_sharing_strategy('file_system') does not help";
+      "prefetch_factor";
   out.push_back(std::move(finding));
 }
 

@@ -4,46 +4,12 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "report/running.h"
 #include "report/units.h"
 
 namespace memtrace::report {
 namespace {
-
-// Unix time in seconds at which this pid's present process began; below 0 when there is none.
-double began(std::uint32_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(stat, line)) return -1;
-  const std::size_t name_end = line.rfind(')'); // a name may hold anything
-  if (name_end == std::string::npos) return -1;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string field;
-  char state = 0;
-  fields >> state;
-  if (state == 'Z' || state == 'X') return -1;
-  for (int i = 4; i < 22; ++i) fields >> field;
-  double ticks = 0;
-  fields >> ticks;
-  std::ifstream uptime("/proc/stat");
-  double boot = -1;
-  while (std::getline(uptime, line)) {
-    if (line.rfind("btime ", 0) == 0) boot = std::stod(line.substr(6));
-  }
-  return boot < 0 ? -1 : boot + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-bool running(const trace::Facts& facts) {
-  char host[256] = {};
-  if (!facts.has_process || ::gethostname(host, sizeof host - 1) != 0 || facts.host != host) return false;
-  const double start = began(facts.pid);
-  // btime has whole seconds, and the trace begins after the process did.
-  return start >= 0 && start <= static_cast<double>(facts.start_unix_ns) / 1e9 + 1.5;
-}
 
 Ending told(std::string how, std::uint32_t code) {
   Ending out;
@@ -67,7 +33,8 @@ std::uint32_t signal_of(const evidence::Fault& fault) {
 }
 
 std::string words_of(const evidence::Statement& statement) {
-  std::string text = fmt::format("{}: {}: {}", statement.source, statement.who, statement.reason);
+  std::string text = fmt::format("{}: {}", statement.source, statement.who);
+  if (!statement.reason.empty()) text += ": " + statement.reason;
   if (statement.code) text += fmt::format(", exit {}", *statement.code);
   if (statement.signal && *statement.signal != 0) text += fmt::format(", signal {}", *statement.signal);
   if (statement.limit != evidence::kUnknown) text += fmt::format(", limit {}", sized(statement.limit));

@@ -72,7 +72,8 @@ class Postmortem {
       if (const Finding* one = finding(id)) {
         return fmt::format("{} ({}) in {}: {}", view_.end.how == "exit" ? "Gave up" : "Ended",
                            one->certain ? "certain" : "likely", phase(),
-                           one->title + ", and it " + ended(view_.end) + ".");
+                           one->title + (view_.end.how == "unknown" ? ", and it ended without a word."
+                                                                    : ", and it " + ended(view_.end) + "."));
       }
     }
     if (view_.end.how == "unknown")
@@ -125,6 +126,8 @@ class Postmortem {
       std::string text = fmt::format("  {}: {}", name, ended(other.end));
       if (other.end.how != "running")
         text += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
+      if (view_.death && other.later >= 0 && other.end.how == "unknown")
+        text += ": it only followed, or was ended with it";
       if (other.resident != 0) text += fmt::format("; resident {} at its last sample", sized(other.resident));
       lines_.plain(text);
     }
@@ -140,6 +143,12 @@ class Postmortem {
     if (stack == format::StackId{}) return "-";
     const symbols::Site& at = view_.symbolizer->site(stack);
     return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
+  }
+  // The same in a column: of an operator that the user's line says more about the name alone.
+  std::string short_site(format::StackId stack) {
+    if (stack == format::StackId{}) return "-";
+    const symbols::Site& at = view_.symbolizer->site(stack);
+    return at.op.empty() || at.caller.empty() ? site_and_caller(stack) : printable(at.op + " <- " + at.caller);
   }
 
   struct Line {
@@ -161,7 +170,7 @@ class Postmortem {
       const std::string since =
           when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-      auto& [bytes, blocks] = groups[{what, since, named ? site_and_caller(holding.stack) : "-"}];
+      auto& [bytes, blocks] = groups[{what, since, named ? short_site(holding.stack) : "-"}];
       bytes = fold::plus(bytes, holding.bytes);
       blocks += holding.blocks;
     }
@@ -183,7 +192,10 @@ class Postmortem {
     for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = fold::plus(more, all[i].bytes);
     all.resize(shown);
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
-    if (left != 0) all.push_back({left, 0, "small blocks", "", "counted, not recorded one by one"});
+    if (left != 0)
+      all.push_back(
+          {left, 0, "small blocks", "",
+           left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
     const Unit unit = unit_for(level.live);
     std::size_t what = 4, since = 5;
     for (const Line& line : all) {
@@ -216,13 +228,23 @@ class Postmortem {
                             : " (how much of it was touched is not known)";
       lines_.paragraph("", text + ": " + site_and_caller(block.block.stack) + ", phase " + phase());
     }
+    last_births();
+  }
+
+  // Newest first; those that are alike in one.
+  void last_births() {
+    const std::vector<fold::Birth>& all = death().last.births;
     std::string text;
-    for (const fold::Birth& birth : death().last.births) {
-      text += fmt::format("{}  -{} {} {}", text.empty() ? "" : ";", before_end(birth.stamp), sized(birth.bytes),
-                          site(birth.stack));
-      if (text.size() > 240) break;
+    for (std::size_t i = 0, end = 0; i < all.size() && text.size() < 160; i = end) {
+      for (end = i; end < all.size() && all[end].bytes == all[i].bytes && all[end].stack == all[i].stack;)
+        ++end;
+      std::string each = fmt::format("{} {} before", sized(all[i].bytes), before_end(all[i].stamp));
+      if (end - i > 1)
+        each = fmt::format("{} of {} in the last {}", end - i, sized(all[i].bytes),
+                           before_end(all[end - 1].stamp));
+      text += fmt::format("{} {}, {}", text.empty() ? "" : ";", each, site(all[i].stack));
     }
-    if (!text.empty()) lines_.paragraph("", "last allocations of 1 MiB and more:" + text);
+    if (!text.empty()) lines_.paragraph("", "last allocations:" + text);
   }
 
   void course() {

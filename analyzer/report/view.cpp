@@ -53,9 +53,10 @@ std::optional<std::uint64_t> View::own_bytes() const {
   std::uint64_t bytes = trace->coarse() != nullptr ? trace->coarse()->header.own_bytes : 0;
   if (const auto note = facts().note("own"); note && bytes == 0)
     std::from_chars(note->data(), note->data() + note->size(), bytes);
+  const trace::Rings* const rings = trace->rings();
+  if (bytes == 0 && rings != nullptr) bytes = rings->header.own_bytes;
   if (bytes == 0) return std::nullopt;
-  if (const trace::Rings* rings = trace->rings())
-    bytes += format::kPage + std::uint64_t{rings->header.slots} * format::kSlotBytes;
+  if (rings != nullptr) bytes += format::kPage + std::uint64_t{rings->header.slots} * format::kSlotBytes;
   return bytes;
 }
 

@@ -2,15 +2,12 @@
 // Job: what a trace asks of the outside, and what it has to compare the answers with.
 #include "report/witness.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <fstream>
 
 #include "evidence/groups.h"
 #include "evidence/kernel.h"
+#include "report/running.h"
 
 namespace memtrace::report {
 namespace {
@@ -25,25 +22,6 @@ double unix_now() {
 
 double seconds(format::Stamp stamp) {
   return static_cast<double>(stamp) / 1e9;
-}
-
-// Unix time at which this machine's kernel began; below 0 when it is not said.
-double boot_time() {
-  std::ifstream stat("/proc/stat");
-  std::string line;
-  while (std::getline(stat, line)) {
-    if (line.rfind("btime ", 0) == 0) return std::stod(line.substr(6));
-  }
-  return -1;
-}
-
-// Whether what this machine says can be about the process: its stamps count from the boot of the same kernel.
-bool same_kernel(const trace::Facts& facts) {
-  if (const auto boot = facts.note("boot")) return *boot == evidence::boot_id();
-  char host[256] = {};
-  const double boot = boot_time();
-  return ::gethostname(host, sizeof host - 1) == 0 && facts.host == host && boot >= 0 &&
-         static_cast<double>(facts.start_unix_ns) / 1e9 > boot;
 }
 
 template <class T>
@@ -87,7 +65,7 @@ evidence::Subject subject_of(const trace::Trace& trace, const trace::Samples& sa
   const trace::Facts& facts = trace.facts();
   evidence::Subject subject;
   subject.pid = facts.pid;
-  if (const auto pids = facts.note("pids")) subject.first_pids = *pids == "first";
+  if (const auto pids = facts.note("pids")) subject.first_pids = *pids == kFirstPids;
   subject.began = seconds(facts.start_stamp);
   subject.last = seconds(facts.last_stamp);
   subject.began_unix = static_cast<double>(facts.start_unix_ns) / 1e9;

@@ -68,6 +68,7 @@ struct RingFileHeader {
   std::uint64_t live[8];     // rough level by memory, for live views: the fold knows better
   std::uint64_t trace_bytes; // written to the trace file so far
   std::uint64_t ended;       // 1 once the end record is in the trace file
+  std::uint64_t own_bytes;   // private memory of the recorder, rings not counted; a running figure
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -106,6 +106,19 @@ void note_share() {
   put_note(text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(share().bytes));
 }
 
+// Whose log tells of this process, and in which namespace its pid is one.
+void note_kernel() {
+  char text[64];
+  const long file = os::open_read("/proc/sys/kernel/random/boot_id");
+  const long bytes = file < 0 ? file : os::read_all(file, text, sizeof text);
+  if (file >= 0) os::close(file);
+  Line<128> boot;
+  if (bytes > 1) put_note(boot.add("boot=").add(text, static_cast<std::size_t>(bytes) - 1));
+  const long link = os::read_link("/proc/self/ns/pid", text, sizeof text); // "pid:[4026531836]"
+  Line<64> pids;
+  if (link > 6) put_note(pids.add("pids=").add(text + 5, static_cast<std::size_t>(link) - 6));
+}
+
 // Heap blocks are counted from now on, not recorded. A forked child has a share of its own.
 void count_only(bool only) {
   settings.counting = only;
@@ -170,6 +183,7 @@ void begin_recording() {
       if (held) pass_lock.unlock();
       if (settings.counting) put_flows_of_others();
       note_ring_place();
+      note_kernel();
       note_share();
       put_inherited_phases();
       announce();

@@ -6,6 +6,7 @@
 #include "record/life.h"
 #include "record/models.h"
 #include "record/os.h"
+#include "record/ring.h"
 #include "record/stamp.h"
 #include "record/windows.h"
 
@@ -158,7 +159,8 @@ Passed pass_locked(RingSlot* const* slots, std::uint32_t count, bool last) {
   write_late();
   fold_runs(slots, used);
   folded.passed(result == Passed::all);
-  if (folded.attached()) folded.header().own_bytes = own_bytes();
+  ring_header()->own_bytes = own_bytes();
+  if (folded.attached()) folded.header().own_bytes = ring_header()->own_bytes;
   return result;
 }
 

@@ -1,10 +1,12 @@
 """Job: a memory cgroup of version 1 of our own, and what the kernel says of kills in it."""
+import itertools
 import os
 import subprocess
 import time
 import unittest
 
 ROOT = "/sys/fs/cgroup/memory"
+NUMBERS = itertools.count()
 
 
 class Group:
@@ -15,7 +17,7 @@ class Group:
         if not os.access(os.path.join(ROOT, "cgroup.procs"), os.W_OK) or \
                 not os.path.exists(os.path.join(ROOT, "memory.limit_in_bytes")):
             raise unittest.SkipTest(f"no memory controller of cgroup v1 that may be written at {ROOT}")
-        self.directory = os.path.join(parent, f"{name}-{os.getpid()}")
+        self.directory = os.path.join(parent, f"{name}-{os.getpid()}-{next(NUMBERS)}")
         os.mkdir(self.directory)
         if limit is not None:
             self.write("memory.limit_in_bytes", limit)
@@ -59,13 +61,19 @@ class Group:
                 time.sleep(0.05)
 
 
+def dmesg():
+    """The kernel's log, or None where it may not be read."""
+    done = subprocess.run(["dmesg"], capture_output=True, check=False)
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
 def last_kill(path):
     """The kernel's line for the last kill in the cgroup `path`, and the pid it names; None: there is none."""
-    done = subprocess.run(["dmesg"], capture_output=True, check=False)
-    if done.returncode != 0:
-        raise unittest.SkipTest(f"dmesg: {done.stderr.decode().strip()}")
+    log = dmesg()
+    if log is None:
+        raise unittest.SkipTest("the kernel's log may not be read here")
     found, here = None, False
-    for line in done.stdout.decode(errors="replace").splitlines():
+    for line in log.splitlines():
         if "oom-kill:constraint=" in line:
             here = f"task_memcg={path}," in line
         elif "Killed process " in line and here:

@@ -1,0 +1,58 @@
+"""Job: a parent and its children, one of which takes memory until somebody ends it.
+
+usage: family.py CHILDREN EATER MIB [--enter GROUP]   the child EATER (from 0) takes up to MIB, 1 MiB at a time;
+with --enter it first moves itself into the cgroup directory GROUP. All others hold 48 MiB until it is gone.
+"""
+import os
+import sys
+import time
+
+MIB = 1 << 20
+
+
+def eat(mib):
+    held = []
+    for _ in range(mib):
+        held.append(bytearray(os.urandom(1024) * 1024))
+        time.sleep(0.002)
+    return held
+
+
+def child(eats, mib, group, told):
+    held = bytearray(os.urandom(1024)) * (48 * 1024)
+    if eats:
+        if group:
+            with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write(str(os.getpid()))
+        held = [held, eat(mib)]
+    else:
+        os.read(told, 1)  # until the parent is gone from the other end
+        time.sleep(0.2)
+    return len(held)
+
+
+def main():
+    children, eater, mib = (int(argument) for argument in sys.argv[1:4])
+    group = sys.argv[5] if sys.argv[4:5] == ["--enter"] else None
+    told, tell = os.pipe()
+    pids = []
+    for number in range(children):
+        pid = os.fork()
+        if pid == 0:
+            os.close(tell)
+            child(number == eater, mib, group, told)
+            sys.exit(0)
+        pids.append(pid)
+    held = bytearray(os.urandom(1024)) * (64 * 1024)
+    _, status = os.waitpid(pids[eater], 0)
+    print(f"eater {pids[eater]} {os.waitstatus_to_exitcode(status)}", flush=True)
+    time.sleep(0.3)
+    os.close(tell)
+    for number, pid in enumerate(pids):
+        if number != eater:
+            os.waitpid(pid, 0)
+    return len(held) == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -96,6 +96,12 @@ void absolute(const char* path, Path* out) {
   out->add(path);
 }
 
+// A job is named after its founder's pid, which an exec keeps: of `nice python train.py` the founder is python.
+bool founded_here() {
+  const char* const pid = std::strrchr(place.job.text(), '-');
+  return pid != nullptr && number(pid + 1, 0) == static_cast<std::uint32_t>(os::process_id());
+}
+
 } // namespace
 
 // Recording begins on any stack, also a small one, and on one thread at a time.
@@ -145,6 +151,7 @@ void find_place() {
   const char* const divider = joined != nullptr ? std::strchr(joined, ';') : nullptr;
   if (divider != nullptr) {
     place.job.add(joined, static_cast<std::size_t>(divider - joined));
+    place.founder = founded_here();
     pattern.add(divider + 1);
   } else {
     place.founder = true;

@@ -13,14 +13,16 @@ SHAPES = [
 ]
 if os.environ.get("SHAPES"):
     SHAPES = [tuple(shape.split()) for shape in os.environ["SHAPES"].split(";")]
+# Other Pythons with PyTorch and transformers, with colons between: each is compared with its own PyTorch.
+OTHERS = [path for path in os.environ.get("MEMTRACE_TEST_TORCH_PYTHONS", "").split(":") if path]
 LINE = re.compile(r"^(load|(?:forward|backward) \d+\.\d+|step \d+)\s+([-\d.]+)\s+([-\d.]+)\s+([-\d.]+)\s")
 TOLERANCE = 0.0101
 
 
 class Shapes(harness.Case):
-    def truth(self, options):
+    def truth(self, python, options):
         """(phase, step) -> [(entry, peak, exit), ...] of its occurrences, in MiB."""
-        done = self.bare([harness.torch_python(), harness.workload("truth_torch.py"),
+        done = self.bare([python, harness.workload("truth_torch.py"),
                           harness.workload("falcon_adamw_marked.py"), *options], {"OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         table = done.stdout.decode().partition("tensor bytes")[2]
@@ -33,9 +35,9 @@ class Shapes(harness.Case):
         self.assertTrue(rows, done.stdout)
         return rows
 
-    def compare(self, options):
-        truth = self.truth(options)
-        command = [harness.torch_python(), harness.workload("falcon_adamw.py"), *options]
+    def compare(self, python, options):
+        truth = self.truth(python, options)
+        command = [python, harness.workload("falcon_adamw.py"), *options]
         done = self.run_in("traced", command,
                            self.environment(OMP_NUM_THREADS="1", MEMTRACE_QUIET="1", MEMTRACE_MIN_PEAK="1M"))
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
@@ -61,7 +63,9 @@ class Shapes(harness.Case):
 
 
 for number, shape in enumerate(SHAPES):
-    setattr(Shapes, f"test_shape_{number}", lambda self, shape=shape: self.compare(shape))
+    setattr(Shapes, f"test_shape_{number}", lambda self, shape=shape: self.compare(harness.torch_python(), shape))
+for number, other in enumerate(OTHERS):
+    setattr(Shapes, f"test_other_python_{number}", lambda self, other=other: self.compare(other, SHAPES[0]))
 
 if __name__ == "__main__":
     unittest.main()

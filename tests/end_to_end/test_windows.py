@@ -191,6 +191,14 @@ class Windows(harness.Case):
         # Several windows must go: more steps for more room.
         self.check("16M" if STEPS >= 1000000 else "4M", STEPS * 2, 2)
 
+    def test_started_by_another_program(self):
+        """Of `env program` the program is the founder, with all of the bound: env only became it."""
+        command = ["env", harness.victim("many_steps"), "150000", "0"]
+        with Watch(self.out) as watch:
+            done = self.run_in("traced", command, self.environment(**harness.RECORD_ALL, MEMTRACE_MAX_TRACE="16M"))
+        self.assertEqual((done.returncode, done.stdout), (0, b"150000 steps\n"))
+        self.assertGreater(watch.most, 3 << 20)  # an eighth would be 2 MiB
+
     def test_killed(self):
         """What is in windows and rows by then stays, and the rings have the rest."""
         command = [harness.victim("many_steps"), "100000000", "0"]

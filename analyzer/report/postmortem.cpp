@@ -194,7 +194,7 @@ class Postmortem {
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
     if (left != 0)
       all.push_back(
-          {left, 0, "small blocks", "",
+          {left, 0, view_.facts().fork ? "inherited, small" : "small blocks", "",
            left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
     const Unit unit = unit_for(level.live);
     std::size_t what = 4, since = 5;

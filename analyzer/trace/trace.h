@@ -22,7 +22,7 @@ namespace memtrace::trace {
 // What is missing, by reason. Events that were only counted are in the totals of `small` blocks.
 struct Losses {
   std::map<std::string, std::uint64_t> events; // by Loss name, "gap", "torn"; none that is 0
-  std::uint64_t cut_stacks = 0; // not lost: recorded with the outer part of the stack alone
+  std::uint64_t cut_stacks = 0;                // not lost: recorded with the outer part of the stack alone
   std::uint64_t damaged_bytes = 0;
   std::uint64_t damaged_at = 0; // offset of the first of them
   std::string damaged_file;     // and the name of the file it is in

@@ -14,9 +14,9 @@ bool frame_rules_are_open();
 void forget_frame_rules();
 void frame_rules_forked(); // another thread may have been adding one
 
-// The rule for a frame that will return to `address`. `place` is that of the frame inside it, or 0, and becomes its
-// own: the rule that followed last time is tried first, and lies beside it. That is one cache line for four frames,
-// where one for each, by its hash, was two thirds of the time of an unwind in a training step.
+// The rule for a frame that will return to `address`. `place` is that of the frame inside it, or 0, and becomes
+// its own: the rule that followed last time is tried first, and lies beside it. That is one cache line for four
+// frames, where one for each, by its hash, was two thirds of the time of an unwind in a training step.
 FrameRule frame_rule(std::uint64_t address, std::uint32_t& place);
 
 } // namespace memtrace::record

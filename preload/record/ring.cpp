@@ -23,7 +23,7 @@ using format::RingSlot;
 namespace {
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
-constexpr std::uint64_t kFastNs = 8'000'000;       // between two rings half full
+constexpr std::uint64_t kFastNs = 8'000'000;      // between two rings half full
 
 constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;

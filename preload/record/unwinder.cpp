@@ -54,7 +54,8 @@ bool leave_signal(WalkedFrame& frame, Reach& reach) {
   return true;
 }
 
-// To the caller's frame. `place` is where the rule of the frame inside is, and becomes this one's. False: the stack ends, or what the tables say cannot be.
+// To the caller's frame. `place` is where the rule of the frame inside is, and becomes this one's. False: the
+// stack ends, or what the tables say cannot be.
 bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
   const FrameRule rule = frame_rule(frame.ip, place);
   if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
@@ -88,7 +89,8 @@ bool is_still_there(const WalkedFrame& frame) {
   return frame.bp_slot == 0 || word_at(frame.bp_slot) == frame.bp;
 }
 
-// How many of the known frames are left when this one is reached, it being the innermost of them; 0: it is none.
+// How many of the known frames are left when this one is reached, it being the innermost of them; 0: it is
+// none.
 std::uint32_t known_from(const Walk& walk, std::uint32_t& below, const WalkedFrame& frame) {
   while (below > 0 && walk.known[below - 1].sp < frame.sp) --below;
   if (below == 0 || walk.known[0].sp > walk.reach.high) return 0;
@@ -108,8 +110,8 @@ struct Found {
   }
 };
 
-// From known frame to known frame, outwards, as long as each leads to the next as it did; `as_before` is cleared
-// when one does not. The last of them is not added yet.
+// From known frame to known frame, outwards, as long as each leads to the next as it did; `as_before` is
+// cleared when one does not. The last of them is not added yet.
 const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, Found& found, const Range& stop,
                           bool& as_before) {
   std::uint32_t at = kept - 1;

@@ -20,8 +20,8 @@ struct Reach {
   std::uint64_t high;
 };
 
-// One frame as the unwinder knows it. The words that led to it lie below `sp` and at `bp_slot`: as long as they are
-// what they were, the frame inside it leads to it again.
+// One frame as the unwinder knows it. The words that led to it lie below `sp` and at `bp_slot`: as long as they
+// are what they were, the frame inside it leads to it again.
 struct WalkedFrame {
   std::uint64_t ip;
   std::uint64_t sp;
@@ -47,9 +47,8 @@ bool open_unwinder();
 // After a dlclose: other code may come to lie where a library was.
 void code_was_unloaded();
 
-// Return addresses, innermost first, without those in `skip`, up to the first in `stop`: how many. `walk` is the
-// calling thread's own.
-std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
-                   Walk& walk);
+// Return addresses, innermost first, without those in `skip`, up to the first in `stop`: how many. `walk` is
+// the calling thread's own.
+std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop, Walk& walk);
 
 } // namespace memtrace::record

@@ -321,6 +321,26 @@ class Family(Case):
         self.assert_only_one(self.run_family("3", "1", "900", group=self.group("512M")))
 
 
+    def test_a_worker_of_a_loader(self):
+        """PyTorch tells the main process that a worker was killed, and not why; that one gives up."""
+        group = self.group("1200M")
+        done = self.run_in("traced", group.inside([harness.torch_python(), harness.program("loader.py")]),
+                           self.environment(MEMTRACE_QUIET="1"))
+        self.assertEqual(done.returncode, 1)
+        pid = re.search(rb"DataLoader worker \(pid(?:\(s\))? (\d+)\)", done.stderr)
+        self.assertTrue(pid, done.stderr)
+        report = self.postmortem()
+        killed = [process for process in report["processes"] if process["end"]["how"] == "oom_kill"]
+        self.assertEqual([process["pid"] for process in killed], [int(pid[1])])
+        self.assertEqual((killed[0]["kind"], report["first"]), ("worker", killed[0]["pid"]))
+        self.assertEqual(killed[0]["death"]["phase"], "data")
+        self.assertIn("loader.py", str(lines_of(killed[0]["death"]["filling"]["site"])))
+        [main] = [process for process in report["processes"] if process["kind"] == "main"]
+        self.assertEqual((main["end"]["how"], main["end"]["code"], main["death"]), ("exit", 1, None))
+        self.assertEqual(main["findings"], [])
+        self.assertIn("main: exited with 1", self.postmortem_text())
+
+
 class Brought(Case):
     """Evidence from elsewhere, about a process that was killed from outside and is unknown without it."""
 

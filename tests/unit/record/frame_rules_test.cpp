@@ -1,5 +1,6 @@
 // Room: tests.
-// Job: a rule that was kept is the rule that the tables say, whatever came before it and however many there are.
+// Job: a rule that was kept is the rule that the tables say, whatever came before it and however many there
+// are.
 #include "record/frame_rules.h"
 
 #include <dlfcn.h>

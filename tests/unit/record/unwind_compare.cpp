@@ -17,7 +17,7 @@ namespace {
 using namespace memtrace::record;
 
 constexpr std::size_t kRoom = 256;
-constexpr std::size_t kUsual = 48; // as the recorder has: most walks follow the one before
+constexpr std::size_t kUsual = 48;   // as the recorder has: most walks follow the one before
 constexpr std::size_t kLarge = 4096; // all of these, and a part of the rest
 unsigned long one_in = 8;
 

@@ -1,0 +1,21 @@
+"""Job: a DataLoader of two workers, one of which keeps all it ever made, 16 MiB for each item."""
+import torch
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+KEPT = []
+
+
+class Items(Dataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        item = torch.ones(4 << 20)
+        if get_worker_info().id == 1:
+            KEPT.append(item)
+        return item[:16].clone()
+
+
+if __name__ == "__main__":
+    for batch in DataLoader(Items(), batch_size=1, num_workers=2):
+        assert batch.sum() == 16

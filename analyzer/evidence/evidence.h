@@ -25,12 +25,13 @@ struct Kill {
   std::uint64_t pid = 0; // in the first pid namespace
   std::string name;
   std::string constraint; // CONSTRAINT_MEMCG, CONSTRAINT_NONE, ...; "" in old kernels
-  std::string limited;    // the cgroup whose limit was met; "" for the machine
+  std::string limited;    // the cgroup whose limit was met; "" for the machine, and where it is not said
   std::string group;      // the cgroup of the process
   std::uint64_t total_vm = kUnknown, anon = kUnknown, file = kUnknown, shmem = kUnknown; // bytes
   std::uint64_t usage = kUnknown, limit = kUnknown;                                      // of `limited`
   bool whole_group = false; // memory.oom.group: all of the group were killed
   std::string words;        // the kernel's own
+  bool for_group() const { return !limited.empty() || constraint == "CONSTRAINT_MEMCG"; }
   bool operator==(const Kill&) const = default;
 };
 

@@ -10,6 +10,7 @@
 namespace memtrace::evidence {
 namespace {
 
+constexpr std::string_view kOfGroup = "CONSTRAINT_MEMCG";
 constexpr std::string_view kInvoked = " invoked oom-killer: ";
 constexpr std::string_view kReason = "oom-kill:constraint=";
 constexpr std::string_view kKilled = "Killed process ";
@@ -63,11 +64,11 @@ void KernelLog::line(std::string_view text, const When& when) {
     said_.usage = kilobytes(text, kUsage);
     said_.limit = limit_of(kilobytes(text, ", limit "));
   } else if (has(text, kKilled)) {
-    killed(text.substr(text.find(kKilled)), when);
+    killed(text, when);
   } else if (has(text, kLimitOf)) {
     if (const auto group = between(text, kTask, kLimitOf)) said_.group = *group;
     said_.limited = trimmed(text.substr(end_of(text, kLimitOf)));
-    said_.constraint = "CONSTRAINT_MEMCG";
+    said_.constraint = kOfGroup;
   } else if (has(text, kAllEnd)) {
     if (const auto group = between(text, kAll, kAllEnd)) all_below_ = *group;
   } else {
@@ -87,6 +88,9 @@ void KernelLog::reason(std::string_view text) {
 
 // Killed process 7081 (python) total-vm:1435900kB, anon-rss:918932kB, file-rss:93696kB, shmem-rss:0kB, ...
 void KernelLog::killed(std::string_view text, const When& when) {
+  // Of many kills at once the kernel writes this line alone.
+  const bool of_group = has(text, "Memory cgroup out of memory");
+  text.remove_prefix(text.find(kKilled));
   const std::size_t figures = text.find(") total-vm:");
   const auto pid = number(text.substr(kKilled.size()));
   const std::size_t name = text.find(" (");
@@ -94,12 +98,14 @@ void KernelLog::killed(std::string_view text, const When& when) {
   Kill kill;
   if (said_.pid == 0 || said_.pid == *pid) {
     kill = said_;
-  } else { // one of several that a group loses at once
+  } else if (!all_below_.empty()) { // one of several that a group loses at once
     kill.constraint = said_.constraint;
     kill.limited = said_.limited;
     kill.usage = said_.usage;
     kill.limit = said_.limit;
   }
+  said_.pid = *pid; // what was said is about this one
+  if (kill.constraint.empty() && of_group) kill.constraint = kOfGroup;
   kill.when = when;
   kill.pid = *pid;
   kill.name = text.substr(name + 2, figures - name - 2);

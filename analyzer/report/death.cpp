@@ -53,14 +53,14 @@ void limits(Death& death, const trace::Definitions& definitions, const Ending& e
   exceeded(death);
   if (death.limit) return;
   const evidence::Kill* const kill = ending.witness.kill;
-  if (kill != nullptr && kill->limited.empty()) {
+  if (kill != nullptr && !kill->for_group()) {
     if (const auto& machine = death.last.samples.machine(); machine && machine->total != trace::kNotSaid)
       death.limit = machine->total, death.charge = machine->total - machine->available;
     death.limit_of = "the machine";
     return;
   }
   const trace::Group* group = binding(death.last.samples);
-  if (kill != nullptr) {
+  if (kill != nullptr && !kill->limited.empty()) {
     for (const trace::Group& other : death.last.samples.groups()) {
       if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) group = &other;
     }

@@ -85,7 +85,8 @@ Ending ending(const trace::Trace& trace) {
 std::string limit_named(const evidence::Kill& kill) {
   if (kill.constraint == "CONSTRAINT_CPUSET" || kill.constraint == "CONSTRAINT_MEMORY_POLICY")
     return "the memory nodes it may use";
-  if (kill.limited.empty()) return "the machine";
+  if (!kill.for_group()) return "the machine";
+  if (kill.limited.empty()) return "a cgroup that the log does not name";
   if (kill.group.empty() || kill.limited == kill.group) return "its cgroup " + kill.limited;
   return fmt::format("the cgroup {} above its own, {}", kill.limited, kill.group);
 }
@@ -113,6 +114,9 @@ void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evid
     if (kill->usage != evidence::kUnknown && kill->limit != evidence::kUnknown)
       ending.evidence.back() += fmt::format(": usage {} of {}", sized(kill->usage), sized(kill->limit));
     ending.evidence.push_back("kernel's log: " + kill->words);
+    if (kill->whole_group)
+      ending.evidence.push_back("kernel's log: memory.oom.group is set: all processes of " + kill->group +
+                                " were killed");
   }
   if (witness.counter != nullptr)
     ending.evidence.push_back(

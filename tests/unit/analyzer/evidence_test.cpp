@@ -108,6 +108,22 @@ TEST(KernelLog, AWholeGroup) {
   EXPECT_EQ(found.kills[2].limited, "/job");
   EXPECT_FALSE(found.kills[3].whole_group);
   EXPECT_EQ(found.kills[3].group, "");
+  EXPECT_TRUE(found.kills[3].for_group());
+}
+
+// The kernel leaves the rest out where it has written much already.
+TEST(KernelLog, AKillOfWhichOneLineIsLeft) {
+  const Evidence found =
+      read(std::string(kCgroupKill) +
+           "[11990.0] Memory cgroup out of memory: Killed process 8000 (other) total-vm:9kB, anon-rss:8kB, "
+           "file-rss:0kB, shmem-rss:0kB\n"
+           "[11991.0] Out of memory: Killed process 8001 (third) total-vm:9kB, anon-rss:8kB, file-rss:0kB, "
+           "shmem-rss:0kB\n");
+  ASSERT_EQ(found.kills.size(), 3u);
+  EXPECT_EQ(found.kills[1].limited, "");
+  EXPECT_TRUE(found.kills[1].for_group());
+  EXPECT_EQ(found.kills[1].usage, kUnknown);
+  EXPECT_FALSE(found.kills[2].for_group());
 }
 
 // A name may hold anything.

@@ -216,3 +216,13 @@ def read(path):
         highest[thread, source] = sequence
     records.sort(key=lambda record: record.stamp)
     return records, gaps
+
+
+def texts(records):
+    """What text ids mean, from the records of one trace in the order of their threads."""
+    out = {}
+    for record in records:
+        if record.type == "text":
+            number = record.words[0] & 0xFFFFFFFF
+            out[number] = out.get(number, b"") + struct.pack("<5Q", *record.words[1:6])[:record.flags & 0xFF]
+    return {number: text.decode(errors="replace") for number, text in out.items()}

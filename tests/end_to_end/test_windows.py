@@ -131,8 +131,9 @@ class Windows(harness.Case):
         self.assertEqual(began, list(range(began[0], steps)))
         self.assertIn("end", {record.type for record in last})
         self.assertIn("end", {record.type for record in records}, "it is in the trace file too")
-        notes = [record for record in records if record.type == "note"]
-        self.assertEqual(notes, [], "nothing was lost")
+        texts = rawtrace.texts(records)
+        notes = [texts[record.words[0] & 0xFFFFFFFF] for record in records if record.type == "note"]
+        self.assertEqual([note.partition("=")[0] for note in notes], ["boot", "pids"], "nothing was lost")
         for number, snapshot, after in windows:
             self.assert_snapshot(number, snapshot)
             by_thread = {}
@@ -216,8 +217,9 @@ class Windows(harness.Case):
         [path] = glob.glob(os.path.join(self.out, "*.coarse"))
         last = max(steps)
         self.assertGreaterEqual(last, rawcoarse.read(path).last_step)
-        row = harness.phase_row(process, "forward", last)
-        self.assertEqual(row["bucket"], [last, last])
+        for row in process["phases"]:  # the kill may have come before its forward
+            if row["step"] == last:
+                self.assertEqual(row["bucket"], [last, last])
 
 
 if __name__ == "__main__":

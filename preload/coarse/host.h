@@ -11,7 +11,8 @@ namespace memtrace::coarse {
 
 struct Host {
   void* (*map)(std::size_t bytes); // zeroed pages; null when there are none
-  void (*unmap)(void* memory, std::size_t bytes);
+  // The same memory, maybe elsewhere, with more zeroed pages behind it; null: none, and it is as it was.
+  void* (*extend)(void* memory, std::size_t bytes, std::size_t wanted);
   // What a name says: copies at most `capacity` bytes, returns how many.
   std::size_t (*text)(format::TextId id, char* out, std::size_t capacity);
   // Writes the text of an id that this room hands out into the trace, at once.

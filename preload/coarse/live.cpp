@@ -21,16 +21,25 @@ void Live::put(const Block& block) {
   slots_.at[at] = block;
 }
 
+// From the `before` slots in front over all of them. In the order of the probes, beginning behind an empty
+// slot: each block then goes to where it was or before that, in its half, and never past one that has yet to
+// move.
+void Live::spread(std::uint32_t before) {
+  std::uint32_t empty = 0;
+  while (slots_.at[empty].state != 0) ++empty;
+  for (std::uint32_t i = 1; i < before; ++i) {
+    Block& slot = slots_.at[(empty + i) & (before - 1)];
+    if (slot.state == 0) continue;
+    const Block block = slot;
+    slot.state = 0;
+    put(block);
+  }
+}
+
 bool Live::grow(const Host& host) {
-  const Growing<Block> before = slots_;
-  const std::uint32_t wanted = before.capacity == 0 ? kFirst : before.capacity * 2;
-  if (wanted > kMost) return false;
-  auto* const memory = static_cast<Block*>(host.map(wanted * sizeof(Block)));
-  if (memory == nullptr) return false;
-  slots_ = {memory, wanted};
-  for (std::uint32_t i = 0; i < before.capacity; ++i)
-    if (before.at[i].state != 0) put(before.at[i]);
-  if (before.at != nullptr) host.unmap(before.at, before.bytes());
+  const std::uint32_t before = slots_.capacity;
+  if (!slots_.grow(host, kFirst, kMost)) return false;
+  if (before != 0) spread(before);
   return true;
 }
 

@@ -48,6 +48,7 @@ class Live {
     return start(block.address, block.memory, table_of(block.kind));
   }
   void put(const Block& block);
+  void spread(std::uint32_t before);
   bool grow(const Host& host);
 
   Growing<Block> slots_;

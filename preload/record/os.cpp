@@ -270,6 +270,11 @@ void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
 void unmap(void* address, std::size_t bytes) {
   call(SYS_munmap, word(address), static_cast<long>(bytes));
 }
+void* extend(void* address, std::size_t bytes, std::size_t wanted) {
+  const long p =
+      call(SYS_mremap, word(address), static_cast<long>(bytes), static_cast<long>(wanted), MREMAP_MAYMOVE);
+  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+}
 long advise(void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }

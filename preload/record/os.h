@@ -51,6 +51,7 @@ bool exists(const char* path);
 void* map_private(std::size_t bytes);                               // null on failure
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes); // null on failure
 void unmap(void* address, std::size_t bytes);
+void* extend(void* address, std::size_t bytes, std::size_t wanted); // a private mapping; null on failure
 long advise(void* address, std::size_t bytes, int advice);
 
 bool is_readable(const void* address);

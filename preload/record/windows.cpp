@@ -89,10 +89,14 @@ constexpr std::size_t kHuge = 4 << 20;
 
 void* map(std::size_t bytes) {
   void* const memory = os::map_private(bytes);
-  if (memory == nullptr) return nullptr;
-  os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
-  if (bytes >= kHuge) os::advise(memory, bytes, MADV_HUGEPAGE);
+  if (memory != nullptr) os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
   return memory;
+}
+
+void* extend(void* memory, std::size_t bytes, std::size_t wanted) {
+  void* const extended = os::extend(memory, bytes, wanted);
+  if (extended != nullptr && wanted >= kHuge) os::advise(extended, wanted, MADV_HUGEPAGE);
+  return extended;
 }
 
 void define(format::TextId id, const char* text, std::size_t bytes) {
@@ -100,7 +104,7 @@ void define(format::TextId id, const char* text, std::size_t bytes) {
   write_late();
 }
 
-constexpr coarse::Host kHost = {&map, &os::unmap, &copy_text, &define, &has_ring};
+constexpr coarse::Host kHost = {&map, &extend, &copy_text, &define, &has_ring};
 
 // --- a window begins ---
 

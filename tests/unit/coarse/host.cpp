@@ -17,9 +17,13 @@ coarse::Host host() {
     world.bytes += bytes;
     return std::calloc(1, bytes);
   };
-  host.unmap = [](void* memory, std::size_t bytes) {
-    world.bytes -= bytes;
+  host.extend = [](void* memory, std::size_t bytes, std::size_t wanted) -> void* {
+    if (world.bytes + wanted - bytes > world.most) return nullptr;
+    world.bytes += wanted - bytes;
+    auto* const extended = static_cast<char*>(std::calloc(1, wanted)); // always elsewhere
+    std::memcpy(extended, memory, bytes);
     std::free(memory);
+    return extended;
   };
   host.text = [](format::TextId id, char* out, std::size_t capacity) {
     const std::string& text = world.texts[static_cast<std::uint32_t>(id)];

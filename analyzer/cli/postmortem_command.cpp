@@ -104,6 +104,17 @@ std::string json_of(std::vector<Process>& processes, std::size_t chosen, const P
 
 } // namespace
 
+std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color) {
+  if (traces.empty()) return std::nullopt;
+  Meter meter(STDERR_FILENO);
+  std::vector<Process> processes = survey(traces, {}, meter);
+  const std::size_t chosen = subject(processes, {});
+  if (gravity(processes[chosen]) != 0) return std::nullopt;
+  std::string text = text_of(processes, chosen, color, meter);
+  meter.clear();
+  return text;
+}
+
 std::string explain(const PostmortemArguments& arguments, bool color) {
   Meter meter(STDERR_FILENO);
   std::vector<Process> processes = survey(find_traces(arguments.trace), arguments.evidence, meter);

@@ -17,6 +17,9 @@ struct PostmortemArguments {
   std::string output; // "" for stdout
 };
 
+// For `memtrace run`: the text about these traces, one job's, where one of its processes died for memory.
+std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color);
+
 // What it says, for a terminal with colours or without. Throws as below.
 std::string explain(const PostmortemArguments& arguments, bool color);
 

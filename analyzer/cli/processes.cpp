@@ -3,11 +3,14 @@
 #include "cli/processes.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -92,17 +95,42 @@ void bring(const std::vector<std::string>& files, std::vector<Process>& processe
   }
 }
 
+std::string stem_of(const std::string& path) {
+  return std::filesystem::path(path).stem().string();
+}
+
+// What `memtrace run` saw, of those that their traces do not tell the end of.
+void hear_watchers(std::vector<Process>& processes) {
+  std::map<std::string, std::vector<evidence::End>> by_directory;
+  for (Process& process : processes) {
+    if (process.end.how != "unknown") continue;
+    const std::string directory = std::filesystem::path(process.path).parent_path().string();
+    const auto [at, fresh] = by_directory.try_emplace(directory);
+    if (fresh) at->second = evidence::read_ends(directory.empty() ? "." : directory);
+    if (const evidence::End* const end = evidence::end_of(at->second, stem_of(process.path)))
+      process.watched = *end;
+  }
+}
+
+// Only what was killed by SIGKILL can be the OOM killer's.
+bool may_be_killed(const Process& process) {
+  return process.evidence &&
+         (!process.watched || (process.watched->signal && process.watched->code == SIGKILL));
+}
+
 // All together: a kill is about one of them.
 void hear_witnesses(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
   std::vector<Process*> of;
   for (Process& process : processes) {
-    if (!process.evidence) continue;
+    if (!may_be_killed(process)) continue;
     subjects.push_back(process.subject);
     of.push_back(&process);
   }
   const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
   for (std::size_t i = 0; i < of.size(); ++i) report::hear(of[i]->end, witnesses[i], *of[i]->evidence);
+  for (Process& process : processes)
+    if (process.watched) report::hear(process.end, *process.watched);
 }
 
 } // namespace
@@ -129,6 +157,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   for (const Process& process : processes) pids.insert(process.facts.pid);
   for (Process& process : processes) process.kind = kind_of(process.facts, pids);
   bring(brought, processes);
+  hear_watchers(processes);
   hear_witnesses(processes);
   std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
     const auto order = [](const Process& p) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/meter.h"
+#include "evidence/ends.h"
 #include "report/ending.h"
 #include "trace/trace.h"
 
@@ -18,7 +20,9 @@ struct Process {
   trace::Facts facts;
   std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
   report::Ending end;
-  bool failed = false;                          // it gave up, and an allocation of it had failed
+  bool failed = false; // it gave up, and an allocation of it had failed
+  std::optional<evidence::End>
+      watched; // as `memtrace run` saw it, of one that its trace does not tell the end of
   std::unique_ptr<evidence::Evidence> evidence; // of one that its trace does not tell the end of
   evidence::Subject subject;                    // of such a one, too
 };

@@ -8,26 +8,35 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "cli/job_place.h"
+#include "cli/postmortem_command.h"
 #include "cli/usage.h"
+#include "cli/watch.h"
 
 namespace memtrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Passed on to the command. A terminal sends SIGINT and SIGQUIT to it by itself: these are only survived.
-constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
-constexpr int kSurvived[] = {SIGINT, SIGQUIT};
+constexpr int kMomentLooks = 5;
+
+constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
 
 volatile sig_atomic_t child = 0;
+volatile sig_atomic_t interrupted = 0;
 
-void pass_on(int number) {
+// A terminal sends to the command by itself: those signals are the kernel's own and only survived here.
+void pass_on(int number, siginfo_t* info, void*) {
   const int keep = errno;
-  if (child > 0) ::kill(static_cast<pid_t>(child), number);
+  if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) interrupted = 1;
+  if (child > 0 && info->si_code <= 0) ::kill(static_cast<pid_t>(child), number);
   errno = keep;
 }
 
@@ -52,7 +61,6 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
 }
 
 [[noreturn]] void become(const RunArguments& arguments, int tell) {
-  for (const int number : kSurvived) ::signal(number, SIG_DFL);
   std::vector<char*> argv;
   for (const std::string& argument : arguments.command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -62,50 +70,103 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
   ::_exit(told > 0 && error == ENOENT ? 127 : 126);
 }
 
-int wait_for(pid_t pid) {
+// Its wait status.
+int wait_for(pid_t pid, Watch& watch) {
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return 1;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid) break;
+    if (ended < 0 && errno != EINTR) return W_EXITCODE(1, 0);
+    watch.look();
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  watch.child_ended(status);
+  // Those that die with it take a moment; a daemon lives on, and nobody waits for that.
+  for (int i = 0; i < kMomentLooks && WIFSIGNALED(status) && !watch.all_ended(); ++i) watch.look();
+  return status;
+}
+
+// Who was killed for memory, on stderr. By a process of its own, the kernel's first choice if memory is short
+// still: the command's status must not be lost for an explanation.
+void explain(const Watch& watch) {
+  const std::vector<std::string> traces = watch.traces();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
+      [[maybe_unused]] const ssize_t written = ::write(fd, "1000", 4);
+      ::close(fd);
+    }
+    int status = 0;
+    const bool color = ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    try {
+      if (const auto text = postmortem_of_kill(traces, color)) std::fputs(text->c_str(), stderr);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", error.what());
+      status = 1;
+    }
+    std::fflush(stderr);
+    ::_exit(status);
+  }
+  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool is_on(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+std::uint64_t unix_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
 } // namespace
 
 int run_command(const RunArguments& arguments) {
   const std::string object = preload_object();
+  set_environment(arguments, object);
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0) throw Usage(std::string("run: no pipe: ") + std::strerror(errno));
   // Handlers before the command exists: a signal in between must not end us and leave it alone.
   struct sigaction action {};
-  action.sa_handler = pass_on;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigset_t passed_on;
   sigset_t before;
   sigemptyset(&passed_on);
   for (const int number : kPassedOn) sigaddset(&passed_on, number);
   ::sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const std::uint64_t began = unix_ns();
   const pid_t pid = ::fork();
   if (pid < 0) throw Usage(std::string("run: cannot start a process: ") + std::strerror(errno));
+  const JobPlace place = job_place(began / 1'000'000'000, pid == 0 ? ::getpid() : pid);
   if (pid == 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    set_environment(arguments, object);
+    ::setenv("MEMTRACE_RUN", place.job.c_str(), 1);
     become(arguments, failed[1]);
   }
   child = static_cast<sig_atomic_t>(pid);
-  for (const int number : kPassedOn) ::sigaction(number, &action, nullptr);
-  for (const int number : kSurvived) ::signal(number, SIG_IGN);
+  // One that is ignored from the start, by nohup, is so for the command, too.
+  for (const int number : kPassedOn) {
+    struct sigaction inherited {};
+    ::sigaction(number, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+  }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(failed[1]);
   int error = 0;
   const bool never_began = ::read(failed[0], &error, sizeof error) == static_cast<ssize_t>(sizeof error);
   ::close(failed[0]);
-  const int status = wait_for(pid);
+  Watch watch(place, pid, began);
+  const int status = wait_for(pid, watch);
   if (never_began) {
     std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n", arguments.command.front().c_str(),
                  std::strerror(error));
+  } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
+             (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
+    explain(watch);
   }
-  return status;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 } // namespace memtrace::cli

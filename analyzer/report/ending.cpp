@@ -7,6 +7,7 @@
 
 #include "report/running.h"
 #include "report/units.h"
+#include "report/words.h"
 
 namespace memtrace::report {
 namespace {
@@ -126,6 +127,18 @@ void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evid
   if (witness.statement != nullptr) ending.evidence.push_back(words_of(*witness.statement));
   if (witness.fault != nullptr) ending.evidence.push_back("kernel's log: " + witness.fault->words);
   if (ending.how == "unknown") add_silence(ending, witness, evidence);
+}
+
+void hear(Ending& ending, const evidence::End& end) {
+  const auto code = static_cast<std::uint32_t>(end.code);
+  ending.evidence.push_back(
+      "memtrace run: wait status: " +
+      (end.signal ? fmt::format("signal {} ({})", code, signal_name(code)) : fmt::format("exit {}", code)));
+  if (ending.how != "unknown") return;
+  ending.code = code;
+  if (end.signal && end.code == SIGKILL) return; // nobody knows who sent it
+  ending.how = end.signal ? "signal" : "exit";
+  ending.certain = true;
 }
 
 } // namespace memtrace::report

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evidence/ends.h"
 #include "evidence/match.h"
 #include "trace/trace.h"
 
@@ -26,6 +27,9 @@ Ending ending(const trace::Trace& trace);
 
 // Of one that is unknown: what the witness says. Without one a process that was killed stays unknown.
 void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence);
+
+// The same of what a watcher saw: certain, but of SIGKILL it is not known who sent it.
+void hear(Ending& ending, const evidence::End& end);
 
 // Whether the OOM killer's limit was that of the machine, the process's own cgroup, or one above it.
 std::string limit_named(const evidence::Kill& kill);

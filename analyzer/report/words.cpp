@@ -10,14 +10,10 @@
 #include "report/utf8.h"
 
 namespace memtrace::report {
-namespace {
-
 std::string signal_name(std::uint32_t number) {
   const char* const name = ::sigabbrev_np(static_cast<int>(number));
   return name != nullptr ? std::string("SIG") + name : std::to_string(number);
 }
-
-} // namespace
 
 std::string phase_name(const View& view, fold::PathId path) {
   std::string out;

@@ -47,6 +47,16 @@ void find_ranks() {
   }
 }
 
+// One that `memtrace run` chose, so that it knows where to look: digits and dashes.
+bool take_name() {
+  const char* const name = environment("MEMTRACE_RUN");
+  if (name == nullptr) return false;
+  const std::size_t bytes = std::strspn(name, "0123456789-");
+  if (bytes == 0 || name[bytes] != '\0') return false;
+  place.job.add(name);
+  return true;
+}
+
 // By arithmetic: gmtime_r would read the time zone's file and allocate.
 void name_job() {
   const auto now = std::chrono::sys_seconds(std::chrono::seconds(os::unix_ns() / 1'000'000'000u));
@@ -155,7 +165,7 @@ void find_place() {
     pattern.add(divider + 1);
   } else {
     place.founder = true;
-    name_job();
+    if (!take_name()) name_job();
     const char* const asked = environment("MEMTRACE_OUT");
     absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);
     static constinit Path assignment{}; // kept in the environment

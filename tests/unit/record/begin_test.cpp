@@ -31,7 +31,7 @@ using tests::Scratch;
 // As the constructor does, for a process of which all is asked.
 void start(const Scratch& scratch, const char* min_peak) {
   for (const char* name :
-       {"MEMTRACE", "MEMTRACE_JOB", "MEMTRACE_SPOOL", "MEMTRACE_ONLY", "RANK", "SLURM_PROCID"})
+       {"MEMTRACE", "MEMTRACE_JOB", "MEMTRACE_RUN", "MEMTRACE_SPOOL", "MEMTRACE_ONLY", "RANK", "SLURM_PROCID"})
     ::unsetenv(name);
   ::setenv("MEMTRACE_OUT", scratch.file("out").c_str(), 1);
   ::setenv("MEMTRACE_MIN_PEAK", min_peak, 1);

@@ -1,0 +1,135 @@
+// Room: cli.
+// Job: where the traces of a job that is about to start will be: as the recorder will decide it.
+#include "cli/job_place.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <tuple>
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string name_of_job(std::uint64_t unix_seconds, int pid) {
+  const auto seconds = static_cast<time_t>(unix_seconds);
+  tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-{}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec, pid);
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// What a process alone knows, its pid and rank, may be anything.
+std::string expanded(const std::string& pattern, const JobPlace& place) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      out += escaped(pattern.substr(i, 1));
+      continue;
+    }
+    const char what = pattern[++i];
+    out += what == 'h'                  ? escaped(place.host)
+           : what == 'j'                ? escaped(place.job)
+           : what == 'p' || what == 'r' ? "*"
+           : what == '%'                ? "%"
+                                        : escaped(pattern.substr(i - 1, 2));
+  }
+  return out;
+}
+
+std::vector<std::string> matching(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> out;
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return out;
+}
+
+template <class T>
+bool number(std::string_view text, T& value, int base) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool parse(const fs::path& path, const std::string& host, TraceName& out) {
+  if (path.extension() != ".memtrace") return false;
+  out.path = path.string();
+  out.stem = path.stem().string();
+  const std::size_t second = out.stem.rfind('-');
+  const std::size_t first =
+      second == 0 || second == std::string::npos ? second : out.stem.rfind('-', second - 1);
+  if (first == std::string::npos || out.stem.compare(0, first, host) != 0) return false;
+  const std::string_view stem = out.stem;
+  return number(stem.substr(first + 1, second - first - 1), out.pid, 10) &&
+         number(stem.substr(second + 1), out.start, 16);
+}
+
+} // namespace
+
+JobPlace job_place(std::uint64_t unix_seconds, int pid) {
+  JobPlace place;
+  utsname system{};
+  if (::uname(&system) == 0) place.host = system.nodename;
+  const std::string joined = variable("MEMTRACE_JOB");
+  const std::size_t divider = joined.find(';');
+  std::string pattern = variable("MEMTRACE_OUT");
+  if (divider != std::string::npos) {
+    place.job = joined.substr(0, divider);
+    pattern = joined.substr(divider + 1);
+  } else {
+    place.job = name_of_job(unix_seconds, pid);
+    if (pattern.empty()) pattern = "memtrace-out/%j";
+    std::error_code error;
+    if (pattern.front() != '/') pattern = fs::current_path(error).string() + "/" + pattern;
+  }
+  place.patterns.push_back(expanded(pattern, place));
+  const std::string temporary = variable("TMPDIR");
+  for (const std::string& base : {temporary, std::string("/tmp")}) {
+    if (base.starts_with('/')) place.patterns.push_back(escaped(base + "/memtrace-out/" + place.job));
+  }
+  return place;
+}
+
+std::vector<TraceName> traces_since(const JobPlace& place, std::uint64_t since) {
+  std::vector<TraceName> traces;
+  for (const std::string& pattern : place.patterns) {
+    for (const std::string& directory : matching(pattern)) {
+      std::error_code error;
+      TraceName name;
+      for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+        if (parse(at->path(), place.host, name) && name.start >= since) traces.push_back(name);
+    }
+  }
+  const auto order = [](const TraceName& a, const TraceName& b) {
+    return std::tie(a.start, a.path) < std::tie(b.start, b.path);
+  };
+  std::sort(traces.begin(), traces.end(), order);
+  const auto same = [](const TraceName& a, const TraceName& b) { return a.path == b.path; };
+  traces.erase(std::unique(traces.begin(), traces.end(), same), traces.end());
+  return traces;
+}
+
+} // namespace memtrace::cli

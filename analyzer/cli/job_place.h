@@ -1,0 +1,32 @@
+// Room: cli.
+// Job: where the traces of a job that is about to start will be: as the recorder will decide it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memtrace::cli {
+
+struct JobPlace {
+  std::string host;
+  std::string job;
+  std::vector<std::string> patterns; // of directories, for glob: where it was asked for, then where else
+};
+
+// Of what runs next in this environment and directory. A job that we are part of is joined; else one is named
+// after `pid`, its founder's.
+JobPlace job_place(std::uint64_t unix_seconds, int pid);
+
+// A trace file of this host: HOST-PID-START.memtrace.
+struct TraceName {
+  std::string path;
+  std::string stem;
+  int pid = 0;
+  std::uint64_t start = 0; // Unix time in ns
+};
+
+// All in those directories that began at `since` or later, in the order of their beginning.
+std::vector<TraceName> traces_since(const JobPlace& place, std::uint64_t since);
+
+} // namespace memtrace::cli

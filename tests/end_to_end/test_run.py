@@ -1,0 +1,256 @@
+"""Job: `memtrace run` is to the command as if it were not there, and sees from outside how processes end."""
+import glob
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import cgroup
+import harness
+
+MIB = harness.MIB
+
+
+def others_are_seen():
+    """How the processes of others ended is told by kernels from 6.15 on."""
+    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 15)
+
+
+class Run(harness.Case):
+    def command(self, *command, options=()):
+        return [harness.COMMAND, "run", "-o", self.out, *options, "--", *command]
+
+    def settings(self, **more):
+        return harness.bare_environment(**{"MEMTRACE_SKIP": "", **more})
+
+    def run_it(self, *command, options=(), settings=None, **more):
+        return self.run_in("traced", self.command(*command, options=options), self.settings(**(settings or {})), **more)
+
+    def ends(self):
+        """Of all files, by pid: how, code, seen, and whether there is that trace."""
+        out = {}
+        for path in glob.glob(os.path.join(self.out, "*.ends")):
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    end = json.loads(line)
+                    self.assertEqual(end["schema"], "memtrace.ends/1")
+                    there = os.path.exists(os.path.join(self.out, end.get("trace", "-") + ".memtrace"))
+                    self.assertEqual(there, "trace" in end)
+                    self.assertNotIn(end["pid"], out)
+                    out[end["pid"]] = (end["how"], end["code"], end["seen"], there)
+        return out
+
+
+class Status(Run):
+    def test_stdout_status_and_stdin_are_the_commands(self):
+        for code in (0, 3, 255):
+            done = self.run_it(sys.executable, "-c", f"import sys; print(sys.stdin.read()); sys.exit({code})",
+                               stdin=None, input=b"from outside")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (code, b"from outside\n", b""))
+        self.assertFalse(os.path.exists(self.out), "a small process leaves nothing, and so does who watches it")
+
+    def test_signals_are_128_and_more(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGABRT):
+            done = self.run_it("bash", "-c", f"kill -{int(number)} $$")
+            self.assertEqual((done.returncode, done.stdout), (128 + number, b""))
+
+    def test_what_cannot_be_started(self):
+        done = self.run_it(os.path.join(self.scratch, "nowhere"))
+        self.assertEqual(done.returncode, 127)
+        self.assertRegex(done.stderr, rb"^memtrace: run: .*nowhere: No such file or directory; nothing was started\n$")
+        self.assertEqual(self.run_it("/").returncode, 126)
+
+    def test_a_killed_process_that_was_not_short_of_memory(self):
+        """`kill -9` from outside: no explanation, for nobody knows one; but its status is kept."""
+        code = "import os, signal; held = bytearray(b'x' * (50 << 20)); os.kill(os.getpid(), signal.SIGKILL)"
+        done = self.run_it(sys.executable, "-c", code)
+        self.assertEqual(done.returncode, 137)
+        self.assertEqual(done.stderr, f"memtrace: recording to {self.out}\n".encode())
+        self.assertEqual([end[:3] for end in self.ends().values()], [("signal", 9, "wait")])
+        end = self.only_process(self.report())["end"]
+        self.assertEqual((end["how"], end["code"]), ("unknown", 9))
+        self.assertIn("memtrace run: wait status: signal 9 (SIGKILL)", end["evidence"])
+
+    def test_a_crash_is_what_it_was(self):
+        code = "import os, signal; held = bytearray(b'x' * (50 << 20)); os.kill(os.getpid(), signal.SIGSEGV)"
+        self.assertEqual(self.run_it(sys.executable, "-c", code).returncode, 139)
+        end = self.only_process(self.report())["end"]
+        self.assertEqual((end["how"], end["code"]), ("signal", 11))
+
+
+class Signals(Run):
+    def start(self, **more):
+        process = subprocess.Popen(self.command(sys.executable, harness.program("signals.py")), env=self.settings(),
+                                   stdout=subprocess.PIPE, **more)
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def test_passed_on(self):
+        """Sent to the watcher alone, as a supervisor does."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            with self.start(start_new_session=True) as process:
+                process.send_signal(number)
+                self.assertEqual(process.stdout.read().decode(), f"{number.name}\n")
+            self.assertEqual(process.returncode, 1)
+
+    def test_a_terminals_come_once(self):
+        """^C goes to all in the foreground: the command has it already."""
+        master, slave = pty.openpty()
+
+        def own_terminal():
+            os.setsid()
+            os.close(os.open(os.ttyname(0), os.O_RDWR))  # becomes the session's terminal
+
+        with self.start(stdin=slave, preexec_fn=own_terminal) as process:
+            os.write(master, b"\x03")
+            self.assertEqual(process.stdout.read().decode(), "SIGINT\n")
+        self.assertEqual(process.returncode, 1)
+        os.close(master)
+        os.close(slave)
+
+    def test_ignored_stays_ignored(self):
+        """nohup: what is ignored from the start is so in the command."""
+        with subprocess.Popen(self.command(sys.executable, "-c", "import signal, time\n"
+                                           "print(signal.getsignal(signal.SIGHUP), flush=True)\ntime.sleep(0.3)"),
+                              env=self.settings(), stdout=subprocess.PIPE,
+                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+            self.assertEqual(process.stdout.readline(), f"{signal.SIG_IGN!s}\n".encode())
+            process.send_signal(signal.SIGHUP)
+            process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+
+
+class Families(Run):
+    def test_bash(self):
+        """The shell leaves no trace, its child does: both ends are told."""
+        code = "held = bytearray(b'x' * (50 << 20)); raise SystemExit(5)"
+        done = self.run_it("bash", "-c", f'"$0" -c "{code}"; exit 3', sys.executable,
+                           settings={"MEMTRACE_SKIP": "bash"})
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.only_process(self.report())["end"]["code"], 5)
+        expected = [("exit", 3, "wait", False)]
+        if others_are_seen():
+            expected.insert(0, ("exit", 5, "pidfd", True))
+        self.assertEqual(sorted(self.ends().values(), reverse=True), sorted(expected, reverse=True))
+
+    def test_exec(self):
+        """One process, two images: the end is that of the last."""
+        again = "held = bytearray(b'y' * (60 << 20)); raise SystemExit(6)"
+        code = f"import os, sys; held = bytearray(b'x' * (50 << 20)); os.execv(sys.executable, ['python', '-c', {again!r}])"
+        done = self.run_it(sys.executable, "-c", code)
+        self.assertEqual(done.returncode, 6)
+        report = self.report()
+        self.assertEqual(sorted(process["end"]["how"] for process in report["processes"]), ["exec", "exit"])
+        self.assertEqual(len({process["pid"] for process in report["processes"]}), 1)
+        self.assertEqual(list(self.ends().values()), [("exit", 6, "wait", True)])
+        with open(glob.glob(os.path.join(self.out, "*.ends"))[0], encoding="utf-8") as file:
+            stem = json.loads(file.read())["trace"]
+        self.assertEqual(stem, max(os.path.basename(path) for path in self.trace_files()).removesuffix(".memtrace"))
+
+    def daemon(self, name, run):
+        said = os.path.join(self.scratch, name + ".says")
+        done = run(sys.executable, harness.program("daemon.py"), said)
+        self.assertEqual(done.returncode, 7)
+        self.assertFalse(os.path.exists(said), "nobody waits for a daemon")
+        with open(said + ".go", "w", encoding="utf-8"):
+            pass
+        until = time.monotonic() + 60
+        while not os.path.exists(said):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        with open(said, encoding="utf-8") as file:
+            return file.read()
+
+    def test_daemon(self):
+        """It has the parent that it would have, and its trace is whole though who watched is gone."""
+        bare = self.daemon("bare", lambda *command: self.bare(list(command), stdout=subprocess.DEVNULL,
+                                                              stderr=subprocess.DEVNULL))
+        traced = self.daemon("traced", lambda *command: self.run_it(*command, stdout=subprocess.DEVNULL,
+                                                                    stderr=subprocess.DEVNULL))
+        self.assertEqual(traced, bare)
+        until = time.monotonic() + 60
+        while self.ring_files() and time.monotonic() < until:
+            time.sleep(0.01)
+        process = self.only_process(self.report())
+        self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
+        self.assert_nothing_lost(process)
+
+    def ranks(self, *arguments):
+        python = harness.torch_python()
+        return self.run_it(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4",
+                           harness.program("ranks.py"), *arguments, settings={"OMP_NUM_THREADS": "1"}, timeout=240)
+
+    def test_torchrun(self):
+        done = self.ranks()
+        self.assertEqual((done.returncode, done.stdout), (0, b"trained on 4\n"), done.stderr)
+        processes = self.report()["processes"]
+        self.assertEqual(sorted(process["rank"] for process in processes if process["kind"] == "rank"), [0, 1, 2, 3])
+        for process in processes:
+            self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
+            self.assert_nothing_lost(process)
+        if others_are_seen():
+            ends = self.ends()
+            for process in processes:
+                self.assertEqual(ends[process["pid"]][:2], ("exit", 0))
+        self.assertNotIn(b"Killed", done.stderr)
+
+    def test_torchrun_with_a_rank_that_is_killed(self):
+        done = self.ranks("2")
+        self.assertEqual(done.returncode, 1)
+        processes = {process["rank"]: process for process in self.report()["processes"] if process["kind"] == "rank"}
+        self.assertEqual(sorted(processes), [0, 1, 2, 3])
+        if others_are_seen():
+            self.assertEqual(self.ends()[processes[2]["pid"]][:3], ("signal", 9, "pidfd"))
+            self.assertEqual((processes[2]["end"]["how"], processes[2]["end"]["code"]), ("unknown", 9))
+        self.assertNotIn(b"Killed for memory", done.stderr, "nobody says why")
+
+
+class ForMemory(Run):
+    """With a limit of the kernel's."""
+
+    def glutton(self, *options, limit=200, more=()):
+        page = os.path.join(self.scratch, "page")
+        with open(page, "wb") as file:
+            file.write(bytes(4096))
+        with cgroup.Group("run", limit * MIB) as group:
+            done = self.run_it(harness.victim("glutton"), page, *options, options=more, preexec_fn=group.enter)
+            self.assertEqual(group.kills(), 1)
+        return done
+
+    def test_explained_on_stderr(self):
+        done = self.glutton()
+        self.assertEqual((done.returncode, done.stdout), (137, b""))
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(lines[0], f"memtrace: recording to {self.out}")
+        self.assertTrue(lines[1].startswith("Killed for memory"), lines[1])
+        self.assertIn("200.00 MiB", done.stderr.decode())
+        process = self.only_process(self.report())
+        self.assertEqual((process["end"]["how"], process["end"]["code"]), ("oom_kill", 9))
+
+    def test_quiet(self):
+        done = self.glutton(more=["--quiet"])
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (137, b"", b""))
+        self.assertEqual(len(self.trace_files()), 1)
+
+    def test_a_worker_while_the_main_process_lives(self):
+        done = self.glutton("--worker")
+        self.assertEqual(done.returncode, 0, "the command's own")
+        self.assertRegex(done.stdout, rb"^worker \d+ signal 9\n$")
+        pid = int(done.stdout.split()[1])
+        if not others_are_seen():
+            self.skipTest("a kernel before 6.15 does not say how the processes of others ended")
+        self.assertEqual(self.ends()[pid], ("signal", 9, "pidfd", True))
+        self.assertIn("Killed for memory", done.stderr.decode())
+        ends = {process["pid"]: process["end"] for process in self.report()["processes"]}
+        self.assertEqual(ends[pid]["how"], "oom_kill")
+        self.assertEqual({end["how"] for other, end in ends.items() if other != pid}, {"exit"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -97,6 +97,8 @@ CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
   command->add_option("TRACE", into.arguments.trace,
                       "a trace or a directory of them; default: the newest job under memtrace-out");
   command->add_option("--rank", into.rank, "the process of this rank; default: the one that died first");
+  command->add_option("--attempt", into.arguments.attempt,
+                      "where a job began anew in its directory: 1 for the first time; default: the last");
   command
       ->add_option("--evidence", into.arguments.evidence,
                    "a pod's JSON, the output of sacct, or a kernel's log from elsewhere; kept beside the trace")

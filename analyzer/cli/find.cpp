@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/attempts.h"
 #include "cli/usage.h"
 
 namespace memtrace::cli {
@@ -57,23 +58,29 @@ std::vector<std::string> newest_job(const fs::path& under) {
 
 } // namespace
 
-std::vector<std::string> find_traces(const std::string& argument) {
+std::vector<std::string> find_traces(const std::string& argument, std::optional<std::uint32_t> attempt) {
   std::error_code error;
+  const auto of_attempt = [&](const std::vector<std::string>& files) {
+    return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
+  };
   if (argument.empty()) {
-    std::vector<std::string> files = newest_job(kDefault);
+    const std::vector<std::string> files = newest_job(kDefault);
     if (files.empty()) {
       throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
     }
-    return files;
+    return of_attempt(files);
   }
   if (!fs::exists(argument, error))
     throw Usage(argument + ": no such file or directory; expected a trace or a directory of them");
-  if (!fs::is_directory(argument, error)) return {argument};
+  if (!fs::is_directory(argument, error)) {
+    if (attempt) throw Usage(argument + ": a trace is of one attempt; name its directory with --attempt");
+    return {argument};
+  }
   std::vector<std::string> files = traces_in(argument);
   if (files.empty()) files = newest_job(argument);
   if (files.empty())
     throw Usage(argument + ": no *.memtrace file in this directory; name the directory of a job");
-  return files;
+  return of_attempt(files);
 }
 
 } // namespace memtrace::cli

@@ -117,7 +117,8 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
 
 std::string explain(const PostmortemArguments& arguments, bool color) {
   Meter meter(STDERR_FILENO);
-  std::vector<Process> processes = survey(find_traces(arguments.trace), arguments.evidence, meter);
+  std::vector<Process> processes =
+      survey(find_traces(arguments.trace, arguments.attempt), arguments.evidence, meter);
   const std::size_t chosen = subject(processes, arguments);
   return arguments.format == "json" ? json_of(processes, chosen, arguments, meter)
                                     : text_of(processes, chosen, color, meter);

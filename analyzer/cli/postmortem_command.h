@@ -12,6 +12,7 @@ namespace memtrace::cli {
 struct PostmortemArguments {
   std::string trace; // "" for the newest job
   std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> attempt;
   std::vector<std::string> evidence; // files
   std::string format = "text";
   std::string output; // "" for stdout

@@ -87,7 +87,7 @@ int wait_for(pid_t pid, Watch& watch) {
 
 // Who was killed for memory, on stderr. By a process of its own, the kernel's first choice if memory is short
 // still: the command's status must not be lost for an explanation.
-void explain(const Watch& watch) {
+void explain_kill(const Watch& watch) {
   const std::vector<std::string> traces = watch.traces();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -164,7 +164,7 @@ int run_command(const RunArguments& arguments) {
                  std::strerror(error));
   } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
              (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
-    explain(watch);
+    explain_kill(watch);
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -69,6 +69,12 @@ struct RingFileHeader {
   std::uint64_t trace_bytes; // written to the trace file so far
   std::uint64_t ended;       // 1 once the end record is in the trace file
   std::uint64_t own_bytes;   // private memory of the recorder, rings not counted; a running figure
+  // At the last sample of the process's cgroups: what the next attempt in the same place says it died of.
+  std::uint64_t near;  // 1: a limit was close
+  std::uint64_t left;  // bytes until the closest limit
+  std::uint64_t limit; // which is this; all ones: there is none
+  std::uint64_t kills; // oom kills that its own group had counted
+  char group[1024];    // directory of that; empty: not known
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

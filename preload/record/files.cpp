@@ -29,6 +29,7 @@ constinit Path elsewhere{}; // the next best place
 constinit Path asked_for{}; // where the traces should have gone; empty: they went there
 constinit const char* reason = nullptr;
 constinit Share granted{};
+constinit Attempt tried{};
 
 const Path& with(const char* suffix) {
   scratch.clear();
@@ -119,12 +120,27 @@ bool speaks() {
   return place.local_rank == ~0u || place.local_rank == 0;
 }
 
+void say_of_attempt() {
+  Line<64> how, number;
+  number.add(tried.died);
+  if (tried.counted || tried.limit == format::kNotSaid) {
+    how.add("for memory");
+  } else {
+    how.add("with ").add(tried.left >> 20).add(" of ").add(tried.limit >> 20).add(" MiB left");
+  }
+  say({"attempt ", number.text(), " here was killed ", how.text(), ": memtrace postmortem --attempt ",
+       number.text(), " ", place.directory.text()});
+}
+
 bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
   granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
   trace_file.max_bytes = granted.bytes;
   trace_file.shares = shares_of(granted.bytes);
-  if (granted.detail != Detail::none) return true;
+  if (granted.detail != Detail::none) {
+    tried = take_attempt(place.directory.text());
+    return true;
+  }
   os::unlink(trace_file.path.text());
   remove_ring_file();
   return false;
@@ -152,15 +168,14 @@ const Share& share() {
   return granted;
 }
 
+const Attempt& attempt() {
+  return tried;
+}
+
 void announce() {
-  scratch.clear();
-  const long fd = os::create(scratch.add(place.directory.text()).add("/job").text());
-  if (fd < 0) return;
-  Line<512> text;
-  text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text()).add("\n");
-  os::write_all(fd, text.text(), text.size());
-  os::close(fd);
+  if (!tried.founds) return;
   becomes_speaker();
+  if (!tried.opens) return;
   if (asked_for.size() != 0) {
     say({"recording to ", place.directory.text(), " (cannot write in ", asked_for.text(), ": ", reason, ")"});
   } else if (place.spool.size() != 0 && !is_in(place.spool, ring_path())) {
@@ -169,6 +184,7 @@ void announce() {
   } else {
     say({"recording to ", place.directory.text()});
   }
+  if (tried.died != 0) say_of_attempt();
 }
 
 bool rings_are_elsewhere() {

@@ -2,6 +2,7 @@
 // Job: the files of this process: where they can be, and who says so.
 #pragma once
 
+#include "record/attempt.h"
 #include "record/node.h"
 
 namespace memtrace::record {
@@ -13,7 +14,10 @@ bool open_files();
 // What MEMTRACE_MAX_NODE left for this process.
 const Share& share();
 
-// Who creates the job's file says the one line.
+// Which attempt of the job it belongs to.
+const Attempt& attempt();
+
+// Who opens an attempt says the one line, and what became of the attempt before.
 void announce();
 
 // The ring file is not beside the trace.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "record/definitions.h"
+#include "record/files.h"
 #include "record/line.h"
 #include "record/os.h"
 #include "record/place.h"
@@ -139,7 +140,7 @@ void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
   process.word[5] = halves(static_cast<std::uint32_t>(settings.sample), 4096);
   put(out, process);
   RingRecord about = record_of(EventType::job);
-  about.word[0] = halves(id(job), 1);
+  about.word[0] = halves(id(job), attempt().number);
   about.word[1] = halves(place.rank, place.local_rank);
   about.word[2] = halves(place.world, id(launcher));
   put(out, about);

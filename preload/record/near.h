@@ -19,15 +19,18 @@ inline constexpr std::uint32_t kNearPressure = 1000;
 class Closeness {
  public:
   bool near = false;
-  std::uint64_t left = format::kNotSaid; // bytes until the closest of the limits
+  std::uint64_t left = format::kNotSaid;  // bytes until the closest of the limits
+  std::uint64_t limit = format::kNotSaid; // which is this
 
-  // `held` of `limit`; kNotSaid: there is none.
-  void to_limit(std::uint64_t held, std::uint64_t limit, std::uint64_t part = kNearPart) {
-    if (limit == format::kNotSaid) return;
-    const std::uint64_t here = held < limit ? limit - held : 0;
-    const std::uint64_t close = limit / part < kNearBytes ? limit / part : kNearBytes;
+  // `held` of a limit; kNotSaid: there is none.
+  void to_limit(std::uint64_t held, std::uint64_t of, std::uint64_t part = kNearPart) {
+    if (of == format::kNotSaid) return;
+    const std::uint64_t here = held < of ? of - held : 0;
+    const std::uint64_t close = of / part < kNearBytes ? of / part : kNearBytes;
     if (here < close) near = true;
-    if (here < left) left = here;
+    if (here >= left) return;
+    left = here;
+    limit = of;
   }
   void to_machine(std::uint64_t total, std::uint64_t available) {
     if (total == format::kNotSaid || available == format::kNotSaid || available > total) return;

@@ -155,4 +155,14 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
   return share;
 }
 
+void each_claim(const char* directory, const char* host,
+                void (*take)(void* context, const char* stem, const char* rings), void* context) {
+  path.clear();
+  path.add(directory).add("/node-").add(host);
+  const long fd = os::open_read(path.text());
+  if (fd < 0) return;
+  lines_before(fd, "", [&](const Claim& claim) { take(context, claim.stem, claim.rings); });
+  os::close(fd);
+}
+
 } // namespace memtrace::record

@@ -25,4 +25,8 @@ struct Share {
 // killed, and count with their claim; the others with what they left. `stem` without directory.
 Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
+// All lines of `directory/node-HOST` in their order.
+void each_claim(const char* directory, const char* host,
+                void (*take)(void* context, const char* stem, const char* rings), void* context);
+
 } // namespace memtrace::record

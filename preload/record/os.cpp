@@ -222,6 +222,12 @@ long size_of(const char* path) {
   const long result = call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), 0);
   return result < 0 ? result : static_cast<long>(info.st_size);
 }
+std::uint64_t modified_ns(const char* path) {
+  struct stat info {};
+  if (call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), 0) < 0) return 0;
+  return static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(info.st_mtim.tv_nsec);
+}
 long read_link(const char* path, char* out, std::size_t capacity) {
   return call(SYS_readlinkat, AT_FDCWD, word(path), word(out), static_cast<long>(capacity));
 }
@@ -322,6 +328,9 @@ std::uint64_t thread_cpu_ns() {
 }
 std::uint64_t unix_ns() {
   return clock_ns(CLOCK_REALTIME);
+}
+std::uint64_t boot_ns() {
+  return clock_ns(CLOCK_BOOTTIME);
 }
 
 void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {

@@ -38,7 +38,8 @@ long cut(long fd, std::uint64_t bytes); // ftruncate
 long unlink(const char* path);
 long make_directory(const char* path);
 long remove_directory(const char* path);
-long size_of(const char* path); // of a file
+long size_of(const char* path);              // of a file
+std::uint64_t modified_ns(const char* path); // Unix time; 0: it cannot be told
 long read_link(const char* path, char* out, std::size_t capacity);
 long file_system_of(int fd);                // statfs magic
 long file_system_at(const char* path);      // the same of a path
@@ -66,6 +67,7 @@ void sleep_ns(std::uint64_t ns);
 std::uint64_t monotonic_ns();
 std::uint64_t thread_cpu_ns(); // of the calling thread
 std::uint64_t unix_ns();
+std::uint64_t boot_ns(); // since the machine began
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::uint32_t* word);
 

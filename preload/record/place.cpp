@@ -51,10 +51,52 @@ void find_ranks() {
 bool take_name() {
   const char* const name = environment("MEMTRACE_RUN");
   if (name == nullptr) return false;
-  const std::size_t bytes = std::strspn(name, "0123456789-");
-  if (bytes == 0 || name[bytes] != '\0') return false;
+  for (const char* at = name; *at != '\0'; ++at)
+    if (*at != '-' && (*at < '0' || *at > '9')) return false;
+  if (*name == '\0') return false;
   place.job.add(name);
   return true;
+}
+
+// FNV-1a of the command line.
+std::uint64_t hash_of_command() {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const long fd = os::open_read("/proc/self/cmdline");
+  if (fd < 0) return hash;
+  char some[512];
+  for (long got; (got = os::read_all(fd, some, sizeof some)) > 0;)
+    for (long i = 0; i < got; ++i) hash = (hash ^ static_cast<unsigned char>(some[i])) * 0x100000001B3;
+  os::close(fd);
+  return hash;
+}
+
+std::uint64_t hexadecimal(const char* text) {
+  std::uint64_t value = 0;
+  for (;; ++text) {
+    const int digit = *text >= '0' && *text <= '9'   ? *text - '0'
+                      : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
+                                                     : -1;
+    if (digit < 0) return value;
+    value = value * 16 + static_cast<std::uint64_t>(digit);
+  }
+}
+
+// MEMTRACE_FOUNDED is "BEGAN COMMAND", hexadecimal: for whoever of the job records first.
+void found() {
+  place.founder = true;
+  place.began = os::unix_ns();
+  place.command = hash_of_command();
+  static constinit Line<64> assignment{}; // kept in the environment
+  assignment.clear();
+  assignment.add("MEMTRACE_FOUNDED=").add(place.began, 16).add(" ").add(place.command, 16);
+  add_to_environment(assignment.text());
+}
+
+void join() {
+  const char* const founded = environment("MEMTRACE_FOUNDED");
+  const char* const gap = founded != nullptr ? std::strchr(founded, ' ') : nullptr;
+  place.began = gap != nullptr ? hexadecimal(founded) : os::unix_ns();
+  place.command = gap != nullptr ? hexadecimal(gap + 1) : 0;
 }
 
 // By arithmetic: gmtime_r would read the time zone's file and allocate.
@@ -163,8 +205,9 @@ void find_place() {
     place.job.add(joined, static_cast<std::size_t>(divider - joined));
     place.founder = founded_here();
     pattern.add(divider + 1);
+    join();
   } else {
-    place.founder = true;
+    found();
     if (!take_name()) name_job();
     const char* const asked = environment("MEMTRACE_OUT");
     absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);

@@ -17,6 +17,8 @@ struct Place {
   std::uint32_t local_rank = ~0u;
   std::uint32_t world = 0;
   bool founder = false;
+  std::uint64_t began = 0;   // Unix time in ns at which the job was founded
+  std::uint64_t command = 0; // hash of the founder's command line
 };
 
 extern constinit Place place;

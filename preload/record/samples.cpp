@@ -11,6 +11,7 @@
 #include "record/group.h"
 #include "record/kernel_text.h"
 #include "record/os.h"
+#include "record/ring.h"
 #include "record/stamp.h"
 #include "record/windows.h"
 
@@ -100,6 +101,23 @@ void add_process(Gathered& gathered, Depth depth) {
   add_address_space(gathered, text, depth);
 }
 
+// In the ring file, which a kill leaves.
+void keep_group(const GroupPath& path, std::uint64_t kills) {
+  format::RingFileHeader* const header = ring_header();
+  if (header == nullptr) return;
+  header->kills = kills;
+  if (path.bytes >= sizeof header->group) return;
+  std::memcpy(header->group, path.text, path.bytes);
+  header->group[path.bytes] = '\0';
+}
+void keep_closeness(const Closeness& closeness) {
+  format::RingFileHeader* const header = ring_header();
+  if (header == nullptr) return;
+  header->near = closeness.near;
+  header->left = closeness.left;
+  header->limit = closeness.limit;
+}
+
 void add_charge(Gathered& gathered, unsigned level) {
   Charge charge;
   if (!read_charge(level, &charge)) return;
@@ -117,6 +135,7 @@ void add_charge(Gathered& gathered, unsigned level) {
   record.word[4] = charge.file;
   record.word[5] = charge.oom_kills;
   gathered.encoder.add(record);
+  if (level == 0) keep_group(path, charge.oom_kills);
   record = record_of(EventType::sample_charge);
   record.flags = static_cast<std::uint16_t>(level);
   record.word[0] = charge.shmem;
@@ -226,6 +245,7 @@ Closeness sample_now(Depth depth, bool near) {
   if (depth == Depth::all) add_machine(gathered);
   if (gathered.encoder.records() == 0 || !append(gathered))
     for (bool& level : named) level = false; // the names went with the segment
+  if (depth != Depth::process) keep_closeness(gathered.closeness);
   return gathered.closeness;
 }
 

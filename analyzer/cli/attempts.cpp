@@ -59,6 +59,7 @@ std::vector<AttemptFile> attempts_in(const std::string& directory) {
     if (!fresh) known->second = std::min(known->second, file.began);
   }
   std::vector<AttemptFile> out;
+  out.reserve(began.size());
   for (const auto& [attempt, when] : began) out.push_back({attempt, when});
   return out;
 }

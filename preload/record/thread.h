@@ -71,11 +71,13 @@ struct Local {
   std::int64_t deaths_left; // of small deaths until a tick
   std::size_t tensor_bytes; // not 0: the next block is a tensor's, and this much was asked for
   Thread* thread;
-  std::uint8_t busy;        // inside the recorder
-  std::uint8_t inside;      // inside a real allocator call: mappings it makes are not the program's
-  bool tensor_freed;        // the next block freed is a tensor's
-  bool holds_definitions;   // across a fork: threads may fork at once, each in handlers of its own
-  std::uint64_t fork_stamp; // drawn before the fork
+  std::uint32_t device_calls;  // hooks of CUDA's calls that are open on this thread, one inside the other
+  std::uint32_t device_events; // that CUPTI reported on this thread
+  std::uint8_t busy;           // inside the recorder
+  std::uint8_t inside;         // inside a real allocator call: mappings it makes are not the program's
+  bool tensor_freed;           // the next block freed is a tensor's
+  bool holds_definitions;      // across a fork: threads may fork at once, each in handlers of its own
+  std::uint64_t fork_stamp;    // drawn before the fork
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 

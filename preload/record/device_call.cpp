@@ -1,0 +1,33 @@
+// Room: record. Runs inside the calls of CUDA's runtime and driver.
+// Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
+#include "record/device_call.h"
+
+#include <cstring>
+
+#include "record/phases.h"
+
+namespace memtrace::record {
+namespace {
+
+constinit bool cupti_owns = false;
+
+} // namespace
+
+bool cupti_owns_devices() {
+  return __atomic_load_n(&cupti_owns, __ATOMIC_ACQUIRE);
+}
+
+void give_devices_to_cupti(bool owns) {
+  __atomic_store_n(&cupti_owns, owns, __ATOMIC_RELEASE);
+}
+
+bool DeviceCall::cupti_is_silent() const {
+  if (local.device_events != events_) return false;
+  if (__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) {
+    static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks from here";
+    note(kNote, sizeof kNote - 1);
+  }
+  return true;
+}
+
+} // namespace memtrace::record

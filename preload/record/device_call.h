@@ -1,0 +1,40 @@
+// Room: record. Runs inside the calls of CUDA's runtime and driver.
+// Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
+#pragma once
+
+#include "record/thread.h"
+
+namespace memtrace::record {
+
+// One source owns device memory, and pinned memory with it: CUPTI while its subscriber is active, else hooks.
+bool cupti_owns_devices();
+void give_devices_to_cupti(bool owns);
+
+// CUPTI's callback reports from inside the call: on this thread, so that the hook around it knows.
+inline void cupti_reported() {
+  ++local.device_events;
+}
+
+// In each hook of the runtime's and of the driver's calls, around the real call.
+class DeviceCall {
+ public:
+  DeviceCall() : outermost_(local.device_calls++ == 0), events_(local.device_events) {}
+  ~DeviceCall() { --local.device_calls; }
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+
+  // After the real call: is what it did this hook's to record? Not a driver call inside a runtime call's, nor
+  // what CUPTI reported. `certain`: it gave or took memory, so CUPTI must have reported it; if it did not, its
+  // subscription is gone (cuptiFinalize by somebody else), and the hooks take over with this very call.
+  bool mine(bool certain) const {
+    return outermost_ && (!cupti_owns_devices() || (certain && cupti_is_silent()));
+  }
+
+ private:
+  bool cupti_is_silent() const;
+
+  bool outermost_;
+  std::uint32_t events_;
+};
+
+} // namespace memtrace::record

@@ -1,0 +1,26 @@
+// Room: record. Runs inside the calls of CUDA's runtime and driver.
+// Job: what they gave, by address: a free says neither how much that was nor on which device.
+#pragma once
+
+#include "record/recording.h"
+
+namespace memtrace::record {
+
+// Called after the real call, by whoever owns device memory (record/device_call.h). `Block::flags` kNoAccess: a
+// reservation, or memory of somebody else that is only mapped here; it is written down and counts in no level.
+// What finds no room in the table is lost and counted so, birth and death alike.
+void device_born(const Block& block);
+// Of a kind that shares the block's table: `registered`, or any other. An address that was not born: nothing.
+void device_died(std::uint64_t address, format::Kind kind, format::Stamp death);
+
+// The physical memory of cuMemCreate and its like: born with its handle, dead when that is released as often as
+// it was taken and the last mapping of it is gone. `Block::address` is the handle. A handle that is known
+// already (imported into the process that exported it) is taken once more.
+void handle_born(const Block& block);
+void handle_taken(std::uint64_t handle);
+void handle_released(std::uint64_t handle, format::Stamp death);
+void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
+// All that is mapped in [address, address + bytes).
+void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp death);
+
+} // namespace memtrace::record

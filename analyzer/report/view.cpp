@@ -55,9 +55,7 @@ std::optional<std::uint64_t> View::own_bytes() const {
     std::from_chars(note->data(), note->data() + note->size(), bytes);
   const trace::Rings* const rings = trace->rings();
   if (bytes == 0 && rings != nullptr) bytes = rings->header.own_bytes;
-  if (bytes == 0) return std::nullopt;
-  if (rings != nullptr) bytes += format::kPage + std::uint64_t{rings->header.slots} * format::kSlotBytes;
-  return bytes;
+  return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
 const fold::Holdings& View::set(Instant instant) const {

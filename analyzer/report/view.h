@@ -61,7 +61,7 @@ struct View {
   std::vector<Finding> findings;
 
   const trace::Facts& facts() const { return trace->facts(); }
-  // Private memory that the recorder took for itself, rings included while they are there.
+  // Private memory that the recorder took for itself, its rings (a file) not counted.
   std::optional<std::uint64_t> own_bytes() const;
   double seconds(format::Stamp stamp) const; // since the process's start
   const fold::Holdings& set(fold::Instant instant) const;

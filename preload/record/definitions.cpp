@@ -42,9 +42,9 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// Where a frame is, known again without its names: 0.5 us less for each frame of a stack that is new.
+// Where a frame is, known again by a hash of all its fields: 0.5 us less for each frame of a stack that is new.
 struct Placed {
-  PythonFrame frame;
+  std::uint64_t frame;
   CodeId code;
   std::uint32_t line;
 };
@@ -73,6 +73,13 @@ std::uint64_t hash_bytes(const char* text, std::size_t bytes) {
   std::uint64_t hash = bytes;
   for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3u;
   return mix(hash, bytes);
+}
+
+std::uint64_t hash_frame(const PythonFrame& frame) {
+  const std::uint64_t where =
+      mix(reinterpret_cast<std::uint64_t>(frame.code), halves(frame.lasti, frame.first_line));
+  const std::uint64_t what = mix(reinterpret_cast<std::uint64_t>(frame.line_table), frame.name_hash);
+  return mix(where + reinterpret_cast<std::uint64_t>(frame.file), what);
 }
 
 // Each calls `put(record)` for the records that define entry `id`.
@@ -233,13 +240,13 @@ StackId intern_python(StackId caller, const PythonFrame& frame) {
   if (!locked) return caller;
   if (placed == nullptr) placed = static_cast<Placed*>(os::map_private(kPlaced * sizeof(Placed)));
   if (placed == nullptr) return caller;
-  const std::uint64_t hash = mix(reinterpret_cast<std::uint64_t>(frame.code), frame.lasti);
+  const std::uint64_t hash = hash_frame(frame);
   Placed& known = placed[hash % kPlaced];
-  if (known.code == CodeId{0} || !(known.frame == frame)) {
+  if (known.code == CodeId{0} || known.frame != hash) {
     char room[kNamesRoom];
     PythonNames names;
     if (!python_names(frame, &names, room, sizeof room)) return caller;
-    known = {frame, code_of(frame, names), names.line};
+    known = {hash, code_of(frame, names), names.line};
   }
   return node_of(
       {static_cast<std::uint32_t>(caller), 1, halves(static_cast<std::uint32_t>(known.code), known.line)});

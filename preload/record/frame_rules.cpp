@@ -96,6 +96,10 @@ bool frame_rules_are_open() {
   return rules != nullptr && places != nullptr;
 }
 
+std::uint64_t frame_rules_bytes() {
+  return frame_rules_are_open() ? end * sizeof(Known) + kIndex * sizeof(std::uint16_t) : 0;
+}
+
 void forget_frame_rules() {
   const Locked locked(lock);
   if (locked) forget();

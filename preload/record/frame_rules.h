@@ -9,6 +9,7 @@ namespace memtrace::record {
 // False: no memory. Constructor only.
 bool open_frame_rules();
 bool frame_rules_are_open();
+std::uint64_t frame_rules_bytes(); // touched so far
 
 // After an unload: other code may come to lie there.
 void forget_frame_rules();

@@ -82,7 +82,7 @@ void put_note(const Line<N>& text) {
   put(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
 }
 
-// The totals lie in the ring file, which goes.
+// These two lie in the ring file, which goes.
 void note_losses() {
   for (std::size_t i = 0; i < format::kLosses; ++i) {
     const std::uint64_t count = lost_so_far(static_cast<format::Loss>(i));
@@ -90,6 +90,10 @@ void note_losses() {
     Line<64> text;
     put_note(text.add("lost.").add(format::kLossNames[i]).add("=").add(count));
   }
+}
+void note_own_memory() {
+  Line<64> text;
+  put_note(text.add("own=").add(ring_header()->own_bytes));
 }
 
 void note_ring_place() {
@@ -254,6 +258,7 @@ bool before_exec(const char* path) {
   drain_rings(true);
   open_reserve();
   note_losses();
+  note_own_memory();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
   retire_drain();
@@ -284,6 +289,7 @@ void end_life(int code) {
     open_reserve();
     put_flows_of_others();
     note_losses();
+    note_own_memory();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
         static_cast<std::uint32_t>(code));
   }

@@ -19,18 +19,22 @@ using format::StackId;
 
 namespace {
 
-constexpr std::uint32_t kCacheSlots = 64 * 1024; // `import transformers` alone brings 16,000 different stacks
-
-// A stack seen before, found by 128 bits of hash. Read without a lock: `low` is cleared first and set last.
+// A stack seen before, found by 96 bits of its hash. Read and written without a lock: the upper 32 bits lie in
+// one word with the id, so that halves of two stacks that are written at once do not fit each other.
 struct Cached {
   std::uint64_t low;
-  std::uint64_t high;
-  StackId id;
+  std::uint64_t high_and_id;
 };
+// `import transformers` alone brings 16,000 different stacks, a short program a hundred: the part in use
+// doubles.
+constexpr std::uint32_t kFirstSlots = 4 * 1024;
+constexpr std::uint32_t kMostSlots = 64 * 1024;
 
 constinit Range own{};
 constinit Range interpreter{};
 constinit Cached* cache = nullptr;
+constinit std::uint32_t cache_slots = kFirstSlots;
+constinit std::uint32_t remembered = 0;
 
 // A sum of products, each with keys of its own: the multiplications of a stack run side by side, where a chain
 // of them would wait for each other.
@@ -50,7 +54,7 @@ class Hash {
                    file * 0xBF58476D1CE4E5B9u);
   }
   std::uint64_t high() const { return static_cast<std::uint64_t>(sum_ >> 64) ^ key_; }
-  // Never 0, which marks an entry that is being written.
+  // Never 0, which is in an empty slot.
   std::uint64_t low() const {
     const std::uint64_t mixed = (static_cast<std::uint64_t>(sum_) ^ high()) * 0xD6E8FEB86659FD93u;
     return (mixed ^ mixed >> 32) | 1u << 31;
@@ -70,20 +74,29 @@ Range range_of(const void* address) {
 }
 
 StackId look_up(std::uint64_t low, std::uint64_t high) {
-  Cached& slot = cache[low % kCacheSlots];
-  if (__atomic_load_n(&slot.low, __ATOMIC_ACQUIRE) != low || slot.high != high) return StackId{0};
-  const StackId id = slot.id;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return __atomic_load_n(&slot.low, __ATOMIC_RELAXED) == low ? id : StackId{0};
+  const Cached& slot = cache[low & (__atomic_load_n(&cache_slots, __ATOMIC_RELAXED) - 1)];
+  if (__atomic_load_n(&slot.low, __ATOMIC_RELAXED) != low) return StackId{0};
+  const std::uint64_t word = __atomic_load_n(&slot.high_and_id, __ATOMIC_ACQUIRE);
+  return (word ^ high) >> 32 == 0 ? StackId{static_cast<std::uint32_t>(word)} : StackId{0};
+}
+
+void put(Cached& slot, std::uint64_t low, std::uint64_t high_and_id) {
+  __atomic_store_n(&slot.high_and_id, high_and_id, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.low, low, __ATOMIC_RELAXED);
 }
 
 void remember(std::uint64_t low, std::uint64_t high, StackId id) {
-  Cached& slot = cache[low % kCacheSlots];
-  __atomic_store_n(&slot.low, 0u, __ATOMIC_RELEASE);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-  slot.high = high;
-  slot.id = id;
-  __atomic_store_n(&slot.low, low, __ATOMIC_RELEASE);
+  std::uint32_t slots = __atomic_load_n(&cache_slots, __ATOMIC_RELAXED);
+  put(cache[low & (slots - 1)], low, high >> 32 << 32 | static_cast<std::uint32_t>(id));
+  if (__atomic_add_fetch(&remembered, 1u, __ATOMIC_RELAXED) <= slots / 2 || slots == kMostSlots) return;
+  const std::uint32_t lower = slots;
+  if (!__atomic_compare_exchange_n(&cache_slots, &slots, 2 * lower, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return; // another thread doubles it
+  for (std::uint32_t i = 0; i < lower; ++i) {
+    const std::uint64_t word = __atomic_load_n(&cache[i].high_and_id, __ATOMIC_ACQUIRE);
+    const std::uint64_t here = __atomic_load_n(&cache[i].low, __ATOMIC_RELAXED);
+    if (here & lower) put(cache[i + lower], here, word);
+  }
 }
 
 // Interns `frames` (innermost first) below `base`, from where they leave the trail. `*whole` is cleared when a
@@ -113,13 +126,17 @@ StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* fr
 } // namespace
 
 void prepare_stacks() {
-  cache = static_cast<Cached*>(os::map_private(kCacheSlots * sizeof(Cached)));
+  cache = static_cast<Cached*>(os::map_private(kMostSlots * sizeof(Cached)));
   own = range_of(reinterpret_cast<const void*>(&prepare_stacks));
   if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
 }
 
 void hide_interpreter(const void* some_function_of_it) {
   interpreter = range_of(some_function_of_it);
+}
+
+std::uint64_t stack_cache_bytes() {
+  return cache == nullptr ? 0 : __atomic_load_n(&cache_slots, __ATOMIC_RELAXED) * sizeof(Cached);
 }
 
 StackId capture_stack(bool native) {

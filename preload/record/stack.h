@@ -16,4 +16,7 @@ void hide_interpreter(const void* some_function_of_it);
 // alone take 0.2 us. StackId{0} when there is nothing to see. Guard held.
 format::StackId capture_stack(bool native);
 
+// At most what the cache of stacks seen has touched.
+std::uint64_t stack_cache_bytes();
+
 } // namespace memtrace::record

@@ -56,7 +56,7 @@ class Table {
   bool ready() {
     if (entries_ == nullptr) entries_ = static_cast<Entry*>(os::map_private(Capacity * sizeof(Entry)));
     if (entries_ == nullptr) return false;
-    if (index_ != nullptr && 2 * end_ <= mask_) return true;
+    if (index_ != nullptr && 4 * std::uint64_t{end_} <= 3 * std::uint64_t{mask_}) return true;
     return grow(index_ == nullptr ? kFirstSlots : 2 * (mask_ + 1)) || (index_ != nullptr && end_ < mask_);
   }
 

@@ -11,10 +11,12 @@
 
 #include "record/definitions.h"
 #include "record/encode.h"
+#include "record/frame_rules.h"
 #include "record/loss.h"
 #include "record/models.h"
 #include "record/os.h"
 #include "record/ring.h"
+#include "record/stack.h"
 #include "record/stamp.h"
 
 namespace memtrace::record {
@@ -311,17 +313,18 @@ void write_late() {
   const format::SegmentHeader header =
       encoder.header(trace_file.trace_id, 0, format::Source::definitions, trace_file.definitions);
   late.begun = false;
-  if (append_to_trace(header, late.bytes, late_part) == Appended::yes) {
+  const Appended appended = append_to_trace(header, late.bytes, late_part);
+  if (appended == Appended::yes) {
     trace_file.definitions += header.records;
   } else {
-    lost(format::Loss::stacks, header.records);
+    lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
   }
   late_part = Part::definitions;
 }
 
 std::uint64_t own_bytes() {
-  return folded.bytes() + folded.live_bytes() + definition_bytes() + model_bytes() + 2 * kBufferBytes +
-         kFixedBytes;
+  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + frame_rules_bytes() +
+         model_bytes() + 2 * kBufferBytes + kFixedBytes;
 }
 
 void close_windows() {

@@ -41,16 +41,6 @@ const char* field(const char* text, const char* key) {
   return at == nullptr ? "" : at;
 }
 
-std::uint64_t hexadecimal(const char* text) {
-  std::uint64_t value = 0;
-  for (;; ++text) {
-    const char c = *text;
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (digit < 0) return value;
-    value = value * 16 + static_cast<std::uint64_t>(digit);
-  }
-}
-
 const Path& job_file(const char* directory, unsigned index) {
   path.clear();
   path.add(directory).add("/job");
@@ -65,8 +55,8 @@ void read_job(const char* text) {
   };
   take(job.name, field(text, "job="));
   take(job.host, field(text, "host="));
-  job.began = hexadecimal(field(text, "began="));
-  job.command = hexadecimal(field(text, "command="));
+  job.began = hexadecimal_at(field(text, "began="));
+  job.command = hexadecimal_at(field(text, "command="));
   const std::uint64_t attempt = number_at(field(text, "attempt="));
   job.attempt = attempt == 0 || attempt > kMostJobs ? 1 : static_cast<std::uint32_t>(attempt);
 }
@@ -129,7 +119,7 @@ bool read_rings(const char* rings) {
 
 std::uint64_t start_of(const char* stem) {
   const char* const dash = std::strrchr(stem, '-');
-  return dash == nullptr ? 0 : hexadecimal(dash + 1);
+  return dash == nullptr ? 0 : hexadecimal_at(dash + 1);
 }
 
 // The counter of the group where that process was, if it is the same group still.

@@ -44,6 +44,16 @@ std::uint64_t number_at(const char* text) {
   return value;
 }
 
+std::uint64_t hexadecimal_at(const char* text) {
+  std::uint64_t value = 0;
+  for (;; ++text) {
+    const char c = *text;
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) return value;
+    value = value * 16 + static_cast<std::uint64_t>(digit);
+  }
+}
+
 std::uint32_t hundredths_at(const char* text) {
   std::uint32_t value = 0;
   for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint32_t>(*text - '0');

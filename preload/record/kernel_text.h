@@ -14,6 +14,8 @@ const char* read_kernel_file(const char* directory, std::size_t bytes, const cha
 
 // Blanks, then digits; format::kNotSaid where there are none ("max").
 std::uint64_t number_at(const char* text);
+// What digits 0-9 and a-f there are, 0 for none.
+std::uint64_t hexadecimal_at(const char* text);
 // Digits with at most two places behind the point, in hundredths.
 std::uint32_t hundredths_at(const char* text);
 // The text behind `key` at the start of a line, null if there is none.

@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "record/environment.h"
+#include "record/kernel_text.h"
 #include "record/os.h"
 
 namespace memtrace::record {
@@ -70,17 +71,6 @@ std::uint64_t hash_of_command() {
   return hash;
 }
 
-std::uint64_t hexadecimal(const char* text) {
-  std::uint64_t value = 0;
-  for (;; ++text) {
-    const int digit = *text >= '0' && *text <= '9'   ? *text - '0'
-                      : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
-                                                     : -1;
-    if (digit < 0) return value;
-    value = value * 16 + static_cast<std::uint64_t>(digit);
-  }
-}
-
 // MEMTRACE_FOUNDED is "BEGAN COMMAND", hexadecimal: for whoever of the job records first.
 void found() {
   place.founder = true;
@@ -95,8 +85,8 @@ void found() {
 void join() {
   const char* const founded = environment("MEMTRACE_FOUNDED");
   const char* const gap = founded != nullptr ? std::strchr(founded, ' ') : nullptr;
-  place.began = gap != nullptr ? hexadecimal(founded) : os::unix_ns();
-  place.command = gap != nullptr ? hexadecimal(gap + 1) : 0;
+  place.began = gap != nullptr ? hexadecimal_at(founded) : os::unix_ns();
+  place.command = gap != nullptr ? hexadecimal_at(gap + 1) : 0;
 }
 
 // By arithmetic: gmtime_r would read the time zone's file and allocate.

@@ -16,8 +16,8 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"report", "postmortem", "run"};
-constexpr const char* kNotYet[] = {"diff", "explain", "top", "export", "check", "doctor"};
+constexpr const char* kCommands[] = {"report", "diff", "postmortem", "run"};
+constexpr const char* kNotYet[] = {"explain", "top", "export", "check", "doctor"};
 
 struct RunOption {
   const char* option;
@@ -49,13 +49,15 @@ std::uint64_t number(const std::string& text, const std::string& whole) {
   return value;
 }
 
-fold::StepRange step_range(const std::string& text) {
+// Two steps in any order, or one.
+fold::StepRange step_pair(const std::string& text) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) {
-    const std::uint64_t one = number(text, text);
-    return {one, one};
-  }
-  const fold::StepRange range{number(text.substr(0, colon), text), number(text.substr(colon + 1), text)};
+  if (colon == std::string::npos) return {number(text, text), number(text, text)};
+  return {number(text.substr(0, colon), text), number(text.substr(colon + 1), text)};
+}
+
+fold::StepRange step_range(const std::string& text) {
+  const fold::StepRange range = step_pair(text);
   if (range.from > range.to) throw Usage("--steps " + text + ": the first step is behind the last");
   return range;
 }
@@ -109,6 +111,56 @@ CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
   return command;
 }
 
+struct DiffOptions {
+  DiffArguments arguments;
+  std::string steps;
+  std::string phases;
+};
+
+CLI::App* add_diff(CLI::App& app, DiffOptions& into) {
+  CLI::App* command = app.add_subcommand("diff", "what differs between two runs, or two places of one");
+  command
+      ->add_option("TRACES", into.arguments.traces,
+                   "A and B: two runs, each at its peak; one, or none for the newest job, with an option below")
+      ->expected(0, 2);
+  command->add_flag("--first-vs-steady", into.arguments.first_vs_steady,
+                    "the first step that updated, and one of those that are alike");
+  command->add_option("--steps", into.steps, "A:B, these two steps of one run; or one, with --phases");
+  command->add_option("--phases", into.phases, "P:Q, these two phases of one run; or one, for both sides");
+  command->add_option("--memory", into.arguments.memory, "host or cuda:N");
+  command->add_option("--top", into.arguments.top, "rows (20)")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
+  command->add_option("--format", into.arguments.format, "text or json");
+  command->add_option("-o", into.arguments.output, "write to this file");
+  return command;
+}
+
+Command diff_of(DiffOptions& options) {
+  DiffArguments& arguments = options.arguments;
+  check_format(arguments.format);
+  if (!options.steps.empty()) arguments.steps = step_pair(options.steps);
+  if (const std::size_t colon = options.phases.find(':'); colon != std::string::npos)
+    arguments.phases = {options.phases.substr(0, colon), options.phases.substr(colon + 1)};
+  else if (!options.phases.empty())
+    arguments.phases = {options.phases};
+  const bool places = arguments.steps || !arguments.phases.empty();
+  if (arguments.traces.size() == 2) {
+    if (places || arguments.first_vs_steady)
+      throw Usage(
+          "diff A B compares two runs at their peaks; --steps, --phases and --first-vs-steady are of one run");
+  } else if (arguments.first_vs_steady) {
+    if (arguments.steps) throw Usage("diff: --first-vs-steady and --steps are two questions; ask one");
+  } else if (!places) {
+    throw Usage("diff: expected two runs, A B, or one with --first-vs-steady, --steps A:B or --phases P:Q");
+  } else if (!arguments.phases.empty() && arguments.phases.front() == arguments.phases.back() &&
+             (!arguments.steps || arguments.steps->from == arguments.steps->to)) {
+    throw Usage("diff: both sides are the same; name two steps (--steps A:B) or two phases (--phases P:Q)");
+  } else if (arguments.phases.empty() && arguments.steps->from == arguments.steps->to) {
+    throw Usage("diff: both sides are the same; name two steps, as in --steps 0:5");
+  }
+  return arguments;
+}
+
 Command report_of(ReportOptions& options, bool top_given) {
   ReportArguments& arguments = options.arguments;
   check_format(arguments.format);
@@ -129,10 +181,11 @@ Command report_of(ReportOptions& options, bool top_given) {
 Command parse(int argc, const char* const* argv) {
   const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
   if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
-    throw Usage(std::string(argv[1]) + ": not supported yet; this version has report, postmortem and run");
+    throw Usage(std::string(argv[1]) +
+                ": not supported yet; this version has report, diff, postmortem and run");
   }
   if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
-    throw Usage(std::string(argv[1]) + ": no such command; this version has report, postmortem and run");
+    throw Usage(std::string(argv[1]) + ": no such command; this version has report, diff, postmortem and run");
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =
@@ -144,6 +197,8 @@ Command parse(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
   ReportOptions report_options;
   CLI::App* report_command = add_report(app, report_options);
+  DiffOptions diff_options;
+  CLI::App* diff_command = add_diff(app, diff_options);
   PostmortemOptions postmortem_options;
   CLI::App* postmortem_command = add_postmortem(app, postmortem_options);
   CLI::App* run_command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
@@ -163,6 +218,7 @@ Command parse(int argc, const char* const* argv) {
     refuse(error);
   }
   if (report_command->parsed()) return report_of(report_options, report_command->count("--top") != 0);
+  if (diff_command->parsed()) return diff_of(diff_options);
   if (postmortem_command->parsed()) {
     check_format(postmortem_options.arguments.format);
     if (postmortem_command->count("--rank") != 0) postmortem_options.arguments.rank = postmortem_options.rank;

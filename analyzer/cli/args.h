@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "cli/diff_command.h"
 #include "cli/postmortem_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -17,7 +18,7 @@ struct Say {
   std::string text;
 };
 
-using Command = std::variant<Say, ReportArguments, PostmortemArguments, RunArguments>;
+using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, RunArguments>;
 
 // Throws Usage for what cannot be understood, and for commands that are not built yet.
 Command parse(int argc, const char* const* argv);

@@ -32,6 +32,9 @@ int run(int argc, char** argv) {
   if (const auto* postmortem = std::get_if<memtrace::cli::PostmortemArguments>(&command)) {
     return memtrace::cli::postmortem_command(*postmortem);
   }
+  if (const auto* diff = std::get_if<memtrace::cli::DiffArguments>(&command)) {
+    return memtrace::cli::diff_command(*diff);
+  }
   return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
 }
 

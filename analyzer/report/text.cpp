@@ -24,27 +24,12 @@ using fold::Measure;
 using fold::MemoryId;
 using fold::Step;
 
-// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
-MemoryId main_memory(const View& view, const Options& options) {
-  if (options.memory) {
-    const auto wanted = memory_named(*options.memory);
-    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
-  }
-  if (!view.findings.empty() && view.account.peaks.contains(view.findings.front().memory))
-    return view.findings.front().memory;
-  MemoryId best = 0;
-  for (const auto& [memory, peaks] : view.account.peaks) {
-    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
-  }
-  return best;
-}
-
 class Text {
  public:
   Text(View& view, const Options& options, const Look& look)
       : view_(view),
         look_(look),
-        memory_(main_memory(view, options)),
+        memory_(main_memory(view, options.memory)),
         measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
         unit_(unit_for(peak().bytes)),
         lines_(look.color) {}

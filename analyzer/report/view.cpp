@@ -78,6 +78,20 @@ std::optional<MemoryId> memory_named(const std::string& name) {
   return static_cast<MemoryId>(number + 1);
 }
 
+MemoryId main_memory(const View& view, const std::optional<std::string>& asked) {
+  if (asked) {
+    const auto wanted = memory_named(*asked);
+    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
+  }
+  if (!view.findings.empty() && view.account.peaks.contains(view.findings.front().memory))
+    return view.findings.front().memory;
+  MemoryId best = 0;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
+  }
+  return best;
+}
+
 std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
                            const Options& options) {
   auto view = std::make_unique<View>();

@@ -70,6 +70,9 @@ struct View {
 std::string memory_name(fold::MemoryId memory);
 std::optional<fold::MemoryId> memory_named(const std::string& name);
 
+// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
+fold::MemoryId main_memory(const View& view, const std::optional<std::string>& asked);
+
 // Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
 std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
                            const Options& options);

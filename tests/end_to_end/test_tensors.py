@@ -2,6 +2,7 @@
 
 The table is that of shared/workloads/README.md, MiB.
 """
+import json
 import os
 import re
 import shutil
@@ -62,6 +63,19 @@ class Falcon(harness.Case):
         self.assertIn("phase step", first)
         self.assertIn("1.000 P", first)
         self.assertIn("foreach-temporaries", [finding["id"] for finding in process["findings"]])
+        self.assert_states_are_new()
+
+    def assert_states_are_new(self):
+        """What forward finds in step 1 and not in step 0: the two states of each parameter."""
+        done = subprocess.run([harness.COMMAND, "diff", self.out, "--steps", "0:1", "--phases", "forward",
+                               "--format", "json"], capture_output=True, check=True, timeout=300)
+        diff = json.loads(done.stdout)
+        self.assertEqual(diff["total"], sum(row["change"] for row in diff["rows"]))
+        states = [row for row in diff["rows"] if mib(row["change"]) > 1]
+        self.assertEqual([row["role"] for row in states], ["optimizer_state"] * len(states))
+        self.assertEqual({(row["bytes_a"], row["phase"]) for row in states}, {(0, "step")})
+        # As malloc gave them: some bytes more for each of some hundred tensors.
+        self.assertAlmostEqual(sum(mib(row["bytes_b"]) for row in states), 2 * P, delta=0.3)
 
     def test_forloop(self):
         self.assert_rows(self.run_falcon("--opt", "forloop"), 514.22, 558.11, 462.11, 1020.22, 924.22, 96.00)

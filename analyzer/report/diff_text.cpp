@@ -1,0 +1,144 @@
+// Room: report.
+// Job: a difference as people read it, and as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "fold/wrap.h"
+#include "report/diff.h"
+#include "report/lines.h"
+#include "report/text.h"
+#include "report/units.h"
+#include "report/utf8.h"
+#include "report/words.h"
+
+namespace memtrace::report {
+namespace {
+
+// What too many rows come down to: the first `shown`, and one for the others.
+struct Shortened {
+  std::size_t shown = 0;
+  DiffRow rest;
+  std::size_t left = 0; // rows that `rest` stands for
+};
+
+Shortened shorten(const Diff& diff, std::size_t top, std::int64_t least) {
+  Shortened out;
+  while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
+    ++out.shown;
+  for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
+    out.rest.a = fold::plus(out.rest.a, diff.rows[i].a);
+    out.rest.b = fold::plus(out.rest.b, diff.rows[i].b);
+    out.rest.variance += diff.rows[i].variance;
+  }
+  out.left = diff.rows.size() - out.shown;
+  return out;
+}
+
+Json row_of(const DiffRow& row) {
+  const bool named = row.view != nullptr;
+  Json out = {{"bytes_a", row.a},
+              {"bytes_b", row.b},
+              {"change", row.change()},
+              {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
+              {"role", fold::role_name(row.role)},
+              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+              {"site", named ? site_json(*row.view, row.stack) : Json(nullptr)},
+              {"how", row.variance > 0 ? "sampled" : "measured"}};
+  if (row.variance > 0) out["error"] = static_cast<std::int64_t>(std::sqrt(row.variance));
+  return out;
+}
+
+Json side_json(const DiffSide& side) {
+  return {{"name", valid_utf8(side.name)},
+          {"pid", side.view->facts().pid},
+          {"phase", valid_utf8(side.view->account.paths.text(side.view->account.paths.last(side.peak.path)))},
+          {"step", side.peak.step == fold::Step::none ? Json(nullptr)
+                                                      : Json(static_cast<std::int64_t>(side.peak.step))},
+          {"bytes", side.peak.bytes}};
+}
+
+class Table {
+ public:
+  Table(const Diff& diff, Lines& lines)
+      : unit_(unit_for(std::max(diff.a.peak.bytes, diff.b.peak.bytes))), lines_(lines) {}
+
+  void head(const Diff& diff) {
+    lines_.faint(fmt::format("  {:>10} {:>10} {:>10}  {:<15}  {:<10}  site ({})", shortened(diff.a.name, 10),
+                             shortened(diff.b.name, 10), "change", "role", "phase", unit_.name));
+  }
+  void row(std::int64_t a, std::int64_t b, const std::string& role, const std::string& phase,
+           const std::string& site) {
+    lines_.plain(fmt::format("  {:>10} {:>10} {:>10}  {}  {}  {}", in_unit(a, unit_), in_unit(b, unit_),
+                             signed_in_unit(b - a, unit_), pad(shortened(role, 15), 15),
+                             pad(shortened(phase, 10), 10), shortened(site, kColumns - 66)));
+  }
+  std::string half_interval(double variance) const {
+    return in_unit(static_cast<std::int64_t>(std::sqrt(variance)), unit_);
+  }
+
+ private:
+  Unit unit_;
+  Lines& lines_;
+};
+
+void write_row(Table& table, const DiffRow& row) {
+  if (row.view == nullptr) {
+    table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
+    return;
+  }
+  const bool kind = row.role == fold::Role::unknown;
+  std::string site = row.stack == format::StackId{} ? "-" : row.view->symbolizer->site(row.stack).title();
+  if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
+  table.row(row.a, row.b,
+            kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : fold::role_name(row.role),
+            printable(row.phase), printable(site));
+}
+
+} // namespace
+
+Json diff_json(const Diff& diff, std::size_t top) {
+  Json rows = Json::array();
+  const Shortened shortened = shorten(diff, top, 0);
+  for (std::size_t i = 0; i < shortened.shown; ++i) rows.push_back(row_of(diff.rows[i]));
+  if (shortened.left != 0) {
+    rows.push_back(row_of(shortened.rest));
+    rows.back()["kind"] = nullptr; // of several
+  }
+  return {{"schema", "memtrace.diff/1"},
+          {"a", valid_utf8(diff.a.where)},
+          {"b", valid_utf8(diff.b.where)},
+          {"memory", memory_name(diff.memory)},
+          {"measure", "live"},
+          {"total", diff.total()},
+          {"sides", {side_json(diff.a), side_json(diff.b)}},
+          {"rows", std::move(rows)}};
+}
+
+std::string diff_text(const Diff& diff, std::size_t top, bool color) {
+  Lines lines(color);
+  const std::int64_t largest = std::max(diff.a.peak.bytes, diff.b.peak.bytes);
+  const std::string change = diff.total() == 0 ? "no change"
+                                               : fmt::format("{} {}", size(std::abs(diff.total())),
+                                                             diff.total() > 0 ? "more" : "less");
+  lines.strong(fmt::format("{} against {}, {}: {} at the peak of live bytes, {} and {}", printable(diff.b.name),
+                           printable(diff.a.name), memory_name(diff.memory), change, size(diff.b.peak.bytes),
+                           size(diff.a.peak.bytes)));
+  lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
+  lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
+  Table table(diff, lines);
+  table.head(diff);
+  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  const bool everything = top > diff.rows.size();
+  const Shortened shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
+  for (std::size_t i = 0; i < shortened.shown; ++i) write_row(table, diff.rows[i]);
+  if (shortened.left != 0)
+    table.row(shortened.rest.a, shortened.rest.b, fmt::format("{} more", shortened.left), "",
+              "memtrace diff --top N");
+  table.row(diff.a.peak.bytes, diff.b.peak.bytes, "=", "", "");
+  return lines.take();
+}
+
+} // namespace memtrace::report

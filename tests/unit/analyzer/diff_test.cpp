@@ -1,0 +1,140 @@
+// Room: tests.
+// Job: what two instants differ in, against sums by hand.
+#include "report/diff.h"
+
+#include <gtest/gtest.h>
+
+#include "builder.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+// A run of its own directory, whose stacks have ids in another order than another run's.
+struct Job {
+  explicit Job(const std::string& home, std::uint32_t line, bool other_order = false) {
+    const auto weights_site = [&] {
+      weights = builder.python_frame("build", home + "/lib/python3/site-packages/m/net.py", 7, 0);
+    };
+    const auto cache_site = [&] {
+      cache = builder.python_frame("warm", home + "/lib/python3/site-packages/m/cache.py", line, 0);
+    };
+    if (other_order) cache_site();
+    weights_site();
+    if (!other_order) cache_site();
+    more = builder.python_frame("more", home + "/lib/python3/site-packages/m/more.py", 1, 0);
+  }
+
+  View& open() {
+    tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+    Ending end = ending(*trace);
+    view_ = view(std::move(trace), "main", std::move(end), Options{});
+    return *view_;
+  }
+
+  Builder builder;
+  std::uint32_t weights = 0, cache = 0, more = 0;
+
+ private:
+  tests::Scratch scratch;
+  std::unique_ptr<View> view_;
+};
+
+std::int64_t sum(const Diff& diff) {
+  std::int64_t out = 0;
+  for (const DiffRow& row : diff.rows) out += row.change();
+  return out;
+}
+
+const DiffRow* row_at(const Diff& diff, const std::string& where) {
+  for (const DiffRow& row : diff.rows)
+    if (row.view != nullptr && row.stack != format::StackId{} &&
+        row.view->symbolizer->site(row.stack).where.rfind(where, 0) == 0)
+      return &row;
+  return nullptr;
+}
+
+// What only the first step holds: a cache of 30 MiB; 8 bytes of small blocks more in each step.
+void train(Job& run) {
+  Builder& b = run.builder;
+  b.begin("load").birth(1 << 20, 100 * kMiB, format::Kind::heap, 0, run.weights).end("load");
+  for (int step = 0; step < 6; ++step) {
+    b.begin("forward");
+    if (step == 0) b.birth(1 << 30, 30 * kMiB, format::Kind::heap, 0, run.cache);
+    b.birth(2 << 20, 2 * kMiB, format::Kind::heap, 0, run.more).death(2 << 20).end("forward");
+    b.begin("step");
+    if (step == 0) b.death(1 << 30);
+    b.counters(8, 0, 1, 0).end("step");
+  }
+}
+
+TEST(Diff, FirstStepAgainstSteady) {
+  Job run("/home/a", 20);
+  train(run);
+  View& view = run.open();
+  const Diff diff = difference(0, first_step(view, 0, ""), steady_step(view, 0, ""));
+  EXPECT_EQ(diff.a.peak.bytes, 132 * kMiB);
+  EXPECT_LT(diff.b.peak.bytes - 102 * kMiB, 64);
+  EXPECT_EQ(sum(diff), diff.total());
+  ASSERT_FALSE(diff.rows.empty());
+  const DiffRow& first = diff.rows.front();
+  EXPECT_EQ(view.symbolizer->site(first.stack).where, "m/cache.py:20");
+  EXPECT_EQ(first.a, 30 * kMiB);
+  EXPECT_EQ(first.b, 0);
+  EXPECT_EQ(first.phase, "forward");
+  EXPECT_EQ(row_at(diff, "m/net.py")->change(), 0);
+  EXPECT_EQ(diff.rows.back().b, 2 * kMiB) << "of what did not change the smallest";
+}
+
+TEST(Diff, TwoStepsAndTwoPhases) {
+  Job run("/home/a", 20);
+  train(run);
+  View& view = run.open();
+  const Diff steps =
+      difference(0, one_place(view, 0, fold::Step{0}, "step"), one_place(view, 0, fold::Step{3}, "step"));
+  EXPECT_EQ(steps.a.peak.bytes, 130 * kMiB);
+  EXPECT_EQ(steps.b.peak.bytes, 100 * kMiB + 4 * 8);
+  EXPECT_EQ(sum(steps), steps.total());
+  EXPECT_EQ(row_at(steps, "m/cache.py")->change(), -30 * kMiB);
+  const Diff phases = difference(0, one_place(view, 0, {}, "load"), one_place(view, 0, {}, "forward"));
+  EXPECT_EQ(phases.total(), 32 * kMiB);
+  EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kMiB);
+  EXPECT_THROW(one_place(view, 0, fold::Step{99}, ""), Nothing);
+  EXPECT_THROW(one_place(view, 0, {}, "backward"), Nothing);
+}
+
+TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
+  Job a("/home/a", 20), b("/opt/env", 25, true); // another place, other ids, a line that moved
+  a.builder.begin("load").birth(1 << 20, 100 * kMiB, format::Kind::heap, 0, a.weights);
+  a.builder.birth(1 << 30, 30 * kMiB, format::Kind::heap, 0, a.cache).counters(500, 0, 5, 0).end("load");
+  b.builder.begin("load").birth(1 << 20, 60 * kMiB, format::Kind::heap, 0, b.weights);
+  b.builder.birth(1 << 30, 35 * kMiB, format::Kind::heap, 0, b.cache);
+  b.builder.birth(2 << 30, 3 * kMiB, format::Kind::heap, 0, b.more).end("load");
+  View &view_a = a.open(), &view_b = b.open();
+  const Diff diff = difference(0, whole_run(view_a, 0), whole_run(view_b, 0));
+  EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kMiB - 500);
+  EXPECT_EQ(sum(diff), diff.total());
+  EXPECT_EQ(row_at(diff, "m/net.py")->a, 100 * kMiB);
+  EXPECT_EQ(row_at(diff, "m/net.py")->b, 60 * kMiB);
+  EXPECT_EQ(row_at(diff, "m/cache.py")->a, 30 * kMiB) << "alike but for the line";
+  EXPECT_EQ(row_at(diff, "m/cache.py")->b, 35 * kMiB);
+  EXPECT_EQ(row_at(diff, "m/more.py")->change(), 3 * kMiB);
+  const Json json = diff_json(diff, 1);
+  ASSERT_EQ(json["rows"].size(), 2u) << "the largest, and the rest in one";
+  EXPECT_EQ(json["rows"][0]["change"].get<std::int64_t>() + json["rows"][1]["change"].get<std::int64_t>(),
+            json["total"].get<std::int64_t>());
+  const std::string text = diff_text(diff, 20, false);
+  EXPECT_NE(text.find("m/net.py:7"), std::string::npos) << text;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    EXPECT_LE(end - at, 100u) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+} // namespace
+} // namespace memtrace::report

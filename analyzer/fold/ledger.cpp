@@ -138,6 +138,17 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
     *at = block;
   }
   enter(block, watcher);
+  if (block.kind == Kind::registered) lock(block);
+}
+
+// The memory was counted when it was got. It stays known as locked, for programs unlock before they free.
+void Ledger::lock(const Block& pinned) {
+  if (Block* const block = tables_[allocated].find(pinned.memory, pinned.address)) block->locked = true;
+  auto at = mappings_.upper_bound({pinned.memory, pinned.address});
+  if (at == mappings_.begin()) return;
+  Block& mapping = std::prev(at)->second;
+  if (mapping.memory == pinned.memory && pinned.address - mapping.address < mapping.given)
+    mapping.locked = true;
 }
 
 void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) {

@@ -34,6 +34,7 @@ struct Block {
   bool tensor = false;
   bool counted = false; // in `live`
   bool sampled = false; // one of many small blocks that flows account for: in no level
+  bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
   Role label = Role::unknown;
   Place born;
   trace::Ordinal birth = 0;
@@ -98,6 +99,7 @@ class Ledger {
   void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
   void label(const trace::Event& event);
+  void lock(const Block& pinned);
   void restart();
   void level(const trace::Event& event);
   void held(const trace::Event& event, const Place& place, BlockWatcher& watcher);

@@ -132,14 +132,14 @@ struct Timeline {
   std::uint32_t sample_bytes = 0;
 
   // A block counts at every instant in [birth, death).
-  void add(const Group& group, const Block& block, std::uint64_t bytes, trace::Ordinal death,
-           std::uint64_t lifetime) {
+  void add(const Group& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
+           trace::Ordinal death, std::uint64_t lifetime) {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
     for (; instant != at.end() && *instant < death; ++instant) {
       Sum& sum = sets[static_cast<std::size_t>(instant - at.begin())][group];
       if (group.sampled) sum.estimate.add(block.given, block.asked, sample_bytes);
       sum.bytes += bytes;
-      sum.asked += block.asked;
+      sum.asked += asked;
       ++sum.blocks;
       sum.largest = std::max(sum.largest, bytes);
       sum.lifetimes.add(lifetime);
@@ -196,7 +196,7 @@ class PeakSets : public Observer {
   void add(const Block& block, trace::Ordinal death, format::Stamp stamp, const Fate& fate) {
     Group group;
     group.stack = block.stack;
-    group.kind = block.kind;
+    group.kind = block.locked ? format::Kind::registered : block.kind;
     group.tensor = block.tensor;
     group.sampled = block.sampled;
     group.role = block.label != Role::unknown          ? block.label
@@ -207,9 +207,20 @@ class PeakSets : public Observer {
     group.known = block.born.known;
     group.step = block.born.step;
     const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
-    if (block.counted || block.sampled)
-      at(block.memory, Measure::live, group, block, block.given, death, lifetime);
-    if (block.tensor) at(block.memory, Measure::tensor, group, block, block.tensor_bytes(), death, lifetime);
+    if (block.tensor)
+      at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
+    if (!block.counted && !block.sampled) return;
+    const std::uint64_t spare = spare_of(block);
+    at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
+    if (spare == 0) return;
+    group.role = Role::rounding;
+    at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
+  }
+
+  // What PyTorch's pinned allocator took beyond what it was asked for: a row of its own.
+  static std::uint64_t spare_of(const Block& block) {
+    const bool rounded_up = block.kind == format::Kind::pinned && block.asked != 0 && block.asked < block.given;
+    return rounded_up ? block.given - block.asked : 0;
   }
 
   // Whether any instant lies in [birth, death): most blocks live and die between two.
@@ -218,10 +229,14 @@ class PeakSets : public Observer {
     return instant != all_.end() && *instant < death;
   }
 
-  void at(MemoryId memory, Measure measure, const Group& group, const Block& block, std::uint64_t bytes,
+  struct Amount {
+    std::uint64_t bytes, asked;
+  };
+  void at(MemoryId memory, Measure measure, const Group& group, const Block& block, const Amount& amount,
           trace::Ordinal death, std::uint64_t lifetime) {
     const auto timeline = timelines_.find({memory, measure});
-    if (timeline != timelines_.end()) timeline->second.add(group, block, bytes, death, lifetime);
+    if (timeline == timelines_.end()) return;
+    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime);
   }
 
   format::Stamp last_stamp_;

@@ -5,9 +5,10 @@
 namespace memtrace::fold {
 namespace {
 
-constexpr const char* kRoleNames[] = {
-    "unknown", "parameter", "gradient", "optimizer_state", "activation", "temporary",  "master",   "input",
-    "buffer",  "workspace", "comm",     "gathered",        "staging",    "checkpoint", "kv_cache", "context"};
+constexpr const char* kRoleNames[] = {"unknown",   "parameter", "gradient", "optimizer_state", "activation",
+                                      "temporary", "master",    "input",    "buffer",          "workspace",
+                                      "comm",      "gathered",  "staging",  "checkpoint",      "kv_cache",
+                                      "context",   "rounding"};
 
 } // namespace
 

@@ -28,6 +28,7 @@ enum class Role : std::uint8_t {
   checkpoint,
   kv_cache,
   context,
+  rounding, // what an allocator took beyond what it was asked for
 };
 
 const char* role_name(Role role);

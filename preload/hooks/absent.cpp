@@ -3,13 +3,13 @@
 #include "hooks/absent.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
+#include "hooks/cuda_table.h"
+#include "hooks/objects.h"
 #include "record/os.h"
 
 #include "record/forbidden.h"
@@ -19,20 +19,21 @@ namespace {
 
 namespace os = record::os;
 
-constexpr const char* kCuda[] = {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaMallocHost", "cudaFreeHost"};
 // Of C23 and of old: in no glibc yet, or no more.
 constexpr const char* kHeap[] = {"free_sized", "free_aligned_sized", "cfree"};
-constexpr std::size_t kMost = sizeof kCuda / sizeof *kCuda + sizeof kHeap / sizeof *kHeap;
+constexpr std::size_t kMostHeap = sizeof kHeap / sizeof *kHeap;
 
 struct Names {
-  const char* list[kMost];
+  bool cuda = false;
+  const char* heap[kMostHeap] = {};
   std::size_t count = 0;
 
-  void add(const char* name) { list[count++] = name; }
+  void add(const char* name) { heap[count++] = name; }
   bool has(const char* name) const {
     if (*name != 'c' && *name != 'f') return false;
+    if (cuda && cuda::named(name) != nullptr) return true;
     for (std::size_t i = 0; i < count; ++i)
-      if (std::strcmp(name, list[i]) == 0) return true;
+      if (std::strcmp(name, heap[i]) == 0) return true;
     return false;
   }
 };
@@ -50,67 +51,24 @@ bool cuda_is_there() {
   return false;
 }
 
-// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the
-// vDSO's.
-struct Dynamic {
-  ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const std::uint32_t* hash = nullptr; // DT_GNU_HASH: buckets, first hashed symbol, ...
-  const ElfW(Rela) * tables[2] = {};
-  std::size_t bytes[2] = {};
-
-  explicit Dynamic(const link_map* object) {
-    for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
-      const auto address = entry->d_un.d_ptr;
-      switch (entry->d_tag) {
-        case DT_SYMTAB:
-          symbols = reinterpret_cast<ElfW(Sym)*>(address);
-          break;
-        case DT_STRTAB:
-          names = reinterpret_cast<const char*>(address);
-          break;
-        case DT_GNU_HASH:
-          hash = reinterpret_cast<const std::uint32_t*>(address);
-          break;
-        case DT_RELA:
-          tables[0] = reinterpret_cast<const ElfW(Rela)*>(address);
-          break;
-        case DT_RELASZ:
-          bytes[0] = entry->d_un.d_val;
-          break;
-        case DT_JMPREL:
-          tables[1] = reinterpret_cast<const ElfW(Rela)*>(address);
-          break;
-        case DT_PLTRELSZ:
-          bytes[1] = entry->d_un.d_val;
-          break;
-        default:
-          break;
-      }
-    }
-  }
-  bool complete() const { return symbols != nullptr && names != nullptr && hash != nullptr; }
-  // Undefined symbols come first: the hash table begins behind them.
-  std::uint32_t undefined_end() const { return hash[1]; }
-};
-
 // A symbol without a value is passed over by the loader.
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
   if (!own.complete()) return;
-  const std::uint32_t buckets = own.hash[0], first = own.hash[1], bloom = own.hash[2];
-  const std::uint32_t* const bucket = own.hash + 4 + bloom * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
-  const std::uint32_t* const chain = bucket + buckets;
-  for (std::uint32_t b = 0; b < buckets; ++b) {
-    for (std::uint32_t i = bucket[b]; i >= first; ++i) {
-      ElfW(Sym)& symbol = own.symbols[i];
-      if (names.has(own.names + symbol.st_name) && os::make_writable(&symbol, sizeof symbol)) {
-        symbol.st_value = 0;
-        symbol.st_shndx = SHN_UNDEF;
-      }
-      if (chain[i - first] & 1) break;
-    }
-  }
+  ElfW(Sym)* lowest = nullptr, *highest = nullptr;
+  own.each_defined([&](ElfW(Sym) & symbol) {
+    if (!names.has(own.names + symbol.st_name)) return;
+    if (lowest == nullptr || &symbol < lowest) lowest = &symbol;
+    if (&symbol > highest) highest = &symbol;
+  });
+  if (lowest == nullptr) return;
+  const auto bytes = static_cast<std::size_t>(highest + 1 - lowest) * sizeof *lowest;
+  if (!os::make_writable(lowest, bytes)) return;
+  own.each_defined([&](ElfW(Sym) & symbol) {
+    if (!names.has(own.names + symbol.st_name)) return;
+    symbol.st_value = 0;
+    symbol.st_shndx = SHN_UNDEF;
+  });
 }
 
 bool refers_weakly(const Dynamic& object, const Names& names) {
@@ -146,15 +104,11 @@ void hide_absent(bool cuda_expected) {
   Names names;
   for (const char* name : kHeap)
     if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
-  if (!cuda_expected && !cuda_is_there())
-    for (const char* name : kCuda) names.add(name);
+  names.cuda = !cuda_expected && !cuda_is_there();
+  if (names.cuda) cuda::hide();
   dlerror(); // nothing is left for the program to find
-  Dl_info info{};
-  link_map* self = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&hide_absent), &info, reinterpret_cast<void**>(&self),
-              RTLD_DL_LINKMAP) == 0 ||
-      self == nullptr)
-    return;
+  const link_map* const self = own_object();
+  if (self == nullptr) return;
   hide_own(self, names);
   const link_map* first = self;
   while (first->l_prev != nullptr) first = first->l_prev;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "format/event.h"
+#include "record/device_memory.h"
 #include "record/os.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
@@ -139,11 +140,19 @@ Object* begin(Object*, Object* const* args, Ssize count) {
   return done();
 }
 
+// True: there is pinned memory, and its allocator is to be asked how much of it is in use.
 Object* end(Object*, Object* const* args, Ssize count) {
   if (count > 0) {
     Text name = text_of(args[0]);
     record::phase_end(name.data, name.bytes, static_cast<std::uint16_t>(count > 1 ? number_of(args[1]) : 0));
   }
+  return g_python.PyBool_FromLong(record::pinned_memory_is_held() ? 1 : 0);
+}
+
+Object* pinned(Object*, Object* const* args, Ssize count) { // bytes in use, bytes held
+  if (count < 2) return done();
+  const std::uint64_t in_use = number_of(args[0]), held = number_of(args[1]);
+  if (const record::Recording here; here) here.mark(format::EventType::reserved, 0, in_use, held);
   return done();
 }
 
@@ -289,7 +298,7 @@ constinit MethodDef g_methods[] = {
     {"nested", nested, kFastCall, nullptr},   {"step", step, kFastCall, nullptr},
     {"note", note, kFastCall, nullptr},       {"parameters", parameters, kFastCall, nullptr},
     {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
-    {"then", then, kFastCall, nullptr},
+    {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
 };
 
 // ---- Getting in --------------------------------------------------------------------------------------------

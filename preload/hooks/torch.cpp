@@ -2,7 +2,10 @@
 // Job: which blocks are tensors, and what the caching allocators hold.
 #include <dlfcn.h>
 
+#include "hooks/cuda_facts.h"
+#include "hooks/cuda_types.h"
 #include "hooks/find.h"
+#include "hooks/torch.h"
 #include "record/recording.h"
 
 #include "record/forbidden.h"
@@ -32,7 +35,21 @@ constinit AllocCpu real_alloc_cpu = nullptr;
 constinit FreeCpu real_free_cpu = nullptr;
 constinit Report real_report = nullptr;
 constinit ReportSigned real_report_signed = nullptr;
-constinit std::uint64_t last_reserved[16] = {};
+constinit std::uint64_t last_reserved[256] = {};
+
+// c10::ArrayRef<long>: two words, in two registers.
+struct Sizes {
+  const long* data;
+  std::size_t length;
+};
+using StorageBytes = std::size_t (*)(Sizes, Sizes, std::size_t, std::size_t);
+using StorageBytesContiguous = std::size_t (*)(Sizes, std::size_t, std::size_t);
+using OutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, Device);
+using OutOfMemorySigned = void (*)(std::int64_t, std::int64_t, std::int64_t, Device);
+constinit StorageBytes real_storage_bytes = nullptr;
+constinit StorageBytesContiguous real_storage_bytes_contiguous = nullptr;
+constinit OutOfMemory real_out_of_memory = nullptr;
+constinit OutOfMemorySigned real_out_of_memory_signed = nullptr;
 
 // Python loads torch RTLD_LOCAL, where RTLD_NEXT does not look. Called by a function of libc10's, so it is
 // there; not inside malloc, so the loader's lock may be taken.
@@ -41,10 +58,16 @@ void find_in_c10(F* out, const char* name) {
   static constexpr const char* sonames[] = {"libc10.so", nullptr};
   if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
 }
+template <class F>
+void find_in_torch(F* out, const char* name) {
+  static constexpr const char* sonames[] = {"libtorch_cpu.so", nullptr};
+  if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
+}
 
 void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved, Device device) {
-  if (device.type != kCuda || device.index < 0 || device.index >= 15) return;
+  if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
+  local.storage_bytes = 0; // it was for this block
   const Recording here;
   if (!here) return;
   const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
@@ -61,7 +84,27 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   }
 }
 
+// Not what cudaMalloc could not give, for PyTorch tries again, but what a tensor did not get.
+[[gnu::cold]] void report_out_of_memory(std::int64_t asked, Device device) {
+  if (device.type != kCuda || device.index < 0 || !record::active()) return;
+  record::Refusal why{cuda::kOutOfMemory};
+  cuda::memory_left(&why.free, &why.total);
+  const Recording here;
+  if (here)
+    here.failed({0, 0, static_cast<std::uint64_t>(asked), Kind::none, format::kTensor,
+                 static_cast<unsigned>(device.index) + 1},
+                why);
+}
+
 } // namespace
+
+std::size_t torch_asked(std::size_t given) {
+  const std::size_t wanted = local.storage_bytes;
+  local.storage_bytes = 0;
+  const bool next_power = wanted != 0 && (given & (given - 1)) == 0 && wanted <= given && wanted > given / 2;
+  return next_power ? wanted : given;
+}
+
 } // namespace memtrace::hooks
 
 using namespace memtrace::hooks;
@@ -71,6 +114,7 @@ EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
   find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
   if (real_alloc_cpu == nullptr) return nullptr;
   if (memtrace::record::active()) local.tensor_bytes = n;
+  local.storage_bytes = 0; // it was for this block
   void* const p = real_alloc_cpu(n);
   local.tensor_bytes = 0;
   return p;
@@ -102,4 +146,34 @@ EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::
   find_in_c10(&real_report_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
   report_block(p, size, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), device);
   if (real_report_signed != nullptr) real_report_signed(p, size, allocated, reserved, device);
+}
+
+// c10::reportOutOfMemoryToProfiler(int64, size_t, size_t, Device): the caching allocator has given up.
+EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(std::int64_t asked, std::size_t allocated,
+                                                                std::size_t reserved, Device device) {
+  find_in_c10(&real_out_of_memory, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+  report_out_of_memory(asked, device);
+  if (real_out_of_memory != nullptr) real_out_of_memory(asked, allocated, reserved, device);
+}
+EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t asked, std::int64_t allocated,
+                                                                std::int64_t reserved, Device device) {
+  find_in_c10(&real_out_of_memory_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
+  report_out_of_memory(asked, device);
+  if (real_out_of_memory_signed != nullptr) real_out_of_memory_signed(asked, allocated, reserved, device);
+}
+
+// at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous: each
+// tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what.
+EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(Sizes sizes, Sizes strides,
+                                                                               std::size_t item,
+                                                                               std::size_t offset) {
+  find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");
+  return local.storage_bytes = real_storage_bytes(sizes, strides, item, offset);
+}
+EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(Sizes sizes,
+                                                                                      std::size_t item,
+                                                                                      std::size_t offset) {
+  find_in_torch(&real_storage_bytes_contiguous,
+                "_ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm");
+  return local.storage_bytes = real_storage_bytes_contiguous(sizes, item, offset);
 }

@@ -85,7 +85,7 @@ def _prepare(torch):
     compiler = getattr(torch, "compiler", None) or torch._utils
     globals().update(
         begin=_memtrace.begin,
-        end=_memtrace.end,
+        end=_end,
         current=_memtrace.current,
         inside=_memtrace.inside,
         nested=_memtrace.nested,
@@ -97,6 +97,21 @@ def _prepare(torch):
         graph_task=getattr(torch._C, "_current_graph_task_id", lambda: 0 if _memtrace.inside("backward") else -1),
         is_compiling=getattr(compiler, "is_compiling", lambda: False),
     )
+
+
+def _end(phase, flags):
+    if _memtrace.end(phase, flags):
+        _report_pinned()
+
+
+def _report_pinned():
+    """What PyTorch's pinned allocator has in use, and holds. It gives blocks out again that no hook sees."""
+    try:
+        stats = sys.modules["torch"].cuda.host_memory_stats()  # empty before CUDA is initialised
+        if "allocated_bytes.current" in stats:
+            _memtrace.pinned(stats["active_bytes.current"], stats["allocated_bytes.current"])
+    except Exception as error:
+        _memtrace.note("python-pinned=%r" % (error,))
 
 
 def _without_us(error):

@@ -102,6 +102,12 @@ class Entries {
 constinit Entries entries;
 constinit SpinLock entries_lock;
 constinit bool announced[kMemories] = {};
+constinit std::int64_t pinned_blocks = 0;
+
+void count_pinned(Kind kind, std::int64_t change) {
+  if (kind == Kind::pinned || kind == Kind::registered)
+    __atomic_add_fetch(&pinned_blocks, change, __ATOMIC_RELAXED);
+}
 
 Is table_of(Kind kind) {
   return kind == Kind::registered ? Is::registered : Is::allocated;
@@ -135,10 +141,12 @@ bool remember(Is is, const Block& block) {
 
 void say_born(const Recording& here, const Block& block) {
   announce(here, block.memory);
+  count_pinned(block.kind, 1);
   here.born(block);
 }
 
 void say_died(const Recording& here, const Entry& gone, Stamp death) {
+  count_pinned(gone.kind, -1);
   here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);
 }
 
@@ -151,6 +159,10 @@ bool let_go(Entry* entry, Entry* gone) {
 }
 
 } // namespace
+
+bool pinned_memory_is_held() {
+  return __atomic_load_n(&pinned_blocks, __ATOMIC_RELAXED) > 0;
+}
 
 void device_born(const Block& block) {
   const Recording here;

@@ -24,7 +24,7 @@ std::uint16_t flags_of(const Block& block) {
 
 bool counts(const Block& block) {
   return (block.flags & (format::kNoAccess | format::kSampled)) == 0 && block.kind != format::Kind::none &&
-         block.kind != format::Kind::mmap_file;
+         block.kind != format::Kind::mmap_file && block.kind != format::Kind::registered;
 }
 
 bool is_mapping(const Block& block) {

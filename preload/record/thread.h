@@ -67,9 +67,10 @@ extern constinit format::SmallTotals uncounted;
 // pytorch#2575).
 struct Local {
   format::SmallTotals* small = &uncounted; // &thread->own, or in the ring's slot
-  std::int64_t births_left; // bytes of small births until the next one is looked at: for a tick, or drawn
-  std::int64_t deaths_left; // of small deaths until a tick
-  std::size_t tensor_bytes; // not 0: the next block is a tensor's, and this much was asked for
+  std::int64_t births_left;  // bytes of small births until the next one is looked at: for a tick, or drawn
+  std::int64_t deaths_left;  // of small deaths until a tick
+  std::size_t tensor_bytes;  // not 0: the next block is a tensor's, and this much was asked for
+  std::size_t storage_bytes; // what PyTorch computed last for a storage that no allocator was asked for yet
   Thread* thread;
   std::uint32_t device_calls;  // hooks of CUDA's calls that are open on this thread, one inside the other
   std::uint32_t device_events; // that CUPTI reported on this thread

@@ -29,6 +29,20 @@ void reportMemoryUsageToProfiler(void*, std::int64_t bytes, std::size_t allocate
   calls.allocated = allocated;
   calls.reserved = reserved;
 }
+void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::int64_t allocated,
+                                 std::int64_t reserved, Device) {
+  static_cast<void>(address);
+  ++calls.reports;
+  calls.reported += bytes;
+  calls.allocated = static_cast<std::size_t>(allocated);
+  calls.reserved = static_cast<std::size_t>(reserved);
+}
+void reportOutOfMemoryToProfiler(std::int64_t, std::size_t, std::size_t, Device) {
+  ++calls.out_of_memory;
+}
+void reportOutOfMemoryToProfiler(std::int64_t, std::int64_t, std::int64_t, Device) {
+  ++calls.out_of_memory;
+}
 
 } // namespace c10
 

@@ -17,10 +17,18 @@ void free_cpu(void* block);
 void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
                                  Device device);
 
+void reportOutOfMemoryToProfiler(std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                                 Device device);
+// Up to PyTorch 1.x the totals were signed.
+void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::int64_t allocated,
+                                 std::int64_t reserved, Device device);
+void reportOutOfMemoryToProfiler(std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,
+                                 Device device);
+
 } // namespace c10
 
 struct C10Calls {
-  int alloc_cpu, free_cpu, reports;
+  int alloc_cpu, free_cpu, reports, out_of_memory;
   std::int64_t reported;
   std::size_t allocated, reserved;
 };

@@ -1,0 +1,13 @@
+// Room: hooks. Runs inside PyTorch's allocators.
+// Job: what the other hooks ask of PyTorch's.
+#pragma once
+
+#include <cstddef>
+
+namespace memtrace::hooks {
+
+// PyTorch's pinned allocator takes powers of two: how many of `given` bytes the tensor asked for that this
+// thread is about to make. `given` where it was not for one.
+std::size_t torch_asked(std::size_t given);
+
+} // namespace memtrace::hooks

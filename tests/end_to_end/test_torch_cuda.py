@@ -1,0 +1,110 @@
+"""Job: PyTorch's allocators on a card and of pinned memory, as fakes of its libraries use them, against their own figures."""
+import math
+import os
+import unittest
+
+import harness
+import rawtrace
+
+MIB = harness.MIB
+CARD, CONTEXT = 80 << 30, 500 << 20
+
+# Parameters of a rank's partition, and the bytes of host memory for each with pinned memory.
+DEEPSPEED = {0.5e9: 18.7, 1.1e9: 27.5, 1.54e9: 21.9, 3.0e9: 22.3, 7.62e9: 19.3, 8.03e9: 18.7, 8.7e9: 27.7,
+             14.8e9: 19.6, 70.6e9: 27.5}
+SCALE = 1024  # a power of two: the same rounding, for memory that this machine has
+
+
+def power_of_two(n):
+    return 1 << math.ceil(math.log2(n))
+
+
+def rows_at_peak(process, memory, measure):
+    return [row for entry in process["peaks"] if (entry["memory"], entry["measure"]) == (memory, measure)
+            for row in entry["at_peak"]]
+
+
+class Torch(harness.Case):
+    MORE = {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on"}
+
+    def run_one(self, program, *words, more=None):
+        self.setUp()
+        command = [os.path.join(harness.FAKES, program), *words]
+        bare = self.bare(command, more)
+        done, report = self.trace(command, {**self.MORE, **(more or {})})
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
+        self.assertEqual(done.returncode, 0)
+        process = self.only_process(report)
+        self.assert_nothing_lost(process)
+        return done.stdout.decode(), process
+
+    def zero_offload(self, parameters, how):
+        """Bytes held at the end, by what they are."""
+        _, process = self.run_one("use_pinned", str(parameters), how)
+        rows = rows_at_peak(process, "host", "live")
+        pinned = [row for row in rows if row["kind"] == "pinned"]
+        tensors = [row for row in rows if row["kind"] == "heap" and row["asked"] >= parameters]
+        return (sum(row["bytes"] for row in pinned if row["role"] != "rounding"),
+                sum(row["bytes"] for row in pinned if row["role"] == "rounding"),
+                sum(row["asked"] for row in tensors))
+
+    def test_pinned_memory_of_zero_offload(self):
+        """10 r + 8 bytes for each parameter, r what rounding to powers of two makes of 4 bytes: 18 to 28."""
+        for whole, predicted in DEEPSPEED.items():
+            with self.subTest(whole):
+                p = int(whole) // SCALE
+                asked, rounding, pageable = self.zero_offload(p, "pinned")
+                self.assertEqual(asked, 10 * p)
+                self.assertEqual(asked + rounding, 2 * power_of_two(4 * p) + power_of_two(2 * p))
+                self.assertEqual(pageable, 8 * p)
+                r = power_of_two(4 * p) / (4 * p)
+                self.assertAlmostEqual((asked + rounding + pageable) / p, 10 * r + 8, places=6)
+                self.assertAlmostEqual((asked + rounding + pageable) / p, predicted, delta=0.06)
+
+    def test_pageable_memory_of_zero_offload(self):
+        for whole in DEEPSPEED:
+            with self.subTest(whole):
+                p = int(whole) // SCALE
+                self.assertEqual(self.zero_offload(p, "pageable"), (0, 0, 18 * p))
+
+    def test_cached_pinned_block_is_counted_once(self):
+        batch = 5 * MIB
+        printed, process = self.run_one("use_pinned", str(batch), "cache")
+        self.assertEqual(printed, f"in use 0 of {8 * MIB}\n")
+        pinned = {row["role"]: row["bytes"] for row in rows_at_peak(process, "host", "live") if row["kind"] == "pinned"}
+        self.assertEqual(pinned, {"unknown": batch, "rounding": 8 * MIB - batch})
+
+    def check_card(self, more=None):
+        printed, process = self.run_one("use_c10_cuda", more=more)
+        self.assertEqual(printed.splitlines()[-1], f"end: allocated {8 * MIB + MIB // 2} reserved {20 * MIB}")
+        # 8 and 0.5 MiB in one segment of 20, 30 MiB in one of its own, whose last 100 bytes are no block's.
+        self.assertEqual(harness.peak(process, "cuda:0", "tensor"), 38 * MIB + MIB // 2)
+        self.assertEqual(harness.peak(process, "cuda:0", "reserved"), 50 * MIB)
+        self.assertEqual(harness.peak(process, "cuda:0", "live"), 50 * MIB)
+        flows = [sum(row[flow] for row in process["phases"] if row["memory"] == "cuda:0")
+                 for flow in ("allocated", "freed")]
+        self.assertEqual(flows, [50 * MIB, 30 * MIB])
+        return process
+
+    def test_segments(self):
+        process = self.check_card()
+        self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device"})
+
+    def test_expandable_segments(self):
+        """Through a table of the driver's functions, as PyTorch has it."""
+        process = self.check_card({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+        self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device_vmm"})
+
+    def test_out_of_memory(self):
+        self.run_one("use_c10_cuda")
+        found = [(record.words[0], rawtrace.KINDS[record.kind], record.flags & rawtrace.TENSOR,
+                  record.words[1] & 0xFFFFFFFF, record.words[4], record.words[5])
+                 for record in rawtrace.read(self.trace_files()[0])[0] if record.type == "failure"]
+        left = CARD - CONTEXT - 20 * MIB
+        # The driver refuses twice, for PyTorch tries again with its cache emptied; then the tensor is not had.
+        self.assertEqual(found, [(1 << 40, "device", 0, 2, left, CARD), (1 << 40, "device", 0, 2, left, CARD),
+                                 (1 << 40, "none", rawtrace.TENSOR, 2, left, CARD)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -73,10 +73,18 @@ void hide_own(const link_map* self, const Names& names) {
 
 bool refers_weakly(const Dynamic& object, const Names& names) {
   for (std::uint32_t i = 1; i < object.undefined_end(); ++i)
-    if (ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK &&
-        names.has(object.names + object.symbols[i].st_name))
+    if (const char* const name = object.names + object.symbols[i].st_name;
+        ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK &&
+        (names.has(name) || cuda::named(name) != nullptr))
       return true;
   return false;
+}
+
+// A library with them may still be opened, so they stay exported; what the loader bound until now would be
+// null.
+bool is_ours_alone(const char* name, void* bound) {
+  cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
+  return function != nullptr && bound == function->hook && cuda::real_of(*function) == nullptr;
 }
 
 // Slots that the loader filled with our functions while it bound this object go back to null.
@@ -89,10 +97,10 @@ void clear_weak_references(const link_map* map, const Names& names) {
     for (std::size_t i = 0; i < object.bytes[table] / sizeof(ElfW(Rela)); ++i) {
       const ElfW(Rela)& relocation = object.tables[table][i];
       const auto& symbol = object.symbols[ELF64_R_SYM(relocation.r_info)];
-      if (ELF64_R_SYM(relocation.r_info) == 0 || ELF64_ST_BIND(symbol.st_info) != STB_WEAK ||
-          !names.has(object.names + symbol.st_name))
-        continue;
+      if (ELF64_R_SYM(relocation.r_info) == 0 || ELF64_ST_BIND(symbol.st_info) != STB_WEAK) continue;
+      const char* const name = object.names + symbol.st_name;
       auto* const slot = reinterpret_cast<void**>(map->l_addr + relocation.r_offset);
+      if (!names.has(name) && !is_ours_alone(name, *slot)) continue;
       if (os::make_writable(slot, sizeof *slot)) *slot = nullptr;
     }
   }

@@ -9,8 +9,6 @@
 #include "hooks/cuda_types.h"
 #include "hooks/lookups.h"
 
-#include "record/forbidden.h"
-
 #define RUNTIME(name) extern "C" void name();
 #define DRIVER(name, base, since) extern "C" void name();
 #include "hooks/cuda_functions.def"
@@ -23,6 +21,14 @@ namespace {
 Hooked table[] = {
 #include "hooks/cuda_functions.def"
 };
+
+} // namespace
+} // namespace memtrace::hooks::cuda
+
+#include "record/forbidden.h"
+
+namespace memtrace::hooks::cuda {
+namespace {
 
 constinit bool are_hidden = false;
 

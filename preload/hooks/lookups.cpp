@@ -43,8 +43,8 @@ void find_lookups() {
 }
 
 // Nothing, and dlerror says so.
-Answer missing(const char* name) {
-  return {real_dlsym(RTLD_NEXT, name), 1};
+Answer missing(const char* name, const char* version) {
+  return {version != nullptr ? memtrace_real_dlvsym(RTLD_NEXT, name, version) : real_dlsym(RTLD_NEXT, name), 1};
 }
 
 Answer answer(void* handle, const char* name, const char* version) {
@@ -54,7 +54,7 @@ Answer answer(void* handle, const char* name, const char* version) {
   void* const real = cuda::real_of(*function);
   if (real == nullptr) { // a handle's own library may still have one of its own
     void* const found = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : real_dlsym(handle, name);
-    return found != nullptr && found != function->hook ? kNotOurs : missing(name);
+    return found != nullptr && found != function->hook ? kNotOurs : missing(name, version);
   }
   if (handle == RTLD_NEXT) return kNotOurs; // what comes next depends on who asks
   if (handle == RTLD_DEFAULT && version == nullptr) return {function->hook, 1};

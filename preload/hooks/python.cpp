@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "format/event.h"
-#include "record/device_memory.h"
 #include "record/os.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
@@ -151,8 +150,7 @@ Object* end(Object*, Object* const* args, Ssize count) {
 
 Object* pinned(Object*, Object* const* args, Ssize count) { // bytes in use, bytes held
   if (count < 2) return done();
-  const std::uint64_t in_use = number_of(args[0]), held = number_of(args[1]);
-  if (const record::Recording here; here) here.mark(format::EventType::reserved, 0, in_use, held);
+  record::pinned_use(number_of(args[0]), number_of(args[1]));
   return done();
 }
 

@@ -4,6 +4,7 @@
 
 #include "record/device_call.h"
 #include "record/os.h"
+#include "record/phases.h"
 #include "record/spin_lock.h"
 
 #include "record/forbidden.h"

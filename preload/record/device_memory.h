@@ -13,9 +13,6 @@ void device_born(const Block& block);
 // Of a kind that shares the block's table: `registered`, or any other. An address that was not born: nothing.
 void device_died(std::uint64_t address, format::Kind kind, format::Stamp death);
 
-// Pages that the card may reach: pinned, or registered afterwards.
-bool pinned_memory_is_held();
-
 // The physical memory of cuMemCreate and its like: born with its handle, dead when that is released as often as
 // it was taken and the last mapping of it is gone. `Block::address` is the handle. A handle that is known
 // already (imported into the process that exported it) is taken once more.

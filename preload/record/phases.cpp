@@ -118,6 +118,10 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) 
   if (here) here.mark(EventType::parameter_dtype, 0, id(name_of(dtype, bytes)), count);
 }
 
+void pinned_use(std::uint64_t in_use, std::uint64_t held) {
+  if (const Recording here; here) here.mark(EventType::reserved, 0, in_use, held);
+}
+
 void label(const void* address, std::uint64_t bytes, const char* role, const char* name) {
   const Recording here;
   if (!here) return;

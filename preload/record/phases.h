@@ -24,6 +24,10 @@ void step_begin(std::uint64_t number);
 // What a model has. The last one counts; the dtypes follow it.
 void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors);
 void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count);
+// Of the framework's allocator of pinned memory, which gives out again what it keeps: bytes in use, and held.
+void pinned_use(std::uint64_t in_use, std::uint64_t held);
+// There is pinned memory, or registered: somebody may be asked for that.
+bool pinned_memory_is_held();
 // What the bytes at `address` are for. Role and name are copied.
 void label(const void* address, std::uint64_t bytes, const char* role, const char* name);
 // `key=value` for the reader of the trace.

@@ -14,6 +14,7 @@ import rawtrace
 MIB = harness.MIB
 KEPT, FREED = 6 * MIB, 4 * MIB
 LIST = os.path.join(harness.ROOT, "preload", "hooks", "cuda_functions.def")
+TOOLKIT = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "include")
 KINDS = {"pinned", "registered", "managed", "device", "device_async", "device_vmm"}
 
 
@@ -152,6 +153,19 @@ class Cuda(harness.Case):
     def test_each_function_has_a_figure(self):
         self.assertEqual({name for _, name in hooked()}, set(EXPECTED) | set(WAYS))
 
+    def test_names_are_those_of_the_toolkit(self):
+        """CUPTI's headers list each function of the driver and of the runtime that there is."""
+        known = set()
+        for name, prefix in (("driver", "DRIVER"), ("runtime", "RUNTIME")):
+            header = os.path.join(TOOLKIT, f"cupti_{name}_cbid.h")
+            if not os.path.exists(header):
+                self.skipTest(f"no {header}: the toolkit's headers are not installed (CUDA_HOME)")
+            with open(header, encoding="utf-8") as file:
+                for found in re.findall(rf"CUPTI_{prefix}_TRACE_CBID_(\w+)", file.read()):
+                    # The runtime's carry the version that brought them, before the stream's suffix.
+                    known.add(re.sub(r"_(?:ptsz_)?v\d{4,5}$", lambda end: "_ptsz" if "ptsz" in end[0] else "", found))
+        self.assertEqual([name for _, name in hooked() if name not in known and name not in WAYS], [])
+
     def test_each_function(self):
         for runtime, name in hooked():
             way, function = WAYS.get(name, ("module", name))
@@ -193,6 +207,37 @@ class Cuda(harness.Case):
             for function in ("cudaMalloc", "cudaMallocAsync", "cudaFreeHost"):
                 with self.subTest(version=version, function=function):
                     self.assert_figures("module", function, {**TABLE, "FAKE_CUDA_MODULE": version})
+
+    def test_what_is_not_there_looks_missing(self):
+        """To dlsym, dlvsym and weak references, whether the machine has CUDA or not; RTLD_NEXT is the caller's."""
+        for cupti in ("auto", "on"):
+            for name in ("lookups", "weak", "dlopen"):
+                with self.subTest(name, cupti=cupti):
+                    self.setUp()
+                    bare = self.bare([harness.victim(name)])
+                    self.assertEqual(bare.returncode, 0, bare.stdout)
+                    done, _ = self.trace([harness.victim(name)], {**self.MORE, "MEMTRACE_CUPTI": cupti})
+                    self.assertEqual((done.stdout.decode(), done.stderr, done.returncode),
+                                     (bare.stdout.decode(), bare.stderr, bare.returncode))
+                    if name == "lookups":
+                        self.assertIn(b"library: libm comes next\n", done.stdout)
+
+    def test_locked_memory_is_marked_and_counted_once(self):
+        for function in ("mlock", "cudaHostRegister"):
+            with self.subTest(function):
+                self.setUp()
+                done, report = self.trace([os.path.join(harness.FAKES, "opened_cuda"), "module", function], self.MORE)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                rows = [row for entry in self.only_process(report)["peaks"]
+                        if (entry["memory"], entry["measure"]) == ("host", "live") for row in entry["at_peak"]]
+                self.assertEqual([row["asked"] for row in rows if row["kind"] == "registered"], [KEPT])
+                self.assertEqual([row["asked"] for row in rows if row["kind"] == "heap" and row["asked"] == KEPT], [])
+
+    def test_threads(self):
+        """Eight at once, half of what they make freed by another."""
+        done, found = self.run_one("module", "threads")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(found, {("born", 1, "device"): 8 * 200 * MIB, ("died", 1, "device"): 8 * 100 * MIB})
 
     def test_report(self):
         done, report = self.trace([os.path.join(harness.FAKES, "opened_cuda"), "module", "two_devices"], self.MORE)

@@ -74,6 +74,19 @@ class Torch(harness.Case):
         pinned = {row["role"]: row["bytes"] for row in rows_at_peak(process, "host", "live") if row["kind"] == "pinned"}
         self.assertEqual(pinned, {"unknown": batch, "rounding": 8 * MIB - batch})
 
+    def test_pinned_allocator_at_the_ends_of_phases(self):
+        """What it says it has in use and holds, where there is pinned memory; before, nobody asks it."""
+        command = [harness.torch_python(), harness.program("pinned_stats.py"),
+                   os.path.join(harness.FAKES, "libcudart.so.13")]
+        done, report = self.trace(command, {**self.MORE, "MEMTRACE_STACKS": "none"})
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        path = self.trace_files()[0]
+        said = [record.words[:2] for record in rawtrace.read(path)[0]
+                if record.type == "reserved" and record.flags >> 8 == 0]
+        self.assertEqual(said, [(5 * MIB, 8 * MIB), (3 * MIB, 8 * MIB), (5 * MIB, 8 * MIB)])
+        process = self.only_process(report)
+        self.assertEqual(harness.peak(process, "host", "reserved"), 8 * MIB)
+
     def check_card(self, more=None):
         printed, process = self.run_one("use_c10_cuda", more=more)
         self.assertEqual(printed.splitlines()[-1], f"end: allocated {8 * MIB + MIB // 2} reserved {20 * MIB}")

@@ -4,8 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "fakes/find_cuda.h"
 
@@ -65,6 +68,23 @@ AllocationNode node(size_t bytes) {
   wanted.pool.location = {kOnDevice, 0};
   wanted.bytes = bytes;
   return wanted;
+}
+
+// Each thread makes 200 blocks of 1 MiB, then frees 100 of those of its neighbour.
+void* made[8][200];
+void make_or_free(int thread, int turn) {
+  void* context = nullptr;
+  CHECK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuda.cuCtxSetCurrent(context));
+  for (int i = 0; i < (turn == 0 ? 200 : 100); ++i) {
+    if (turn == 0) CHECK(cuda.cudaMalloc(&made[thread][i], kMiB));
+    if (turn == 1) CHECK(cuda.cudaFree(made[(thread + 1) % 8][2 * i]));
+  }
+}
+void share_out(int threads, int turn) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back(make_or_free, i, turn);
+  for (std::thread& one : all) one.join();
 }
 
 struct Case {
@@ -236,6 +256,8 @@ const Case cases[] = {
         for (const int result
              : results) std::printf("%d ", result);
         std::printf("untouched %d\n", q == &q);),
+    RUN(mlock, p = std::malloc(kKept); CHECK(mlock(p, kKept)); CHECK(munlock(p, kKept));),
+    RUN(threads, share_out(8, 0); share_out(8, 1);),
     RUN(two_devices, CHECK(cuda.cudaMalloc(&p, kKept)); CHECK(cuda.cudaSetDevice(1));
         CHECK(cuda.cudaMalloc(&q, kFreed)); CHECK(cuda.cudaFree(p)); // of the other device
         const AllocationProperties first = on(0); CHECK(cuda.cuMemCreate(address(&p), 2 * kMiB, &first, 0));),

@@ -1,0 +1,56 @@
+// Room: tests. A victim: its output must be the same with and without the tracer.
+// Job: what dlsym and dlvsym answer to each kind of question, to a program and to a library, and what they
+// leave behind.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void say(const char* what, const void* found) {
+  const char* error = dlerror();
+  // The message names the file that was searched, which is not always the one that asked.
+  const char* reason = error != NULL ? strstr(error, "undefined symbol") : NULL;
+  printf("%s: %d %s, then %d\n", what, found != NULL,
+         reason != NULL  ? reason
+         : error != NULL ? error
+                         : "-",
+         dlerror() != NULL);
+}
+
+int main(void) {
+  errno = 77;
+  say("default", dlsym(RTLD_DEFAULT, "malloc"));
+  say("next", dlsym(RTLD_NEXT, "malloc"));
+  void* self = dlopen(NULL, RTLD_NOW);
+  void* math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+  say("handle", dlsym(math, "cos"));
+  say("default, opened local", dlsym(RTLD_DEFAULT, "cos"));
+  say("version", dlvsym(RTLD_DEFAULT, "free", "GLIBC_2.2.5"));
+  say("no such version", dlvsym(RTLD_DEFAULT, "free", "GLIBC_9.9"));
+  static const char* const names[] = {"cudaMalloc",
+                                      "cuMemAlloc_v2",
+                                      "cuGetProcAddress_v2",
+                                      "cudaHostAlloc",
+                                      "cuMemCreate",
+                                      "cuWhatever",
+                                      "cu",
+                                      "c",
+                                      ""};
+  for (unsigned i = 0; i < sizeof names / sizeof *names; ++i) {
+    printf("%s\n", names[i]);
+    say("  default", dlsym(RTLD_DEFAULT, names[i]));
+    say("  next", dlsym(RTLD_NEXT, names[i]));
+    say("  self", dlsym(self, names[i]));
+    say("  handle", dlsym(math, names[i]));
+    say("  version", dlvsym(RTLD_DEFAULT, names[i], "libcudart.so.13"));
+  }
+  // An error that is there before stays until it is asked for.
+  dlopen("libnosuchthing.so", RTLD_NOW);
+  printf("pending %d\n", dlerror() != NULL);
+  void* plugin = dlopen("libvictim_asks.so", RTLD_NOW | RTLD_LOCAL);
+  const char* (*ask)(void) = plugin != NULL ? (const char* (*)(void))dlsym(plugin, "ask_next") : NULL;
+  printf("library: %s\n", ask != NULL ? ask() : dlerror());
+  printf("errno %d\n", errno);
+  return 0;
+}

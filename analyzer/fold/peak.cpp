@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "fold/asker.h"
 #include "fold/sampling.h"
 #include "fold/wrap.h"
 
@@ -150,7 +151,7 @@ struct Timeline {
 class PeakSets : public Observer {
  public:
   PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants)
-      : last_stamp_(trace.facts().last_stamp), last_step_(Step::none) {
+      : askers_(trace), last_stamp_(trace.facts().last_stamp), last_step_(Step::none) {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
@@ -202,6 +203,7 @@ class PeakSets : public Observer {
     group.role = block.label != Role::unknown          ? block.label
                  : block.kind == format::Kind::context ? Role::context
                  : block.tensor                        ? role_of(block.born, fate)
+                 : block.memory != 0                   ? askers_.role(block.stack)
                                                        : Role::unknown;
     group.phase = phases().paths().last(block.born.path);
     group.known = block.born.known;
@@ -239,6 +241,7 @@ class PeakSets : public Observer {
     timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime);
   }
 
+  Askers askers_;
   format::Stamp last_stamp_;
   Step last_step_;
   std::vector<trace::Ordinal> all_; // instants, ascending

@@ -56,6 +56,7 @@ class Entries {
     }
     return &entry;
   }
+  std::uint64_t bytes() const { return slots_ * sizeof(Entry); }
   void erase(Entry* entry) {
     auto gap = static_cast<std::uint32_t>(entry - at_);
     for (std::uint32_t at = next(gap); at_[at].is != Is::nothing; at = next(at)) {
@@ -250,6 +251,10 @@ void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
     }
     say_died(here, gone, death);
   }
+}
+
+std::uint64_t device_memory_bytes() {
+  return entries.bytes();
 }
 
 } // namespace memtrace::record

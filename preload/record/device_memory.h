@@ -23,4 +23,7 @@ void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t han
 // All that is mapped in [address, address + bytes).
 void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp death);
 
+// Private memory of the table.
+std::uint64_t device_memory_bytes();
+
 } // namespace memtrace::record

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "record/definitions.h"
+#include "record/device_memory.h"
 #include "record/encode.h"
 #include "record/frame_rules.h"
 #include "record/loss.h"
@@ -324,7 +325,7 @@ void write_late() {
 
 std::uint64_t own_bytes() {
   return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + frame_rules_bytes() +
-         model_bytes() + 2 * kBufferBytes + kFixedBytes;
+         model_bytes() + device_memory_bytes() + 2 * kBufferBytes + kFixedBytes;
 }
 
 void close_windows() {

@@ -233,6 +233,15 @@ class Cuda(harness.Case):
                 self.assertEqual([row["asked"] for row in rows if row["kind"] == "registered"], [KEPT])
                 self.assertEqual([row["asked"] for row in rows if row["kind"] == "heap" and row["asked"] == KEPT], [])
 
+    def test_role_by_the_library_that_asked(self):
+        done, report = self.trace([os.path.join(harness.FAKES, "opened_cuda"), "module", "libraries"],
+                                  {**self.MORE, "MEMTRACE_STACKS": "native"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        rows = [row for entry in self.only_process(report)["peaks"]
+                if (entry["memory"], entry["measure"]) == ("cuda:0", "live") for row in entry["at_peak"]]
+        self.assertEqual({row["role"]: row["bytes"] for row in rows},
+                         {"comm": MIB, "workspace": 2 * MIB, "unknown": 3 * MIB})
+
     def test_threads(self):
         """Eight at once, half of what they make freed by another."""
         done, found = self.run_one("module", "threads")

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -85,6 +86,12 @@ void share_out(int threads, int turn) {
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) all.emplace_back(make_or_free, i, turn);
   for (std::thread& one : all) one.join();
+}
+
+// A library of that name takes memory for itself.
+void ask(const std::string& name, size_t bytes) {
+  void* const library = dlopen(("lib" + name + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  CHECK(reinterpret_cast<int (*)(size_t)>(dlsym(library, ("fake_" + name).c_str()))(bytes));
 }
 
 struct Case {
@@ -256,6 +263,7 @@ const Case cases[] = {
         for (const int result
              : results) std::printf("%d ", result);
         std::printf("untouched %d\n", q == &q);),
+    RUN(libraries, ask("nccl", kMiB); ask("cublas", 2 * kMiB); ask("extension", 3 * kMiB);),
     RUN(mlock, p = std::malloc(kKept); CHECK(mlock(p, kKept)); CHECK(munlock(p, kKept));),
     RUN(threads, share_out(8, 0); share_out(8, 1);),
     RUN(two_devices, CHECK(cuda.cudaMalloc(&p, kKept)); CHECK(cuda.cudaSetDevice(1));

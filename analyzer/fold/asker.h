@@ -1,0 +1,30 @@
+// Room: fold. Pure: ids in, numbers out.
+// Job: what memory of a device is for that no framework's allocator asked for, told from the library that did.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "fold/role.h"
+#include "trace/trace.h"
+
+namespace memtrace::fold {
+
+class Askers {
+ public:
+  explicit Askers(const trace::Trace& trace)
+      : definitions_(trace.definitions()), page_bytes_(trace.facts().page_bytes) {}
+
+  // NCCL's buffers, the workspaces of CUDA's mathematical libraries; else unknown. One look at each stack.
+  Role role(format::StackId stack);
+
+ private:
+  std::string library_at(std::uint64_t address) const;
+  Role look(format::StackId stack) const;
+
+  const trace::Definitions& definitions_;
+  std::uint64_t page_bytes_;
+  std::unordered_map<std::uint32_t, Role> known_;
+};
+
+} // namespace memtrace::fold

@@ -89,15 +89,18 @@ int gives_pinned(Function function, std::size_t n, void** out, After... after) {
       });
 }
 
-// From `pool`, null the device's own; into a node of a graph where the stream is being captured.
+// From `pool`, null the device's own; into a node of a graph where the stream is being captured. `caller`:
+// where in the program.
 template <class Out, class... After>
-int gives_async(Function function, std::size_t n, Out* out, void* pool, void* stream, After... after) {
+int gives_async(Function function, const void* caller, std::size_t n, Out* out, void* pool, void* stream,
+                After... after) {
   auto* const call = real<int(Out*, std::size_t, After...)>(function);
   if (call == nullptr) return absent(function);
   const int result = gives(
       Kind::device_async, n, [&] { return call(out, n, after...); },
       [&] {
-        if (!is_capturing(stream)) return Block{word(*out), n, n, Kind::device_async, 0, current_memory()};
+        const std::uint16_t flags = is_torch_allocator(caller) ? format::kTensor : std::uint16_t{0};
+        if (!is_capturing(stream)) return Block{word(*out), n, n, Kind::device_async, flags, current_memory()};
         graph_has_nodes();
         return uncounted(word(*out), n, Kind::device_async);
       });

@@ -47,16 +47,19 @@ EXPORT int cuMemAllocManaged(Address* out, std::size_t n, unsigned flags) {
   return gives_bytes(Function::cuMemAllocManaged, Kind::managed, n, out, flags);
 }
 EXPORT int cuMemAllocAsync(Address* out, std::size_t n, void* stream) {
-  return gives_async(Function::cuMemAllocAsync, n, out, nullptr, stream, stream);
+  return gives_async(Function::cuMemAllocAsync, __builtin_return_address(0), n, out, nullptr, stream, stream);
 }
 EXPORT int cuMemAllocAsync_ptsz(Address* out, std::size_t n, void* stream) {
-  return gives_async(Function::cuMemAllocAsync_ptsz, n, out, nullptr, stream, stream);
+  return gives_async(Function::cuMemAllocAsync_ptsz, __builtin_return_address(0), n, out, nullptr, stream,
+                     stream);
 }
 EXPORT int cuMemAllocFromPoolAsync(Address* out, std::size_t n, void* pool, void* stream) {
-  return gives_async(Function::cuMemAllocFromPoolAsync, n, out, pool, stream, pool, stream);
+  return gives_async(Function::cuMemAllocFromPoolAsync, __builtin_return_address(0), n, out, pool, stream, pool,
+                     stream);
 }
 EXPORT int cuMemAllocFromPoolAsync_ptsz(Address* out, std::size_t n, void* pool, void* stream) {
-  return gives_async(Function::cuMemAllocFromPoolAsync_ptsz, n, out, pool, stream, pool, stream);
+  return gives_async(Function::cuMemAllocFromPoolAsync_ptsz, __builtin_return_address(0), n, out, pool, stream,
+                     pool, stream);
 }
 EXPORT int cuMemAllocHost_v2(void** out, std::size_t n) {
   return gives_pinned(Function::cuMemAllocHost_v2, n, out);

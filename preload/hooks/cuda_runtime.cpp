@@ -31,16 +31,19 @@ EXPORT int cudaHostAlloc(void** out, std::size_t n, unsigned flags) {
   return gives_pinned(Function::cudaHostAlloc, n, out, flags);
 }
 EXPORT int cudaMallocAsync(void** out, std::size_t n, void* stream) {
-  return gives_async(Function::cudaMallocAsync, n, out, nullptr, stream, stream);
+  return gives_async(Function::cudaMallocAsync, __builtin_return_address(0), n, out, nullptr, stream, stream);
 }
 EXPORT int cudaMallocAsync_ptsz(void** out, std::size_t n, void* stream) {
-  return gives_async(Function::cudaMallocAsync_ptsz, n, out, nullptr, stream, stream);
+  return gives_async(Function::cudaMallocAsync_ptsz, __builtin_return_address(0), n, out, nullptr, stream,
+                     stream);
 }
 EXPORT int cudaMallocFromPoolAsync(void** out, std::size_t n, void* pool, void* stream) {
-  return gives_async(Function::cudaMallocFromPoolAsync, n, out, pool, stream, pool, stream);
+  return gives_async(Function::cudaMallocFromPoolAsync, __builtin_return_address(0), n, out, pool, stream, pool,
+                     stream);
 }
 EXPORT int cudaMallocFromPoolAsync_ptsz(void** out, std::size_t n, void* pool, void* stream) {
-  return gives_async(Function::cudaMallocFromPoolAsync_ptsz, n, out, pool, stream, pool, stream);
+  return gives_async(Function::cudaMallocFromPoolAsync_ptsz, __builtin_return_address(0), n, out, pool, stream,
+                     pool, stream);
 }
 EXPORT int cudaHostRegister(void* address, std::size_t n, unsigned flags) {
   return registers(Function::cudaHostRegister, address, n, flags);

@@ -10,4 +10,8 @@ namespace memtrace::hooks {
 // thread is about to make. `given` where it was not for one.
 std::size_t torch_asked(std::size_t given);
 
+// Is that address in PyTorch's allocator of device memory? What it takes by cudaMallocAsync are tensors, of
+// which it reports none.
+bool is_torch_allocator(const void* code);
+
 } // namespace memtrace::hooks

@@ -108,6 +108,17 @@ class Torch(harness.Case):
         process = self.check_card({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
         self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device_vmm"})
 
+    def test_asynchronous_backend(self):
+        """cudaMallocAsync's blocks are tensors when PyTorch's allocator asks; what is reserved is the pool's."""
+        printed, process = self.run_one("use_c10_cuda", more={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
+        peak = 38 * MIB + MIB // 2 - 100
+        self.assertIn(f"three: allocated {peak} reserved {peak}\n", printed)
+        self.assertTrue(printed.endswith(f"end: allocated {8 * MIB + MIB // 2} reserved {8 * MIB + MIB // 2}\n"))
+        for measure in ("tensor", "live", "reserved"):
+            self.assertEqual(harness.peak(process, "cuda:0", measure), peak, measure)
+        last = [record.words[1] for record in rawtrace.read(self.trace_files()[0])[0] if record.type == "reserved"][-1]
+        self.assertEqual(last, 8 * MIB + MIB // 2)
+
     def test_out_of_memory(self):
         self.run_one("use_c10_cuda")
         found = [(record.words[0], rawtrace.KINDS[record.kind], record.flags & rawtrace.TENSOR,

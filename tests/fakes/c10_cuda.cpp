@@ -43,9 +43,39 @@ std::map<char*, Segment> segments;
 std::map<char*, std::pair<char*, std::size_t>> blocks; // to their segment and size
 std::size_t allocated, reserved;
 
-bool expandable() {
+bool configured(const char* what) {
   const char* const conf = std::getenv("PYTORCH_CUDA_ALLOC_CONF");
-  return conf != nullptr && std::strstr(conf, "expandable_segments:True") != nullptr;
+  return conf != nullptr && std::strstr(conf, what) != nullptr;
+}
+bool expandable() {
+  return configured("expandable_segments:True");
+}
+// Its other allocator leaves the caching to the driver, and tells c10 nothing.
+bool asynchronous() {
+  return configured("backend:cudaMallocAsync");
+}
+void* async_tensor(std::size_t bytes) {
+  void* block = nullptr;
+  const int result = fake::cudaMallocAsync(&block, bytes, nullptr);
+  if (result != 0) return nullptr;
+  blocks[static_cast<char*>(block)] = {nullptr, bytes};
+  allocated += bytes;
+  return block;
+}
+std::size_t pool_says(int attribute, bool trim) {
+  void* pool = nullptr;
+  std::uint64_t value = 0;
+  int status = 0;
+  decltype(&fake::cuDeviceGetMemPool) get = nullptr;
+  decltype(&fake::cuMemPoolGetAttribute) ask = nullptr;
+  fake::cudaGetDriverEntryPointByVersion("cuDeviceGetMemPool", reinterpret_cast<void**>(&get), 12000, 0,
+                                         &status);
+  fake::cudaGetDriverEntryPointByVersion("cuMemPoolGetAttribute", reinterpret_cast<void**>(&ask), 12000, 0,
+                                         &status);
+  get(&pool, 0);
+  if (trim) fake::cudaMemPoolTrimTo(pool, 0);
+  ask(pool, attribute, &value);
+  return value;
 }
 DriverApi& driver() {
   static DriverApi api;
@@ -96,6 +126,7 @@ char* fitting(std::size_t bytes) {
 } // namespace
 
 void* fake_cuda_tensor(std::size_t asked) {
+  if (asynchronous()) return async_tensor(asked);
   const std::size_t bytes = (asked + kRound - 1) / kRound * kRound;
   const std::size_t wanted = bytes <= kSmall   ? kSmallSegment
                              : bytes <= kLarge ? kLargeSegment
@@ -125,6 +156,11 @@ void fake_cuda_drop(void* tensor) {
   const auto at = blocks.find(static_cast<char*>(tensor));
   const auto [home, bytes] = at->second;
   blocks.erase(at);
+  if (home == nullptr) {
+    allocated -= bytes;
+    fake::cudaFreeAsync(tensor, nullptr);
+    return;
+  }
   Segment& segment = segments[home];
   if (--segment.blocks == 0) segment.used = 0;
   allocated -= bytes;
@@ -133,6 +169,7 @@ void fake_cuda_drop(void* tensor) {
 }
 
 void fake_cuda_empty_cache() {
+  if (asynchronous()) pool_says(fake::kPoolReservedNow, true);
   for (auto at = segments.begin(); at != segments.end();) {
     if (at->second.blocks != 0) {
       ++at;
@@ -147,5 +184,5 @@ std::size_t fake_cuda_allocated() {
   return allocated;
 }
 std::size_t fake_cuda_reserved() {
-  return reserved;
+  return asynchronous() ? pool_says(fake::kPoolReservedNow, false) : reserved;
 }

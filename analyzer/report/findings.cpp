@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "fold/wrap.h"
+#include "report/leaks.h"
 #include "report/units.h"
 
 namespace memtrace::report {
@@ -153,6 +154,8 @@ void foreach_temporaries(View& view, MemoryId memory, std::vector<Finding>& out)
 std::vector<Finding> find(View& view) {
   std::vector<Finding> out;
   for (const auto& [memory, peaks] : view.account.peaks) foreach_temporaries(view, memory, out);
+  const std::vector<Finding> leaks = find_leaks(view);
+  out.insert(out.end(), leaks.begin(), leaks.end());
   std::stable_sort(out.begin(), out.end(),
                    [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
   return out;

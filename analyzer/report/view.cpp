@@ -6,6 +6,7 @@
 
 #include "report/death_findings.h"
 #include "report/findings.h"
+#include "report/leaks.h"
 
 namespace memtrace::report {
 namespace {
@@ -35,6 +36,8 @@ std::vector<Instant> instants(const View& view) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
   }
+  for (const auto& [memory, peaks] : view.account.peaks)
+    if (const auto instant = leak_instant(view.account, memory)) out.push_back(*instant);
   if (view.death) {
     out.push_back({0, Measure::live, view.death->last.at});
     out.push_back({0, Measure::tensor, view.death->last.at});

@@ -1,0 +1,85 @@
+// Room: tests.
+// Job: a leak where every part of a run leaves something behind, and none where it does not.
+#include "report/leaks.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "builder.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+constexpr std::int64_t kKiB = 1024;
+
+class Leaks : public testing::Test {
+ protected:
+  Leaks() { site = builder.python_frame("keep", "/home/u/train.py", 31, 0); }
+
+  // `each` is called in every step, within forward.
+  std::vector<Finding> of(int steps, const std::function<void(int)>& each) {
+    builder.begin("load").birth(1, 100 << 20).end("load");
+    for (int step = 0; step < steps; ++step) {
+      builder.begin("forward").birth(2, 300 << 20).death(2);
+      each(step);
+      builder.end("forward").begin("step").birth(3, 1 << 20).death(3).end("step");
+    }
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    Ending end = ending(*trace);
+    view_ = view(std::move(trace), "main", std::move(end), Options{});
+    return find_leaks(*view_);
+  }
+  static std::uint64_t address(int step) { return 0x1000000 + static_cast<std::uint64_t>(step) * 0x100000; }
+
+  Builder builder;
+  std::uint32_t site = 0;
+
+ private:
+  tests::Scratch scratch_;
+  std::unique_ptr<View> view_;
+};
+
+TEST_F(Leaks, OfEveryStep) {
+  const auto found =
+      of(40, [this](int step) { builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site); });
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, 256 * kKiB);
+  EXPECT_TRUE(found[0].certain);
+  EXPECT_EQ(found[0].title.rfind("train.py:31: 0.25 MiB", 0), 0u) << found[0].title;
+}
+
+TEST_F(Leaks, OfEveryFourthStepIsItsPart) {
+  const auto found = of(41, [this](int step) {
+    if (step % 4 == 0) builder.birth(address(step), 1024 * kKiB, format::Kind::mmap_anon, 0, site);
+  });
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, 256 * kKiB);
+  EXPECT_FALSE(found[0].certain);
+}
+
+TEST_F(Leaks, ACacheThatFillsOrKeepsTheLastIsNone) {
+  EXPECT_TRUE(of(40, [this](int step) {
+                if (step < 15) builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site);
+                if (step >= 5) builder.death(address(100 + step - 5));
+                builder.birth(address(100 + step), 512 * kKiB, format::Kind::heap, 0, site);
+              }).empty());
+}
+
+TEST_F(Leaks, FewStepsOrLittleIsNone) {
+  EXPECT_TRUE(of(10, [this](int step) {
+                builder.birth(address(step), 1024 * kKiB, format::Kind::heap, 0, site);
+              }).empty());
+}
+
+TEST_F(Leaks, SomeBytesAreNone) {
+  EXPECT_TRUE(of(60, [this](int step) {
+                builder.birth(address(step), 8 * kKiB, format::Kind::heap, 0, site);
+              }).empty());
+}
+
+} // namespace
+} // namespace memtrace::report

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -68,25 +68,6 @@ std::vector<std::string> matching(const std::string& pattern) {
   return out;
 }
 
-template <class T>
-bool number(std::string_view text, T& value, int base) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-bool parse(const fs::path& path, const std::string& host, TraceName& out) {
-  if (path.extension() != ".memtrace") return false;
-  out.path = path.string();
-  out.stem = path.stem().string();
-  const std::size_t second = out.stem.rfind('-');
-  const std::size_t first =
-      second == 0 || second == std::string::npos ? second : out.stem.rfind('-', second - 1);
-  if (first == std::string::npos || out.stem.compare(0, first, host) != 0) return false;
-  const std::string_view stem = out.stem;
-  return number(stem.substr(first + 1, second - first - 1), out.pid, 10) &&
-         number(stem.substr(second + 1), out.start, 16);
-}
-
 } // namespace
 
 JobPlace job_place(std::uint64_t unix_seconds, int pid) {
@@ -118,9 +99,10 @@ std::vector<TraceName> traces_since(const JobPlace& place, std::uint64_t since) 
   for (const std::string& pattern : place.patterns) {
     for (const std::string& directory : matching(pattern)) {
       std::error_code error;
-      TraceName name;
-      for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-        if (parse(at->path(), place.host, name) && name.start >= since) traces.push_back(name);
+      for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+        std::optional<TraceName> name = trace_name(at->path().string());
+        if (name && name->host == place.host && name->start >= since) traces.push_back(*std::move(name));
+      }
     }
   }
   const auto order = [](const TraceName& a, const TraceName& b) {

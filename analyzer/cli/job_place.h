@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/trace_name.h"
+
 namespace memtrace::cli {
 
 struct JobPlace {
@@ -18,15 +20,7 @@ struct JobPlace {
 // after `pid`, its founder's.
 JobPlace job_place(std::uint64_t unix_seconds, int pid);
 
-// A trace file of this host: HOST-PID-START.memtrace.
-struct TraceName {
-  std::string path;
-  std::string stem;
-  int pid = 0;
-  std::uint64_t start = 0; // Unix time in ns
-};
-
-// All in those directories that began at `since` or later, in the order of their beginning.
+// All traces of this host in those directories that began at `since` or later, in the order of their beginning.
 std::vector<TraceName> traces_since(const JobPlace& place, std::uint64_t since);
 
 } // namespace memtrace::cli

@@ -18,6 +18,7 @@
 #include "cli/usage.h"
 #include "evidence/file.h"
 #include "evidence/store.h"
+#include "report/death.h"
 #include "report/witness.h"
 #include "trace/fault.h"
 
@@ -48,12 +49,11 @@ void keep(evidence::Evidence& evidence, const std::string& store) {
 
 // What is asked of the outside is asked once: it goes away, and a report must say the same tomorrow.
 void ask(Process& process, const trace::Trace& trace) {
-  const trace::Samples samples = report::samples_of(trace);
   const std::string store = evidence::store_of(process.path);
   evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
-  if (!evidence.asked && report::gather(trace, samples, evidence)) keep(evidence, store);
+  if (!evidence.asked && report::gather(trace, evidence)) keep(evidence, store);
   process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
-  process.subject = report::subject_of(trace, samples);
+  process.subject = report::subject_of(trace);
   process.subject.evidence = process.evidence.get();
 }
 
@@ -63,8 +63,7 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   process.facts = trace.facts();
   process.end = report::ending(trace);
   if (process.end.how == "unknown") ask(process, trace);
-  if (process.end.how == "exit" && process.end.code != 0)
-    process.failed = !report::samples_of(trace).failures().empty();
+  process.failed = report::fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;
   return process;
 }
 

@@ -3,6 +3,7 @@
 #include "fold/last.h"
 
 #include <algorithm>
+#include <map>
 
 namespace memtrace::fold {
 namespace {
@@ -24,11 +25,12 @@ class LastState : public Observer {
   Last take() && { return std::move(last_); }
 
   void born(const Block& block) override {
-    if (block.memory != 0 || !block.counted) return;
-    born_ += block.given;
+    if (!block.counted) return;
+    if (block.memory == 0) born_ += block.given;
     if (block.given < kLarge) return;
-    large_.push_back({birth_of(block), born_});
-    if (large_.size() > kBirths) large_.pop_front();
+    std::deque<Large>& large = large_[block.memory];
+    large.push_back({birth_of(block), born_});
+    if (large.size() > kBirths) large.pop_front();
   }
 
   void after(const trace::Event& event, const Place& place) override {
@@ -37,6 +39,7 @@ class LastState : public Observer {
     last_.stamp = std::max(last_.stamp, event.stamp);
     if (event.type == EventType::sample_process) sample(event);
     if (event.type == EventType::counters) born_ += event.word[0];
+    if (event.type == EventType::failure) refused(event, place);
     if (is_sample(event.type)) return;
     last_.place = place;
     moment(event.stamp);
@@ -48,7 +51,7 @@ class LastState : public Observer {
   void finished() override {
     last_.level = ledger().level(0);
     newest();
-    for (auto birth = large_.rbegin(); birth != large_.rend(); ++birth) last_.births.push_back(birth->birth);
+    last_.births = newest_first(0);
   }
 
  private:
@@ -64,6 +67,20 @@ class LastState : public Observer {
     if (!than || than->ordinal < block.birth) than = birth_of(block);
   }
 
+  std::vector<Birth> newest_first(MemoryId memory) const {
+    std::vector<Birth> out;
+    const auto found = large_.find(memory);
+    if (found == large_.end()) return out;
+    for (auto large = found->second.rbegin(); large != found->second.rend(); ++large)
+      out.push_back(large->birth);
+    return out;
+  }
+
+  void refused(const trace::Event& event, const Place& place) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    last_.refused = Refused{event.ordinal, place, ledger().level(memory), newest_first(memory)};
+  }
+
   void newest() {
     ledger().each_alive([this](const Block& block) {
       if (block.memory != 0 || !block.counted || block.given < kLarge) return;
@@ -72,7 +89,7 @@ class LastState : public Observer {
     });
     if (!last_.newest) return;
     last_.born_after_newest = born_;
-    for (const Large& large : large_) {
+    for (const Large& large : large_[0]) {
       if (large.birth.ordinal == last_.newest->ordinal) last_.born_after_newest = born_ - large.born;
     }
   }
@@ -97,8 +114,8 @@ class LastState : public Observer {
   }
 
   Last last_;
-  std::deque<Large> large_; // the last ones, in order
-  std::uint64_t born_ = 0;  // bytes, ever
+  std::map<MemoryId, std::deque<Large>> large_; // the last ones, in order
+  std::uint64_t born_ = 0;                      // bytes of the host, ever
   std::uint64_t apart_ = kClose;
 };
 

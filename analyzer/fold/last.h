@@ -12,7 +12,7 @@
 
 namespace memtrace::fold {
 
-// An allocation of host memory that counts.
+// An allocation that counts.
 struct Birth {
   trace::Ordinal ordinal = 0;
   format::Stamp stamp = 0;
@@ -30,6 +30,14 @@ struct Moment {
   Resident resident;
 };
 
+// How it stood when an allocation failed.
+struct Refused {
+  trace::Ordinal at = 0;
+  Place place;
+  Level level;               // of the memory it was asked of
+  std::vector<Birth> births; // in that memory: the last large ones, newest first
+};
+
 struct Last {
   trace::Ordinal at = 0; // of the last event
   format::Stamp stamp = 0;
@@ -42,6 +50,7 @@ struct Last {
   std::vector<Moment> course;          // over all of the time, and
   std::deque<Moment> late;             // closer together, of the end of it
   std::deque<Moment> sampled;          // the last samples, with the levels at them
+  std::optional<Refused> refused;      // the last time
   trace::Samples samples;
 
   // The level at, or just before, an instant.

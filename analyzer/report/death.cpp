@@ -17,25 +17,42 @@ bool ended_badly(const Ending& ending) {
          (ending.how == "exit" && ending.code != 0);
 }
 
-// The last allocation that failed, where the process ended soon afterwards.
-const trace::Failure* fatal(const fold::Last& last) {
-  const auto& failures = last.samples.failures();
-  if (failures.empty() || failures.back().stamp + kSoon < last.stamp) return nullptr;
-  return &failures.back();
+void at_the_end(Death& death) {
+  const fold::Last& last = death.last;
+  death.then = {last.at, last.stamp, last.place, 0, last.level, last.births};
+}
+
+void at_the_failure(Death& death) {
+  const fold::Refused& refused = *death.last.refused;
+  death.then = {refused.at,    death.failure->stamp,
+                refused.place, static_cast<fold::MemoryId>(death.failure->memory),
+                refused.level, refused.births};
+}
+
+// The sample that is closest to the failure: one is taken right after it.
+const trace::AddressSpace* space_at(const trace::Samples& samples, format::Stamp stamp) {
+  const trace::AddressSpace* best = nullptr;
+  const auto apart = [&](const trace::AddressSpace& space) {
+    return space.stamp > stamp ? space.stamp - stamp : stamp - space.stamp;
+  };
+  for (const trace::AddressSpace& space : samples.address_spaces()) {
+    if (best == nullptr || apart(space) < apart(*best)) best = &space;
+  }
+  return best;
 }
 
 // Whether what was asked for would have passed a limit of the address space. The sample may be from before some
 // of what was live then: that much was mapped since.
 void exceeded(Death& death) {
-  const auto& space = death.last.samples.address_space();
-  if (death.failure == nullptr || death.failure->memory != 0 || !space) return;
+  const trace::Failure& failure = *death.failure;
+  const trace::AddressSpace* const space = space_at(death.last.samples, failure.stamp);
+  if (space == nullptr) return;
   const fold::Moment* const then = death.last.before(space->stamp);
-  const auto live = static_cast<std::int64_t>(death.failure->live);
+  const auto live = static_cast<std::int64_t>(failure.live);
   const std::int64_t before = then != nullptr ? then->level.live : live;
   const std::uint64_t more = live > before ? static_cast<std::uint64_t>(live - before) : 0;
   const auto passes = [&](std::uint64_t held, std::uint64_t limit) {
-    return limit != trace::kNotSaid &&
-           (death.failure->asked > limit || held + more > limit - death.failure->asked);
+    return limit != trace::kNotSaid && (failure.asked > limit || held + more > limit - failure.asked);
   };
   if (passes(space->size, space->size_limit)) {
     death.limit = space->size_limit;
@@ -48,37 +65,71 @@ void exceeded(Death& death) {
   }
 }
 
-// What the kernel met at the kill; without its word the limit that was closest.
-void limits(Death& death, const trace::Definitions& definitions, const Ending& ending) {
-  exceeded(death);
-  if (death.limit) return;
-  const evidence::Kill* const kill = ending.witness.kill;
-  if (kill != nullptr && !kill->for_group()) {
-    if (const auto& machine = death.last.samples.machine(); machine && machine->total != trace::kNotSaid)
-      death.limit = machine->total, death.charge = machine->total - machine->available;
-    death.limit_of = "the machine";
-    return;
-  }
-  const trace::Group* group = binding(death.last.samples);
+// The limit of what failed, as far as it is known which one that was.
+void limit_of_failure(Death& death) {
+  const trace::Failure& failure = *death.failure;
+  if (failure.memory == 0) return exceeded(death);
+  if (failure.total == trace::kNotSaid || failure.free > failure.total) return;
+  death.limit = failure.total;
+  death.limit_of = "cuda:" + std::to_string(failure.memory - 1);
+  death.charge = failure.total - failure.free;
+}
+
+// The newest shared memory, where /dev/shm had less room than it has bytes: writing to it ends in SIGBUS.
+const fold::Birth* unfit(const Death& death) {
+  const auto& machine = death.last.samples.machine();
+  if (!machine || !death.last.shared) return nullptr;
+  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return nullptr;
+  const fold::Birth& block = *death.last.shared;
+  // Of what was used then, this block may have had some already.
+  const bool before = machine->stamp < block.stamp;
+  const std::uint64_t used = before ? machine->shm_used : 0;
+  return block.bytes > machine->shm_size - std::min(used, machine->shm_size) ? &block : nullptr;
+}
+
+// Without a better word the cgroup that was closest to its limit; with the kernel's, the one that met it.
+void limit_of_group(Death& death, const trace::Definitions& definitions, const evidence::Kill* kill) {
+  death.group = binding(death.last.samples);
   if (kill != nullptr && !kill->limited.empty()) {
     for (const trace::Group& other : death.last.samples.groups()) {
-      if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) group = &other;
+      if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) death.group = &other;
     }
     if (kill->limit != evidence::kUnknown) death.limit = kill->limit;
     death.limit_of = "cgroup " + kill->limited;
   }
-  if (group != nullptr) {
-    if (!death.limit && group->last->limit != trace::kNotSaid) death.limit = group->last->limit;
-    if (death.limit_of.empty()) death.limit_of = "cgroup " + kernels_path(definitions.text(group->path));
-    death.charge = group->last->charge;
+  if (death.group == nullptr) return;
+  if (!death.limit && death.group->last->limit != trace::kNotSaid) death.limit = death.group->last->limit;
+  if (death.limit_of.empty()) death.limit_of = "cgroup " + kernels_path(definitions.text(death.group->path));
+  death.charge = death.group->last->charge;
+}
+
+// What the kernel met at the kill, or what refused; without a word of either the limit that was closest.
+void limits(Death& death, const trace::Definitions& definitions, const Ending& ending) {
+  if (death.failure != nullptr) return limit_of_failure(death);
+  const auto& machine = death.last.samples.machine();
+  if (death.unfit != nullptr) {
+    death.limit = machine->shm_size;
+    death.limit_of = "/dev/shm";
+    death.charge = machine->shm_used;
+    return;
   }
+  const evidence::Kill* const kill = ending.witness.kill;
+  if (kill != nullptr && !kill->for_group()) {
+    if (machine && machine->total != trace::kNotSaid)
+      death.limit = machine->total, death.charge = machine->total - machine->available;
+    death.limit_of = "the machine";
+    return;
+  }
+  limit_of_group(death, definitions, kill);
   const evidence::Statement* const statement = ending.witness.statement;
   if (!death.limit && statement != nullptr && statement->limit != evidence::kUnknown)
     death.limit = statement->limit, death.limit_of = statement->who;
 }
 
 void resident(Death& death, const Ending& ending) {
-  if (!death.last.sampled.empty()) death.resident = death.last.sampled.back().resident;
+  const fold::Moment* sample = death.last.sample_before(death.then.stamp);
+  if (sample == nullptr && !death.last.sampled.empty()) sample = &death.last.sampled.front();
+  if (sample != nullptr) death.resident = sample->resident;
   const evidence::Kill* const kill = ending.witness.kill;
   if (kill == nullptr || kill->anon == evidence::kUnknown) return;
   const auto known = [](std::uint64_t bytes) { return bytes == evidence::kUnknown ? 0 : bytes; };
@@ -122,12 +173,25 @@ std::optional<Filling> filling(const Death& death, const Ending& ending) {
 
 } // namespace
 
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending) {
+  const auto& failures = samples.failures();
+  const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
+  if (!may_be || failures.empty() || failures.back().stamp + kSoon < last) return nullptr;
+  return &failures.back();
+}
+
 std::optional<Death> death(const trace::Trace& trace, const Ending& ending) {
   if (!ended_badly(ending)) return std::nullopt;
   std::optional<Death> out = Death{};
   out->last = fold::last(trace);
-  if (ending.how != "oom_kill") out->failure = fatal(out->last);
+  out->failure = fatal(out->last.samples, out->last.stamp, ending);
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
+  if (ending.how != "oom_kill" && ending.how != "exit") out->unfit = unfit(*out);
+  if (out->failure != nullptr && out->last.refused) {
+    at_the_failure(*out);
+  } else {
+    at_the_end(*out);
+  }
   limits(*out, trace.definitions(), ending);
   resident(*out, ending);
   out->filling = filling(*out, ending);

@@ -16,10 +16,6 @@ namespace {
 using fold::Known;
 using fold::Role;
 
-std::string sized(std::uint64_t bytes) {
-  return size(static_cast<std::int64_t>(bytes));
-}
-
 // A copy of a model beside it, both made while loading.
 struct Copies {
   std::uint64_t state = 0; // bytes read from a checkpoint
@@ -31,7 +27,7 @@ struct Copies {
 Copies copies(View& view) {
   Copies out;
   for (const fold::Holding& holding :
-       view.set({0, fold::Measure::tensor, view.death->last.at})) { // largest first
+       view.set({0, fold::Measure::tensor, view.death->then.at})) { // largest first
     const Holder holder = holder_of(view, holding);
     if (holder.role == Role::parameter) out.model += holding.bytes;
     if (holder.role != Role::staging || holding.born_known != Known::load) continue;
@@ -45,8 +41,8 @@ Copies copies(View& view) {
 Finding finding_of(const View& view, const char* id) {
   Finding finding;
   finding.id = id;
-  finding.phase = view.account.paths.text(view.account.paths.last(view.death->last.place.path));
-  finding.step = view.death->last.place.step;
+  finding.phase = view.account.paths.text(view.account.paths.last(view.death->then.place.path));
+  finding.step = view.death->then.place.step;
   return finding;
 }
 
@@ -59,7 +55,7 @@ void second_copy(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
   if (view.end.how != "oom_kill" && death.failure == nullptr) return;
   const Copies held = copies(view);
-  const auto all = static_cast<double>(death.last.level.live);
+  const auto all = static_cast<double>(death.then.level.live);
   constexpr double kWorthwhile = 0.05;
   if (static_cast<double>(std::min(held.state, held.model)) < kWorthwhile * all) return;
   Finding finding = finding_of(view, "second-copy-on-load");
@@ -82,15 +78,15 @@ void oom_kill(View& view, std::vector<Finding>& out) {
   if (view.end.how != "oom_kill") return;
   const Death& death = *view.death;
   Finding finding = finding_of(view, "oom-kill");
-  finding.bytes = death.last.level.live;
+  finding.bytes = death.then.level.live;
   finding.certain = view.end.certain;
   finding.title = fmt::format("the kernel killed it for memory: {}", of_limit(death));
   finding.evidence = view.end.evidence;
   if (death.filling) {
     finding.site = death.filling->block.stack;
     finding.evidence.push_back(fmt::format("the newest large block has {} bytes", death.filling->block.bytes));
-  } else if (!death.last.births.empty()) {
-    finding.site = death.last.births.front().stack;
+  } else if (!death.then.births.empty()) {
+    finding.site = death.then.births.front().stack;
   }
   finding.remedy = "a higher limit, or less held in this phase";
   if (view.account.last_step != fold::Step::none) finding.remedy += ": the holders are in the table";
@@ -106,16 +102,22 @@ void failed(View& view, std::vector<Finding>& out) {
   finding.memory = static_cast<fold::MemoryId>(failure.memory);
   finding.bytes = static_cast<std::int64_t>(failure.asked);
   finding.site = failure.stack;
-  finding.title = fmt::format("an allocation of {} failed{}", sized(failure.asked),
-                              death.limit && !device ? " at the limit " + of_limit(death) : "");
+  finding.title = fmt::format("an allocation of {} failed", sized(failure.asked));
+  if (device) {
+    finding.title += " on " + memory_name(finding.memory);
+    if (death.limit)
+      finding.title += fmt::format(", of which {} of {} were free", sized(failure.free), sized(*death.limit));
+  } else if (death.limit) {
+    finding.title += " at the limit " + of_limit(death);
+  }
   finding.evidence = {fmt::format("{} bytes asked for, error {}, {} bytes live then", failure.asked,
                                   failure.code, failure.live)};
-  if (failure.free != trace::kNotSaid && device)
+  if (device && death.limit)
     finding.evidence.push_back(
         fmt::format("{} of {} bytes of {} free", failure.free, failure.total, memory_name(finding.memory)));
   if (death.limit && death.charge && !device)
-    finding.evidence.push_back(
-        fmt::format("{}: {} bytes used of {} at the last sample", death.limit_of, *death.charge, *death.limit));
+    finding.evidence.push_back(fmt::format("{}: {} bytes used of {} at the closest sample", death.limit_of,
+                                           *death.charge, *death.limit));
   finding.remedy = death.limit_of.starts_with("RLIMIT") && !device
                        ? fmt::format("raise {} (ulimit), or ask for less", death.limit_of)
                        : "ask for less at once, or free what the table shows";
@@ -125,24 +127,18 @@ void failed(View& view, std::vector<Finding>& out) {
 // A write to a page of /dev/shm that has no room left ends in SIGBUS.
 void shm_full(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
-  const auto& machine = death.last.samples.machine();
-  if (view.end.how == "oom_kill" || view.end.how == "exit" || !machine || !death.last.shared) return;
-  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return;
-  const fold::Birth& block = *death.last.shared;
-  // Of what was used then, this block may have had some already.
-  const bool before = machine->stamp < block.stamp;
-  const std::uint64_t free = machine->shm_size - std::min(before ? machine->shm_used : 0, machine->shm_size);
-  if (block.bytes <= free) return;
+  if (death.unfit == nullptr) return;
+  const trace::MachineSample& machine = *death.last.samples.machine();
+  const fold::Birth& block = *death.unfit;
   Finding finding = finding_of(view, "shm-full");
   finding.bytes = static_cast<std::int64_t>(block.bytes);
   finding.site = block.stack;
   finding.certain = view.end.how == "signal" && view.end.code == SIGBUS;
   finding.title = fmt::format("{} of shared memory did not fit into /dev/shm, which has {}", sized(block.bytes),
-                              sized(machine->shm_size));
+                              sized(machine.shm_size));
   finding.evidence = {
       fmt::format("the newest shared block has {} bytes", block.bytes),
-      fmt::format("{} of {} bytes of /dev/shm were used at the last look", machine->shm_used,
-                  machine->shm_size),
+      fmt::format("{} of {} bytes of /dev/shm were used at the last look", machine.shm_used, machine.shm_size),
       fmt::format("{} bytes of shared memory were resident at the last sample", death.resident.shmem)};
   const auto& first = death.last.samples.first_machine();
   if (first && first->shm_used != trace::kNotSaid)

@@ -19,8 +19,12 @@ Ending told(std::string how, std::uint32_t code) {
   return out;
 }
 
-std::string sized(std::uint64_t bytes) {
-  return size(static_cast<std::int64_t>(bytes));
+// What the recorder has of signals: the program called abort(), and nothing came after it.
+Ending aborted(const trace::Facts& facts) {
+  Ending out = told("signal", facts.end->code);
+  out.certain = true;
+  out.evidence.push_back(fmt::format("trace: it called abort(), {}", signal_name(facts.end->code)));
+  return out;
 }
 
 // "python[7081]: segfault at 0": the signal that the kernel sends for it.
@@ -71,7 +75,7 @@ Ending ending(const trace::Trace& trace) {
       case format::EndHow::exit:
         return told("exit", facts.end->code);
       case format::EndHow::signal:
-        return told("signal", facts.end->code);
+        return aborted(facts);
       case format::EndHow::exec:
         return told("exec", 0);
       default:
@@ -80,7 +84,9 @@ Ending ending(const trace::Trace& trace) {
   }
   if (facts.last_was_exec) return told("exec", 0);
   if (running(facts)) return told("running", 0);
-  return told("unknown", 0);
+  Ending out = told("unknown", 0);
+  if (facts.survived_abort) out.evidence.push_back("trace: it called abort() before, and went on");
+  return out;
 }
 
 std::string limit_named(const evidence::Kill& kill) {

@@ -19,10 +19,6 @@
 namespace memtrace::report {
 namespace {
 
-std::string sized(std::uint64_t bytes) {
-  return size(static_cast<std::int64_t>(bytes));
-}
-
 class Postmortem {
  public:
   Postmortem(View& view, const std::vector<Other>& others, const Look& look)
@@ -49,7 +45,7 @@ class Postmortem {
  private:
   const Death& death() const { return *view_.death; }
   std::string phase() const {
-    return when(phase_name(view_, death().last.place.path), death().last.place.step);
+    return when(phase_name(view_, death().then.place.path), death().then.place.step);
   }
   const Finding* finding(const char* id) const {
     for (const Finding& one : view_.findings) {
@@ -58,7 +54,7 @@ class Postmortem {
     return nullptr;
   }
 
-  std::string verdict() const {
+  std::string verdict() {
     if (view_.end.how == "oom_kill") {
       std::string text =
           fmt::format("Killed for memory ({}) in {}", view_.end.certain ? "certain" : "likely", phase());
@@ -77,9 +73,8 @@ class Postmortem {
       }
     }
     if (view_.end.how == "unknown")
-      return view_.end.code == 0
-                 ? "Ended without a word: killed, cause unknown. Nothing says that it was for memory."
-                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
+      return view_.end.code == 0 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
+                                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
     if (view_.end.how == "signal") return fmt::format("It {}: not killed for memory.", ended(view_.end));
     return fmt::format("No death to explain: it {}.",
                        view_.end.how == "running" ? "is still running" : ended(view_.end));
@@ -95,24 +90,59 @@ class Postmortem {
     lines_.plain(text + "  " + duration(view_.seconds(facts.last_stamp)));
   }
 
-  std::string before_end(format::Stamp stamp) const {
-    const format::Stamp end = death().last.stamp;
-    return duration(end > stamp ? static_cast<double>(end - stamp) / 1e9 : 0);
+  std::string before_then(format::Stamp stamp) const {
+    const format::Stamp then = death().then.stamp;
+    return duration(then > stamp ? static_cast<double>(then - stamp) / 1e9 : 0);
   }
+  const char* the_instant() const { return death().failure != nullptr ? "the failure" : "the last record"; }
 
   // What the samples said of the limit, last.
   void limit() {
     if (!death().limit) return;
     std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
-    if (death().charge) text += fmt::format("; {} of it used at the last sample", sized(*death().charge));
-    if (const trace::Group* group = binding(death().last.samples)) {
-      text += fmt::format(", {} before the last record: anon {}, file {}", before_end(group->last->stamp),
-                          sized(group->last->anon), sized(group->last->file));
-      if (group->last->shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(group->last->shmem));
-      if (group->last->kernel != trace::kNotSaid)
-        text += fmt::format(", kernel {}", sized(group->last->kernel));
+    if (death().charge) {
+      text += fmt::format("; {} of it used", sized(*death().charge));
+      if (death().then.memory == 0) text += " at the last sample";
     }
+    if (const trace::Group* const group = death().group) text += charged(*group);
     lines_.paragraph("  ", text);
+    other_limits();
+    pressure();
+  }
+
+  std::string charged(const trace::Group& group) const {
+    const trace::GroupSample& last = *group.last;
+    std::string text = fmt::format(", {} before {}: anon {}, file {}", before_then(last.stamp), the_instant(),
+                                   sized(last.anon), sized(last.file));
+    if (last.shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(last.shmem));
+    if (last.kernel != trace::kNotSaid) text += fmt::format(", kernel {}", sized(last.kernel));
+    if (group.limits && group.limits->met != trace::kNotSaid && group.limits->met != 0)
+      text += fmt::format("; it had met its limit {} times", count(group.limits->met));
+    return text;
+  }
+
+  // Of the process's cgroup and those above it, but for the one that binds.
+  void other_limits() {
+    for (const trace::Group& group : death().last.samples.groups()) {
+      if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
+        continue;
+      lines_.paragraph("  ", fmt::format("not met: {} of {} of cgroup {}", sized(group.last->charge),
+                                         sized(group.last->limit),
+                                         printable(kernels_path(view_.trace->definitions().text(group.path)))));
+    }
+  }
+
+  // Of the cgroup where the kernel says it, else of the machine.
+  void pressure() {
+    const trace::Group* const group = death().group;
+    const bool of_group = group != nullptr && group->pressure;
+    const std::optional<trace::Pressure>& said = of_group ? group->pressure : death().last.samples.pressure();
+    constexpr double kWorthTelling = 1; // percent
+    if (!said || said->some_avg10 < kWorthTelling) return;
+    lines_.paragraph("  ",
+                     fmt::format("pressure of memory {}, in 10 s, {} before {}: some {:.0f} %, full {:.0f} %",
+                                 of_group ? "in it" : "on the machine", before_then(said->stamp), the_instant(),
+                                 said->some_avg10, said->full_avg10));
   }
 
   void rest_of_job() {
@@ -136,7 +166,6 @@ class Postmortem {
   std::string site(format::StackId stack) {
     return stack == format::StackId{} ? "no stack" : printable(view_.symbolizer->site(stack).title());
   }
-  std::string site(format::StackId stack) const { return const_cast<Postmortem*>(this)->site(stack); }
 
   // Where it was, and from where of the user's own code it was called.
   std::string site_and_caller(format::StackId stack) {
@@ -183,12 +212,16 @@ class Postmortem {
   }
 
   void held() {
-    const fold::Level& level = death().last.level;
-    std::vector<Line> all = grouped(view_.set({0, fold::Measure::live, death().last.at}));
-    std::int64_t left = level.live, more = 0;
+    const Juncture& then = death().then;
+    // On a device PyTorch's own blocks have sites that say more than those of its segments.
+    const bool blocks = then.memory != 0 && then.level.tensor != 0;
+    const std::int64_t total = blocks ? then.level.tensor : then.level.live;
+    std::vector<Line> all =
+        grouped(view_.set({then.memory, blocks ? fold::Measure::tensor : fold::Measure::live, then.at}));
+    std::int64_t left = total, more = 0;
     std::size_t shown = 0, hidden = 0;
     for (const Line& line : all) left = fold::minus(left, line.bytes);
-    while (shown < all.size() && shown < look_.holders && all[shown].bytes >= level.live / 200) ++shown;
+    while (shown < all.size() && shown < look_.holders && all[shown].bytes >= total / 200) ++shown;
     for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = fold::plus(more, all[i].bytes);
     all.resize(shown);
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
@@ -196,28 +229,45 @@ class Postmortem {
       all.push_back(
           {left, 0, view_.facts().fork ? "inherited, small" : "small blocks", "",
            left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
-    const Unit unit = unit_for(level.live);
+    const Unit unit = unit_for(total);
     std::size_t what = 4, since = 5;
     for (const Line& line : all) {
       what = std::clamp(columns(line.what), what, std::size_t{16});
       since = std::clamp(columns(line.since), since, std::size_t{16});
     }
     lines_.plain("");
-    lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad("held at death", what + 2), unit.name, "blocks",
+    const std::string title = then.memory != 0             ? "held on " + memory_name(then.memory)
+                              : death().failure != nullptr ? "held when it failed"
+                                                           : "held at death";
+    what = std::max(what, title.size() - 2);
+    lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), unit.name, "blocks",
                              pad("since", since)));
-    what = std::max(what, std::size_t{11});
     for (const Line& line : all) {
       lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
                                in_unit(line.bytes, unit), line.blocks == 0 ? "" : count(line.blocks),
                                pad(shortened(line.since, since), since),
                                shortened(line.site, kColumns - what - since - 24)));
     }
-    std::string sum = fmt::format("  {} {:>9}", pad("= live", what), in_unit(level.live, unit));
-    if (level.tensor != 0) sum += fmt::format(", of it tensors {}", size(level.tensor));
-    sum += fmt::format("; resident {}: anon {}, file {}, shmem {}",
-                       death().at_kill ? "at the kill" : "at the last sample", sized(death().resident.anon),
-                       sized(death().resident.file), sized(death().resident.shmem));
+    std::string sum =
+        fmt::format("  {} {:>9}", pad(blocks ? "= tensors" : "= live", what), in_unit(total, unit));
+    if (blocks) sum += fmt::format(", in segments of {}", size(then.level.live));
+    if (!blocks && then.level.tensor != 0) sum += fmt::format(", of it tensors {}", size(then.level.tensor));
+    if (then.memory == 0) sum += resident();
     lines_.paragraph("", sum);
+  }
+
+  std::string resident() const {
+    const fold::Resident& resident = death().resident;
+    std::string text = fmt::format("; resident {}: anon {}, file {}, shmem {}",
+                                   death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
+                                   sized(resident.file), sized(resident.shmem));
+    // Anonymous pages are also those of the program's own data: at least so much of what is live has none.
+    const std::int64_t without =
+        fold::minus(death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
+    const auto& process = death().last.samples.process();
+    if (death().at_kill && process && process->swap == 0 && without > death().then.level.live / 100)
+      text += fmt::format("; {} of live had no pages yet", size(without));
+    return text;
   }
 
   void filling() {
@@ -233,15 +283,15 @@ class Postmortem {
 
   // Newest first; those that are alike in one.
   void last_births() {
-    const std::vector<fold::Birth>& all = death().last.births;
+    const std::vector<fold::Birth>& all = death().then.births;
     std::string text;
     for (std::size_t i = 0, end = 0; i < all.size() && text.size() < 160; i = end) {
       for (end = i; end < all.size() && all[end].bytes == all[i].bytes && all[end].stack == all[i].stack;)
         ++end;
-      std::string each = fmt::format("{} {} before", sized(all[i].bytes), before_end(all[i].stamp));
+      std::string each = fmt::format("{} {} before", sized(all[i].bytes), before_then(all[i].stamp));
       if (end - i > 1)
         each = fmt::format("{} of {} in the last {}", end - i, sized(all[i].bytes),
-                           before_end(all[end - 1].stamp));
+                           before_then(all[end - 1].stamp));
       text += fmt::format("{} {}, {}", text.empty() ? "" : ";", each, site(all[i].stack));
     }
     if (!text.empty()) lines_.paragraph("", "last allocations:" + text);
@@ -249,16 +299,19 @@ class Postmortem {
 
   void course() {
     const fold::Last& last = death().last;
+    const Juncture& then = death().then;
+    if (then.memory != 0) return;
     std::string text;
     for (const double ago : {600.0, 60.0, 10.0, 1.0, 0.1}) {
       const auto ns = static_cast<format::Stamp>(ago * 1e9);
-      if (last.stamp < view_.facts().start_stamp + ns) continue;
-      const fold::Moment* const moment = last.before(last.stamp - ns);
+      if (then.stamp < view_.facts().start_stamp + ns) continue;
+      const fold::Moment* const moment = last.before(then.stamp - ns);
       if (moment == nullptr) continue;
       text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
     }
     if (!text.empty())
-      lines_.paragraph("", fmt::format("growth of live:{}, {} at the end", text, size(last.level.live)));
+      lines_.paragraph("", fmt::format("growth of live:{}, {} at {}", text, size(then.level.live),
+                                       death().failure != nullptr ? "the failure" : "the end"));
   }
 
   void needed() {
@@ -277,6 +330,11 @@ class Postmortem {
     const Finding* remedy = finding("second-copy-on-load");
     if (remedy == nullptr && !view_.findings.empty()) remedy = &view_.findings.front();
     if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
+    if (view_.end.how == "unknown" && view_.end.code == 0)
+      lines_.paragraph(
+          "",
+          "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
+          "run -- CMD sees how it ends");
   }
 
   void losses() {

@@ -23,7 +23,7 @@ Json filling_json(View& view, const std::optional<Filling>& filling) {
 
 // Who held memory: roles that the names of sites tell beside those that the course of the program did.
 Json held_json(View& view, fold::Measure measure, std::int64_t total, std::size_t top) {
-  fold::Holdings holdings = view.set({0, measure, view.death->last.at});
+  fold::Holdings holdings = view.set({view.death->then.memory, measure, view.death->then.at});
   for (fold::Holding& holding : holdings) holding.role = holder_of(view, holding).role;
   return at_peak(view, holdings, total, top);
 }
@@ -42,21 +42,22 @@ Json death_json(View& view, std::size_t top) {
   if (!view.death) return nullptr;
   const Death& death = *view.death;
   Json last = Json::array();
-  for (const fold::Birth& birth : death.last.births) last.push_back(birth_json(view, birth));
-  const fold::Step step = death.last.place.step;
+  for (const fold::Birth& birth : death.then.births) last.push_back(birth_json(view, birth));
+  const fold::Step step = death.then.place.step;
   return {
-      {"t", view.seconds(death.last.stamp)},
-      {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(death.last.place.path)))},
+      {"t", view.seconds(death.then.stamp)},
+      {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(death.then.place.path)))},
       {"step", step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
-      {"live", death.last.level.live},
-      {"tensor", death.last.level.tensor},
+      {"memory", memory_name(death.then.memory)},
+      {"live", death.then.level.live},
+      {"tensor", death.then.level.tensor},
       {"rss", {{"anon", death.resident.anon}, {"file", death.resident.file}, {"shmem", death.resident.shmem}}},
       {"limit", death.limit ? Json(*death.limit) : Json(nullptr)},
       {"limit_of", death.limit ? Json(valid_utf8(death.limit_of)) : Json(nullptr)},
       {"filling", filling_json(view, death.filling)},
       {"last", std::move(last)},
-      {"held", held_json(view, fold::Measure::live, death.last.level.live, top)},
-      {"held_tensor", held_json(view, fold::Measure::tensor, death.last.level.tensor, top)},
+      {"held", held_json(view, fold::Measure::live, death.then.level.live, top)},
+      {"held_tensor", held_json(view, fold::Measure::tensor, death.then.level.tensor, top)},
       {"growth", growth_json(view)}};
 }
 

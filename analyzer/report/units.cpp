@@ -40,6 +40,10 @@ std::string size(std::int64_t bytes) {
   return in_unit(bytes, unit) + " " + unit.name;
 }
 
+std::string sized(std::uint64_t bytes) {
+  return size(static_cast<std::int64_t>(bytes));
+}
+
 std::string gigabytes(std::uint64_t bytes) {
   const auto value = static_cast<double>(bytes);
   return value >= 1e9 ? fmt::format("{:.2f} GB", value / 1e9) : fmt::format("{:.2f} MB", value / 1e6);

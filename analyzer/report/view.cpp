@@ -39,8 +39,8 @@ std::vector<Instant> instants(const View& view) {
   for (const auto& [memory, peaks] : view.account.peaks)
     if (const auto instant = leak_instant(view.account, memory)) out.push_back(*instant);
   if (view.death) {
-    out.push_back({0, Measure::live, view.death->last.at});
-    out.push_back({0, Measure::tensor, view.death->last.at});
+    out.push_back({view.death->then.memory, Measure::live, view.death->then.at});
+    out.push_back({view.death->then.memory, Measure::tensor, view.death->then.at});
   }
   return out;
 }

@@ -35,13 +35,7 @@ void keep_near(std::vector<T>& list, const trace::Facts& facts) {
 
 } // namespace
 
-trace::Samples samples_of(const trace::Trace& trace) {
-  trace::Samples samples;
-  trace.each([&](const trace::Event& event) { samples.add(event); });
-  return samples;
-}
-
-bool gather(const trace::Trace& trace, const trace::Samples& samples, evidence::Evidence& into) {
+bool gather(const trace::Trace& trace, evidence::Evidence& into) {
   const trace::Facts& facts = trace.facts();
   into.asked = same_kernel(facts);
   if (!into.asked) {
@@ -54,14 +48,15 @@ bool gather(const trace::Trace& trace, const trace::Samples& samples, evidence::
   into.log_from = here.log_from;
   keep_near(here.kills, facts);
   keep_near(here.faults, facts);
-  for (const trace::Group& group : samples.groups()) {
+  for (const trace::Group& group : trace.samples().groups()) {
     if (!group.left) here.groups.push_back(evidence::read_group(trace.definitions().text(group.path)));
   }
   evidence::add(into, here);
   return true;
 }
 
-evidence::Subject subject_of(const trace::Trace& trace, const trace::Samples& samples) {
+evidence::Subject subject_of(const trace::Trace& trace) {
+  const trace::Samples& samples = trace.samples();
   const trace::Facts& facts = trace.facts();
   evidence::Subject subject;
   subject.pid = facts.pid;

@@ -8,15 +8,12 @@
 
 namespace memtrace::report {
 
-// The samples and failures of a trace, by one pass over its events.
-trace::Samples samples_of(const trace::Trace& trace);
-
 // Adds what this machine still says of the process: its kernel's log, and the counters of its cgroups, if they
 // are there. False: it ran under another kernel, and nothing was asked.
-bool gather(const trace::Trace& trace, const trace::Samples& samples, evidence::Evidence& into);
+bool gather(const trace::Trace& trace, evidence::Evidence& into);
 
 // Its evidence is still to be named.
-evidence::Subject subject_of(const trace::Trace& trace, const trace::Samples& samples);
+evidence::Subject subject_of(const trace::Trace& trace);
 
 // The cgroup whose limit was closest at its last sample. Null: none had one.
 const trace::Group* binding(const trace::Samples& samples);

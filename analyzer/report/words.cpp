@@ -10,6 +10,7 @@
 #include "report/utf8.h"
 
 namespace memtrace::report {
+
 std::string signal_name(std::uint32_t number) {
   const char* const name = ::sigabbrev_np(static_cast<int>(number));
   return name != nullptr ? std::string("SIG") + name : std::to_string(number);

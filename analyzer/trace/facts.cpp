@@ -2,6 +2,7 @@
 // Job: the records that are not events: who it was, how it ended, what machine it saw.
 #include "trace/facts.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace memtrace::trace {
@@ -24,13 +25,18 @@ std::optional<std::string> Facts::note(const std::string& key) const {
   return value;
 }
 
-void Survey::keep(const format::RingRecord& record) {
+void Survey::keep(std::uint32_t thread, const format::RingRecord& record) {
   Said& said = said_[record.type];
   if (said.is && record.stamp < said.record.stamp) return;
-  said = {true, record};
+  said = {true, record, thread};
 }
 
-void Survey::add(std::uint32_t, const format::RingRecord& record) {
+void Survey::seen(std::uint32_t thread, format::Stamp last) {
+  format::Stamp& known = last_[thread];
+  known = std::max(known, last);
+}
+
+void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::process:
     case EventType::job:
@@ -39,7 +45,7 @@ void Survey::add(std::uint32_t, const format::RingRecord& record) {
     case EventType::end:
     case EventType::parameters:
     case EventType::step:
-      keep(record);
+      keep(thread, record);
       break;
     case EventType::parameter_dtype:
       dtypes_[low(record.word[0])] = record.word[1];
@@ -96,6 +102,18 @@ void Survey::job(Facts& facts, const Definitions& definitions) const {
   facts.launcher = definitions.text(TextId{high(word[2])});
 }
 
+// A call of abort() is an end only where the program's handler did not jump out of it.
+void Survey::ended(Facts& facts) const {
+  const Said& end = said_[static_cast<std::size_t>(EventType::end)];
+  if (!end.is) return;
+  const bool known = end.record.kind < format::kEndHows;
+  const auto how = known ? static_cast<format::EndHow>(end.record.kind) : format::EndHow::unknown;
+  const auto last = last_.find(end.thread);
+  facts.survived_abort =
+      how == format::EndHow::signal && last != last_.end() && last->second > end.record.stamp;
+  if (!facts.survived_abort) facts.end = Ended{how, low(end.record.word[0])};
+}
+
 Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {
   const auto said = [this](EventType type) -> const Said& { return said_[static_cast<std::size_t>(type)]; };
   Facts facts;
@@ -106,11 +124,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
     facts.fork =
         ForkedFrom{low(fork.record.word[0]), fork.record.word[1], fork.record.word[3], fork.record.word[4]};
   }
-  if (const Said& end = said(EventType::end); end.is) {
-    const bool known = end.record.kind < format::kEndHows;
-    facts.end = Ended{known ? static_cast<format::EndHow>(end.record.kind) : format::EndHow::unknown,
-                      low(end.record.word[0])};
-  }
+  ended(facts);
   if (const Said& exec = said(EventType::exec); exec.is) {
     facts.last_was_exec = exec.record.stamp >= last_stamp;
     facts.exec_path = definitions.text(TextId{low(exec.record.word[0])});

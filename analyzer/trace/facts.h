@@ -66,7 +66,8 @@ struct Facts {
 
   std::optional<ForkedFrom> fork;
   std::optional<Ended> end;
-  bool last_was_exec = false; // nothing was recorded after it
+  bool survived_abort = false; // it called abort(), and that thread went on
+  bool last_was_exec = false;  // nothing was recorded after it
   std::string exec_path;
   std::optional<Parameters> parameters;
   std::map<std::string, std::uint64_t> parameters_by_dtype;
@@ -89,18 +90,23 @@ struct Facts {
 class Survey {
  public:
   void add(std::uint32_t thread, const format::RingRecord& record);
+  // The last stamp of what a thread recorded.
+  void seen(std::uint32_t thread, format::Stamp last);
   Facts finish(const Definitions& definitions, format::Stamp last_stamp) &&;
 
  private:
   struct Said { // the record of each type with the greatest stamp
     bool is = false;
     format::RingRecord record{};
+    std::uint32_t thread = 0;
   };
-  void keep(const format::RingRecord& record);
+  void keep(std::uint32_t thread, const format::RingRecord& record);
+  void ended(Facts& facts) const;
   void process(Facts& facts, const Definitions& definitions) const;
   void job(Facts& facts, const Definitions& definitions) const;
 
   Said said_[format::kEventTypes];
+  std::map<std::uint32_t, format::Stamp> last_; // of each thread
   std::map<std::uint32_t, std::uint64_t> dtypes_;
   std::map<unsigned, format::RingRecord> devices_;
   std::vector<format::TextId> notes_;

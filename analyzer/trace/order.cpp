@@ -45,6 +45,18 @@ bool any(const SmallTotals& flows) {
 
 } // namespace
 
+Event event_of(std::uint32_t thread, const format::RingRecord& record) {
+  Event event;
+  event.stamp = record.stamp;
+  event.type = static_cast<EventType>(record.type);
+  event.raw_kind = record.kind;
+  event.kind = known_kind(record.kind);
+  event.flags = record.flags;
+  event.thread = thread;
+  std::memcpy(event.word, record.word, sizeof event.word);
+  return event;
+}
+
 Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(beginning.ordinal) {
   threads_.reserve(streams.size());
   for (const auto& [thread, stream] : streams) {
@@ -118,14 +130,8 @@ void Order::rest(Thread& thread) {
 
 void Order::split(Thread& thread, const format::RingRecord& record) {
   ++records_;
-  Event event;
-  event.stamp = record.stamp;
-  event.type = static_cast<EventType>(record.type);
-  event.raw_kind = record.kind;
-  event.kind = known_kind(record.kind);
-  event.flags = record.flags;
+  Event event = event_of(thread.stream->thread, record);
   event.after_gap = thread.cursor.after_gap();
-  event.thread = thread.stream->thread;
   thread.last_stamp = record.stamp;
   if (states(event.type)) return; // not the affair of a thread
   const auto& word = record.word;
@@ -133,7 +139,6 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
     carry(thread, event, flows_of(record));
     return;
   }
-  std::memcpy(event.word, word, sizeof word);
   if (event.type == EventType::birth || event.type == EventType::death) {
     carry(thread, event, flows_of(record));
     event.word[4] = event.word[5] = 0;

@@ -33,6 +33,9 @@ struct Event {
   std::uint64_t word[format::kWords] = {};
 };
 
+// The record as one event, not split, without its place in the order.
+Event event_of(std::uint32_t thread, const format::RingRecord& record);
+
 struct OrderCounts {
   std::uint64_t records = 0;     // of the trace, before they were split
   std::uint64_t missing = 0;     // known by gaps in sequence numbers

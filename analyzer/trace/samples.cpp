@@ -56,7 +56,7 @@ void Samples::add(const Event& event) {
       if (!first_machine_) first_machine_ = machine_;
       break;
     case EventType::sample_address_space:
-      address_space_ = AddressSpace{event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]};
+      keep_last(address_spaces_, {event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]});
       break;
     case EventType::failure:
       failure(event);
@@ -163,7 +163,10 @@ void Samples::failure(const Event& event) {
   failure.live = event.word[3];
   failure.free = event.word[4];
   failure.total = event.word[5];
-  keep_last(failures_, failure);
+  // A survey gives them thread by thread.
+  const auto later = [](const Failure& a, const Failure& b) { return a.stamp < b.stamp; };
+  failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), failure, later), failure);
+  if (failures_.size() > kLate) failures_.pop_front();
 }
 
 } // namespace memtrace::trace

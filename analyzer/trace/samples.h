@@ -88,7 +88,7 @@ struct Failure {
   std::uint64_t free = kNotSaid, total = kNotSaid; // of a device
 };
 
-// Give it every event of a pass; what it keeps is bounded.
+// Give it every event of a pass, or of a survey's, thread by thread; what it keeps is bounded.
 class Samples {
  public:
   static constexpr std::size_t kLate = 64; // samples and failures kept of the end
@@ -96,8 +96,8 @@ class Samples {
   void add(const Event& event);
 
   const std::vector<Group>& groups() const { return groups_; } // as first seen: own before ancestors
-  const std::optional<ProcessSample>& process() const { return process_; } // the last
-  const std::optional<AddressSpace>& address_space() const { return address_space_; }
+  const std::optional<ProcessSample>& process() const { return process_; }           // the last
+  const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
   const std::optional<Pressure>& pressure() const { return pressure_; } // of the machine
@@ -116,7 +116,7 @@ class Samples {
 
   std::vector<Group> groups_;
   std::optional<ProcessSample> process_;
-  std::optional<AddressSpace> address_space_;
+  std::deque<AddressSpace> address_spaces_;
   std::optional<MachineSample> first_machine_, machine_;
   std::optional<Pressure> pressure_;
   std::deque<Failure> failures_;

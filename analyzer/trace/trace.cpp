@@ -31,8 +31,31 @@ bool earlier(const Run& a, const Run& b) {
 constexpr std::uint64_t kTold = [] {
   using enum format::EventType;
   std::uint64_t types = 0;
-  for (const auto type : {text, code, module, stack, process, job, fork, exec, end, parameters, parameter_dtype,
-                          device, note, step, phase_begin, open_phase, coarse})
+  for (const auto type : {text,
+                          code,
+                          module,
+                          stack,
+                          process,
+                          job,
+                          fork,
+                          exec,
+                          end,
+                          parameters,
+                          parameter_dtype,
+                          device,
+                          note,
+                          step,
+                          phase_begin,
+                          open_phase,
+                          coarse,
+                          failure,
+                          sample_process,
+                          sample_cgroup,
+                          sample_charge,
+                          sample_limits,
+                          sample_pressure,
+                          sample_machine,
+                          sample_address_space})
     types |= std::uint64_t{1} << static_cast<unsigned>(type);
   return types;
 }();
@@ -170,23 +193,28 @@ void Trace::find_gaps() {
 void Trace::survey() {
   definitions_ = {};
   missing_definitions_ = 0;
+  samples_ = {};
   Survey survey;
   std::uint64_t done = 0;
   format::Stamp last = 0;
   const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs) {
     std::size_t told = 0; // runs: what comes after them tells nothing but when it was
+    format::Stamp here = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if ((runs[i].types & kTold) != 0) told = i + 1;
-      if (runs[i].segment != nullptr) last = std::max(last, runs[i].segment->header.last_stamp);
+      if (runs[i].segment != nullptr) here = std::max(here, runs[i].segment->header.last_stamp);
     }
     Cursor cursor(std::span<const Run>(runs).first(told));
     format::RingRecord record{};
     while (cursor.next(record)) {
       definitions_.add(thread, record);
       survey.add(thread, record);
-      last = std::max(last, record.stamp);
+      samples_.add(event_of(thread, record));
+      here = std::max(here, record.stamp);
       if (++done % kOften == 0 && progress_ != nullptr) progress_->at("surveying", done, records_);
     }
+    survey.seen(thread, here);
+    last = std::max(last, here);
     return cursor.missing();
   };
   for (const Part& part : parts_) {

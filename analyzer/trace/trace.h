@@ -14,6 +14,7 @@
 #include "trace/order.h"
 #include "trace/progress.h"
 #include "trace/rings.h"
+#include "trace/samples.h"
 #include "trace/segments.h"
 #include "trace/windows.h"
 
@@ -42,6 +43,8 @@ class Trace {
   const std::string& path() const { return file_.path(); }
   const Definitions& definitions() const { return definitions_; }
   const Facts& facts() const { return facts_; }
+  // Failures have no ordinals here.
+  const Samples& samples() const { return samples_; }
   // Of the trace file, its windows and its rows.
   std::uint64_t bytes() const;
   bool has_rings() const { return rings_.has_value(); }
@@ -82,6 +85,7 @@ class Trace {
   std::vector<Part> parts_;
   Definitions definitions_;
   Facts facts_;
+  Samples samples_;
   std::uint64_t records_ = 0; // that the headers promise
   std::uint64_t missing_definitions_ = 0;
   std::uint64_t missing_between_ = 0; // parts that follow each other

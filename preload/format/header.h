@@ -67,7 +67,7 @@ struct RingFileHeader {
   std::uint64_t lost[16];    // by Loss, running totals
   std::uint64_t live[8];     // rough level by memory, for live views: the fold knows better
   std::uint64_t trace_bytes; // written to the trace file so far
-  std::uint64_t ended;       // 1 once the end record is in the trace file
+  std::uint64_t ended;       // 1 once the end record is in the trace file; 2: it aborted, and that is in a ring
   std::uint64_t own_bytes;   // private memory of the recorder, rings not counted; a running figure
   // At the last sample of the process's cgroups: what the next attempt in the same place says it died of.
   std::uint64_t near;  // 1: a limit was close

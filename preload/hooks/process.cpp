@@ -1,5 +1,5 @@
 // Room: hooks. At the edges of a process's life.
-// Job: fork, exec, exit, and the calls that count threads.
+// Job: fork, exec, exit, abort, and the calls that count threads.
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -43,6 +43,7 @@ using Execve = int (*)(const char*, char* const*, char* const*);
 using Fexecve = int (*)(int, char* const*, char* const*);
 using Execveat = int (*)(int, const char*, char* const*, char* const*, int);
 using Exit = void (*)(int);
+using Abort = void (*)();
 using Unshare = int (*)(int);
 using Setns = int (*)(int, int);
 
@@ -52,6 +53,7 @@ constinit Fexecve real_fexecve = nullptr;
 constinit Execveat real_execveat = nullptr;
 constinit Exit real_exit_now = nullptr;
 constinit Exit real_quick_exit = nullptr;
+constinit Abort real_abort = nullptr;
 constinit Unshare real_unshare = nullptr;
 constinit Setns real_setns = nullptr;
 
@@ -63,6 +65,7 @@ void find_process_calls() {
   find_next(&real_execveat, "execveat");
   find_next(&real_exit_now, "_exit");
   find_next(&real_quick_exit, "quick_exit");
+  find_next(&real_abort, "abort");
   find_next(&real_unshare, "unshare");
   find_next(&real_setns, "setns");
   find_next(&memtrace_real_syscall, "syscall");
@@ -169,6 +172,15 @@ EXPORT __attribute__((noreturn)) void quick_exit(int code) noexcept {
   find_process_calls();
   record::remember_exit_code(code);
   real_quick_exit(code);
+  __builtin_unreachable();
+}
+
+// By another name, for the real one may not be called anywhere else.
+EXPORT __attribute__((noreturn)) void memtrace_at_abort() noexcept __asm__("abort");
+void memtrace_at_abort() noexcept {
+  find_process_calls();
+  record::note_abort();
+  real_abort();
   __builtin_unreachable();
 }
 

@@ -11,6 +11,7 @@
 #include "record/node.h"
 #include "record/os.h"
 #include "record/place.h"
+#include "record/siblings.h"
 
 namespace memtrace::record {
 namespace {
@@ -29,12 +30,16 @@ struct Job {
   std::uint32_t attempt = 0; // 0: there is no such file
   std::uint64_t began = 0;   // Unix time in ns
   std::uint64_t command = 0; // a hash
+  std::uint64_t failed = 0;  // bytes: one of it gave up because it could not have them
   Line<128> name;
   Line<128> host;
 };
-constinit Job job{};    // the one looked at
-constinit Job newest{}; // of those before ours
-constinit Job last{};   // and of the same command
+constinit Job job{};                 // the one looked at
+constinit Job newest{};              // of those before ours
+constinit Job last{};                // and of the same command
+constinit Path own{};                // the file of our job
+constinit std::uint64_t refused = 0; // bytes
+constinit std::uint64_t refused_at = 0;
 
 const char* field(const char* text, const char* key) {
   const char* const at = line_after(text, key);
@@ -57,6 +62,8 @@ void read_job(const char* text) {
   take(job.host, field(text, "host="));
   job.began = hexadecimal_at(field(text, "began="));
   job.command = hexadecimal_at(field(text, "command="));
+  const std::uint64_t failed = number_at(field(text, "failed="));
+  job.failed = failed == format::kNotSaid ? 0 : failed;
   const std::uint64_t attempt = number_at(field(text, "attempt="));
   job.attempt = attempt == 0 || attempt > kMostJobs ? 1 : static_cast<std::uint32_t>(attempt);
 }
@@ -167,6 +174,47 @@ void look_at_claim(void* context, const char* stem, const char* rings) {
   look.out->limit = header.limit;
 }
 
+bool lives(const char* directory, const Job& of) {
+  Look look{directory, &of, nullptr, false};
+  each_claim(directory, of.host.text(), &look_at_claim, &look);
+  return look.lives;
+}
+
+// What became of an attempt that is over. That it was killed says more than that a process of it gave up.
+void look_back(const char* directory, const Job& at, Attempt* out) {
+  Look look{directory, &at, out, false};
+  each_claim(directory, at.host.text(), &look_at_claim, &look);
+  if (out->died != 0 || at.failed == 0) return;
+  out->died = at.attempt;
+  out->failed = at.failed;
+}
+
+// A job before ours, of the same command; it is in `job` then.
+bool read_sibling(unsigned index) {
+  return read_job_file(sibling(index), 1) && job.command == place.command && job.began <= place.began;
+}
+
+// Our attempt, where each job has a directory of its own. Those that run at once are one.
+void number_by_siblings(Attempt* out) {
+  const unsigned count = find_siblings(place.directory.text());
+  for (unsigned i = 0; i < count; ++i)
+    if (read_sibling(i) && job.began > last.began) last = job;
+  if (last.attempt == 0) return;
+  out->number = last.attempt + 1;
+  for (unsigned i = 0; i < count; ++i)
+    if (read_sibling(i) && job.attempt == last.attempt && lives(sibling(i), job)) out->number = last.attempt;
+  if (out->number == last.attempt) return;
+  for (unsigned i = 0; i < count && out->died == 0; ++i)
+    if (read_sibling(i) && job.attempt == last.attempt) look_back(sibling(i), job, out);
+}
+
+void number_by_files(const char* directory, std::uint32_t before, Attempt* out) {
+  const bool at_once = before != 0 && lives(directory, newest);
+  out->opens = !at_once; // else it is of the attempt that runs
+  out->number = at_once ? newest.attempt : before + 1;
+  if (out->opens && last.attempt != 0) look_back(directory, last, out);
+}
+
 } // namespace
 
 Attempt take_attempt(const char* directory) {
@@ -176,27 +224,47 @@ Attempt take_attempt(const char* directory) {
   for (unsigned index = 1; index <= kMostJobs; ++index) {
     bool there = read_job_file(directory, index);
     if (!there) {
-      Look look{directory, &newest, nullptr, false};
-      if (number != 0) each_claim(directory, newest.host.text(), &look_at_claim, &look);
-      out.opens = !look.lives; // else it is of the attempt that runs
-      out.number = look.lives ? newest.attempt : number + 1;
+      out.opens = true;
+      if (place.alone && index == 1) {
+        number_by_siblings(&out);
+      } else {
+        number_by_files(directory, number, &out);
+      }
       out.founds = create_job_file(directory, index, out.number);
       if (out.founds) break;
       there = read_job_file(directory, index); // another one was first
+      out = {};
     }
+    own = job_file(directory, index);
     if (!there || std::strcmp(job.name.text(), place.job.text()) == 0) {
       if (there) out.number = job.attempt;
-      out.opens = false;
       return out;
     }
     number = job.attempt > number ? job.attempt : number;
     newest = job;
-    if (job.command == place.command) last = job;
+    if (job.command != place.command) continue;
+    const std::uint64_t failed = job.attempt == last.attempt ? last.failed : 0;
+    last = job;
+    if (last.failed == 0) last.failed = failed;
   }
-  if (!out.opens || last.attempt == 0) return out;
-  Look look{directory, &last, &out, false};
-  each_claim(directory, last.host.text(), &look_at_claim, &look);
+  own = path;
   return out;
+}
+
+void remember_refusal(std::uint64_t bytes) {
+  __atomic_store_n(&refused, bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&refused_at, os::monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+void note_giving_up() {
+  const std::uint64_t bytes = __atomic_load_n(&refused, __ATOMIC_RELAXED);
+  if (bytes == 0 || os::monotonic_ns() > __atomic_load_n(&refused_at, __ATOMIC_RELAXED) + kRecent) return;
+  const long fd = os::open_append(own.text());
+  if (fd < 0) return;
+  Line<64> text;
+  text.add("failed=").add(bytes).add("\n");
+  os::write_all(fd, text.text(), text.size());
+  os::close(fd);
 }
 
 } // namespace memtrace::record

@@ -123,13 +123,19 @@ bool speaks() {
 void say_of_attempt() {
   Line<64> how, number;
   number.add(tried.died);
-  if (tried.counted || tried.limit == format::kNotSaid) {
-    how.add("for memory");
+  if (tried.failed != 0) {
+    how.add("gave up: an allocation of ").add(tried.failed >> 20).add(" MiB had failed");
+  } else if (tried.counted || tried.limit == format::kNotSaid) {
+    how.add("was killed for memory");
   } else {
-    how.add("with ").add(tried.left >> 20).add(" of ").add(tried.limit >> 20).add(" MiB left");
+    how.add("was killed with ").add(tried.left >> 20).add(" of ").add(tried.limit >> 20).add(" MiB left");
   }
-  say({"attempt ", number.text(), " here was killed ", how.text(), ": memtrace postmortem --attempt ",
-       number.text(), " ", place.directory.text()});
+  scratch.clear(); // where the attempts are
+  scratch.add(place.directory.text(),
+              place.alone ? std::strlen(place.directory.text()) - std::strlen(name_of(place.directory)) - 1
+                          : place.directory.size());
+  say({"attempt ", number.text(), " here ", how.text(), ": memtrace postmortem --attempt ", number.text(), " ",
+       scratch.text()});
 }
 
 bool take_share() {
@@ -158,6 +164,7 @@ bool open_files() {
     if (open_files_in(elsewhere.text()) < 0) continue;
     asked_for = place.directory;
     place.directory = elsewhere;
+    place.alone = true;
     return take_share();
   }
   if (speaks()) say({"not recording: no trace can be written in ", place.directory.text(), " (", reason, ")"});

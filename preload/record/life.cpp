@@ -2,6 +2,7 @@
 // Job: inert, cold, hot; fork, exec and the end.
 #include "record/life.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -292,6 +293,7 @@ void end_life(int code) {
     note_own_memory();
     put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
         static_cast<std::uint32_t>(code));
+    if (code != 0) note_giving_up();
   }
   const bool drain_gone = retire_drain();
   if (drain_gone) sample_last();
@@ -300,6 +302,16 @@ void end_life(int code) {
   close_windows();
   ring_header()->ended = 1;
   if (drain_gone && rings_are_empty()) remove_ring_file();
+}
+
+// The process may go on, by a handler that jumps: then this thread has later records, and the end was none.
+void note_abort() {
+  if (!active() || !mine() || state() != State::hot) return;
+  const Recording here;
+  if (!here) return;
+  put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::signal), SIGABRT);
+  ring_header()->ended = 2;
+  note_giving_up();
 }
 
 void remember_exit_code(int code) {

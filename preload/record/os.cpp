@@ -217,6 +217,10 @@ long make_directory(const char* path) {
 long remove_directory(const char* path) {
   return call(SYS_unlinkat, AT_FDCWD, word(path), AT_REMOVEDIR);
 }
+long read_directory(long fd, void* entries, std::size_t bytes) {
+  return call(SYS_getdents64, fd, word(entries), static_cast<long>(bytes));
+}
+
 long size_of(const char* path) {
   struct stat info {};
   const long result = call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), 0);

@@ -38,8 +38,9 @@ long cut(long fd, std::uint64_t bytes); // ftruncate
 long unlink(const char* path);
 long make_directory(const char* path);
 long remove_directory(const char* path);
-long size_of(const char* path);              // of a file
-std::uint64_t modified_ns(const char* path); // Unix time; 0: it cannot be told
+long read_directory(long fd, void* entries, std::size_t bytes); // getdents64
+long size_of(const char* path);                                 // of a file
+std::uint64_t modified_ns(const char* path);                    // Unix time; 0: it cannot be told
 long read_link(const char* path, char* out, std::size_t capacity);
 long file_system_of(int fd);                // statfs magic
 long file_system_at(const char* path);      // the same of a path

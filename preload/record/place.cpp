@@ -206,6 +206,8 @@ void find_place() {
     add_to_environment(assignment.text());
   }
   expand(pattern.text(), &place.directory);
+  const char* const last = std::strrchr(pattern.text(), '/');
+  place.alone = last != nullptr && std::strstr(last, "%j") != nullptr;
   const char* const spool = environment("MEMTRACE_SPOOL");
   if (spool != nullptr && *spool != '\0') absolute(spool, &place.spool);
   const char* const temporary = environment("TMPDIR");

@@ -17,6 +17,7 @@ struct Place {
   std::uint32_t local_rank = ~0u;
   std::uint32_t world = 0;
   bool founder = false;
+  bool alone = false;        // each job has a directory of its own, beside those of the others
   std::uint64_t began = 0;   // Unix time in ns at which the job was founded
   std::uint64_t command = 0; // hash of the founder's command line
 };

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "record/attempt.h"
 #include "record/definitions.h"
 #include "record/drain.h"
 #include "record/life.h"
@@ -162,6 +163,7 @@ void Recording::failed(const Block& block, const Refusal& why) const {
   record.word[5] = why.total;
   record.stamp = draw_stamp();
   emit(record);
+  remember_refusal(block.asked);
   if (state() == State::hot) request_full_sample();
 }
 

@@ -60,7 +60,7 @@ class Deaths : public testing::Test {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     Ending end = ending(*trace);
-    evidence::Subject subject = subject_of(*trace, samples_of(*trace));
+    evidence::Subject subject = subject_of(*trace);
     subject.evidence = &outside;
     hear(end, evidence::match({subject})[0], outside);
     view_ = view(std::move(trace), "main", std::move(end), options);

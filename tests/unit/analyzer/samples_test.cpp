@@ -113,8 +113,8 @@ TEST(Samples, LimitsPressureMachineAddressSpace) {
   EXPECT_EQ(out.samples.first_machine()->shm_used, 6u);
   EXPECT_EQ(out.samples.machine()->shm_used, 60u);
   EXPECT_EQ(out.samples.machine()->available, 4u);
-  EXPECT_EQ(out.samples.address_space()->size_limit, 200u);
-  EXPECT_EQ(out.samples.address_space()->data_limit, kNotSaid);
+  EXPECT_EQ(out.samples.address_spaces().back().size_limit, 200u);
+  EXPECT_EQ(out.samples.address_spaces().back().data_limit, kNotSaid);
 }
 
 TEST(Samples, FailuresAreCountedAndTheLastKept) {

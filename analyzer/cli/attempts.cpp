@@ -1,17 +1,17 @@
 // Room: cli.
-// Job: the attempts of a job in one directory: which traces are of which.
+// Job: the attempts of a job in one place: which traces are of which.
 #include "cli/attempts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string_view>
 
+#include "cli/trace_name.h"
 #include "cli/usage.h"
 
 namespace memtrace::cli {
@@ -19,60 +19,60 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class T>
-bool number(std::string_view text, T& value, int base) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-bool read(const fs::path& path, AttemptFile& out) {
+bool read(const fs::path& path, JobFile& out) {
   std::ifstream file(path, std::ios::binary);
   bool attempt = false, began = false;
   std::string line;
   for (int lines = 0; lines < 16 && std::getline(file, line); ++lines) {
-    if (line.starts_with("attempt=")) attempt = number(std::string_view(line).substr(8), out.attempt, 10);
-    if (line.starts_with("began=")) began = number(std::string_view(line).substr(6), out.began, 16);
+    const std::string_view text = line;
+    if (text.starts_with("attempt=")) attempt = number(text.substr(8), out.attempt, 10);
+    if (text.starts_with("began=")) began = number(text.substr(6), out.began, 16);
+    if (text.starts_with("command=") && !number(text.substr(8), out.command, 16)) out.command = 0;
   }
+  out.directory = path.parent_path().string();
   return attempt && began && out.attempt != 0;
 }
 
-// HOST-PID-START.memtrace; none: a name of another sort.
-std::optional<std::uint64_t> start_of(const std::string& trace) {
-  const std::string stem = fs::path(trace).stem().string();
-  const std::size_t dash = stem.rfind('-');
-  std::uint64_t start = 0;
-  if (dash == std::string::npos || !number(std::string_view(stem).substr(dash + 1), start, 16))
-    return std::nullopt;
-  return start;
+// "attempt 1 alone", "attempts 1 to 4".
+std::string those(const std::vector<std::uint32_t>& attempts) {
+  if (attempts.empty()) return "no file that tells of attempts";
+  const auto [first, last] = std::minmax_element(attempts.begin(), attempts.end());
+  return *first == *last ? fmt::format("attempt {} alone", *first)
+                         : fmt::format("attempts {} to {}", *first, *last);
+}
+
+[[noreturn]] void refuse(std::uint32_t attempt, const std::string& place,
+                         const std::vector<std::uint32_t>& known) {
+  throw Usage(fmt::format("--attempt {}: no trace of it in {}; that has {}", attempt, place, those(known)));
 }
 
 } // namespace
 
-std::vector<AttemptFile> attempts_in(const std::string& directory) {
-  std::map<std::uint32_t, std::uint64_t> began; // by attempt
+std::vector<JobFile> attempts_in(const std::string& directory) {
+  std::map<std::uint32_t, JobFile> first; // by attempt
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    AttemptFile file;
+    JobFile file;
     if ((name != "job" && !name.starts_with("job-")) || !read(at->path(), file)) continue;
-    const auto [known, fresh] = began.try_emplace(file.attempt, file.began);
-    if (!fresh) known->second = std::min(known->second, file.began);
+    const auto [known, fresh] = first.try_emplace(file.attempt, file);
+    if (!fresh && file.began < known->second.began) known->second = file;
   }
-  std::vector<AttemptFile> out;
-  out.reserve(began.size());
-  for (const auto& [attempt, when] : began) out.push_back({attempt, when});
+  std::vector<JobFile> out;
+  out.reserve(first.size());
+  for (const auto& [attempt, file] : first) out.push_back(file);
   return out;
 }
 
 std::vector<std::string> traces_of_attempt(const std::string& directory, const std::vector<std::string>& traces,
                                            std::optional<std::uint32_t> attempt) {
-  const std::vector<AttemptFile> attempts = attempts_in(directory);
+  const std::vector<JobFile> attempts = attempts_in(directory);
   if (attempts.empty() && !attempt) return traces;
   const auto between = [&](std::uint64_t from, std::uint64_t to) {
     std::vector<std::string> out;
     std::copy_if(traces.begin(), traces.end(), std::back_inserter(out), [&](const std::string& trace) {
-      const auto start = start_of(trace);
-      return start && *start >= from && *start < to;
+      const auto name = trace_name(trace);
+      return name && name->start >= from && name->start < to;
     });
     return out;
   };
@@ -85,11 +85,27 @@ std::vector<std::string> traces_of_attempt(const std::string& directory, const s
   }
   if (!found.empty()) return found;
   if (!attempt) return traces; // none has a name that says when it began
-  const std::string known = attempts.empty()       ? "no file that tells of attempts"
-                            : attempts.size() == 1 ? "attempt 1 alone"
-                                                   : fmt::format("attempts {} to {}", attempts.front().attempt,
-                                                                 attempts.back().attempt);
-  throw Usage(fmt::format("--attempt {}: no trace of it in {}; that has {}", *attempt, directory, known));
+  std::vector<std::uint32_t> known;
+  for (const JobFile& file : attempts) known.push_back(file.attempt);
+  refuse(*attempt, directory, known);
+}
+
+std::vector<std::string> directories_of_attempt(const std::string& place, const std::string& newest,
+                                                std::uint32_t attempt) {
+  JobFile of;
+  if (!read(fs::path(newest) / "job", of)) refuse(attempt, place, {});
+  std::vector<std::string> found;
+  std::vector<std::uint32_t> known;
+  std::error_code error;
+  for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
+    JobFile file;
+    if (!at->is_directory(error) || !read(at->path() / "job", file) || file.command != of.command) continue;
+    known.push_back(file.attempt);
+    if (file.attempt == attempt) found.push_back(file.directory);
+  }
+  if (found.empty()) refuse(attempt, place, known);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 } // namespace memtrace::cli

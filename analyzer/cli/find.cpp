@@ -2,6 +2,8 @@
 // Job: what the argument TRACE means: files to read.
 #include "cli/find.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -56,19 +58,38 @@ std::vector<std::string> newest_job(const fs::path& under) {
   return best;
 }
 
+std::vector<std::string> of_attempt(const std::vector<std::string>& files,
+                                    std::optional<std::uint32_t> attempt) {
+  return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
+}
+
+// `files` are those of the newest job below `place`, or of `place` itself.
+std::vector<std::string> chosen(const std::vector<std::string>& files, const fs::path& place,
+                                std::optional<std::uint32_t> attempt) {
+  const fs::path directory = fs::path(files.front()).parent_path();
+  std::error_code error;
+  const bool alone = !fs::equivalent(directory, place, error) && attempts_in(directory.string()).size() <= 1;
+  if (!attempt || !alone) return of_attempt(files, attempt);
+  std::vector<std::string> out;
+  for (const std::string& job : directories_of_attempt(place.string(), directory.string(), *attempt)) {
+    const std::vector<std::string> traces = traces_in(job);
+    out.insert(out.end(), traces.begin(), traces.end());
+  }
+  if (out.empty())
+    throw Usage(fmt::format("--attempt {}: its traces are not in {} any more", *attempt, place.string()));
+  return out;
+}
+
 } // namespace
 
 std::vector<std::string> find_traces(const std::string& argument, std::optional<std::uint32_t> attempt) {
   std::error_code error;
-  const auto of_attempt = [&](const std::vector<std::string>& files) {
-    return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
-  };
   if (argument.empty()) {
     const std::vector<std::string> files = newest_job(kDefault);
     if (files.empty()) {
       throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
     }
-    return of_attempt(files);
+    return chosen(files, kDefault, attempt);
   }
   if (!fs::exists(argument, error))
     throw Usage(argument + ": no such file or directory; expected a trace or a directory of them");
@@ -80,7 +101,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   if (files.empty()) files = newest_job(argument);
   if (files.empty())
     throw Usage(argument + ": no *.memtrace file in this directory; name the directory of a job");
-  return of_attempt(files);
+  return chosen(files, argument, attempt);
 }
 
 } // namespace memtrace::cli

@@ -13,9 +13,12 @@
 #include "cli/usage.h"
 #include "report/json.h"
 #include "report/postmortem.h"
+#include "report/postmortem_json.h"
 
 namespace memtrace::cli {
 namespace {
+
+constexpr double kAtOnce = 0.5; // s: between the ends of processes that one kill took
 
 // Which ends ask for an explanation most: for memory, then for any other reason, then none.
 int gravity(const Process& process) {
@@ -48,13 +51,25 @@ std::size_t subject(const std::vector<Process>& processes, const PostmortemArgum
   return best;
 }
 
+// None where it was gone by then, or not there yet.
+std::optional<trace::ProcessSample> sample_at(const Process& process, double unix) {
+  const trace::Facts& facts = process.facts;
+  const double since = unix - static_cast<double>(facts.start_unix_ns) / 1e9;
+  if (since < 0 || (process.end.how != "running" && last_unix(process) < unix - kAtOnce)) return std::nullopt;
+  const trace::ProcessSample* const sample =
+      process.samples.process_at(facts.start_stamp + static_cast<format::Stamp>(since * 1e9));
+  return sample == nullptr ? std::nullopt : std::optional(*sample);
+}
+
 std::vector<report::Other> others(const std::vector<Process>& processes, std::size_t subject) {
   std::vector<report::Other> out;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const Process& process = processes[i];
     if (i == subject) continue;
-    out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end,
-                   last_unix(process) - last_unix(processes[subject]), process.subject.anon});
+    const double later = last_unix(process) - last_unix(processes[subject]);
+    const bool beside = process.facts.host == processes[subject].facts.host;
+    out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
+                   sample_at(process, last_unix(processes[subject])), beside ? process.directory : ""});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const report::Other& a, const report::Other& b) { return a.later < b.later; });
@@ -91,11 +106,16 @@ std::string json_of(std::vector<Process>& processes, std::size_t chosen, const P
                     Meter& meter) {
   const report::Options options;
   report::Document document(options, report::Schema::postmortem);
+  report::Json ledger = report::Json::array();
   for (Process& process : processes) {
     if (arguments.rank && process.facts.rank != *arguments.rank) continue;
-    document.add(*open(process, options, meter)); // one at a time: memory is that of the largest
+    const auto view = open(process, options, meter); // one at a time: memory is that of the largest
+    document.add(*view);
+    if (&process == &processes[chosen] && view->death)
+      ledger.push_back(report::ledger_json(report::job_ledger(*view, others(processes, chosen))));
   }
   report::Json json = std::move(document).take();
+  json["ledger"] = std::move(ledger);
   json["first"] =
       gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
   json["order"] = order_json(processes);

@@ -61,6 +61,8 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   Process process;
   process.path = path;
   process.facts = trace.facts();
+  process.samples = trace.samples();
+  process.directory = report::own_group(trace);
   process.end = report::ending(trace);
   if (process.end.how == "unknown") ask(process, trace);
   process.failed = report::fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;

@@ -18,6 +18,8 @@ struct Process {
   std::string path;
   std::string kind; // of the contract: main, worker, rank, child
   trace::Facts facts;
+  trace::Samples samples;
+  std::string directory;               // of its cgroup; "": not known
   std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
   report::Ending end;
   bool failed = false; // it gave up, and an allocation of it had failed

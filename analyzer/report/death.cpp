@@ -3,6 +3,7 @@
 #include "report/death.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/witness.h"
 
@@ -29,68 +30,64 @@ void at_the_failure(Death& death) {
                 refused.level, refused.births};
 }
 
-// The sample that is closest to the failure: one is taken right after it.
-const trace::AddressSpace* space_at(const trace::Samples& samples, format::Stamp stamp) {
-  const trace::AddressSpace* best = nullptr;
-  const auto apart = [&](const trace::AddressSpace& space) {
-    return space.stamp > stamp ? space.stamp - stamp : stamp - space.stamp;
-  };
-  for (const trace::AddressSpace& space : samples.address_spaces()) {
-    if (best == nullptr || apart(space) < apart(*best)) best = &space;
-  }
-  return best;
-}
-
-// Whether what was asked for would have passed a limit of the address space. The sample may be from before some
-// of what was live then: that much was mapped since.
-void exceeded(Death& death) {
+// Whether what was asked for would have passed a limit of the address space, by a sample and what was mapped
+// since.
+bool exceeded(Death& death, const trace::AddressSpace& space) {
   const trace::Failure& failure = *death.failure;
-  const trace::AddressSpace* const space = space_at(death.last.samples, failure.stamp);
-  if (space == nullptr) return;
-  const fold::Moment* const then = death.last.before(space->stamp);
+  const fold::Moment* const then = death.last.before(space.stamp);
   const auto live = static_cast<std::int64_t>(failure.live);
   const std::int64_t before = then != nullptr ? then->level.live : live;
   const std::uint64_t more = live > before ? static_cast<std::uint64_t>(live - before) : 0;
   const auto passes = [&](std::uint64_t held, std::uint64_t limit) {
     return limit != trace::kNotSaid && (failure.asked > limit || held + more > limit - failure.asked);
   };
-  if (passes(space->size, space->size_limit)) {
-    death.limit = space->size_limit;
-    death.limit_of = "RLIMIT_AS";
-    death.charge = space->size;
-  } else if (passes(space->data, space->data_limit)) {
-    death.limit = space->data_limit;
-    death.limit_of = "RLIMIT_DATA";
-    death.charge = space->data;
-  }
+  const bool by_size = passes(space.size, space.size_limit);
+  if (!by_size && !passes(space.data, space.data_limit)) return false;
+  death.limit = by_size ? space.size_limit : space.data_limit;
+  death.limit_of = by_size ? "RLIMIT_AS" : "RLIMIT_DATA";
+  death.charge = by_size ? space.size : space.data;
+  death.charge_at = space.stamp;
+  return true;
+}
+
+// By the last sample before the failure, else by the first after it, for one is taken then.
+void limit_of_addresses(Death& death) {
+  const auto& spaces = death.last.samples.address_spaces();
+  const auto after = std::find_if(spaces.begin(), spaces.end(), [&](const trace::AddressSpace& space) {
+    return space.stamp > death.failure->stamp;
+  });
+  if (after != spaces.begin() && exceeded(death, *std::prev(after))) return;
+  if (after != spaces.end()) exceeded(death, *after);
 }
 
 // The limit of what failed, as far as it is known which one that was.
 void limit_of_failure(Death& death) {
   const trace::Failure& failure = *death.failure;
-  if (failure.memory == 0) return exceeded(death);
+  if (failure.memory == 0) return limit_of_addresses(death);
   if (failure.total == trace::kNotSaid || failure.free > failure.total) return;
   death.limit = failure.total;
   death.limit_of = "cuda:" + std::to_string(failure.memory - 1);
   death.charge = failure.total - failure.free;
+  death.charge_at = failure.stamp;
 }
 
-// The newest shared memory, where /dev/shm had less room than it has bytes: writing to it ends in SIGBUS.
-const fold::Birth* unfit(const Death& death) {
+// /dev/shm had less room than the newest shared memory has bytes: writing to it ends in SIGBUS.
+bool unfit(const Death& death) {
   const auto& machine = death.last.samples.machine();
-  if (!machine || !death.last.shared) return nullptr;
-  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return nullptr;
+  if (!machine || !death.last.shared) return false;
+  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return false;
   const fold::Birth& block = *death.last.shared;
   // Of what was used then, this block may have had some already.
   const bool before = machine->stamp < block.stamp;
   const std::uint64_t used = before ? machine->shm_used : 0;
-  return block.bytes > machine->shm_size - std::min(used, machine->shm_size) ? &block : nullptr;
+  return block.bytes > machine->shm_size - std::min(used, machine->shm_size);
 }
 
 // Without a better word the cgroup that was closest to its limit; with the kernel's, the one that met it.
 void limit_of_group(Death& death, const trace::Definitions& definitions, const evidence::Kill* kill) {
   death.group = binding(death.last.samples);
   if (kill != nullptr && !kill->limited.empty()) {
+    death.group = nullptr; // it may have been moved to where it was killed, and no sample was taken there
     for (const trace::Group& other : death.last.samples.groups()) {
       if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) death.group = &other;
     }
@@ -101,22 +98,25 @@ void limit_of_group(Death& death, const trace::Definitions& definitions, const e
   if (!death.limit && death.group->last->limit != trace::kNotSaid) death.limit = death.group->last->limit;
   if (death.limit_of.empty()) death.limit_of = "cgroup " + kernels_path(definitions.text(death.group->path));
   death.charge = death.group->last->charge;
+  death.charge_at = death.group->last->stamp;
 }
 
 // What the kernel met at the kill, or what refused; without a word of either the limit that was closest.
 void limits(Death& death, const trace::Definitions& definitions, const Ending& ending) {
   if (death.failure != nullptr) return limit_of_failure(death);
   const auto& machine = death.last.samples.machine();
-  if (death.unfit != nullptr) {
+  if (death.unfit) {
     death.limit = machine->shm_size;
     death.limit_of = "/dev/shm";
     death.charge = machine->shm_used;
+    death.charge_at = machine->stamp;
     return;
   }
   const evidence::Kill* const kill = ending.witness.kill;
   if (kill != nullptr && !kill->for_group()) {
     if (machine && machine->total != trace::kNotSaid)
-      death.limit = machine->total, death.charge = machine->total - machine->available;
+      death.limit = machine->total, death.charge = machine->total - machine->available,
+      death.charge_at = machine->stamp;
     death.limit_of = "the machine";
     return;
   }

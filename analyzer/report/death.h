@@ -32,13 +32,14 @@ struct Death {
   Juncture then;
   std::optional<std::uint64_t> limit;  // bytes: what it met, or came closest to
   std::string limit_of;                // "cgroup /a", "the machine", "RLIMIT_AS", "/dev/shm", "cuda:0"
-  std::optional<std::uint64_t> charge; // of that limit, at the last sample before
+  std::optional<std::uint64_t> charge; // of that limit
+  format::Stamp charge_at = 0;         // the closest sample
   const trace::Group* group = nullptr; // where the limit is a cgroup's, and it was sampled
   fold::Resident resident;             // by the kernel at the kill, else at the last sample before
   bool at_kill = false;                // which of the two
   std::optional<Filling> filling;
   const trace::Failure* failure = nullptr; // the failed allocation that ended it
-  const fold::Birth* unfit = nullptr;      // shared memory for which /dev/shm had no room
+  bool unfit = false;                      // /dev/shm had no room for the newest shared memory
 };
 
 // None: it ended as programs end, or goes on.

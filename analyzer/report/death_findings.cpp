@@ -127,9 +127,9 @@ void failed(View& view, std::vector<Finding>& out) {
 // A write to a page of /dev/shm that has no room left ends in SIGBUS.
 void shm_full(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
-  if (death.unfit == nullptr) return;
+  if (!death.unfit) return;
   const trace::MachineSample& machine = *death.last.samples.machine();
-  const fold::Birth& block = *death.unfit;
+  const fold::Birth& block = *death.last.shared;
   Finding finding = finding_of(view, "shm-full");
   finding.bytes = static_cast<std::int64_t>(block.bytes);
   finding.site = block.stack;

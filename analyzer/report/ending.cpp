@@ -23,7 +23,7 @@ Ending told(std::string how, std::uint32_t code) {
 Ending aborted(const trace::Facts& facts) {
   Ending out = told("signal", facts.end->code);
   out.certain = true;
-  out.evidence.push_back(fmt::format("trace: it called abort(), {}", signal_name(facts.end->code)));
+  if (out.code == SIGABRT) out.evidence.emplace_back("trace: it called abort()");
   return out;
 }
 

@@ -31,6 +31,7 @@ class Postmortem {
     if (view_.death) {
       limit();
       rest_of_job();
+      job();
       held();
       filling();
       course();
@@ -94,26 +95,30 @@ class Postmortem {
     const format::Stamp then = death().then.stamp;
     return duration(then > stamp ? static_cast<double>(then - stamp) / 1e9 : 0);
   }
+  // Of a figure that was read some time, how far that was from the instant.
+  std::string sampled(format::Stamp stamp) const {
+    const format::Stamp then = death().then.stamp;
+    if (stamp <= then) return fmt::format("{} before {}", before_then(stamp), the_instant());
+    return fmt::format("{} after {}", duration(static_cast<double>(stamp - then) / 1e9), the_instant());
+  }
   const char* the_instant() const { return death().failure != nullptr ? "the failure" : "the last record"; }
 
   // What the samples said of the limit, last.
   void limit() {
     if (!death().limit) return;
     std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
-    if (death().charge) {
-      text += fmt::format("; {} of it used", sized(*death().charge));
-      if (death().then.memory == 0) text += " at the last sample";
-    }
+    if (death().charge)
+      text += fmt::format("; {} of it used {}", sized(*death().charge), sampled(death().charge_at));
     if (const trace::Group* const group = death().group) text += charged(*group);
     lines_.paragraph("  ", text);
     other_limits();
     pressure();
   }
 
-  std::string charged(const trace::Group& group) const {
+  // What the charge of a cgroup was made of.
+  static std::string charged(const trace::Group& group) {
     const trace::GroupSample& last = *group.last;
-    std::string text = fmt::format(", {} before {}: anon {}, file {}", before_then(last.stamp), the_instant(),
-                                   sized(last.anon), sized(last.file));
+    std::string text = fmt::format(": anon {}, file {}", sized(last.anon), sized(last.file));
     if (last.shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(last.shmem));
     if (last.kernel != trace::kNotSaid) text += fmt::format(", kernel {}", sized(last.kernel));
     if (group.limits && group.limits->met != trace::kNotSaid && group.limits->met != 0)
@@ -139,28 +144,53 @@ class Postmortem {
     const std::optional<trace::Pressure>& said = of_group ? group->pressure : death().last.samples.pressure();
     constexpr double kWorthTelling = 1; // percent
     if (!said || said->some_avg10 < kWorthTelling) return;
-    lines_.paragraph("  ",
-                     fmt::format("pressure of memory {}, in 10 s, {} before {}: some {:.0f} %, full {:.0f} %",
-                                 of_group ? "in it" : "on the machine", before_then(said->stamp), the_instant(),
-                                 said->some_avg10, said->full_avg10));
+    lines_.paragraph("  ", fmt::format("pressure of memory {} in 10 s, {}: some {:.0f} %, full {:.0f} %",
+                                       of_group ? "in it" : "on the machine", sampled(said->stamp),
+                                       said->some_avg10, said->full_avg10));
   }
 
   void rest_of_job() {
-    std::size_t earlier = 0;
-    for (const Other& other : others_) earlier += other.later < 0 && other.end.how != "exit" ? 1 : 0;
     if (others_.empty()) return;
-    if (earlier == 0 && view_.death) lines_.plain("  no process of the job died earlier");
-    for (const Other& other : others_) {
-      std::string name = fmt::format("pid {} {}", other.pid, other.kind);
-      if (other.rank != trace::kNoRank) name += fmt::format(" {}", other.rank);
-      std::string text = fmt::format("  {}: {}", name, ended(other.end));
-      if (other.end.how != "running")
-        text += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
-      if (view_.death && other.later >= 0 && other.end.how == "unknown")
-        text += ": it only followed, or was ended with it";
-      if (other.resident != 0) text += fmt::format("; resident {} at its last sample", sized(other.resident));
-      lines_.plain(text);
+    const auto died = [](const Other& other) { return other.later < 0 && other.end.how != "exit"; };
+    if (view_.death && std::none_of(others_.begin(), others_.end(), died))
+      lines_.plain("  no process of the job died earlier");
+    if (view_.death) return;
+    for (const Other& other : others_)
+      lines_.plain(fmt::format("  {}: {}", name_of(other.kind, other.rank, other.pid), ended(other.end)));
+  }
+
+  // All processes of the job, and what they had together.
+  void job() {
+    if (others_.empty()) return;
+    constexpr std::size_t kShown = 20;
+    const JobLedger ledger = job_ledger(view_, others_);
+    const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
+    const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
+                                                : "charged to cgroup " + printable(ledger.of) + " then";
+    std::size_t width = 10;
+    for (const JobLedger::Line& line : ledger.lines) width = std::max(width, columns(line.name));
+    lines_.plain("");
+    lines_.faint(fmt::format("{}, {}", shortened(title, kColumns - 6), unit.name));
+    std::size_t hidden = 0;
+    std::uint64_t more = 0;
+    const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& note) {
+      lines_.plain(fmt::format("  {} {:>9}  {}", pad(name, width), in_unit(bytes, unit),
+                               shortened(note, kColumns - width - 14)));
+    };
+    for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
+      const JobLedger::Line& line = ledger.lines[i];
+      if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
+        row(line.name, static_cast<std::int64_t>(line.bytes), line.note);
+      } else {
+        ++hidden;
+        more += line.bytes;
+      }
     }
+    if (hidden != 0) row(fmt::format("{} more", hidden), static_cast<std::int64_t>(more), "");
+    if (!ledger.total) return;
+    std::string note = fmt::format("residual {}", in_unit(ledger.residual, unit));
+    if (ledger.residual < 0) note += ": pages that forks share count in each";
+    row("= charge", static_cast<std::int64_t>(*ledger.total), note);
   }
 
   std::string site(format::StackId stack) {

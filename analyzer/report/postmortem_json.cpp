@@ -61,4 +61,22 @@ Json death_json(View& view, std::size_t top) {
       {"growth", growth_json(view)}};
 }
 
+Json ledger_json(const JobLedger& ledger) {
+  Json rows = Json::array();
+  std::uint64_t sum = 0;
+  for (const JobLedger::Line& line : ledger.lines) {
+    if (!line.counted) continue;
+    rows.push_back({{"name", line.name}, {"bytes", line.bytes}, {"how", "measured"}});
+    sum += line.bytes;
+  }
+  const bool charged = ledger.total.has_value();
+  return {{"scope", charged ? "cgroup" : "family"},
+          {"memory", "host"},
+          {"at", "death"},
+          {"of", charged ? Json(valid_utf8(ledger.of)) : Json(nullptr)},
+          {"total", ledger.total.value_or(sum)},
+          {"rows", std::move(rows)},
+          {"residual", charged ? ledger.residual : 0}};
+}
+
 } // namespace memtrace::report

@@ -55,6 +55,12 @@ bool gather(const trace::Trace& trace, evidence::Evidence& into) {
   return true;
 }
 
+std::string own_group(const trace::Trace& trace) {
+  for (const trace::Group& group : trace.samples().groups())
+    if (!group.left && group.last && group.level == 0) return trace.definitions().text(group.path);
+  return "";
+}
+
 evidence::Subject subject_of(const trace::Trace& trace) {
   const trace::Samples& samples = trace.samples();
   const trace::Facts& facts = trace.facts();

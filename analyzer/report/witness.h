@@ -12,6 +12,9 @@ namespace memtrace::report {
 // are there. False: it ran under another kernel, and nothing was asked.
 bool gather(const trace::Trace& trace, evidence::Evidence& into);
 
+// The directory of the process's own cgroup; "" where it was not sampled.
+std::string own_group(const trace::Trace& trace);
+
 // Its evidence is still to be named.
 evidence::Subject subject_of(const trace::Trace& trace);
 

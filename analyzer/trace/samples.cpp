@@ -38,6 +38,7 @@ void Samples::add(const Event& event) {
       if (is_near(event)) ++taken_near_;
       process_ =
           ProcessSample{event.stamp, is_near(event), word[0], word[1], word[2], word[3], word[4], word[5]};
+      keep(*process_);
       break;
     case EventType::sample_cgroup:
       group(event);
@@ -64,6 +65,21 @@ void Samples::add(const Event& event) {
     default:
       break;
   }
+}
+
+void Samples::keep(const ProcessSample& sample) {
+  constexpr std::ptrdiff_t kThinned = 1024; // the older half, once there are twice as many
+  processes_.push_back(sample);
+  if (std::ssize(processes_) < 2 * kThinned) return;
+  for (std::size_t i = 0; i < kThinned / 2; ++i) processes_[i] = processes_[2 * i];
+  processes_.erase(processes_.begin() + kThinned / 2, processes_.begin() + kThinned);
+}
+
+const ProcessSample* Samples::process_at(format::Stamp stamp) const {
+  const ProcessSample* found = nullptr;
+  for (const ProcessSample& sample : processes_)
+    if (sample.stamp <= stamp) found = &sample;
+  return found;
 }
 
 Group* Samples::at_level(unsigned level) {

@@ -96,7 +96,9 @@ class Samples {
   void add(const Event& event);
 
   const std::vector<Group>& groups() const { return groups_; } // as first seen: own before ancestors
-  const std::optional<ProcessSample>& process() const { return process_; }           // the last
+  const std::optional<ProcessSample>& process() const { return process_; } // the last
+  // Of the process, the last one until `stamp`: all of late, fewer of long ago. Null: it had none by then.
+  const ProcessSample* process_at(format::Stamp stamp) const;
   const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
@@ -107,6 +109,7 @@ class Samples {
   std::uint64_t taken_near() const { return taken_near_; }              // of these, near a limit
 
  private:
+  void keep(const ProcessSample& sample);
   void group(const Event& event);
   void charge(const Event& event);
   void limits(const Event& event);
@@ -116,6 +119,7 @@ class Samples {
 
   std::vector<Group> groups_;
   std::optional<ProcessSample> process_;
+  std::vector<ProcessSample> processes_;
   std::deque<AddressSpace> address_spaces_;
   std::optional<MachineSample> first_machine_, machine_;
   std::optional<Pressure> pressure_;

@@ -67,15 +67,20 @@ def dmesg():
     return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
-def last_kill(path):
-    """The kernel's line for the last kill in the cgroup `path`, and the pid it names; None: there is none."""
+def kills(path):
+    """The kernel's lines for the kills in the cgroup `path`, each with the pid it names, in order."""
     log = dmesg()
     if log is None:
         raise unittest.SkipTest("the kernel's log may not be read here")
-    found, here = None, False
+    found, here = [], False
     for line in log.splitlines():
         if "oom-kill:constraint=" in line:
             here = f"task_memcg={path}," in line
         elif "Killed process " in line and here:
-            found = line
-    return found and (found, int(found.split("Killed process ")[1].split()[0]))
+            found.append((line, int(line.split("Killed process ")[1].split()[0])))
+    return found
+
+
+def last_kill(path):
+    """The last of them; None: there is none."""
+    return next(reversed(kills(path)), None)

@@ -1,5 +1,8 @@
 """Job: a job that begins anew where it died for memory says so, and what it died of can be read."""
 import os
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -18,17 +21,19 @@ CODE = ("import sys, time\n"
 class Attempts(harness.Case):
     """The same command each time but for how much it may take."""
 
-    def start(self, mib, group, run=False, expect=0):
+    def start(self, mib, group, run=False, expect=0, out=True):
         # The limit decides how it ends, for another argument is another command.
         command = [sys.executable, "-c", CODE, str(mib)]
-        before = [harness.COMMAND, "run", "-o", self.out, "--"] if run else []
+        before = [harness.COMMAND, "run", *(["-o", self.out] if out else []), "--"] if run else []
         environment = harness.bare_environment(MEMTRACE_SKIP="") if run else self.environment()
+        if not out:
+            environment.pop("MEMTRACE_OUT", None)
         done = self.run_in("traced", before + command, environment, preexec_fn=group.enter)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done.stderr.decode().splitlines()
 
-    def postmortem(self, *options):
-        return subprocess.run([harness.COMMAND, "postmortem", self.out, *options], capture_output=True, check=False,
+    def postmortem(self, *options, path=None):
+        return subprocess.run([harness.COMMAND, "postmortem", path or self.out, *options], capture_output=True, check=False,
                               stdin=subprocess.DEVNULL, env=harness.bare_environment(), timeout=100)
 
     def recording(self):
@@ -68,6 +73,53 @@ class Attempts(harness.Case):
         self.assertRegex(lines[1], r"^memtrace: attempt 1 here was killed with \d+ of 150 MiB left: "
                                    rf"memtrace postmortem --attempt 1 {self.out}$")
         self.assertEqual(len(lines), 2)
+
+    def test_where_each_job_has_a_directory_of_its_own(self):
+        """As by default, memtrace-out/JOB: the attempts are beside each other, and a start elsewhere is another job."""
+        place = os.path.join(self.scratch, "traced", "memtrace-out")
+        for run in (False, True):
+            with self.subTest(run=run), cgroup.Group("attempts", 150 * MIB) as group:
+                shutil.rmtree(place, ignore_errors=True)
+                kill = 137 if run else -9
+                first = [line for line in self.start(300, group, run=run, expect=kill, out=False) if "memtrace:" in line]
+                self.assertRegex(first[0], rf"^memtrace: recording to {place}/[-0-9]+$")
+                self.assertEqual(len(first), 1)
+                self.start(50, group, out=False)  # another command
+                said = self.start(300, group, run=run, expect=kill, out=False)
+                self.assertRegex(said[0], rf"^memtrace: recording to {place}/[-0-9]+$")
+                self.assertEqual(said[1], "memtrace: attempt 1 here was killed for memory: "
+                                          f"memtrace postmortem --attempt 1 {place}")
+                group.write("memory.limit_in_bytes", 900 * MIB)
+                said = self.start(300, group, run=run, out=False)
+                self.assertEqual(said[1:], ["memtrace: attempt 2 here was killed for memory: "
+                                            f"memtrace postmortem --attempt 2 {place}"])
+                for number, end in ((1, "Killed for memory"), (2, "Killed for memory"), (3, "exited with 0")):
+                    done = self.postmortem("--attempt", str(number), path=place)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    text = done.stdout.decode()
+                    self.assertIn(end, text)
+                    if number > 1:
+                        self.assertIn(f"attempt {number} ", text.splitlines()[1])
+                done = self.postmortem("--attempt", "4", path=place)
+                self.assertEqual((done.returncode, done.stdout), (2, b""))
+                self.assertRegex(done.stderr, rb"^memtrace: --attempt 4: no trace of it in .*; that has attempts 1 to 3\n$")
+
+    def test_an_attempt_that_gave_up(self):
+        """A MemoryError, an std::bad_alloc that nobody catches: neither is a kill, and both ended it."""
+        def limit(mib):
+            return lambda: resource.setrlimit(resource.RLIMIT_AS, (mib * MIB, mib * MIB))
+        python = [sys.executable, "-c", CODE, "300"]
+        for command, failed, status in ((python, 1, 1), ([harness.victim("bad_alloc")], 32, -signal.SIGABRT)):
+            with self.subTest(command=command):
+                shutil.rmtree(self.out, ignore_errors=True)
+                done = self.run_in("traced", command, self.environment(), preexec_fn=limit(250))
+                self.assertEqual(done.returncode, status)
+                done = self.run_in("traced", command, self.environment(), preexec_fn=limit(4096))
+                self.assertEqual(done.stderr.decode().splitlines()[:2], [
+                    self.recording(), f"memtrace: attempt 1 here gave up: an allocation of {failed} MiB had failed: "
+                                      f"memtrace postmortem --attempt 1 {self.out}"])
+                done = self.postmortem("--attempt", "1")
+                self.assertIn("RLIMIT_AS", done.stdout.decode().splitlines()[0])
 
     def test_killed_far_from_a_limit(self):
         """kill -9 is no death for memory, and another command is another job."""

@@ -29,8 +29,11 @@ def main():
         import resource  # here: it is not part of what the others are about
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]) * MIB,) * 2)
         held = [held]
-        while True:
-            held.append(bytearray(64 * MIB))
+        try:
+            while True:
+                held.append(bytearray(64 * MIB))
+        finally:
+            print(len(held) - 1, flush=True)
     elif how == "shm":
         import mmap
         size = int(sys.argv[2]) * MIB

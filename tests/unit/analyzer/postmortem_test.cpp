@@ -116,7 +116,7 @@ TEST_F(Deaths, AKillWhileASecondCopyIsRead) {
 
 TEST_F(Deaths, SayWhatTheyAreInTheirFirstLine) {
   loading();
-  EXPECT_TRUE(text().starts_with("Ended without a word: killed, cause unknown.")) << text();
+  EXPECT_TRUE(text().starts_with("Ended without a word, cause unknown.")) << text();
   killed(4242, 160);
   EXPECT_TRUE(text().starts_with("Killed for memory (certain) in load: a state dict of 60.00 MiB")) << text();
 }
@@ -188,6 +188,62 @@ TEST_F(Deaths, GivingUpWhereAnAllocationFailed) {
   EXPECT_EQ(process["findings"][0]["bytes"], 200 * kMiB);
   EXPECT_EQ(process["death"]["limit"], 1000 * kMiB);
   EXPECT_EQ(process["death"]["limit_of"], "RLIMIT_AS");
+}
+
+TEST_F(Deaths, WhatWasFreedOnTheWayOutWasHeldAtTheFailure) {
+  loading();
+  builder.put(EventType::failure, static_cast<std::uint8_t>(Kind::heap), 0,
+              {200 * kMiB, 12, read, 160 * kMiB, ~std::uint64_t{0}, ~std::uint64_t{0}});
+  const std::int64_t live = json()["death"]["live"];
+  for (std::uint64_t i = 0; i < 10; ++i) builder.tensor_death(0x1000 + i);
+  builder.exit(1);
+  const Json process = json();
+  EXPECT_EQ(process["death"]["live"], live);
+  std::int64_t held = 0;
+  for (const Json& row : process["death"]["held"]) held += row["bytes"].get<std::int64_t>();
+  EXPECT_EQ(held, live);
+}
+
+TEST_F(Deaths, ByAbort) {
+  loading();
+  builder.exit(6, format::EndHow::signal);
+  const Json process = json();
+  EXPECT_EQ(process["end"]["how"], "signal");
+  EXPECT_EQ(process["end"]["code"], 6);
+  EXPECT_EQ(process["end"]["evidence"][0], "trace: it called abort()");
+}
+
+TEST_F(Deaths, AnAbortAfterWhichItsThreadWentOnIsNone) {
+  loading();
+  builder.exit(6, format::EndHow::signal).birth(0x7000000, kMiB);
+  const Json process = json();
+  EXPECT_EQ(process["end"]["how"], "unknown");
+  EXPECT_EQ(process["end"]["evidence"][0], "trace: it called abort() before, and went on");
+}
+
+TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {
+  loading();
+  group(164);
+  builder.put(EventType::sample_charge, 0, 0, {~std::uint64_t{0}, kMiB, 0, 0, 0, 0});
+  killed(4242, 100);
+  const auto other = [](std::uint32_t pid, std::uint64_t mib, const char* directory) {
+    trace::ProcessSample sample;
+    sample.anon = mib * kMiB;
+    Ending end;
+    end.how = "unknown";
+    return Other{pid, "worker", trace::kNoRank, end, 0.5, sample, directory};
+  };
+  const JobLedger ledger = job_ledger(
+      open(), {other(7, 20, "/sys/fs/cgroup/memory/job"), other(8, 40, "/sys/fs/cgroup/memory/job/below"),
+               other(9, 999, "/sys/fs/cgroup/memory/jobs")});
+  EXPECT_EQ(ledger.of, "/job");
+  EXPECT_EQ(ledger.total, 164 * kMiB);
+  EXPECT_EQ(ledger.residual, static_cast<std::int64_t>((164 - 100 - 20 - 40 - 1) * kMiB));
+  ASSERT_EQ(ledger.lines.size(), 6u); // four processes, page cache, kernel
+  EXPECT_EQ(ledger.lines[0].name, "main pid 4242");
+  EXPECT_EQ(ledger.lines[1].name, "worker pid 9");
+  EXPECT_FALSE(ledger.lines[1].counted);
+  EXPECT_NE(ledger.lines[2].note.find("it only followed"), std::string::npos);
 }
 
 TEST_F(Deaths, AFailureLongBeforeIsNoCause) {

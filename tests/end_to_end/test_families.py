@@ -1,0 +1,84 @@
+"""Job: of a family or a job it is said who died first, who only followed, and what they had together.
+
+Truth: the kernel's log and counters, the cgroup's charge, and what the programs do, by hand.
+"""
+import re
+import signal
+import unittest
+
+import cgroup
+import deaths
+import harness
+
+
+class Family(deaths.Case):
+    def run_family(self, *arguments, group):
+        done = self.run_in("traced", group.inside(["python3", harness.program("family.py"), *arguments]),
+                           self.environment(MEMTRACE_QUIET="1"))
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        _, pid, status = done.stdout.split()
+        self.assertEqual(int(status), -signal.SIGKILL)
+        return int(pid)
+
+    def assert_only_one(self, pid, processes=4):
+        report = self.postmortem()
+        ends = {process["pid"]: process["end"]["how"] for process in report["processes"]}
+        self.assertEqual(len(ends), processes)
+        self.assertEqual([one for one in ends if ends[one] == "oom_kill"], [pid])
+        self.assertEqual({how for one, how in ends.items() if one != pid}, {"exit"})
+        text = self.postmortem_text()
+        self.assertTrue(text.startswith("Killed for memory (certain)"), text)
+        self.assertIn(f"pid {pid} ", text.splitlines()[1] + text.splitlines()[2])
+        self.assertIn("no process of the job died earlier", text)
+        return report
+
+    def assert_adds_up(self, report):
+        """All processes of the job are in the ledger of the cgroup that was full; forks share some pages."""
+        [ledger] = report["ledger"]
+        self.assertEqual((ledger["scope"], ledger["at"]), ("cgroup", "death"))
+        self.assertEqual(ledger["total"] - sum(row["bytes"] for row in ledger["rows"]), ledger["residual"])
+        # A fork shares with the main process at most what that has, and each of them counts it.
+        [main] = [row["bytes"] for row in ledger["rows"] if row["name"].startswith("main ")]
+        shared = main * sum(process["kind"] != "main" for process in report["processes"])
+        self.assertLess(ledger["residual"], ledger["total"] / 10, ledger)
+        self.assertGreater(ledger["residual"], -shared - ledger["total"] / 10, ledger)
+        names = " ".join(row["name"] for row in ledger["rows"])
+        for process in report["processes"]:
+            if process["end"]["how"] == "oom_kill":
+                self.assertIn(f"pid {process['pid']}", names)
+
+    def test_a_child_in_a_group_of_its_own(self):
+        outer = self.group()
+        inner = self.group("128M", below=outer)
+        report = self.assert_only_one(self.run_family("3", "1", "400", "--enter", inner.directory, group=outer))
+        self.assertEqual(report["ledger"][0]["scope"], "family", "no sample was taken in the group that was full")
+
+    def test_a_child_in_the_group_of_all(self):
+        self.assert_adds_up(self.assert_only_one(self.run_family("3", "1", "900", group=self.group("512M"))))
+
+    def test_a_worker_of_a_loader(self):
+        """PyTorch tells the main process that a worker was killed, and not why; that one gives up."""
+        group = self.group("1200M")
+        done = self.run_in("traced", group.inside([harness.torch_python(), harness.program("loader.py")]),
+                           self.environment(MEMTRACE_QUIET="1"))
+        self.assertEqual(done.returncode, 1)
+        pid = re.search(rb"DataLoader worker \(pid(?:\(s\))? (\d+)\)", done.stderr)
+        self.assertTrue(pid, done.stderr)
+        report = self.postmortem()
+        killed = [process for process in report["processes"] if process["end"]["how"] == "oom_kill"]
+        truth = [pid for _, pid in cgroup.kills(group.path)]  # on a busy machine the kernel may take the other one, too
+        self.assertIn(int(pid[1]), truth)
+        self.assertEqual(sorted(process["pid"] for process in killed), sorted(truth))
+        killed.sort(key=lambda process: truth.index(process["pid"]))
+        self.assertEqual((killed[0]["kind"], report["first"]), ("worker", killed[0]["pid"]))
+        self.assertEqual(killed[0]["death"]["phase"], "data")
+        self.assertIn("loader.py", str(deaths.lines_of(killed[0]["death"]["filling"]["site"])))
+        [main] = [process for process in report["processes"] if process["kind"] == "main"]
+        self.assertEqual((main["end"]["how"], main["end"]["code"], main["death"]), ("exit", 1, None))
+        self.assertEqual(main["findings"], [])
+        self.assertRegex(self.postmortem_text(), rf"main pid {main['pid']} +[0-9.]+  exited with 1, .* later: it only followed")
+        self.assert_adds_up(report)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -86,6 +86,7 @@ std::vector<std::string> traces_of_attempt(const std::string& directory, const s
   if (!found.empty()) return found;
   if (!attempt) return traces; // none has a name that says when it began
   std::vector<std::uint32_t> known;
+  known.reserve(attempts.size());
   for (const JobFile& file : attempts) known.push_back(file.attempt);
   refuse(*attempt, directory, known);
 }

@@ -34,16 +34,27 @@ double last_unix(const Process& process) {
   return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
 }
 
+// s, how much later `a` ended than `b`: by the kernel's log, where it has both, else by their last records.
+double after(const Process& a, const Process& b) {
+  const auto killed = [](const Process& process) {
+    const evidence::Kill* const kill = process.end.witness.kill;
+    return kill != nullptr ? kill->when.boot : std::nullopt;
+  };
+  const auto one = killed(a), other = killed(b);
+  return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
+}
+
 // The one that died first of those that died for memory; where none did, of those that ended badly.
 std::size_t subject(const std::vector<Process>& processes, const PostmortemArguments& arguments) {
   std::size_t best = processes.size();
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (arguments.rank && processes[i].facts.rank != *arguments.rank) continue;
-    const auto order = [&](std::size_t at) {
-      const int weight = gravity(processes[at]);
-      return std::pair(weight, weight == 3 ? 0 : last_unix(processes[at]));
-    };
-    if (best == processes.size() || order(i) < order(best)) best = i;
+    if (best == processes.size()) {
+      best = i;
+      continue;
+    }
+    const int weight = gravity(processes[i]), least = gravity(processes[best]);
+    if (weight < least || (weight == least && weight < 3 && after(processes[i], processes[best]) < 0)) best = i;
   }
   if (best == processes.size())
     throw Usage(
@@ -66,7 +77,7 @@ std::vector<report::Other> others(const std::vector<Process>& processes, std::si
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const Process& process = processes[i];
     if (i == subject) continue;
-    const double later = last_unix(process) - last_unix(processes[subject]);
+    const double later = after(process, processes[subject]);
     const bool beside = process.facts.host == processes[subject].facts.host;
     out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
                    sample_at(process, last_unix(processes[subject])), beside ? process.directory : ""});

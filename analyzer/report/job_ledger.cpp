@@ -21,8 +21,10 @@ std::string note_of(const Other& other) {
   std::string note = ended(other.end);
   if (other.end.how == "running") return note;
   note += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
-  const bool badly = other.end.how != "exec" && (other.end.how != "exit" || other.end.code != 0);
-  if (other.later >= 0 && badly) note += ": it only followed";
+  // Of one that the kernel killed as well nobody knows that.
+  const bool gave_up = other.end.how == "exit" && other.end.code != 0;
+  if (other.later >= 0 && (gave_up || other.end.how == "signal" || other.end.how == "unknown"))
+    note += ": it only followed";
   return note;
 }
 

@@ -93,16 +93,15 @@ std::unique_ptr<report::View> open(Process& process, const report::Options& opti
 }
 
 // How all that are not running ended, in the order in which they did.
-report::Json order_json(const std::vector<Process>& processes) {
-  std::vector<const Process*> ended;
+report::Json order_json(const std::vector<Process>& processes, const Process& first) {
+  std::vector<std::pair<double, const Process*>> ended;
   for (const Process& process : processes) {
-    if (process.end.how != "running") ended.push_back(&process);
+    if (process.end.how != "running") ended.emplace_back(after(process, first), &process);
   }
-  std::stable_sort(ended.begin(), ended.end(),
-                   [](const Process* a, const Process* b) { return last_unix(*a) < last_unix(*b); });
+  std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   report::Json out = report::Json::array();
-  for (const Process* process : ended)
-    out.push_back({{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", last_unix(*process)}});
+  for (const auto& [later, process] : ended)
+    out.push_back({{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", last_unix(first) + later}});
   return out;
 }
 
@@ -129,7 +128,7 @@ std::string json_of(std::vector<Process>& processes, std::size_t chosen, const P
   json["ledger"] = std::move(ledger);
   json["first"] =
       gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
-  json["order"] = order_json(processes);
+  json["order"] = order_json(processes, processes[chosen]);
   return json.dump(2) + "\n";
 }
 

@@ -16,8 +16,8 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"report", "diff", "postmortem", "run"};
-constexpr const char* kNotYet[] = {"explain", "top", "export", "check", "doctor"};
+constexpr const char* kCommands[] = {"report", "diff", "postmortem", "run", "doctor"};
+constexpr const char* kNotYet[] = {"explain", "top", "export", "check"};
 
 struct RunOption {
   const char* option;
@@ -182,10 +182,11 @@ Command parse(int argc, const char* const* argv) {
   const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
   if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
     throw Usage(std::string(argv[1]) +
-                ": not supported yet; this version has report, diff, postmortem and run");
+                ": not supported yet; this version has report, diff, postmortem, run and doctor");
   }
   if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
-    throw Usage(std::string(argv[1]) + ": no such command; this version has report, diff, postmortem and run");
+    throw Usage(std::string(argv[1]) +
+                ": no such command; this version has report, diff, postmortem, run and doctor");
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =
@@ -206,6 +207,11 @@ Command parse(int argc, const char* const* argv) {
   for (std::size_t i = 0; i < std::size(kRunOptions); ++i) {
     run_command->add_option(kRunOptions[i].option, values[i], kRunOptions[i].help);
   }
+  DoctorArguments doctor;
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "what of this machine memtrace can use, and why not the rest");
+  doctor_command->add_option("--format", doctor.format, "text or json");
+  doctor_command->add_option("-o", doctor.output, "write to this file");
   bool quiet = false;
   run_command->add_flag("--quiet", quiet, "print nothing");
   try {
@@ -223,6 +229,10 @@ Command parse(int argc, const char* const* argv) {
     check_format(postmortem_options.arguments.format);
     if (postmortem_command->count("--rank") != 0) postmortem_options.arguments.rank = postmortem_options.rank;
     return postmortem_options.arguments;
+  }
+  if (doctor_command->parsed()) {
+    check_format(doctor.format);
+    return doctor;
   }
 
   RunArguments run;

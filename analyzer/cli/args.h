@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "cli/diff_command.h"
+#include "cli/doctor_command.h"
 #include "cli/postmortem_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -18,7 +19,8 @@ struct Say {
   std::string text;
 };
 
-using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, RunArguments>;
+using Command =
+    std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, RunArguments, DoctorArguments>;
 
 // Throws Usage for what cannot be understood, and for commands that are not built yet.
 Command parse(int argc, const char* const* argv);

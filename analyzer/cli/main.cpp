@@ -35,6 +35,9 @@ int run(int argc, char** argv) {
   if (const auto* diff = std::get_if<memtrace::cli::DiffArguments>(&command)) {
     return memtrace::cli::diff_command(*diff);
   }
+  if (const auto* doctor = std::get_if<memtrace::cli::DoctorArguments>(&command)) {
+    return memtrace::cli::doctor_command(*doctor);
+  }
   return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/installed.h"
 #include "cli/job_place.h"
 #include "cli/postmortem_command.h"
 #include "cli/usage.h"
@@ -40,17 +41,10 @@ void pass_on(int number, siginfo_t* info, void*) {
   errno = keep;
 }
 
-// Installed: bin/memtrace and lib/libmemtrace.so. In a build tree: analyzer/memtrace and
-// preload/libmemtrace.so.
 std::string preload_object() {
-  std::error_code error;
-  const fs::path directory = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {"../lib/libmemtrace.so", "../preload/libmemtrace.so"}) {
-    const fs::path object = (directory / place).lexically_normal();
-    if (fs::exists(object, error)) return object.string();
-  }
-  throw Usage((directory / "../lib/libmemtrace.so").lexically_normal().string() +
-              ": not there; install memtrace with cmake --install");
+  const std::string object = installed_library("libmemtrace.so");
+  if (!object.empty()) return object;
+  throw Usage(expected_library("libmemtrace.so") + ": not there; install memtrace with cmake --install");
 }
 
 void set_environment(const RunArguments& arguments, const std::string& object) {

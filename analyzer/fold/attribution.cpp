@@ -29,6 +29,7 @@ struct MemorySpan {
   Span live;
   Span tensor;
   Span reserved;
+  Span used;
 };
 
 struct Growing { // a row that may still change
@@ -67,6 +68,7 @@ class Attribution : public Observer {
       open.memory[i].live.start(level.live, now_);
       open.memory[i].tensor.start(level.tensor, now_);
       open.memory[i].reserved.start(reserved_[i], now_);
+      open.memory[i].used.start(used_[i], now_);
     }
     open_.push_back(std::move(open));
     account_.last_step = std::max(account_.last_step, occurrence.step);
@@ -102,6 +104,8 @@ class Attribution : public Observer {
       sample(event, place);
     } else if (event.type == EventType::reserved) {
       reserved(event, place);
+    } else if (event.type == EventType::sample_device) {
+      used(event, place);
     } else if (event.type == EventType::level) {
       level(event);
     } else {
@@ -115,6 +119,7 @@ class Attribution : public Observer {
     account_.detail.push_back({from_, before(phases().step())});
     from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
     std::fill(reserved_.begin(), reserved_.end(), 0);
+    std::fill(used_.begin(), used_.end(), 0);
     now_ = event.ordinal;
   }
 
@@ -166,6 +171,7 @@ class Attribution : public Observer {
     if (memory < seen_) return;
     seen_ = std::size_t{memory} + 1;
     reserved_.resize(seen_);
+    used_.resize(seen_);
   }
 
   Growing& row(PathId path, Step step) {
@@ -239,6 +245,7 @@ class Attribution : public Observer {
       merge(figures.live, open.memory[i].live, ledger().level(id).live, first);
       merge(figures.tensor, open.memory[i].tensor, ledger().level(id).tensor, first);
       merge(figures.reserved, open.memory[i].reserved, reserved_[i], first);
+      merge(figures.used, open.memory[i].used, used_[i], first);
     }
     row.skipped = row.skipped || skipped;
     if (!open.rss) return;
@@ -290,6 +297,33 @@ class Attribution : public Observer {
     raise(*peak, bytes, event, place);
   }
 
+  // What the card shows for this process; where it does not know it by its pid, for all of them.
+  void used(const trace::Event& event, const Place& place) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    const bool own = event.word[0] != format::kNotSaid;
+    const std::uint64_t bytes = own ? event.word[0] : event.word[1];
+    if (memory == 0 || bytes == format::kNotSaid) return;
+    see(memory);
+    used_[memory] = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, kMostUsed));
+    for (Open& open : open_) span(open, memory).used.raise(used_[memory], event.ordinal);
+    CardUse& card = account_.cards[memory];
+    if (card.peak && card.own && !own) return; // figures of one kind alone are compared
+    if (card.peak && own && !card.own) card = {};
+    if (!card.peak || used_[memory] > card.peak->bytes) {
+      const Level& level = ledger().level(memory);
+      card = {{},
+              own,
+              event.word[1],
+              event.word[2],
+              event.word[3],
+              event.word[4],
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(event.word[5], ~std::uint32_t{0})),
+              level.live};
+      card.peak = Peak{used_[memory], event.ordinal, event.stamp, place.path, place.step, {}};
+    }
+    account_.peaks[memory];
+  }
+
   void sample(const trace::Event& event, const Place& place) {
     const Resident now{event.word[0], event.word[1], event.word[2]};
     for (Open& open : open_) {
@@ -313,6 +347,8 @@ class Attribution : public Observer {
   std::vector<Open> open_;
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
+  static constexpr std::uint64_t kMostUsed = std::uint64_t{1} << 60; // no card: a figure to add to without fear
+  std::vector<std::int64_t> used_;
   std::size_t seen_ = 0; // memories
   Step from_{0};         // the first step that is whole since the last cut
   trace::Ordinal now_ = 0;

@@ -31,9 +31,22 @@ struct MemoryPeaks {
   std::optional<Peak> reserved;
 };
 
+// What a card showed when it showed most, and what was known to be live then.
+struct CardUse {
+  std::optional<Peak> peak;
+  bool own = false; // of this process alone; else of all that use the card
+  std::uint64_t card = format::kNotSaid;
+  std::uint64_t total = format::kNotSaid;
+  std::uint64_t others_used = format::kNotSaid;
+  std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of what the card takes for them
+  std::uint32_t others = 0;
+  std::int64_t live = 0;
+};
+
 struct Account {
   Rows rows;                             // in the order in which they ended: `began` tells the other one
   std::map<MemoryId, MemoryPeaks> peaks; // host always
+  std::map<MemoryId, CardUse> cards;     // of devices that were asked
   std::optional<Peak> rss;               // the highest VmHWM that was read
   bool tensors = false;                  // any memory had tensor bytes
   Paths paths;

@@ -81,6 +81,7 @@ void fields(Code& code, Row& last, const Row& now) {
     figures(code, before.live, after.live);
     figures(code, before.tensor, after.tensor);
     figures(code, before.reserved, after.reserved);
+    figures(code, before.used, after.used);
     code(before.allocated, after.allocated);
     code(before.freed, after.freed);
     code(before.allocations, after.allocations);
@@ -153,7 +154,8 @@ void join(Row& row, const Row& later) {
   for (std::size_t i = 0; i < later.memory.size(); ++i) {
     MemoryRow& sum = row.memory[i];
     const MemoryRow& more = later.memory[i];
-    for (Figures MemoryRow::*measure : {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved}) {
+    for (Figures MemoryRow::*measure :
+         {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved, &MemoryRow::used}) {
       if (later.count == 0) break; // flows alone: no occurrence ended in it
       if (row.count == 0) {
         sum.*measure = more.*measure;

@@ -26,6 +26,7 @@ struct MemoryRow {
   Figures live;
   Figures tensor;
   Figures reserved; // of a device, as its allocator said
+  Figures used;     // of a device, as the card shows it, when it was asked
   std::uint64_t allocated = 0;
   std::uint64_t freed = 0;
   std::uint64_t allocations = 0;

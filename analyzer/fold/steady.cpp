@@ -124,7 +124,8 @@ Row median_row(const std::vector<Row>& rows, const Row& representative) {
   out.memory.resize(representative.memory.size());
   for (std::size_t i = 0; i < out.memory.size(); ++i) {
     const auto id = static_cast<MemoryId>(i);
-    for (Figures MemoryRow::*measure : {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved}) {
+    for (Figures MemoryRow::*measure :
+         {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved, &MemoryRow::used}) {
       out.memory[i].*measure = median_figures(rows, representative, id, measure);
     }
     for (std::uint64_t MemoryRow::*field :

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "fold/sampling.h"
+#include "fold/wrap.h"
 #include "report/postmortem_json.h"
 #include "report/utf8.h"
 
@@ -70,6 +71,12 @@ Json bucket_json(const View& view, const fold::ShownRow& shown, bool steady) {
 Json reserved_json(const View& view, const fold::Figures& reserved, MemoryId memory) {
   if (!view.account.peaks.at(memory).reserved) return nullptr;
   return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
+}
+
+// Null in a bucket: its rows do not keep what the card showed.
+Json used_json(const View& view, const fold::Figures& used, MemoryId memory, bool folded) {
+  if (folded || !view.account.cards.contains(memory)) return nullptr;
+  return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
 }
 
 // The smallest of a bucket's steps: the keys that the row has the largest under.
@@ -149,7 +156,7 @@ Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool s
     out["tensor"]["at_peak"] = who(Measure::tensor, figures.tensor);
     out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
     out["reserved"] = reserved_json(view, figures.reserved, memory);
-    out["used"] = nullptr;
+    out["used"] = used_json(view, figures.used, memory, folded);
     out["at_peak"] = who(Measure::live, figures.live);
   }
   if (!folded) return out;
@@ -203,6 +210,10 @@ Json peaks_json(View& view, const Options& options) {
         view, memory, "tensor", peaks.tensor,
         set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
     if (peaks.reserved) out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
+    if (const auto card = view.account.cards.find(memory); card != view.account.cards.end()) {
+      out.push_back(peak_json(view, memory, "used", *card->second.peak, Json::array()));
+      out.back()["of"] = card->second.own ? "process" : "card";
+    }
     if (memory == 0 && view.account.rss) {
       out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));
     }
@@ -264,6 +275,7 @@ Json trace_json(const View& view) {
   for (const auto& [memory, device] : facts.devices) {
     if (!device.source.empty()) source = valid_utf8(device.source);
   }
+  const auto cupti = facts.note("cupti");
   return {{"bytes", view.trace->bytes()},
           {"events", view.account.counts.records},
           {"lost_events", view.losses.total()},
@@ -273,6 +285,7 @@ Json trace_json(const View& view) {
           {"exact_min", facts.exact_min},
           {"sample_bytes", facts.sample_bytes},
           {"device_source", std::move(source)},
+          {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
           {"damaged_bytes", view.losses.damaged_bytes},
           {"damaged_file",
            view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
@@ -305,6 +318,33 @@ Json devices_json(const trace::Facts& facts) {
   return out;
 }
 
+// Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
+// context, the code of kernels, local memory: it is known by no other means, so it is the residual.
+Json ledgers_json(const View& view) {
+  Json out = Json::array();
+  for (const auto& [memory, card] : view.account.cards) {
+    Json rows = Json::array();
+    rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
+    std::int64_t known = card.live;
+    if (!card.own && card.others != 0 && card.others_used != format::kNotSaid) {
+      rows.push_back({{"name", "other processes"}, {"bytes", card.others_used}, {"how", "measured"}});
+      known = fold::plus(known, card.others_used);
+    }
+    out.push_back({{"scope", "device"},
+                   {"memory", memory_name(memory)},
+                   {"at", "peak_used"},
+                   {"of", card.own ? "process" : "card"},
+                   {"total", card.peak->bytes},
+                   {"high_water", card.peak->bytes},
+                   {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
+                   {"others", card.others},
+                   {"code_at_least", card.code},
+                   {"rows", std::move(rows)},
+                   {"residual", fold::minus(card.peak->bytes, known)}});
+  }
+  return out;
+}
+
 Json end_json(const Ending& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
@@ -331,7 +371,7 @@ Json process_json(View& view, const Options& options) {
               {"parameters", parameters_json(facts)},
               {"phases", phases_json(view, options)},
               {"peaks", peaks_json(view, options)},
-              {"ledger", Json::array()},
+              {"ledger", ledgers_json(view)},
               {"bytes_per_parameter", Json::array()},
               {"findings", std::move(findings)}};
   return out;

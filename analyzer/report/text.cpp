@@ -40,6 +40,7 @@ class Text {
     phases();
     holders();
     others();
+    cards();
     losses();
     return lines_.take();
   }
@@ -327,6 +328,27 @@ class Text {
       if (other.reserved) add(fmt::format("reserved at most {}", size(other.reserved->bytes)));
     }
     if (!text.empty()) lines_.paragraph("", text);
+  }
+
+  // What nobody allocated is not known by itself: it is what is left.
+  void cards() {
+    for (const auto& [memory, card] : view_.account.cards) {
+      const bool alone = card.own || card.others == 0;
+      std::string text =
+          fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
+                      card.own ? "for this process" : "for all processes",
+                      when(phase_name(view_, card.peak->path), card.peak->step));
+      if (alone)
+        text += fmt::format("; {} of it is no allocation's (context, code, local memory: an estimate)",
+                            size(fold::minus(card.peak->bytes, card.live)));
+      if (card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
+      if (card.others != 0 && card.others_used != format::kNotSaid && card.others_used != 0)
+        text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
+      lines_.paragraph("", text);
+    }
+    // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
+    if (const auto cupti = view_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
+      lines_.paragraph("", "CUPTI: " + printable(*cupti));
   }
 
   void losses() {

@@ -36,6 +36,13 @@ void Survey::seen(std::uint32_t thread, format::Stamp last) {
   known = std::max(known, last);
 }
 
+// The first one says who counts it, a later one who it is.
+void Survey::add_device(const format::RingRecord& record) {
+  format::RingRecord& known = devices_[record.flags >> format::kMemoryShift];
+  for (std::size_t i = 0; i < format::kWords; ++i)
+    if (record.word[i] != 0) known.word[i] = record.word[i];
+}
+
 void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::process:
@@ -51,7 +58,7 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
       dtypes_[low(record.word[0])] = record.word[1];
       break;
     case EventType::device:
-      devices_[record.flags >> format::kMemoryShift] = record;
+      add_device(record);
       break;
     case EventType::note:
       notes_.push_back(TextId{low(record.word[0])});

@@ -102,6 +102,7 @@ class Survey {
   };
   void keep(std::uint32_t thread, const format::RingRecord& record);
   void ended(Facts& facts) const;
+  void add_device(const format::RingRecord& record);
   void process(Facts& facts, const Definitions& definitions) const;
   void job(Facts& facts, const Definitions& definitions) const;
 

@@ -1,7 +1,7 @@
 /* Room: api. Between libmemtrace.so and libmemtrace_cupti.so, which may come from different builds.
  * Job: the versioned C door by which device events and NVTX ranges reach the one recorder.
  *
- * libmemtrace.so exports memtrace_door, found by dlsym; nothing is linked. A door is never changed in place:
+ * libmemtrace.so exports memtrace_open_door, found by dlsym; nothing is linked. A door is never changed in place:
  * new members go to its end, `bytes` says how much of it is there, and `version` rises only when a member
  * changes its meaning. All may be called from any thread, keep errno, allocate nothing and never fail visibly.
  */
@@ -25,6 +25,7 @@ enum memtrace_device_what {
   MEMTRACE_DEVICE_FAILED,   /* bytes asked, code, free and total where known */
   MEMTRACE_DEVICE_CREATED,  /* cuMemCreate: address is the handle, bytes */
   MEMTRACE_DEVICE_RELEASED, /* cuMemRelease: address is the handle, stamp */
+  MEMTRACE_DEVICE_RETAINED, /* cuMemRetainAllocationHandle: address is the handle */
   MEMTRACE_DEVICE_MAPPED,   /* cuMemMap: address, bytes, handle */
   MEMTRACE_DEVICE_UNMAPPED  /* cuMemUnmap: address, bytes, stamp */
 };

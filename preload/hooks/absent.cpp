@@ -38,19 +38,6 @@ struct Names {
   }
 };
 
-bool cuda_is_there() {
-  for (const char* path : {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl"})
-    if (os::exists(path)) return true;
-  for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
-    void* const library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    dlclose(library);
-    return true;
-  }
-  dlerror();
-  return false;
-}
-
 // A symbol without a value is passed over by the loader.
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
@@ -108,11 +95,24 @@ void clear_weak_references(const link_map* map, const Names& names) {
 
 } // namespace
 
-void hide_absent(bool cuda_expected) {
+bool cuda_is_there() {
+  for (const char* path : {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl"})
+    if (os::exists(path)) return true;
+  for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
+    void* const library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    dlclose(library);
+    return true;
+  }
+  dlerror();
+  return false;
+}
+
+void hide_absent(bool cuda) {
   Names names;
   for (const char* name : kHeap)
     if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
-  names.cuda = !cuda_expected && !cuda_is_there();
+  names.cuda = !cuda;
   if (names.cuda) cuda::hide();
   dlerror(); // nothing is left for the program to find
   const link_map* const self = own_object();

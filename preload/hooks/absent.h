@@ -7,7 +7,8 @@ namespace memtrace::hooks {
 // Programs ask by dlsym and by weak references whether CUDA is there, or free_sized, and take another road when
 // it is not. Takes such names out of our own symbol table, so that no later look-up finds them, and clears the
 // weak references that the loader had bound to us. CUDA counts as there when a driver or a runtime is found, or
-// when the user says so (`cuda_expected`: MEMTRACE_CUPTI=on).
-void hide_absent(bool cuda_expected);
+// when the user says so (MEMTRACE_CUPTI=on).
+bool cuda_is_there();
+void hide_absent(bool cuda);
 
 } // namespace memtrace::hooks

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "hooks/absent.h"
+#include "hooks/injection.h"
 #include "hooks/process.h"
 #include "hooks/python.h"
 #include "hooks/real.h"
@@ -24,9 +25,11 @@ __attribute__((constructor)) void start() {
   memtrace::hooks::find_real();
   memtrace::hooks::process_start();
   const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
-  memtrace::hooks::hide_absent(cupti != nullptr && std::strcmp(cupti, "on") == 0);
+  const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
+  memtrace::hooks::hide_absent(cuda);
   // An allocator before us calls our mmap with its locks held, and libunwind allocates a thread's first time.
   memtrace::record::start_life(dlsym(RTLD_DEFAULT, "malloc") == reinterpret_cast<void*>(&malloc));
+  if (memtrace::record::active() && cuda) memtrace::hooks::offer_injection();
   if (memtrace::record::active()) {
     const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");

@@ -2,6 +2,7 @@
 // Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
 #pragma once
 
+#include "record/quiet.h"
 #include "record/thread.h"
 
 namespace memtrace::record {
@@ -19,7 +20,9 @@ inline void cupti_reported() {
 class DeviceCall {
  public:
   DeviceCall() : outermost_(local.device_calls++ == 0), events_(local.device_events) {}
-  ~DeviceCall() { --local.device_calls; }
+  ~DeviceCall() {
+    if (--local.device_calls == 0) quiet_moment();
+  }
   DeviceCall(const DeviceCall&) = delete;
   DeviceCall& operator=(const DeviceCall&) = delete;
 

@@ -7,6 +7,7 @@
 #include "record/definitions.h"
 #include "record/drain.h"
 #include "record/life.h"
+#include "record/quiet.h"
 #include "record/recording.h"
 
 namespace memtrace::record {
@@ -27,11 +28,6 @@ TextId name_of(const char* name, std::size_t bytes) {
   return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
 }
 
-// A mark is reason enough to leave a trace.
-void begin_if_cold() {
-  if (state() == State::cold) begin_recording();
-}
-
 // Depth of the innermost open phase of that name, from 1; 0: none.
 std::uint32_t depth_of(const Thread& thread, TextId name) {
   for (std::uint32_t depth = thread.depth < kMaxPhases ? thread.depth : kMaxPhases; depth > 0; --depth)
@@ -39,9 +35,12 @@ std::uint32_t depth_of(const Thread& thread, TextId name) {
   return 0;
 }
 
-} // namespace
+// A mark is reason enough to leave a trace.
+void begin_if_cold() {
+  if (state() == State::cold) begin_recording();
+}
 
-void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   const Recording here;
   if (!here) return;
   notice_fork();
@@ -55,7 +54,7 @@ void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   request_sample();
 }
 
-void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
+void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   const Recording here;
   if (!here) return;
   notice_fork();
@@ -70,6 +69,18 @@ void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   --thread->depth;
   here.mark(EventType::phase_end, flags, halves(id(text), thread->depth));
   request_sample();
+}
+
+} // namespace
+
+void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+  mark_begin(name, bytes, flags);
+  quiet_moment();
+}
+
+void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
+  mark_end(name, bytes, flags);
+  quiet_moment();
 }
 
 std::size_t phase_current(char* out, std::size_t capacity) {

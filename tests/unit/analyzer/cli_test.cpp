@@ -74,7 +74,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},
                                              {"postmortem", "--format", "xml"},
-                                             {"doctor"}}) {
+                                             {"doctor", "--format", "html"}}) {
     const std::string line = refused(arguments);
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;

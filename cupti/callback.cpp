@@ -1,0 +1,57 @@
+// Room: cupti. Inside CUPTI's callbacks.
+// Job: from CUPTI's callback to the recorder's door.
+#include "cupti/callback.h"
+
+#include "cupti/contexts.h"
+#include "cupti/devices.h"
+#include "cupti/translate.h"
+
+namespace memtrace::cupti {
+namespace {
+
+constinit const memtrace_door* door = nullptr;
+
+void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const bool gives_back = frees(id);
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    // Another thread may be given the address as soon as it is free: its birth must be stamped later.
+    if (gives_back && data.correlationData != nullptr) *data.correlationData = door->stamp();
+    return;
+  }
+  if (data.functionReturnValue == nullptr) return;
+  const std::uint64_t stamp = gives_back && data.correlationData != nullptr ? *data.correlationData : 0;
+  const ApiCall call{id, data.functionParams, *static_cast<const CUresult*>(data.functionReturnValue),
+                     device_of(data.context), stamp};
+  const auto event = translate(call);
+  if (!event) return;
+  door->device_event(&*event);
+  if (event->what == MEMTRACE_DEVICE_FAILED) ask_soon();
+}
+
+void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    forget_context(data.context);
+    return;
+  }
+  const int device = device_of(data.context);
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) ask_soon();
+  const auto* const module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+  if (module == nullptr) return;
+  if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) code_loaded(device, module->cubinSize);
+  if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) code_unloaded(device, module->cubinSize);
+  ask_soon();
+}
+
+} // namespace
+
+void report_to(const memtrace_door* to) {
+  door = to;
+}
+
+void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (data == nullptr || door == nullptr) return;
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) driver_call(id, *static_cast<const CUpti_CallbackData*>(data));
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) resource(id, *static_cast<const CUpti_ResourceData*>(data));
+}
+
+} // namespace memtrace::cupti

@@ -1,0 +1,15 @@
+// Room: cupti. On the program's threads, outside its allocators and outside callbacks.
+// Job: when to ask the cards what they show, and who they are.
+#pragma once
+
+#include "api/intake.h"
+
+namespace memtrace::cupti {
+
+// From now on the recorder calls at quiet moments.
+void watch_devices(const memtrace_door* door);
+
+// Something happened that the card's figure shows: the next quiet moment asks. From callbacks.
+void ask_soon();
+
+} // namespace memtrace::cupti

@@ -1,0 +1,13 @@
+// Room: cupti. Once, at the program's first NVTX call in each library that has NVTX in it.
+// Job: NVTX ranges become phases.
+#pragma once
+
+#include "api/intake.h"
+#include "cupti/nvtx_abi.h"
+
+namespace memtrace::cupti::nvtx {
+
+// Puts our functions into the program's table. False: it has none that we know.
+bool attach(const memtrace_door* door, GetExportTable get);
+
+} // namespace memtrace::cupti::nvtx

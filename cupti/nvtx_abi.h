@@ -1,0 +1,63 @@
+// Room: cupti. Shapes only.
+// Job: what of NVTX 3's interface between a program and its tool is used here. Its headers are not needed: they
+// have kept these shapes since 2016, and not every toolkit has them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memtrace::cupti::nvtx {
+
+using Domain = void*;
+using String = void*;
+
+struct Attributes { // nvtxEventAttributes_t, version 2 and 3
+  std::uint16_t version;
+  std::uint16_t size;
+  std::uint32_t category;
+  std::int32_t color_type;
+  std::uint32_t color;
+  std::int32_t payload_type;
+  std::int32_t reserved;
+  std::uint64_t payload;
+  std::int32_t message_type; // Message
+  const void* message;
+};
+static_assert(sizeof(Attributes) == 48 && offsetof(Attributes, message) == 40);
+enum Message : std::int32_t { kNoMessage, kAscii, kUnicode, kRegistered };
+
+inline constexpr int kNotTracked = -2; // NVTX_NO_PUSH_POP_TRACKING: what push and pop give without a tool
+
+using Function = void (*)();
+using Table = Function**; // of pointers to the program's function pointers
+
+struct Callbacks { // NvtxExportTableCallbacks
+  std::size_t struct_size;
+  int (*module_table)(int module, Table* table, unsigned* size);
+};
+inline constexpr std::uint32_t kCallbacksTable = 1; // NVTX_ETID_CALLBACKS
+using GetExportTable = const void* (*)(std::uint32_t id);
+
+enum Module { kCore = 1, kCore2 = 5 };
+enum Core {
+  kRangeStartEx = 4,
+  kRangeStartA,
+  kRangeStartW,
+  kRangeEnd,
+  kRangePushEx,
+  kRangePushA,
+  kRangePushW,
+  kRangePop
+};
+enum Core2 {
+  kDomainRangeStartEx = 2,
+  kDomainRangeEnd,
+  kDomainRangePushEx,
+  kDomainRangePop,
+  kDomainRegisterStringA = 9,
+  kDomainRegisterStringW,
+  kDomainCreateA,
+  kDomainCreateW
+};
+
+} // namespace memtrace::cupti::nvtx

@@ -1,0 +1,102 @@
+// Room: cupti. In a child of `memtrace doctor`.
+// Job: what of driver, CUPTI and NVML can be used here, by trying it.
+#include "cupti/probe.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "cupti/driver.h"
+#include "cupti/nvml.h"
+#include "cupti/subscriber.h"
+#include "cupti/text.h"
+
+namespace memtrace::cupti {
+namespace {
+
+void ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+template <class F>
+void find(void* library, const char* name, F* out) {
+  void* const symbol = dlsym(library, name);
+  if (symbol != nullptr) std::memcpy(out, &symbol, sizeof symbol);
+}
+
+void add_version(Text& text, int version) {
+  text.add(static_cast<std::uint64_t>(version / 1000))
+      .add(".")
+      .add(static_cast<std::uint64_t>(version % 1000 / 10));
+}
+
+bool probe_driver(memtrace_probe_line line, void* to) {
+  Text text;
+  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
+  if (library == nullptr) {
+    line(to, "driver", 0,
+         text.add("libcuda.so.1 is not found: no NVIDIA driver here, host memory alone").text());
+    return false;
+  }
+  int (*init)(unsigned) = nullptr;
+  int (*version)(int*) = nullptr;
+  int (*count)(int*) = nullptr;
+  find(library, "cuInit", &init);
+  find(library, "cuDriverGetVersion", &version);
+  find(library, "cuDeviceGetCount", &count);
+  int supports = 0, devices = 0;
+  if (version != nullptr) version(&supports);
+  const int result = init != nullptr ? init(0) : -1;
+  if (result == 0 && count != nullptr) count(&devices);
+  text.add("libcuda.so.1");
+  if (supports != 0) add_version(text.add(", CUDA "), supports);
+  if (result != 0) {
+    text.add(", cuInit gives error ").add(static_cast<std::uint64_t>(result));
+  } else {
+    text.add(", devices: ").add(static_cast<std::uint64_t>(devices));
+  }
+  line(to, "driver", result == 0 && devices > 0, text.text());
+  return result == 0;
+}
+
+void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
+  Subscription subscription = subscribe(&ignore);
+  Text text;
+  const bool works = subscription.standing == Standing::active;
+  if (works) {
+    text.add("can subscribe");
+    if (subscription.library.subscribe_v2 == nullptr)
+      text.add(" (cuptiSubscribe: this one cannot name a holder)");
+    text.add(", ").add(subscription.library.path).add(" version ").add(subscription.library.version);
+    unsubscribe(subscription);
+  } else {
+    describe(subscription, text);
+    if (!driver && subscription.library.path != nullptr) text.add(" (there is no driver)");
+  }
+  line(to, "CUPTI", works, text.text());
+}
+
+void probe_nvml(memtrace_probe_line line, void* to) {
+  const Nvml nvml;
+  Text text;
+  if (!nvml) {
+    text.add(nvml.why_not()).add(": what a card shows is asked of cuMemGetInfo, for all processes together");
+    line(to, "NVML", 0, text.text());
+    return;
+  }
+  char name[96] = {};
+  if (nvml.driver_version(name, sizeof name)) text.add("driver ").add(name).add(", ");
+  text.add("cards: ").add(std::uint64_t{nvml.cards()});
+  for (unsigned i = 0; i < nvml.cards() && i < 8; ++i)
+    if (nvml.card_name(i, name, sizeof name)) text.add(i == 0 ? " (" : ", ").add(name);
+  if (nvml.cards() != 0) text.add(")");
+  line(to, "NVML", 1, text.text());
+}
+
+} // namespace
+
+void probe(memtrace_probe_line line, void* to) {
+  const bool driver = probe_driver(line, to);
+  probe_cupti(line, to, driver);
+  probe_nvml(line, to);
+}
+
+} // namespace memtrace::cupti

@@ -54,7 +54,7 @@ enum Core2 {
   kDomainRangeEnd,
   kDomainRangePushEx,
   kDomainRangePop,
-  kDomainRegisterStringA = 9,
+  kDomainRegisterStringA = 10,
   kDomainRegisterStringW,
   kDomainCreateA,
   kDomainCreateW

@@ -34,19 +34,23 @@ def read_report(path):
     return report
 
 
-def read_truth(path):
+def read_truth_line(path):
     """The last line that is a JSON object: what comes before it is the program's own output."""
     for line in reversed(read_text(path).splitlines()):
         if line.startswith("{"):
             try:
-                truth = json.loads(line)
+                return json.loads(line)
             except ValueError as error:
                 raise Unreadable(f"{path}: its last line is not JSON ({error})") from error
-            missing = [key for key in ("pid", "max_memory_allocated", "max_memory_reserved") if key not in truth]
-            if missing:
-                raise Unreadable(f"{path}: no {', '.join(missing)} in its last line; it comes from gpu_check_train.py")
-            return truth
     raise Unreadable(f"{path}: no line of JSON; the training run says its counters in its last line")
+
+
+def read_truth(path):
+    truth = read_truth_line(path)
+    missing = [key for key in ("pid", "max_memory_allocated", "max_memory_reserved") if key not in truth]
+    if missing:
+        raise Unreadable(f"{path}: no {', '.join(missing)} in its last line; it comes from gpu_check_train.py")
+    return truth
 
 
 def find_process(report, pid):

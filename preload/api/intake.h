@@ -1,9 +1,10 @@
 /* Room: api. Between libmemtrace.so and libmemtrace_cupti.so, which may come from different builds.
  * Job: the versioned C door by which device events and NVTX ranges reach the one recorder.
  *
- * libmemtrace.so exports memtrace_open_door, found by dlsym; nothing is linked. A door is never changed in place:
- * new members go to its end, `bytes` says how much of it is there, and `version` rises only when a member
- * changes its meaning. All may be called from any thread, keep errno, allocate nothing and never fail visibly.
+ * libmemtrace.so exports memtrace_open_door, found by dlsym; nothing is linked. A door is never changed in
+ * place: new members go to its end, `bytes` says how much of it is there, and `version` rises only when a
+ * member changes its meaning. All may be called from any thread, keep errno, allocate nothing and never fail
+ * visibly.
  */
 #ifndef MEMTRACE_INTAKE_H
 #define MEMTRACE_INTAKE_H

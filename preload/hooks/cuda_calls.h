@@ -56,13 +56,13 @@ std::size_t texels_of_levels(std::size_t width, std::size_t height, std::size_t 
 
 // `describe()` gives the Block after a call that went well; one without an address is none.
 template <class Call, class Describe>
-int gives(Kind kind, std::size_t asked, Call call, Describe describe) {
+int gives(Kind kind, std::size_t asked, Call call, Describe describe, bool certain = false) {
   const DeviceCall device_call;
   const int result = call();
   if (!record::active()) return result;
   if (result != 0) {
     if (device_call.mine(false)) refused(result, kind, asked);
-  } else if (device_call.mine(asked != 0)) {
+  } else if (device_call.mine(certain)) {
     if (const Block block = describe(); block.address != 0) record::device_born(block);
   }
   return result;
@@ -75,7 +75,7 @@ int gives_bytes(Function function, Kind kind, std::size_t n, Out* out, After... 
   if (call == nullptr) return absent(function);
   return gives(
       kind, n, [&] { return call(out, n, after...); },
-      [&] { return Block{word(*out), n, n, kind, 0, memory_of(kind)}; });
+      [&] { return Block{word(*out), n, n, kind, 0, memory_of(kind)}; }, kind == Kind::device && n != 0);
 }
 
 template <class... After>
@@ -124,7 +124,7 @@ int takes(Call call, Died died) {
   const DeviceCall device_call;
   const Stamp death = record::active() ? record::draw_stamp() : 0;
   const int result = call();
-  if (death != 0 && result == 0 && device_call.mine(true)) died(death);
+  if (death != 0 && result == 0 && device_call.mine(false)) died(death);
   return result;
 }
 

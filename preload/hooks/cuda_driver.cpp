@@ -130,7 +130,7 @@ EXPORT int cuMemCreate(Address* handle, std::size_t n, const AllocationPropertie
   if (call == nullptr) return kNotFound;
   const DeviceCall device_call;
   const int result = call(handle, n, wanted, flags);
-  if (!record::active() || !device_call.mine(result == 0)) return result;
+  if (!record::active() || !device_call.mine(false)) return result;
   const bool on_device = wanted != nullptr && wanted->location.type == kOnDevice;
   const Kind kind = on_device ? Kind::device_vmm : Kind::pinned;
   if (result != 0) {

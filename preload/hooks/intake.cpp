@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "hooks/torch.h"
 #include "record/definitions.h"
 #include "record/device_call.h"
 #include "record/device_memory.h"
@@ -69,7 +70,16 @@ std::uint64_t stamp() {
 }
 
 record::Block block_of(const memtrace_device_event& event) {
-  return {event.address, event.bytes, event.bytes, kind_of(event.kind), 0, memory_of(event.device)};
+  const bool pinned = event.kind == MEMTRACE_KIND_PINNED && event.what == MEMTRACE_DEVICE_BORN;
+  const std::uint64_t asked = pinned ? torch_asked(event.bytes) : event.bytes;
+  return {event.address, event.bytes, asked, kind_of(event.kind), 0, memory_of(event.device)};
+}
+
+// A hook around the call asks what a callback may not: how much is left, whether the stream is being captured.
+bool hook_knows_more(const memtrace_device_event& event) {
+  const bool asks = event.what == MEMTRACE_DEVICE_FAILED ||
+                    (event.what == MEMTRACE_DEVICE_BORN && event.kind == MEMTRACE_KIND_DEVICE_ASYNC);
+  return asks && record::local.device_calls != 0;
 }
 
 void failed(const memtrace_device_event& event) {
@@ -81,8 +91,8 @@ void failed(const memtrace_device_event& event) {
 
 void device_event(const memtrace_device_event* event) {
   const KeepsErrno keeper;
+  if (!record::cupti_owns_devices() || hook_knows_more(*event)) return;
   record::cupti_reported();
-  if (!record::cupti_owns_devices()) return;
   switch (event->what) {
     case MEMTRACE_DEVICE_BORN:
       record::device_born(block_of(*event));

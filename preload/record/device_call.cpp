@@ -21,13 +21,10 @@ void give_devices_to_cupti(bool owns) {
   __atomic_store_n(&cupti_owns, owns, __ATOMIC_RELEASE);
 }
 
-bool DeviceCall::cupti_is_silent() const {
-  if (local.device_events != events_) return false;
-  if (__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) {
-    static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks from here";
-    note(kNote, sizeof kNote - 1);
-  }
-  return true;
+void DeviceCall::cupti_is_gone() {
+  if (!__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) return;
+  static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks alone from here";
+  note(kNote, sizeof kNote - 1);
 }
 
 } // namespace memtrace::record

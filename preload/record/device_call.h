@@ -27,14 +27,18 @@ class DeviceCall {
   DeviceCall& operator=(const DeviceCall&) = delete;
 
   // After the real call: is what it did this hook's to record? Not a driver call inside a runtime call's, nor
-  // what CUPTI reported. `certain`: it gave or took memory, so CUPTI must have reported it; if it did not, its
-  // subscription is gone (cuptiFinalize by somebody else), and the hooks take over with this very call.
+  // what CUPTI reported. What CUPTI has no callback for is the hook's in any case. `certain`: CUPTI has one, so
+  // if it kept silent its subscription is gone (cuptiFinalize by somebody else): the trace says so.
   bool mine(bool certain) const {
-    return outermost_ && (!cupti_owns_devices() || (certain && cupti_is_silent()));
+    if (!outermost_) return false;
+    if (!cupti_owns_devices()) return true;
+    if (local.device_events != events_) return false;
+    if (certain) cupti_is_gone();
+    return true;
   }
 
  private:
-  bool cupti_is_silent() const;
+  static void cupti_is_gone();
 
   bool outermost_;
   std::uint32_t events_;

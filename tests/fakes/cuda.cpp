@@ -180,6 +180,13 @@ int cuDevicePrimaryCtxRetain(void** out, int device) {
   *out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device + 1));
   return context(device);
 }
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  const Lock lock(mutex);
+  if (!initialized) return kNotInitialized;
+  *flags = 0;
+  *active = has_context[device];
+  return kSuccess;
+}
 int cuDevicePrimaryCtxRelease_v2(int) {
   return kSuccess;
 }

@@ -1,0 +1,175 @@
+"""The checks of scripts/gpu_check: what a report says against what the program measured itself.
+
+Each takes a Run and yields Rows. A row that has no verdict is a figure for the eye, such as an overhead.
+"""
+import os
+import sys
+from dataclasses import dataclass
+from typing import Optional
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import gpu_check_compare as compare  # noqa: E402
+
+MIB = 1 << 20
+MEMORY = compare.MEMORY
+
+
+@dataclass
+class Row:
+    check: str
+    truth: object
+    found: object
+    ok: Optional[bool]
+    verdict: str
+
+
+@dataclass
+class Run:
+    truth: dict
+    report: Optional[dict] = None
+    bare: Optional[dict] = None
+    postmortem: Optional[dict] = None
+
+    @property
+    def process(self):
+        return compare.find_process(self.report, self.truth["pid"])
+
+
+def equal(check, truth, found):
+    if isinstance(truth, str):
+        return Row(check, truth, found, truth == found, "equal" if truth == found else "DIFFERS")
+    return Row(check, truth, found, *compare.verdict(truth, found))
+
+
+def within(check, truth, found, room):
+    if found is None or truth is None:
+        return Row(check, truth, found, False, "DIFFERS: not known")
+    ok = abs(truth - found) <= room
+    return Row(check, truth, found, ok, f"within {room:,}" if ok else f"DIFFERS by {found - truth:+,}")
+
+
+def holds(check, truth, found, ok):
+    return Row(check, truth, found, bool(ok), "holds" if ok else "DOES NOT HOLD")
+
+
+def figure(check, truth, found, text=""):
+    return Row(check, truth, found, None, text)
+
+
+def source(run):
+    trace = run.process["trace"]
+    yield figure("device memory is seen by", None, trace.get("device_source"), trace.get("cupti") or "")
+
+
+def exact(run):
+    """Peaks of tensors and segments, of the whole run and of each phase, to the byte."""
+    known = {**run.truth, "phases": [row for row in run.truth.get("phases", []) if row["step"] is not None]}
+    for row in compare.compare(run.report, known, run.bare):
+        yield Row(*row)
+    for row in run.truth.get("phases", []):
+        if row["step"] is None and row["phase"] == "load":
+            found = compare.tensor_level(run.process, "load", None, "peak_live")
+            yield equal("load: peak tensor", row["peak"], found)
+    yield from source(run)
+
+
+def exact_async(run):
+    """cudaMallocAsync in the place of the caching allocator: its blocks are the driver's."""
+    yield equal("peak live = max_memory_allocated", run.truth["max_memory_allocated"],
+                compare.peak(run.process, "live"))
+    yield equal("events lost", 0, run.process["trace"]["lost_events"])
+    yield from source(run)
+
+
+def at_peak(run, measure, memory=MEMORY):
+    rows = [entry["at_peak"] for entry in run.process["peaks"]
+            if entry["memory"] == memory and entry["measure"] == measure]
+    return rows[0] if rows else []
+
+
+def history(run):
+    yield from exact(run)
+    rows = at_peak(run, "tensor")
+    yield equal("blocks at the peak, as _record_memory_history has them", run.truth["history"]["blocks"],
+                sum(row["blocks"] for row in rows))
+    yield within("their bytes, rounded to 512", run.truth["history"]["bytes"], sum(row["bytes"] for row in rows),
+                 run.truth["history"]["bytes"] // 50)  # a block that was not split is larger than was asked for
+
+
+def temporaries(expected):
+    def check(run):
+        yield from exact(run)
+        sizes = [finding["bytes"] for finding in run.process["findings"]
+                 if finding["id"] == "foreach-temporaries" and finding["memory"] == MEMORY]
+        size = run.truth["parameter_bytes"]
+        if expected:
+            yield within("foreach-temporaries: one copy of the parameters", size, max(sizes, default=0), size // 20)
+        else:
+            yield equal("foreach-temporaries: none", 0, max(sizes, default=0))
+        peaks = {row["phase"]: row["peak"] for row in run.truth["phases"]}
+        yield figure("peak of the step, in copies of the parameters", round(peaks["step"] / size, 3), None)
+    return check
+
+
+def profiler(run):
+    yield from exact(run)
+    yield equal("kernels that torch.profiler saw: bare, and traced", run.bare["kernels"], run.truth["kernels"])
+
+
+def held(run):
+    yield from exact(run)
+    yield holds("CUPTI is held by another: the trace says so", run.truth["holder"],
+                run.process["trace"].get("cupti"), "held" in (run.process["trace"].get("cupti") or ""))
+    yield equal("the hooks are the source", "hooks", run.process["trace"].get("device_source"))
+
+
+def context(run):
+    process = run.process
+    rows = [row for row in process["phases"] if row["memory"] == MEMORY and row["path"] == ["probe"]]
+    used = max((row["used"]["exit"] for row in rows if row.get("used")), default=None)
+    of = next((entry.get("of") for entry in process["peaks"]
+               if entry["memory"] == MEMORY and entry["measure"] == "used"), None)
+    expected = run.truth["process"] if of == "process" else run.truth["card"]
+    yield within(f"used, of the {of or 'card'}", expected, used, 2 * MIB if of == "card" else 8 * MIB)
+    ledger = next((entry for entry in process["ledger"] if entry["memory"] == MEMORY), None)
+    residual = ledger["residual"] if ledger else None
+    yield holds("what no allocation accounts for (context, code)", None, residual,
+                residual is not None and 50 * MIB < residual < 4096 * MIB)
+    device = next((entry for entry in process["devices"] if entry["memory"] == MEMORY), {})
+    yield equal("the device's name", run.truth["name"], device.get("name"))
+    if run.truth["uuid"]:
+        yield equal("its uuid", run.truth["uuid"].removeprefix("GPU-"), (device.get("uuid") or "").removeprefix("GPU-"))
+    yield within("its size", run.truth["total"], device.get("total"), run.truth["total"] // 50)
+    yield from source(run)
+
+
+def pinned(run):
+    rows = [row for row in at_peak(run, "live", "host") if row["kind"] in ("pinned", "registered")]
+    yield figure("pinned bytes asked for, and rounded up", run.truth["asked"], run.truth["rounded"])
+    yield equal("pinned bytes at the host's peak = the powers of two", run.truth["rounded"],
+                sum(row["bytes"] for row in rows))
+
+
+def oom(run):
+    findings = [finding for process in run.postmortem["processes"] for finding in process["findings"]]
+    ids = sorted({finding["id"] for finding in findings})
+    yield holds("memtrace postmortem names it", "cuda-oom", ", ".join(ids), "cuda-oom" in ids)
+
+
+def loader(run):
+    yield equal("the sum of what was loaded: bare, and traced", run.bare["total"], run.truth["total"])
+    yield equal("peak tensor = max_memory_allocated", run.truth["max_memory_allocated"],
+                compare.peak(run.process, "tensor"))
+    kinds = {row["kind"] for row in run.process["peaks"][0]["at_peak"]}
+    yield figure("kinds at the host's peak", None, ", ".join(sorted(kinds)))
+
+
+def overhead(name, key, unit):
+    def check(runs):
+        bare = runs["bare"][key]
+        yield figure(f"{name}, bare", None, f"{bare * unit[0]:.2f} {unit[1]}")
+        for way in ("off", "auto"):
+            took = runs[way][key]
+            yield figure(f"{name}, MEMTRACE_CUPTI={way}", None, f"{took * unit[0]:.2f} {unit[1]}",
+                         f"{(took - bare) / bare:+.1%}")
+    return check

@@ -1,0 +1,131 @@
+"""Job: scripts/gpu where there is no GPU: its checks on reports made by hand, and its runner on programs that need none.
+
+usage: python3 scripts/gpu/run_test.py
+"""
+import json
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import checks
+import run
+
+MIB = 1 << 20
+TRUTH = {"pid": 7, "max_memory_allocated": 1000, "max_memory_reserved": 2048, "parameters": 10, "parameter_bytes": 400,
+         "phases": [{"phase": "load", "step": None, "peak": 500, "exit": 500},
+                    {"phase": "step", "step": 0, "peak": 1000, "exit": 700}]}
+
+
+def peak(measure, size, memory="cuda:0", **more):
+    return {"memory": memory, "measure": measure, "bytes": size, "at_peak": [], **more}
+
+
+def row(phase, step, top, end):
+    return {"memory": "cuda:0", "path": [phase], "step": step, "tensor": {"peak_live": top, "exit_live": end}}
+
+
+def report(**changes):
+    process = {"pid": 7, "parameters": {"count": 10}, "findings": [], "ledger": [], "devices": [],
+               "peaks": [peak("live", 5, "host"), peak("tensor", 1000), peak("live", 2048), peak("reserved", 2048)],
+               "phases": [row("load", None, 500, 500), row("step", 0, 1000, 700)],
+               "trace": {"lost_events": 0, "device_source": "cupti", "cupti": "active; libcupti.so.13"}}
+    return {"schema": "memtrace.report/1", "processes": [{**process, **changes}]}
+
+
+def wrong(check, truth=None, bare=None, **changes):
+    rows = list(check(checks.Run({**TRUTH, **(truth or {})}, report(**changes), bare)))
+    return [one.check for one in rows if one.ok is False]
+
+
+class Checks(unittest.TestCase):
+    def test_exact(self):
+        self.assertEqual(wrong(checks.exact), [])
+        self.assertEqual(wrong(checks.exact, {"max_memory_allocated": 1001}), ["peak tensor = max_memory_allocated"])
+        phases = [row("load", None, 499, 500), row("step", 0, 1000, 701)]
+        self.assertEqual(wrong(checks.exact, phases=phases), ["step 0: tensor at exit", "load: peak tensor"])
+
+    def test_temporaries(self):
+        found = [{"id": "foreach-temporaries", "memory": "cuda:0", "bytes": 400}]
+        self.assertEqual(wrong(checks.temporaries(True), findings=found), [])
+        self.assertEqual(wrong(checks.temporaries(False), findings=found), ["foreach-temporaries: none"])
+        self.assertEqual(wrong(checks.temporaries(True)), ["foreach-temporaries: one copy of the parameters"])
+
+    def test_held(self):
+        held = {"lost_events": 0, "device_source": "hooks", "cupti": "held by CUPTI for nsys"}
+        self.assertEqual(wrong(checks.held, {"holder": "held"}, trace=held), [])
+        self.assertEqual(len(wrong(checks.held, {"holder": "held"})), 2)
+
+    def test_pinned(self):
+        truth = {"asked": 3 * MIB, "rounded": 4 * MIB}
+        block = {"kind": "pinned", "bytes": 4 * MIB}
+        peaks = [peak("live", 9, "host", at_peak=[block, {"kind": "heap", "bytes": 5}])]
+        self.assertEqual(wrong(checks.pinned, truth, peaks=peaks), [])
+        block["bytes"] = 3 * MIB
+        self.assertEqual(len(wrong(checks.pinned, truth, peaks=peaks)), 1)
+
+    def test_context(self):
+        truth = {"process": 900 * MIB, "card": 2000 * MIB, "total": 80 << 30, "name": "A", "uuid": "GPU-1"}
+        probe = {"memory": "cuda:0", "path": ["probe"], "used": {"exit": 900 * MIB}}
+        known = {"phases": [probe], "peaks": [peak("used", 900 * MIB, of="process")],
+                 "ledger": [{"memory": "cuda:0", "residual": 500 * MIB}],
+                 "devices": [{"memory": "cuda:0", "name": "A", "uuid": "GPU-1", "total": 80 << 30}]}
+        self.assertEqual(wrong(checks.context, truth, **known), [])
+        probe["used"]["exit"] = 800 * MIB
+        known["ledger"][0]["residual"] = 0
+        self.assertEqual(len(wrong(checks.context, truth, **known)), 2)
+
+    def test_history_and_oom(self):
+        truth = {"history": {"blocks": 2, "bytes": 1000}}
+        peaks = [peak("live", 2048), peak("reserved", 2048),
+                 peak("tensor", 1000, at_peak=[{"blocks": 2, "bytes": 1000}])]
+        self.assertEqual(wrong(checks.history, truth, peaks=peaks), [])
+        peaks[2]["at_peak"][0]["blocks"] = 3
+        self.assertEqual(len(wrong(checks.history, truth, peaks=peaks)), 1)
+        for finding, ok in (("cuda-oom", True), ("oom-kill", False)):
+            dead = checks.Run(TRUTH, postmortem={"processes": [{"findings": [{"id": finding}]}]})
+            self.assertEqual([one.ok for one in checks.oom(dead)], [ok])
+
+
+class Runs(unittest.TestCase):
+    def runner(self, seconds=run.BUDGET):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        with mock.patch.object(run, "BUDGET", seconds):
+            return run.Runner(os.path.join(folder.name, "prefix"), folder.name)
+
+    def work(self, text):
+        file = tempfile.NamedTemporaryFile("w", suffix=".py", delete=False)
+        self.addCleanup(os.unlink, file.name)
+        with file:
+            file.write(text)
+        return [file.name]
+
+    def test_every_job_has_its_work(self):
+        for job in run.JOBS:
+            self.assertTrue(os.path.exists(os.path.join(run.HERE, job.work[0])), job.name)
+        self.assertEqual(len({job.name for job in run.JOBS}), len(run.JOBS))
+
+    def test_rounds(self):
+        work = self.work("import json, os\nprint(json.dumps({'pid': 1, 'took': 2.0 if os.environ.get('LD_PRELOAD') else 1.0}))")
+        job = run.Job("cost", work, checks.overhead("it", "took", (1, "s")), rounds=True)
+        rows = run.attempt(self.runner(), 0, job)["rows"]
+        self.assertEqual([one.verdict for one in rows], ["", "+100.0%", "+100.0%"])
+
+    def test_what_goes_wrong_is_a_row(self):
+        failing = run.Job("fails", self.work("raise SystemExit('planted')"), checks.exact)
+        for runner, said in ((self.runner(), "planted"), (self.runner(1), "no time left")):
+            result = run.attempt(runner, 0, failing)
+            self.assertIs(result["rows"][0].ok, False)
+            self.assertIn(said, result["rows"][0].verdict)
+        silent = run.Job("silent", self.work("print('{\"pid\": 1}')"), checks.exact)
+        self.assertIn("nothing was recorded", run.attempt(self.runner(), 0, silent)["rows"][0].verdict)
+
+    def test_a_table_and_json(self):
+        result = {"job": "x", "seconds": 1.0, "rows": [checks.equal("a", 1, 1), checks.figure("b", None, "c")]}
+        run.print_job(result)
+        json.dumps([vars(one) for one in result["rows"]], default=str)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+"""Work for scripts/gpu_check: training on cuda:0, and what PyTorch's own counters said meanwhile.
+
+usage: work_train.py [--optimizer foreach|forloop|fused] [--parameters N | --largest] [--steps N] [--graph]
+                     [--history] [--profiler] [--holder] [--no-phases]
+The last line of stdout is JSON: the truth that a report of memtrace is held against. Peaks of phases need counters that
+are reset at their edges, which --no-phases leaves alone.
+"""
+import argparse
+import ctypes
+import json
+import os
+import sys
+import time
+
+import torch
+from torch import nn
+
+ROUND = 512  # of the caching allocator's blocks
+
+
+class Block(nn.Module):
+    def __init__(self, width, dtype):
+        super().__init__()
+        self.up = nn.Linear(width, 4 * width, dtype=dtype)
+        self.down = nn.Linear(4 * width, width, dtype=dtype)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+
+def make_model(parameters, width, dtype):
+    blocks = max(1, round(parameters / (8 * width * width + 5 * width)))
+    with torch.device("cuda:0"):
+        return nn.Sequential(*(Block(width, dtype) for _ in range(blocks)))
+
+
+def largest_that_fits(dtype):
+    """Weights, gradients, two states and one copy for foreach's temporaries, and a tenth for the rest."""
+    free, _ = torch.cuda.mem_get_info()
+    return int(min(free * 0.9 / (5.5 * torch.empty((), dtype=dtype).element_size()), 8e9))
+
+
+class Counters:
+    """PyTorch's peaks over the whole run, and, if asked, over each phase."""
+
+    def __init__(self, by_phase):
+        self.by_phase = by_phase
+        self.allocated = self.reserved = 0
+        self.phases = []
+
+    def read(self):
+        peak = torch.cuda.max_memory_allocated()
+        self.allocated = max(self.allocated, peak)
+        self.reserved = max(self.reserved, torch.cuda.max_memory_reserved())
+        return peak
+
+    def run(self, phase, step, call):
+        if not self.by_phase:
+            return call()
+        self.read()
+        torch.cuda.reset_peak_memory_stats()
+        result = call()
+        row = {"phase": phase, "step": step, "peak": self.read()}
+        # After backward() returns, PyTorch drops the gradient it began with; memtrace's phase ended before that.
+        if phase != "backward":
+            row["exit"] = torch.cuda.memory_allocated()
+        self.phases.append(row)
+        return result
+
+
+def hold_cupti():
+    """As nsys does: another tool has the one subscription before memtrace comes."""
+    name = next((n for n in ("libcupti.so.13", "libcupti.so.12") if opens(n)), None)
+    if name is None:
+        return "no libcupti to hold"
+    cupti = ctypes.CDLL(name)
+    hold_cupti.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p)(
+        lambda *_: None)
+    hold_cupti.handle = ctypes.c_void_p()
+    result = cupti.cuptiSubscribe(ctypes.byref(hold_cupti.handle), hold_cupti.call, None)
+    return "held" if result == 0 else f"cuptiSubscribe gave {result}"
+
+
+def opens(name):
+    try:
+        ctypes.CDLL(name)
+        return True
+    except OSError:
+        return False
+
+
+def blocks_at_peak():
+    """How many blocks were alive, and what they came to, when that was most: from PyTorch's own history."""
+    live, count, total = {}, 0, 0
+    best = (0, 0)
+    for event in torch.cuda.memory._snapshot()["device_traces"][0]:
+        if event["action"] == "alloc":
+            size = -(-event["size"] // ROUND) * ROUND
+            live[event["addr"]] = size
+            count, total = count + 1, total + size
+            if total > best[1]:
+                best = (count, total)
+        elif event["action"] == "free_completed" and event["addr"] in live:
+            count, total = count - 1, total - live.pop(event["addr"])
+    return {"blocks": best[0], "bytes": best[1]}
+
+
+def kernels_seen(profiler):
+    return sum(1 for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA)
+
+
+class Training:
+    def __init__(self, options):
+        self.options = options
+        self.dtype = torch.bfloat16 if options.largest else torch.float32
+        self.counters = Counters(not options.no_phases)
+
+    def build(self):
+        wanted = largest_that_fits(self.dtype) if self.options.largest else self.options.parameters
+        self.width = 4096 if wanted > 1e9 else 1024
+        self.model = self.counters.run("load", None, lambda: make_model(wanted, self.width, self.dtype))
+        switches = {"foreach": {"foreach": True}, "forloop": {"foreach": False}, "fused": {"fused": True}}
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, **switches[self.options.optimizer])
+
+    def step(self, number):
+        batch = torch.randn(8, self.width, device="cuda:0", dtype=self.dtype)
+        loss = self.counters.run("forward", number, lambda: self.model(batch)).float().square().mean()
+        self.counters.run("backward", number, loss.backward)
+        self.counters.run("step", number, self.optimizer.step)
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def all_steps(self):
+        times = []
+        for number in range(self.options.steps):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            self.step(number)
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - begin)
+        return times
+
+    def replayed(self):
+        """One step's forward in a CUDA graph, whose memory is of a pool of its own."""
+        batch = torch.randn(8, self.width, device="cuda:0", dtype=self.dtype)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side), torch.no_grad():
+            self.model(batch)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.no_grad(), torch.cuda.graph(graph):
+            self.kept = self.model(batch)
+        for _ in range(3):
+            graph.replay()
+        torch.cuda.synchronize()
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--optimizer", choices=("foreach", "forloop", "fused"), default="foreach")
+    parser.add_argument("--parameters", type=float, default=100e6)
+    parser.add_argument("--steps", type=int, default=3)
+    for flag in ("largest", "graph", "history", "profiler", "holder", "no-phases"):
+        parser.add_argument("--" + flag, action="store_true")
+    options = parser.parse_args()
+    truth = {"pid": os.getpid()}
+    if options.holder:
+        truth["holder"] = hold_cupti()
+    torch.manual_seed(0)
+    if options.history:
+        torch.cuda.memory._record_memory_history(context=None, stacks="python")
+    training = Training(options)
+    training.build()
+    if options.profiler:
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True) as profiler:
+            times = training.all_steps()
+        truth["kernels"] = kernels_seen(profiler)
+    else:
+        times = training.all_steps()
+    if options.graph:
+        training.replayed()
+    training.counters.read()
+    if options.history:
+        truth["history"] = blocks_at_peak()
+    truth.update({
+        "python": sys.version.split()[0], "torch": torch.__version__, "cuda": torch.version.cuda,
+        "device": torch.cuda.get_device_name(0), "step_seconds": min(times),
+        "parameters": sum(parameter.numel() for parameter in training.model.parameters()),
+        "parameter_bytes": sum(p.numel() * p.element_size() for p in training.model.parameters()),
+        "max_memory_allocated": training.counters.allocated, "max_memory_reserved": training.counters.reserved,
+        "phases": training.counters.phases})
+    print(json.dumps(truth))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Job: memtrace doctor says what can be used here, and why not the rest."""
+import json
+import os
+import subprocess
+import unittest
+
+import harness
+
+
+class Doctor(harness.Case):
+    def doctor(self, *options, **environment):
+        done = subprocess.run([harness.COMMAND, "doctor", *options], env=harness.bare_environment(**environment),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def checks(self, **environment):
+        document = json.loads(self.doctor("--format", "json", **environment))
+        self.assertEqual(document["schema"], "memtrace.doctor/1")
+        return {check["what"]: check for check in reversed(document["checks"])}
+
+    def test_what_is_there(self):
+        checks = self.checks()
+        self.assertTrue(checks["tracing"]["works"], checks["tracing"])
+        self.assertTrue(checks["Python"]["works"], checks["Python"])
+        self.assertIn("frames are read", checks["Python"]["text"])
+
+    def test_text_fits(self):
+        lines = self.doctor().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 100)
+        self.assertTrue(all(line.startswith(("yes ", "no  ", "    ")) for line in lines), lines)
+
+    def test_no_driver(self):
+        checks = self.checks()
+        if os.path.exists("/dev/nvidiactl") or "driver" not in checks:
+            self.skipTest("there is a driver here, or libmemtrace_cupti.so is not built")
+        self.assertIn("libcuda.so.1 is not found", checks["driver"]["text"])
+        self.assertIn("libnvidia-ml.so.1 is not found", checks["NVML"]["text"])
+        self.assertFalse(checks["CUPTI"]["works"])
+
+    def test_taken(self):
+        check = self.checks(CUDA_INJECTION64_PATH="/opt/other/tool.so")["CUDA_INJECTION64_PATH"]
+        self.assertFalse(check["works"])
+        self.assertIn("is taken by /opt/other/tool.so", check["text"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+"""Job: NVTX ranges become phases, by libmemtrace_cupti.so, and the program sees what it sees without a tool.
+
+Each range of tests/fakes/use_nvtx.c takes 1 MiB, which stays: so its row's flows say where it began and ended.
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import harness
+
+MIB = harness.MIB
+VICTIM = os.path.join(harness.FAKES, "use_nvtx")
+INJECTED = os.path.join(os.path.dirname(harness.LIBRARY), "libmemtrace_cupti.so")
+ON = {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on"}
+
+
+class Nvtx(harness.Case):
+    def setUp(self):
+        super().setUp()
+        for path in (INJECTED, VICTIM):
+            if not os.path.exists(path):
+                self.skipTest(f"{path} is not built: there were no headers of CUPTI or NVTX (scripts/setup gets them)")
+
+    def rows(self, **more):
+        bare = self.bare([VICTIM])
+        self.assertEqual(bare.returncode, 0, bare.stderr)
+        done, report = self.trace([VICTIM], {**ON, **more})
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
+        process = self.only_process(report)
+        self.assert_nothing_lost(process)
+        return {tuple(row["path"]): row["allocated"] // MIB for row in process["phases"] if row["memory"] == "host"}
+
+    def test_ranges_are_phases(self):
+        rows = self.rows()
+        expected = {("ascii",): 2, ("ascii", "brücke"): 1, ("ascii", "attributes"): 1, ("outside", "registered"): 1,
+                    ("started",): 1, ("ended elsewhere",): 1, ("after",): 1}
+        self.assertEqual({path: rows.get(path) for path in expected}, expected)
+
+    def test_names_and_depth_are_bounded(self):
+        rows = self.rows()
+        names = {path[-1] for path in rows}
+        self.assertIn("op 0", names)
+        self.assertNotIn("op 4999", names)
+        self.assertLessEqual(max(map(len, rows)), 64)
+
+    def test_phases_off(self):
+        self.assertEqual(set(self.rows(MEMTRACE_PHASES="off")), {("other",)})
+
+    def test_another_tool_keeps_its_place(self):
+        rows = self.rows(NVTX_INJECTION64_PATH="/no/such/tool.so")
+        self.assertEqual(set(rows), {("other",)})
+
+    def test_no_injection_where_there_is_no_driver(self):
+        if os.path.exists("/dev/nvidiactl"):
+            self.skipTest("this machine has a driver")
+        code = "import json, os; print(json.dumps(sorted(k for k in os.environ if 'INJECTION' in k)))"
+        for value, expected in (("auto", []), ("on", ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"])):
+            done = self.run_in("traced", [sys.executable, "-c", code],
+                               self.environment(**{**harness.RECORD_ALL, "MEMTRACE_CUPTI": value}))
+            self.assertEqual(json.loads(done.stdout), expected)
+
+    def test_a_process_without_the_preload_is_left_alone(self):
+        environment = harness.bare_environment(NVTX_INJECTION64_PATH=INJECTED, CUDA_INJECTION64_PATH=INJECTED)
+        bare = self.bare([VICTIM])
+        done = subprocess.run([VICTIM], env=environment, capture_output=True, check=False, timeout=60)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
+
+
+if __name__ == "__main__":
+    unittest.main()

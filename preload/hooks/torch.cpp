@@ -62,7 +62,7 @@ void find_in_c10(F* out, const char* name) {
 }
 template <class F>
 void find_in_torch(F* out, const char* name) {
-  static constexpr const char* sonames[] = {"libtorch_cpu.so", nullptr};
+  static constexpr const char* sonames[] = {"libtorch_cpu.so", "libtorch.so", nullptr};
   if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
 }
 
@@ -179,17 +179,29 @@ EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t ask
 }
 
 // at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous: each
-// tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what.
+// tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what. Where
+// the real one is in a library of another name, what it does is done here.
 EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(Sizes sizes, Sizes strides,
                                                                                std::size_t item,
                                                                                std::size_t offset) {
   find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");
-  return local.storage_bytes = real_storage_bytes(sizes, strides, item, offset);
+  if (real_storage_bytes != nullptr)
+    return local.storage_bytes = real_storage_bytes(sizes, strides, item, offset);
+  std::size_t numbers = offset + 1;
+  for (std::size_t i = 0; i < sizes.length; ++i) {
+    if (sizes.data[i] == 0) return local.storage_bytes = 0;
+    numbers += static_cast<std::size_t>(strides.data[i] * (sizes.data[i] - 1));
+  }
+  return local.storage_bytes = item * numbers;
 }
 EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(Sizes sizes,
                                                                                       std::size_t item,
                                                                                       std::size_t offset) {
   find_in_torch(&real_storage_bytes_contiguous,
                 "_ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm");
-  return local.storage_bytes = real_storage_bytes_contiguous(sizes, item, offset);
+  if (real_storage_bytes_contiguous != nullptr)
+    return local.storage_bytes = real_storage_bytes_contiguous(sizes, item, offset);
+  std::size_t numbers = 1;
+  for (std::size_t i = 0; i < sizes.length; ++i) numbers *= static_cast<std::size_t>(sizes.data[i]);
+  return local.storage_bytes = item * (offset + numbers);
 }

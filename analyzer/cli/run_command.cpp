@@ -42,7 +42,7 @@ void pass_on(int number, siginfo_t* info, void*) {
 }
 
 std::string preload_object() {
-  const std::string object = installed_library("libmemtrace.so");
+  std::string object = installed_library("libmemtrace.so");
   if (!object.empty()) return object;
   throw Usage(expected_library("libmemtrace.so") + ": not there; install memtrace with cmake --install");
 }

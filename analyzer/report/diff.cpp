@@ -43,7 +43,7 @@ std::string steps_in_detail(const View& view) {
 }
 
 std::string place_name(std::optional<Step> step, const std::string& phase) {
-  const std::string of_step = step ? "step " + number(*step) : "";
+  std::string of_step = step ? "step " + number(*step) : "";
   if (phase.empty()) return of_step;
   return step ? phase + " " + number(*step) : phase;
 }

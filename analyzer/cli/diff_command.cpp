@@ -65,10 +65,8 @@ int diff_command(const DiffArguments& arguments) {
     if (arguments.traces.size() == 2) {
       const auto b = view_of(arguments.traces.back(), meter);
       const fold::MemoryId memory = memory_of(arguments, *a);
-      report::DiffSide side_a = report::whole_run(*a, memory), side_b = report::whole_run(*b, memory);
-      side_a.name = "a";
-      side_b.name = "b";
-      text = written(arguments, report::difference(memory, std::move(side_a), std::move(side_b)));
+      text = written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
+                                                   report::whole_run(*b, memory, "b")));
     } else {
       text = written(arguments, within(arguments, *a));
     }

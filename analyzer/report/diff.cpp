@@ -166,7 +166,7 @@ void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-DiffSide whole_run(View& view, MemoryId memory) {
+DiffSide whole_run(View& view, MemoryId memory, const std::string& name) {
   const fold::Peak& peak = view.account.peaks.at(memory).live;
   if (peak.bucket) {
     throw Nothing{
@@ -174,7 +174,7 @@ DiffSide whole_run(View& view, MemoryId memory) {
                     "not known; {}",
                     view.facts().pid, steps_in_detail(view))};
   }
-  return {&view, fmt::format("pid {}", view.facts().pid), where(view, peak), peak};
+  return {&view, name, where(view, peak), peak};
 }
 
 DiffSide one_place(View& view, MemoryId memory, std::optional<Step> step, const std::string& phase) {

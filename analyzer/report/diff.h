@@ -15,8 +15,8 @@ namespace memtrace::report {
 // One instant: the highest `live` of a memory within a run, a step or a phase.
 struct DiffSide {
   View* view = nullptr;
-  std::string name;  // "step 0", "steady", or that of the run
-  std::string where; // what ran then, for people: "train.py pid 12, step 0, in forward at 3.1 s"
+  std::string name;  // "step 0", "steady", "a"
+  std::string where; // for people: "train.py pid 12, in forward 0"
   fold::Peak peak;
 };
 
@@ -43,7 +43,7 @@ struct Diff {
 struct Nothing {
   std::string why;
 };
-DiffSide whole_run(View& view, fold::MemoryId memory);
+DiffSide whole_run(View& view, fold::MemoryId memory, const std::string& name);
 // The highest occurrence: of a step or of any, of a phase or (empty) of any.
 DiffSide one_place(View& view, fold::MemoryId memory, std::optional<fold::Step> step, const std::string& phase);
 // The first step in which an optimizer updated.

@@ -15,6 +15,9 @@ import time
 import torch
 from torch import nn
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from gpu_check_train import Counters  # noqa: E402
+
 ROUND = 512  # of the caching allocator's blocks
 
 
@@ -38,34 +41,6 @@ def largest_that_fits(dtype):
     """Weights, gradients, two states and one copy for foreach's temporaries, and a tenth for the rest."""
     free, _ = torch.cuda.mem_get_info()
     return int(min(free * 0.9 / (5.5 * torch.empty((), dtype=dtype).element_size()), 8e9))
-
-
-class Counters:
-    """PyTorch's peaks over the whole run, and, if asked, over each phase."""
-
-    def __init__(self, by_phase):
-        self.by_phase = by_phase
-        self.allocated = self.reserved = 0
-        self.phases = []
-
-    def read(self):
-        peak = torch.cuda.max_memory_allocated()
-        self.allocated = max(self.allocated, peak)
-        self.reserved = max(self.reserved, torch.cuda.max_memory_reserved())
-        return peak
-
-    def run(self, phase, step, call):
-        if not self.by_phase:
-            return call()
-        self.read()
-        torch.cuda.reset_peak_memory_stats()
-        result = call()
-        row = {"phase": phase, "step": step, "peak": self.read()}
-        # After backward() returns, PyTorch drops the gradient it began with; memtrace's phase ended before that.
-        if phase != "backward":
-            row["exit"] = torch.cuda.memory_allocated()
-        self.phases.append(row)
-        return result
 
 
 def hold_cupti():

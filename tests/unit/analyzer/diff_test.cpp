@@ -115,7 +115,7 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   b.builder.birth(1 << 30, 35 * kMiB, format::Kind::heap, 0, b.cache);
   b.builder.birth(2 << 30, 3 * kMiB, format::Kind::heap, 0, b.more).end("load");
   View &view_a = a.open(), &view_b = b.open();
-  const Diff diff = difference(0, whole_run(view_a, 0), whole_run(view_b, 0));
+  const Diff diff = difference(0, whole_run(view_a, 0, "a"), whole_run(view_b, 0, "b"));
   EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kMiB - 500);
   EXPECT_EQ(sum(diff), diff.total());
   EXPECT_EQ(row_at(diff, "m/net.py")->a, 100 * kMiB);

@@ -60,13 +60,24 @@ void limit_of_addresses(Death& death) {
   if (after != spaces.end()) exceeded(death, *after);
 }
 
+// Of the limit of the address space that the failure itself names: which one that is.
+std::string named_limit(const Death& death) {
+  const std::uint64_t total = death.failure->total;
+  const auto& spaces = death.last.samples.address_spaces();
+  const bool of_data = std::any_of(spaces.begin(), spaces.end(), [&](const trace::AddressSpace& space) {
+    return space.data_limit == total && space.size_limit != total;
+  });
+  return of_data ? "RLIMIT_DATA" : "RLIMIT_AS";
+}
+
 // The limit of what failed, as far as it is known which one that was.
 void limit_of_failure(Death& death) {
   const trace::Failure& failure = *death.failure;
-  if (failure.memory == 0) return limit_of_addresses(death);
-  if (failure.total == trace::kNotSaid || failure.free > failure.total) return;
+  const bool said = failure.total != trace::kNotSaid && failure.free <= failure.total;
+  if (!said && failure.memory == 0) limit_of_addresses(death);
+  if (!said) return;
   death.limit = failure.total;
-  death.limit_of = "cuda:" + std::to_string(failure.memory - 1);
+  death.limit_of = failure.memory == 0 ? named_limit(death) : "cuda:" + std::to_string(failure.memory - 1);
   death.charge = failure.total - failure.free;
   death.charge_at = failure.stamp;
 }

@@ -34,6 +34,15 @@ bool is_below(const std::string& directory, const std::string& group) {
          (directory.size() == group.size() || directory[group.size()] == '/');
 }
 
+// The kernel's own figure at the kill is of the same moment as its figure of the process that it killed; a
+// sample may be half a second older, by which the job had a sixth of that.
+std::uint64_t charge_of(const View& view, const trace::GroupSample& last) {
+  const evidence::Kill* const kill = view.end.witness.kill;
+  const bool said = kill != nullptr && kill->usage != evidence::kUnknown &&
+                    kill->limited == kernels_path(view.trace->definitions().text(view.death->group->path));
+  return said ? kill->usage : last.charge;
+}
+
 // What a cgroup is charged with and no process has as its own.
 void add_shared(const trace::GroupSample& sample, std::vector<Line>& lines) {
   const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
@@ -57,7 +66,7 @@ JobLedger job_ledger(const View& view, const std::vector<Other>& others) {
   if (death.group != nullptr) {
     directory = view.trace->definitions().text(death.group->path);
     out.of = kernels_path(directory);
-    out.total = death.group->last->charge;
+    out.total = charge_of(view, *death.group->last);
   }
   const auto& facts = view.facts();
   out.lines.push_back({name_of(view.kind, facts.rank, facts.pid), death.resident.anon, ended(view.end)});

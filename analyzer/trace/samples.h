@@ -85,7 +85,7 @@ struct Failure {
   std::uint32_t map_flags = 0; // MAP_*
   format::StackId stack{};
   std::uint64_t live = 0;                          // bytes of that memory, as the recorder counted them
-  std::uint64_t free = kNotSaid, total = kNotSaid; // of a device
+  std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of the address space
 };
 
 // Give it every event of a pass, or of a survey's, thread by thread; what it keeps is bounded.

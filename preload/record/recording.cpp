@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "record/address_limit.h"
 #include "record/attempt.h"
 #include "record/definitions.h"
 #include "record/drain.h"
@@ -159,8 +160,10 @@ void Recording::failed(const Block& block, const Refusal& why) const {
   record.word[2] = static_cast<std::uint32_t>(capture_stack(true));
   const std::int64_t live = level_of(block.memory);
   record.word[3] = static_cast<std::uint64_t>(live > 0 ? live : 0);
-  record.word[4] = why.free;
-  record.word[5] = why.total;
+  const bool of_addresses = block.memory == 0 && why.total == format::kNotSaid;
+  const AddressLimit met = of_addresses ? address_limit(block.asked) : AddressLimit{why.free, why.total};
+  record.word[4] = met.free;
+  record.word[5] = met.total;
   record.stamp = draw_stamp();
   emit(record);
   remember_refusal(block.asked);

@@ -190,6 +190,20 @@ TEST_F(Deaths, GivingUpWhereAnAllocationFailed) {
   EXPECT_EQ(process["death"]["limit_of"], "RLIMIT_AS");
 }
 
+TEST_F(Deaths, ByTheLimitThatTheFailureNames) {
+  loading();
+  // As at the first sample of a program that grew since by what no allocator was asked for.
+  builder.put(EventType::sample_address_space, 0, 0,
+              {300 * kMiB, ~std::uint64_t{0}, 200 * kMiB, 1000 * kMiB, 0, 0});
+  builder.put(EventType::failure, static_cast<std::uint8_t>(Kind::heap), 0,
+              {200 * kMiB, 12, read, 160 * kMiB, 30 * kMiB, 1000 * kMiB});
+  builder.exit(1);
+  const Death& death = *open().death;
+  EXPECT_EQ(death.limit, 1000 * kMiB);
+  EXPECT_EQ(death.limit_of, "RLIMIT_DATA");
+  EXPECT_EQ(death.charge, 970 * kMiB);
+}
+
 TEST_F(Deaths, WhatWasFreedOnTheWayOutWasHeldAtTheFailure) {
   loading();
   builder.put(EventType::failure, static_cast<std::uint8_t>(Kind::heap), 0,
@@ -244,6 +258,16 @@ TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {
   EXPECT_EQ(ledger.lines[1].name, "worker pid 9");
   EXPECT_FALSE(ledger.lines[1].counted);
   EXPECT_NE(ledger.lines[2].note.find("it only followed"), std::string::npos);
+}
+
+TEST_F(Deaths, TheChargeOfAJobIsOfTheMomentOfItsKill) {
+  loading();
+  group(30); // half a second before
+  killed(4242, 100);
+  outside.kills[0].usage = 164 * kMiB;
+  EXPECT_EQ(job_ledger(open(), {}).total, 164 * kMiB);
+  outside.kills[0].limited = "/"; // of an ancestor the usage is another one
+  EXPECT_NE(job_ledger(open(), {}).total, 164 * kMiB);
 }
 
 TEST_F(Deaths, AFailureLongBeforeIsNoCause) {

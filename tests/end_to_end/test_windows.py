@@ -211,7 +211,7 @@ class Windows(harness.Case):
                 time.sleep(0.01)
             time.sleep(0.5)
             process.send_signal(signal.SIGKILL)
-        process = self.only_process(self.report())
+        process = self.only_process(self.report("--all-steps"))  # else the last is shown only if it is the peak's
         self.assert_nothing_lost(process)
         steps = [row["step"] for row in process["phases"] if isinstance(row["step"], int)]
         [path] = glob.glob(os.path.join(self.out, "*.coarse"))

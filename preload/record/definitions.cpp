@@ -35,10 +35,17 @@ struct Code {
   TextId function;
   TextId file;
 };
+// In 12 bytes: `import torch` alone brings 46,000.
 struct Node {
-  std::uint32_t caller;
-  std::uint32_t python;
-  std::uint64_t payload;
+  std::uint32_t caller_and_python; // caller << 1 | it is a frame of Python's
+  std::uint32_t low, high;         // of the payload
+  Node(StackId caller, bool python, std::uint64_t payload)
+      : caller_and_python(static_cast<std::uint32_t>(caller) << 1 | static_cast<std::uint32_t>(python)),
+        low(static_cast<std::uint32_t>(payload)),
+        high(static_cast<std::uint32_t>(payload >> 32)) {}
+  std::uint32_t caller() const { return caller_and_python >> 1; }
+  bool python() const { return (caller_and_python & 1) != 0; }
+  std::uint64_t payload() const { return halves(low, high); }
   friend bool operator==(const Node&, const Node&) = default;
 };
 
@@ -57,7 +64,7 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 constinit SpinLock lock;
 constinit Table<Text, 64 * 1024> texts{};
 constinit Table<Code, 32 * 1024> codes{};
-constinit Table<Node, 512 * 1024> nodes{}; // 16 MiB when full
+constinit Table<Node, 512 * 1024> nodes{}; // 10 MiB when full
 constinit bool full = false;
 constinit Placed* placed = nullptr; // direct-mapped
 constinit char* arena = nullptr;
@@ -73,6 +80,11 @@ std::uint64_t hash_bytes(const char* text, std::size_t bytes) {
   std::uint64_t hash = bytes;
   for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3u;
   return mix(hash, bytes);
+}
+
+std::uint64_t hash_code(const PythonFrame& identity) {
+  return mix(reinterpret_cast<std::uint64_t>(identity.code) ^ identity.name_hash,
+             reinterpret_cast<std::uint64_t>(identity.line_table) ^ identity.first_line);
 }
 
 std::uint64_t hash_frame(const PythonFrame& frame) {
@@ -113,9 +125,9 @@ template <class Put>
 void define_node(std::uint32_t id, Put put) {
   const Node& node = nodes.at(id);
   RingRecord record = record_of(EventType::stack);
-  record.flags = node.python ? format::kPythonFrame : 0;
-  record.word[0] = halves(id, node.caller);
-  record.word[1] = node.payload;
+  record.flags = node.python() ? format::kPythonFrame : 0;
+  record.word[0] = halves(id, node.caller());
+  record.word[1] = node.payload();
   put(record);
 }
 
@@ -140,9 +152,12 @@ void to_ring(RingRecord& record) {
 
 // Lock held.
 TextId text_of(const char* text, std::size_t bytes) {
-  const std::uint32_t found = texts.find_or_add(hash_bytes(text, bytes), [&](const Text& have) {
-    return have.bytes == bytes && std::memcmp(arena + have.offset, text, bytes) == 0;
-  });
+  const std::uint32_t found = texts.find_or_add(
+      hash_bytes(text, bytes),
+      [&](const Text& have) {
+        return have.bytes == bytes && std::memcmp(arena + have.offset, text, bytes) == 0;
+      },
+      [](const Text& have) { return hash_bytes(arena + have.offset, have.bytes); });
   if (found == 0) lost(format::Loss::stacks);
   if (!texts.added()) return TextId{found};
   if (arena == nullptr) arena = static_cast<char*>(os::map_private(kTextArena));
@@ -161,9 +176,9 @@ TextId text_of(const char* text, std::size_t bytes) {
 CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
   PythonFrame identity = frame;
   identity.lasti = 0;
-  const std::uint64_t hash = mix(reinterpret_cast<std::uint64_t>(frame.code) ^ frame.name_hash,
-                                 reinterpret_cast<std::uint64_t>(frame.line_table) ^ frame.first_line);
-  const std::uint32_t id = codes.find_or_add(hash, [&](const Code& have) { return have.identity == identity; });
+  const std::uint32_t id = codes.find_or_add(
+      hash_code(identity), [&](const Code& have) { return have.identity == identity; },
+      [](const Code& have) { return hash_code(have.identity); });
   if (id == 0) lost(format::Loss::stacks);
   if (!codes.added()) return CodeId{id};
   codes.at(id).identity = identity;
@@ -175,11 +190,12 @@ CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
 
 // The caller's node when the table is full: a stack then ends with the frames that were known.
 StackId node_of(const Node& wanted) {
-  const std::uint64_t hash = mix(wanted.payload, halves(wanted.caller, wanted.python));
-  const std::uint32_t id = nodes.find_or_add(hash, [&](const Node& have) { return have == wanted; });
+  const auto hash_of = [](const Node& node) { return mix(node.payload(), node.caller_and_python); };
+  const std::uint32_t id = nodes.find_or_add(
+      hash_of(wanted), [&](const Node& have) { return have == wanted; }, hash_of);
   if (id == 0) {
     full = true;
-    return StackId{wanted.caller};
+    return StackId{wanted.caller()};
   }
   if (!nodes.added()) return StackId{id};
   nodes.at(id) = wanted;
@@ -248,8 +264,7 @@ StackId intern_python(StackId caller, const PythonFrame& frame) {
     if (!python_names(frame, &names, room, sizeof room)) return caller;
     known = {hash, code_of(frame, names), names.line};
   }
-  return node_of(
-      {static_cast<std::uint32_t>(caller), 1, halves(static_cast<std::uint32_t>(known.code), known.line)});
+  return node_of({caller, true, halves(static_cast<std::uint32_t>(known.code), known.line)});
 }
 
 StackId intern_native(StackId caller, std::uint64_t address) {
@@ -258,7 +273,7 @@ StackId intern_native(StackId caller, std::uint64_t address) {
   bool added = false;
   const std::uint32_t module = find_module(address, &added, &text_of);
   if (added && written) define_module(module, to_ring);
-  return node_of({static_cast<std::uint32_t>(caller), 0, address});
+  return node_of({caller, false, address});
 }
 
 void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void*)) {
@@ -283,6 +298,13 @@ void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void
 std::uint64_t definition_bytes() {
   return texts.bytes() + codes.bytes() + nodes.bytes() + arena_used +
          (placed != nullptr ? kPlaced * sizeof(Placed) : 0);
+}
+
+void drop_definition_cache() {
+  const Locked locked(lock);
+  if (!locked || placed == nullptr) return;
+  os::unmap(placed, kPlaced * sizeof(Placed));
+  placed = nullptr;
 }
 
 void definitions_forked() {

@@ -26,6 +26,9 @@ void write_definitions(void (*first)(PutRecord put, void* out));
 // Private memory of the tables, as far as it is touched.
 std::uint64_t definition_bytes();
 
+// Gives back what only saves time. On any thread.
+void drop_definition_cache();
+
 // In a forked child: the tables stay, its trace must define them again.
 void definitions_forked();
 

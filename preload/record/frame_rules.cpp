@@ -2,6 +2,8 @@
 // Job: the rules that were read from the unwind tables, each once, side by side as frames follow each other.
 #include "record/frame_rules.h"
 
+#include <sys/mman.h>
+
 #include "record/os.h"
 #include "record/spin_lock.h"
 
@@ -103,6 +105,15 @@ std::uint64_t frame_rules_bytes() {
 void forget_frame_rules() {
   const Locked locked(lock);
   if (locked) forget();
+}
+
+// Who reads without the lock finds a zero, which is no rule of its address.
+void drop_frame_rules() {
+  const Locked locked(lock);
+  if (!locked || !frame_rules_are_open()) return;
+  end = 1;
+  os::advise(places, kIndex * sizeof(std::uint16_t), MADV_DONTNEED);
+  os::advise(rules, kRules * sizeof(Known), MADV_DONTNEED);
 }
 
 void frame_rules_forked() {

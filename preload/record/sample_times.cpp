@@ -2,9 +2,12 @@
 // Job: when to sample what: seldom as a rule, often where a limit comes close.
 #include "record/sample_times.h"
 
+#include "record/definitions.h"
+#include "record/frame_rules.h"
 #include "record/os.h"
 #include "record/recorder.h"
 #include "record/samples.h"
+#include "record/stack.h"
 
 namespace memtrace::record {
 namespace {
@@ -15,6 +18,7 @@ constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a pha
 constexpr std::uint64_t kFarShare = 2000;      // of the time, each of the two: 0.1 % together
 constexpr std::uint64_t kNearShare = 100;
 constexpr unsigned kMachineEach = 4;
+constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // at least, between two times that caches are given back
 
 enum class Asked : std::uint8_t { nothing, process, all };
 
@@ -27,7 +31,8 @@ constinit unsigned groups_count = 0;     // since the machine was looked at
 constinit std::uint64_t near_gap = kNearNs;
 constinit std::uint64_t until_half = ~std::uint64_t{0}; // of what is left is gone, at the last pace
 constinit Closeness close{};
-constinit std::int64_t level_then = 0; // of the process, at the last look at the groups
+constinit std::uint64_t given_back = 0; // when the caches were
+constinit std::int64_t level_then = 0;  // of the process, at the last look at the groups
 
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
   return a > b ? a : b;
@@ -64,14 +69,26 @@ bool groups_are_due(std::uint64_t now, Asked asked) {
   return since >= least_gap() && (asked == Asked::all || half_is_gone());
 }
 
+// Each mebibyte that the recorder holds brings the end nearer. What an import filled the caches with is seldom
+// asked for again, and the rest is found anew.
+void give_back_caches(std::uint64_t now) {
+  if (given_back != 0 && now - given_back < kGiveBackNs) return;
+  given_back = now;
+  drop_stack_cache();
+  drop_frame_rules();
+  drop_definition_cache();
+}
+
 void sample_groups(std::uint64_t now, Asked asked) {
   const bool all = close.near || asked == Asked::all || half_is_gone() || ++groups_count >= kMachineEach;
   if (all) groups_count = 0;
   const std::uint64_t left = close.left;
+  const bool was_near = close.near;
   level_then = host_level();
   const std::uint64_t before = os::thread_cpu_ns();
   close = sample_now(all ? Depth::all : Depth::groups, close.near);
   groups_cost = mean(groups_cost, os::thread_cpu_ns() - before);
+  if (close.near && !was_near) give_back_caches(now);
   const bool closer = close.left < left - left / 16;
   until_half = ~std::uint64_t{0};
   if (closer && left != format::kNotSaid) {
@@ -127,7 +144,7 @@ bool ask_for_full_sample() {
 
 void forget_sampling_times() {
   asked_for = 0;
-  sampled = groups_sampled = 0;
+  sampled = groups_sampled = given_back = 0;
   groups_count = 0;
   close = {};
   near_gap = kNearNs;

@@ -3,6 +3,7 @@
 #include "record/stack.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "record/definitions.h"
 #include "record/loss.h"
@@ -133,6 +134,14 @@ void prepare_stacks() {
 
 void hide_interpreter(const void* some_function_of_it) {
   interpreter = range_of(some_function_of_it);
+}
+
+// A look-up or an entry of another thread in between finds zeros, or leaves a page touched.
+void drop_stack_cache() {
+  if (cache == nullptr) return;
+  __atomic_store_n(&cache_slots, kFirstSlots, __ATOMIC_RELAXED);
+  __atomic_store_n(&remembered, 0u, __ATOMIC_RELAXED);
+  os::advise(cache, kMostSlots * sizeof(Cached), MADV_DONTNEED);
 }
 
 std::uint64_t stack_cache_bytes() {

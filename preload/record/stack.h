@@ -18,5 +18,7 @@ format::StackId capture_stack(bool native);
 
 // At most what the cache of stacks seen has touched.
 std::uint64_t stack_cache_bytes();
+// Gives its pages back: the stacks that are still in use are found anew. On any thread.
+void drop_stack_cache();
 
 } // namespace memtrace::record

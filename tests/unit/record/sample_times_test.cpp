@@ -2,9 +2,11 @@
 // Job: far from a limit samples are seldom; near one they are not, as long as it comes closer.
 #include "record/sample_times.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "child.h"
 #include "group_files.h"
 #include "reading.h"
+#include "record/frame_rules.h"
+#include "record/modules.h"
 #include "record/os.h"
 #include "record/recorder.h"
 
@@ -102,6 +106,38 @@ TEST(SampleTimes, NearALimitOftenAndLessWhereItStandsStill) {
         << "each with all there is to say, of the pod and its parent";
     tests::put_charge(100 * kMiB, std::to_string(800 * kMiB));
     EXPECT_GE(next(pause), kFar) << "it went away";
+  });
+}
+
+// By the kernel.
+std::uint64_t private_bytes() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("Anonymous:")) return std::stoull(line.substr(10)) * 1024;
+  return 0;
+}
+
+TEST(SampleTimes, WhatIsOnlyACacheIsGivenBackNearALimit) {
+  find_modules_by("");
+  if (!modules_can_be_found()) GTEST_SKIP() << "glibc is older than 2.35";
+  in_pod([](const Scratch&) {
+    sample_first();
+    ASSERT_TRUE(frame_rules_are_open() || open_frame_rules());
+    const auto code = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "qsort"));
+    std::uint32_t place = 0;
+    for (std::uint64_t i = 0; i < 20'000; ++i) frame_rule(code + i, place);
+    const std::uint64_t before = private_bytes();
+    next(sample_if_due());
+    EXPECT_GT(private_bytes() + 64 * 1024, before) << "not far from it";
+    tests::put_charge(720 * kMiB, std::to_string(800 * kMiB));
+    next(kFar);
+    EXPECT_LT(private_bytes() + 256 * 1024, before);
+    place = 0;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      FrameRule told{};
+      find_frame_rule(code + i, &told);
+      ASSERT_EQ(frame_rule(code + i, place), told);
+    }
   });
 }
 

@@ -154,6 +154,14 @@ Object* pinned(Object*, Object* const* args, Ssize count) { // bytes in use, byt
   return done();
 }
 
+Object* label(Object*, Object* const* args, Ssize count) { // address, bytes, role, name, memory
+  if (count < 5) return done();
+  const void* const address = reinterpret_cast<const void*>(number_of(args[0]));
+  record::label(address, number_of(args[1]), text_of(args[2]).data, text_of(args[3]).data,
+                static_cast<unsigned>(number_of(args[4])));
+  return done();
+}
+
 Object* current(Object*, Object* const*, Ssize) {
   char name[kMaxName];
   std::size_t bytes = record::phase_current(name, sizeof(name));
@@ -297,6 +305,7 @@ constinit MethodDef g_methods[] = {
     {"note", note, kFastCall, nullptr},       {"parameters", parameters, kFastCall, nullptr},
     {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
     {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
+    {"label", label, kFastCall, nullptr},
 };
 
 // ---- Getting in --------------------------------------------------------------------------------------------

@@ -133,12 +133,13 @@ void pinned_use(std::uint64_t in_use, std::uint64_t held) {
   if (const Recording here; here) here.mark(EventType::reserved, 0, in_use, held);
 }
 
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name) {
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
   const Recording here;
   if (!here) return;
   const TextId role_text = name_of(role, std::strlen(role));
   const TextId name_text = name_of(name, std::strlen(name));
-  here.mark(EventType::label, 0, reinterpret_cast<std::uint64_t>(address), bytes,
+  here.mark(EventType::label, static_cast<std::uint16_t>(memory << format::kMemoryShift),
+            reinterpret_cast<std::uint64_t>(address), bytes,
             halves(id(role_text), id(name_text)));
 }
 

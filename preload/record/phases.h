@@ -28,8 +28,8 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count);
 void pinned_use(std::uint64_t in_use, std::uint64_t held);
 // There is pinned memory, or registered: somebody may be asked for that.
 bool pinned_memory_is_held();
-// What the bytes at `address` are for. Role and name are copied.
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name);
+// What the bytes at `address` of a memory (0 host, n device n-1) are for. Role and name are copied.
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0);
 // `key=value` for the reader of the trace.
 void note(const char* text, std::size_t bytes);
 

@@ -113,6 +113,12 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) 
   say(line);
 }
 
+void label(const void*, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
+  char line[256];
+  std::snprintf(line, sizeof(line), "label %s %s %llu %u\n", role, name, static_cast<unsigned long long>(bytes), memory);
+  say(line);
+}
+
 void pinned_use(std::uint64_t, std::uint64_t) {} // nobody is asked: there is none
 bool pinned_memory_is_held() {
   return false;

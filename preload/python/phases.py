@@ -1,0 +1,263 @@
+# Room: python. Runs inside the traced interpreter, before bootstrap.py.
+# Job: the wrappers on PyTorch and its kin that mark the phases of training.
+"""See bootstrap.py for the rules, and for the names that are not defined here."""
+
+
+# ---- load ------------------------------------------------------------------------------------------------------
+
+_load_of = None  # the thread that began `load` by constructing its first module; ended by its first forward
+_loading = set()  # threads inside an explicit load
+
+
+def _in_user_code():
+    frame = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return False
+        frame = frame.f_back
+    return True
+
+
+def _module_construction(module):
+    """Until the first one; then Module has its own __init__ back."""
+    cls = module.Module
+    construct = cls.__init__
+
+    @wraps(construct)
+    def __init__(self, *args, **kwargs):
+        global _load_of
+        if not is_compiling() and _load_of is None and _in_user_code():
+            if cls.__init__ is __init__:
+                cls.__init__ = construct
+            me = get_ident()
+            if not inside("load"):
+                _load_of = me
+                begin("load", AUTO)
+            else:  # from_pretrained, whose phase becomes ours; or the program's own mark, which it ends itself
+                _load_of = me if me in _loading else 0
+        construct(self, *args, **kwargs)
+
+    cls.__init__ = __init__
+
+
+def _end_load():
+    global _load_of
+    if _load_of == get_ident() and _load_of not in _loading:
+        _load_of = 0
+        end("load", AUTO)
+
+
+def _loads(call):
+    """As _marked("load"), but leaves open what the construction of a module inside began."""
+
+    @wraps(call)
+    def wrapper(*args, **kwargs):
+        if is_compiling():
+            return call(*args, **kwargs)
+        me = get_ident()
+        outermost = me not in _loading
+        if outermost:
+            _loading.add(me)
+            if _load_of != me:
+                begin("load", AUTO)
+        try:
+            return call(*args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
+        finally:
+            if outermost:
+                _loading.discard(me)
+                if _load_of != me:
+                    end("load", AUTO)
+
+    return wrapper
+
+
+def _load(module):
+    _replace(module, "load", _loads(module.load))
+
+
+def _load_file(module):
+    _replace(module, "load_file", _loads(module.load_file))
+
+
+def _load_state_dict(module):
+    cls = getattr(module, "Module", None) or module.Optimizer
+    cls.load_state_dict = _loads(cls.load_state_dict)
+
+
+def _from_pretrained(module):
+    cls = module.PreTrainedModel
+    cls.from_pretrained = classmethod(_loads(vars(cls)["from_pretrained"].__func__))
+
+
+# ---- forward, eval, recompute ----------------------------------------------------------------------------------
+
+
+def _module_call(module):
+    cls = module.Module
+    call = cls.__call__
+
+    @wraps(call)
+    def __call__(self, *args, **kwargs):
+        if is_compiling():
+            return call(self, *args, **kwargs)
+        if nested():
+            phase = None
+        else:
+            phase, flags = _outermost(self)
+        if phase is not None:
+            begin(phase, flags)
+        try:
+            return call(self, *args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
+        finally:
+            if phase is not None:
+                end(phase, AUTO)
+
+    cls.__call__ = __call__
+
+
+def _outermost(module):
+    """The phase that this call is, and its flags."""
+    if graph_task() != -1:
+        return "recompute", AUTO
+    _end_load()
+    if inside("load"):
+        return None, 0
+    if not is_grad_enabled() and inside("step"):
+        return None, 0
+    if not _is_known(module):
+        _report_parameters(module)
+    return ("forward", AUTO) if is_grad_enabled() else ("eval", AUTO | GRAD_OFF)
+
+
+# ---- backward --------------------------------------------------------------------------------------------------
+
+
+def _backward(module):
+    """The one door to the engine: Tensor.backward, autograd.backward and autograd.grad."""
+    run = module._engine_run_backward
+
+    @wraps(run)
+    def _engine_run_backward(*args, **kwargs):
+        if is_compiling():
+            return run(*args, **kwargs)
+        outermost = current() != "backward"
+        if outermost:
+            _end_load()
+            begin("backward", AUTO)
+        try:
+            return run(*args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
+        finally:
+            if outermost:
+                end("backward", AUTO)
+
+    _replace(module, "_engine_run_backward", _engine_run_backward)
+
+
+# ---- step ------------------------------------------------------------------------------------------------------
+
+_updates = {}  # thread -> optimizer steps that ran
+
+
+def _optimizer_step(module):
+    """Optimizer.__init__ hooks its class's `step` by this: ours goes around it, once per class."""
+    cls = module.Optimizer
+    hook = cls.profile_hook_step
+
+    @wraps(hook)
+    def profile_hook_step(func):
+        step = hook(func)
+
+        @wraps(step)
+        def wrapper(*args, **kwargs):
+            if is_compiling():
+                return step(*args, **kwargs)
+            me = get_ident()
+            _updates[me] = _updates.get(me, 0) + 1
+            if args and not _is_known(args[0]):
+                _report_parameters(args[0])
+            _label_gradients()
+            outermost = not inside("step")
+            if outermost:
+                _end_load()
+                begin("step", AUTO)
+            try:
+                return step(*args, **kwargs)
+            except BaseException as error:
+                _without_us(error)
+                raise
+            finally:
+                if outermost:
+                    end("step", AUTO)
+                if args:
+                    _label_states(args[0])
+
+        wrapper.hooked = True
+        return wrapper
+
+    cls.profile_hook_step = staticmethod(profile_hook_step)
+
+
+def _scaler_step(module):
+    """A step that was skipped for infinities is a step in which no optimizer ran."""
+    cls = module.GradScaler
+    step = cls.step
+
+    @wraps(step)
+    def wrapper(*args, **kwargs):
+        if is_compiling() or inside("step"):
+            return step(*args, **kwargs)
+        me = get_ident()
+        before = _updates.get(me, 0)
+        flags = AUTO
+        begin("step", AUTO)
+        try:
+            result = step(*args, **kwargs)
+            if _updates.get(me, 0) == before:
+                flags = AUTO | SKIPPED
+            return result
+        except BaseException as error:
+            _without_us(error)
+            raise
+        finally:
+            end("step", flags)
+
+    cls.step = wrapper
+
+
+# ---- the others ------------------------------------------------------------------------------------------------
+
+
+def _save(module):
+    _replace(module, "save", _marked("save", module.save))
+
+
+def _loader_next(module):
+    cls = module._BaseDataLoaderIter
+    cls.__next__ = _marked("data", cls.__next__)
+
+
+def _worker_loop(module):
+    # All that a worker process does. It is pickled by name under spawn, which finds the wrapper by that name.
+    _replace(module, "_worker_loop", _marked("data", module._worker_loop))
+
+
+def _process_group(module):
+    _replace(module, "init_process_group", _marked("init", module.init_process_group))
+
+
+def _engine(module):
+    _replace(module, "initialize", _marked("init", module.initialize))
+
+
+def _generate(module):
+    cls = module.GenerationMixin
+    cls.generate = _marked("generate", cls.generate)

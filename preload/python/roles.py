@@ -1,0 +1,155 @@
+# Room: python. Runs inside the traced interpreter, before bootstrap.py.
+# Job: how many parameters there are, and what the tensors of modules and optimizers are for, by their addresses.
+"""See bootstrap.py for the rules, and for the names that are not defined here.
+
+No reference is kept, not even a weak one to a tensor: swap_tensors minds. What lives on is labelled once or seldom;
+gradients come anew in each step, so of them the first steps are labelled, and then as many as cost a 500th of the time.
+"""
+
+_roots = {}  # id -> weak reference, of the modules and optimizers that were seen
+_reported = None
+_ALWAYS, _SHARE = 3, 500
+_turns = {"gradients": [0, 0], "states": [0, 0]}  # how often, and not again before
+
+
+def _is_known(root):
+    known = _roots.get(id(root))
+    return known is not None and known() is root
+
+
+def _is_watched(torch):
+    """Under jit.trace or a dispatch mode, to ask for a size is an operation of the program. (It put nodes into the
+    traced graph, and crashed.)"""
+    return torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0
+
+
+def _living():
+    for key, known in list(_roots.items()):
+        root = known()
+        if root is None:
+            del _roots[key]
+        else:
+            yield root
+
+
+def _here(tensor):
+    return getattr(tensor, "_local_tensor", tensor)  # of a DTensor: what this rank has
+
+
+def _parameters():
+    """Of all roots that live, each parameter once: its role, its name, itself.
+
+    What an optimizer has and no module is a master copy where a module has the same shape in a narrower type, or where
+    it is larger than any of the modules': engines make one of each partition.
+    """
+    roots = list(_living())
+    seen, narrowest, largest = set(), {}, 0
+    for root in roots:
+        if hasattr(root, "param_groups"):
+            continue
+        for name, parameter in root.named_parameters():
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                try:
+                    here = _here(parameter)
+                    largest = max(largest, here.numel())
+                    shape, size = tuple(here.shape), here.element_size()
+                except Exception:  # a lazy module's, before its first forward
+                    continue
+                narrowest[shape] = min(size, narrowest.get(shape, size))
+                yield "parameter", name, parameter
+    for root in roots:
+        for group in getattr(root, "param_groups", ()):
+            for parameter in group["params"]:
+                if id(parameter) in seen:
+                    continue
+                seen.add(id(parameter))
+                here = _here(parameter)
+                copied = narrowest.get(tuple(here.shape), 8) < here.element_size() or 0 < largest < here.numel()
+                yield "master" if copied else "parameter", "", parameter
+
+
+def _report_parameters(root):
+    """Counts and labels what all roots have, where one is new."""
+    global _reported
+    torch = sys.modules["torch"]
+    try:
+        if _is_watched(torch):
+            return
+        _roots[id(root)] = ref(root)
+        dtypes = {}
+        count = trainable = size = tensors = 0
+        with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask
+            for role, name, parameter in _parameters():
+                _label(parameter, role, name)
+                if role != "parameter":
+                    continue
+                here = _here(parameter)
+                numbers = here.numel()
+                tensors += 1
+                count += numbers
+                size += numbers * here.element_size()
+                trainable += numbers if parameter.requires_grad else 0
+                dtype = str(here.dtype).replace("torch.", "")
+                dtypes[dtype] = dtypes.get(dtype, 0) + numbers
+            if hasattr(root, "named_buffers"):
+                for name, buffer in root.named_buffers():
+                    _label(buffer, "buffer", name)
+        report = (count, trainable, size, tensors, dtypes)
+        if count and report != _reported:
+            _reported = report
+            _memtrace.parameters(*report)
+    except Exception as error:
+        _memtrace.note("python-parameters=%r" % (error,))
+
+
+def _label(tensor, role, name):
+    """Of the memory that the tensor is a view of: a gradient in a bucket labels the bucket."""
+    try:
+        storage = _here(tensor).untyped_storage()
+        address = storage.data_ptr()
+        if address:
+            device = storage.device
+            _memtrace.label(address, storage.nbytes(), role, name, device.index + 1 if device.type == "cuda" else 0)
+    except Exception:  # a tensor without storage: a fake, a wrapper, a sparse one
+        pass
+
+
+def _in_turn(what, label):
+    """`label()`, if it is its turn."""
+    turn = _turns[what]
+    began = clock()
+    torch = sys.modules["torch"]
+    if (turn[0] >= _ALWAYS and began < turn[1]) or _is_watched(torch):
+        return
+    try:
+        with torch._C.DisableTorchFunction():
+            label()
+    except Exception as error:
+        _memtrace.note("python-roles=%r" % (error,))
+    now = clock()
+    _turns[what] = [turn[0] + 1, now + _SHARE * (now - began)]
+
+
+def _label_gradients():
+    """Before an update: by then a program has cast, gathered or clipped them."""
+
+    def label():
+        for role, name, parameter in _parameters():
+            gradient = parameter.grad if parameter.is_leaf else None
+            if gradient is not None:
+                _label(gradient, "gradient", name)
+            _label(parameter, role, name)
+
+    _in_turn("gradients", label)
+
+
+def _label_states(optimizer):
+    def label():
+        for state in optimizer.state.values():
+            for name, value in state.items():
+                if getattr(value, "ndim", 0) > 0:  # the count of steps is a tensor, too
+                    _label(value, "optimizer_state", name)
+
+    if getattr(optimizer, "state", None):
+        _in_turn("states", label)

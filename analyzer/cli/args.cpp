@@ -16,8 +16,8 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"report", "diff", "postmortem", "run", "doctor"};
-constexpr const char* kNotYet[] = {"explain", "top", "export", "check"};
+constexpr const char* kCommands[] = {"report", "diff", "explain", "postmortem", "run", "doctor"};
+constexpr const char* kNotYet[] = {"top", "export", "check"};
 
 struct RunOption {
   const char* option;
@@ -161,6 +161,41 @@ Command diff_of(DiffOptions& options) {
   return arguments;
 }
 
+struct ExplainOptions {
+  ExplainArguments arguments;
+  std::string parameters;
+  std::string project;
+};
+
+CLI::App* add_explain(CLI::App& app, ExplainOptions& into) {
+  CLI::App* command = app.add_subcommand("explain", "bytes per parameter, line by line, against theory");
+  command->add_option("TRACE", into.arguments.trace,
+                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  command->add_option("--params", into.parameters, "so many parameters, as in 7e9; default: what was found");
+  command->add_option("--project", into.project, "what so many parameters would take, as in 80e9");
+  command->add_option("--memory", into.arguments.memory, "host or cuda:N");
+  command->add_option("--format", into.arguments.format, "text or json");
+  command->add_option("-o", into.arguments.output, "write to this file");
+  return command;
+}
+
+// "6921720704", "7e9", "1.5e9".
+std::optional<std::uint64_t> count_of(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 1 && value <= 1e18))
+    throw Usage(std::string(option) + " " + text + ": expected a number of parameters, as in 7e9");
+  return static_cast<std::uint64_t>(value);
+}
+
+Command explain_of(ExplainOptions& options) {
+  check_format(options.arguments.format);
+  options.arguments.parameters = count_of("--params", options.parameters);
+  options.arguments.project = count_of("--project", options.project);
+  return options.arguments;
+}
+
 Command report_of(ReportOptions& options, bool top_given) {
   ReportArguments& arguments = options.arguments;
   check_format(arguments.format);
@@ -182,11 +217,11 @@ Command parse(int argc, const char* const* argv) {
   const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
   if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
     throw Usage(std::string(argv[1]) +
-                ": not supported yet; this version has report, diff, postmortem, run and doctor");
+                ": not supported yet; this version has report, diff, explain, postmortem, run and doctor");
   }
   if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
     throw Usage(std::string(argv[1]) +
-                ": no such command; this version has report, diff, postmortem, run and doctor");
+                ": no such command; this version has report, diff, explain, postmortem, run and doctor");
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =
@@ -200,6 +235,8 @@ Command parse(int argc, const char* const* argv) {
   CLI::App* report_command = add_report(app, report_options);
   DiffOptions diff_options;
   CLI::App* diff_command = add_diff(app, diff_options);
+  ExplainOptions explain_options;
+  CLI::App* explain_command = add_explain(app, explain_options);
   PostmortemOptions postmortem_options;
   CLI::App* postmortem_command = add_postmortem(app, postmortem_options);
   CLI::App* run_command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
@@ -225,6 +262,7 @@ Command parse(int argc, const char* const* argv) {
   }
   if (report_command->parsed()) return report_of(report_options, report_command->count("--top") != 0);
   if (diff_command->parsed()) return diff_of(diff_options);
+  if (explain_command->parsed()) return explain_of(explain_options);
   if (postmortem_command->parsed()) {
     check_format(postmortem_options.arguments.format);
     if (postmortem_command->count("--rank") != 0) postmortem_options.arguments.rank = postmortem_options.rank;

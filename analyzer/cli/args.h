@@ -8,6 +8,7 @@
 
 #include "cli/diff_command.h"
 #include "cli/doctor_command.h"
+#include "cli/explain_command.h"
 #include "cli/postmortem_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -19,8 +20,8 @@ struct Say {
   std::string text;
 };
 
-using Command =
-    std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, RunArguments, DoctorArguments>;
+using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
+                             RunArguments, DoctorArguments>;
 
 // Throws Usage for what cannot be understood, and for commands that are not built yet.
 Command parse(int argc, const char* const* argv);

@@ -4,10 +4,7 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
-#include "cli/find.h"
-#include "cli/meter.h"
+#include "cli/one_view.h"
 #include "cli/processes.h"
 #include "cli/usage.h"
 #include "report/diff.h"
@@ -15,25 +12,8 @@
 namespace memtrace::cli {
 namespace {
 
-// The first process of a job: its main one.
-std::unique_ptr<report::View> view_of(const std::string& argument, Meter& meter) {
-  std::vector<Process> processes = survey(find_traces(argument), {}, meter);
-  Process& main = processes.front();
-  if (!main.trace) main.trace = std::make_unique<trace::Trace>(main.path, &meter);
-  return report::view(std::move(main.trace), main.kind, main.end, {});
-}
-
-fold::MemoryId memory_of(const DiffArguments& arguments, const report::View& view) {
-  const std::optional<std::string> asked =
-      arguments.memory.empty() ? std::nullopt : std::optional(arguments.memory);
-  const fold::MemoryId memory = report::main_memory(view, asked);
-  if (asked && report::memory_name(memory) != *asked)
-    throw Usage("--memory " + *asked + ": not in this trace; expected host or one of its devices, cuda:N");
-  return memory;
-}
-
 report::Diff within(const DiffArguments& arguments, report::View& view) {
-  const fold::MemoryId memory = memory_of(arguments, view);
+  const fold::MemoryId memory = memory_of(view, arguments.memory);
   const std::string phase_a = arguments.phases.empty() ? "" : arguments.phases.front();
   const std::string phase_b = arguments.phases.empty() ? "" : arguments.phases.back();
   if (arguments.first_vs_steady)
@@ -50,9 +30,7 @@ report::Diff within(const DiffArguments& arguments, report::View& view) {
 
 std::string written(const DiffArguments& arguments, const report::Diff& diff) {
   if (arguments.format == "json") return report::diff_json(diff, arguments.top).dump(2) + "\n";
-  const bool color =
-      arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  return report::diff_text(diff, arguments.top, color);
+  return report::diff_text(diff, arguments.top, in_color(arguments.output));
 }
 
 } // namespace
@@ -61,10 +39,10 @@ int diff_command(const DiffArguments& arguments) {
   Meter meter(STDERR_FILENO);
   std::string text;
   try {
-    const auto a = view_of(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
+    const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
     if (arguments.traces.size() == 2) {
-      const auto b = view_of(arguments.traces.back(), meter);
-      const fold::MemoryId memory = memory_of(arguments, *a);
+      const auto b = main_view(arguments.traces.back(), meter);
+      const fold::MemoryId memory = memory_of(*a, arguments.memory);
       text = written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
                                                    report::whole_run(*b, memory, "b")));
     } else {

@@ -35,6 +35,9 @@ int run(int argc, char** argv) {
   if (const auto* diff = std::get_if<memtrace::cli::DiffArguments>(&command)) {
     return memtrace::cli::diff_command(*diff);
   }
+  if (const auto* explain = std::get_if<memtrace::cli::ExplainArguments>(&command)) {
+    return memtrace::cli::explain_command(*explain);
+  }
   if (const auto* doctor = std::get_if<memtrace::cli::DoctorArguments>(&command)) {
     return memtrace::cli::doctor_command(*doctor);
   }

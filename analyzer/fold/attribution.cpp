@@ -81,6 +81,9 @@ class Attribution : public Observer {
     if (at == open_.rend()) return;
     close(*at, skipped);
     open_.erase(std::next(at).base());
+    updated_ = !skipped && phases().paths().text(phases().paths().last(occurrence.path)) == "step"
+                   ? occurrence.step
+                   : updated_;
   }
 
   void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
@@ -89,6 +92,7 @@ class Attribution : public Observer {
 
   void after(const trace::Event& event, const Place& place) override {
     now_ = event.ordinal;
+    if (updated_ != Step::none) note_update();
     if (!pending_.empty()) {
       Row& at = row(place.path, place.step).row;
       for (const Flow& flow : pending_) {
@@ -147,6 +151,13 @@ class Attribution : public Observer {
     MemoryId memory;
     std::uint64_t allocated, freed, allocations;
   };
+
+  void note_update() {
+    account_.last_update = Update{now_, updated_, {}};
+    for (std::size_t i = 0; i < seen_; ++i)
+      account_.last_update->levels.push_back(ledger().level(static_cast<MemoryId>(i)));
+    updated_ = Step::none;
+  }
 
   void close_all() {
     while (!open_.empty()) {
@@ -349,8 +360,9 @@ class Attribution : public Observer {
   std::vector<std::int64_t> reserved_;
   static constexpr std::uint64_t kMostUsed = std::uint64_t{1} << 60; // no card: a figure to add to without fear
   std::vector<std::int64_t> used_;
-  std::size_t seen_ = 0; // memories
-  Step from_{0};         // the first step that is whole since the last cut
+  std::size_t seen_ = 0;      // memories
+  Step from_{0};              // the first step that is whole since the last cut
+  Step updated_ = Step::none; // the step whose update ended with this event
   trace::Ordinal now_ = 0;
 };
 

@@ -43,12 +43,20 @@ struct CardUse {
   std::int64_t live = 0;
 };
 
+// The end of an optimizer's step, when what a training run keeps is there: parameters, gradients, states.
+struct Update {
+  trace::Ordinal at = 0; // just after this event
+  Step step = Step::none;
+  std::vector<Level> levels; // by MemoryId
+};
+
 struct Account {
   Rows rows;                             // in the order in which they ended: `began` tells the other one
   std::map<MemoryId, MemoryPeaks> peaks; // host always
   std::map<MemoryId, CardUse> cards;     // of devices that were asked
-  std::optional<Peak> rss;               // the highest VmHWM that was read
-  bool tensors = false;                  // any memory had tensor bytes
+  std::optional<Update> last_update;
+  std::optional<Peak> rss; // the highest VmHWM that was read
+  bool tensors = false;    // any memory had tensor bytes
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;

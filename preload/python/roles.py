@@ -77,6 +77,8 @@ def _report_parameters(root):
         if _is_watched(torch):
             return
         _roots[id(root)] = ref(root)
+        if hasattr(root, "param_groups"):
+            _note_optimizer(root)
         dtypes = {}
         count = trainable = size = tensors = 0
         with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask
@@ -101,6 +103,13 @@ def _report_parameters(root):
             _memtrace.parameters(*report)
     except Exception as error:
         _memtrace.note("python-parameters=%r" % (error,))
+
+
+def _note_optimizer(optimizer):
+    """What its memory depends on: which one it is, and the options of its kind."""
+    options = ("foreach", "fused", "amsgrad", "momentum", "centered", "maximize")
+    said = ["%s=%s" % (key, optimizer.defaults[key]) for key in options if optimizer.defaults.get(key)]
+    _memtrace.note("optimizer=" + " ".join([type(optimizer).__name__] + said))
 
 
 def _label(tensor, role, name):

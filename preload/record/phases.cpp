@@ -139,8 +139,7 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
   const TextId role_text = name_of(role, std::strlen(role));
   const TextId name_text = name_of(name, std::strlen(name));
   here.mark(EventType::label, static_cast<std::uint16_t>(memory << format::kMemoryShift),
-            reinterpret_cast<std::uint64_t>(address), bytes,
-            halves(id(role_text), id(name_text)));
+            reinterpret_cast<std::uint64_t>(address), bytes, halves(id(role_text), id(name_text)));
 }
 
 void note(const char* text, std::size_t bytes) {

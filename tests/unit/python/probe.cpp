@@ -115,7 +115,8 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) 
 
 void label(const void*, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
   char line[256];
-  std::snprintf(line, sizeof(line), "label %s %s %llu %u\n", role, name, static_cast<unsigned long long>(bytes), memory);
+  std::snprintf(line, sizeof(line), "label %s %s %llu %u\n", role, name, static_cast<unsigned long long>(bytes),
+                memory);
   say(line);
 }
 

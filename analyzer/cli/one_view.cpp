@@ -1,0 +1,33 @@
+// Room: cli.
+// Job: the one process that a command is about, and the memory of it that was asked for.
+#include "cli/one_view.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/find.h"
+#include "cli/processes.h"
+#include "cli/usage.h"
+
+namespace memtrace::cli {
+
+std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter) {
+  std::vector<Process> processes = survey(find_traces(argument), {}, meter);
+  Process& main = processes.front();
+  if (!main.trace) main.trace = std::make_unique<trace::Trace>(main.path, &meter);
+  return report::view(std::move(main.trace), main.kind, main.end, {});
+}
+
+fold::MemoryId memory_of(const report::View& view, const std::string& asked) {
+  const fold::MemoryId memory = report::main_memory(view, asked.empty() ? std::nullopt : std::optional(asked));
+  if (!asked.empty() && report::memory_name(memory) != asked)
+    throw Usage("--memory " + asked + ": not in this trace; expected host or one of its devices, cuda:N");
+  return memory;
+}
+
+bool in_color(const std::string& output) {
+  return output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,58 @@
+// Room: report.
+// Job: what a training run keeps for each parameter, line by line, against theory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/json.h"
+#include "report/view.h"
+
+namespace memtrace::report {
+
+// What is alike in role, kind, and phase and step of birth. Of what has no role, one site.
+struct KeptRow {
+  std::string name; // the role; else the kind
+  fold::Role role = fold::Role::unknown;
+  format::Kind kind = format::Kind::none;
+  bool tensors = false;
+  std::uint64_t asked = 0;    // bytes; of what no framework asked for, as given
+  std::uint64_t bytes = 0;    // as given: with what the allocator rounds up to
+  std::uint64_t largest = 0;  // bytes of the site that has most
+  std::uint64_t lifetime = 0; // ns, of that site's blocks
+  std::size_t sites = 0;
+  std::string phase; // of birth
+  fold::Step step = fold::Step::none;
+  format::StackId stack{};      // the site that has most
+  std::optional<double> theory; // bytes per parameter; none: there is none
+};
+
+struct Explanation {
+  View* view = nullptr;
+  fold::MemoryId memory = 0;
+  std::uint64_t parameters = 0;
+  std::string setup; // "AdamW foreach=True, float32, 4 ranks"
+  fold::Step step = fold::Step::none;
+  std::vector<KeptRow> kept;      // when the last update ended, the largest first
+  std::vector<KeptRow> transient; // alive at the peak of tensors and not then
+  std::optional<double> theory;   // of what is kept
+  std::uint64_t beside = 0;       // live bytes that go with no parameter: Python, libraries, small blocks
+  std::int64_t unaccounted = 0;   // bytes of tensors that no row has
+
+  double per_parameter(std::uint64_t bytes) const {
+    return static_cast<double>(bytes) / static_cast<double>(parameters);
+  }
+  std::uint64_t kept_bytes() const;
+};
+
+// One more pass over the trace. `parameters` overrides the count that was found. Throws Nothing (diff.h) where
+// no parameters were seen, or no update.
+Explanation explain(View& view, fold::MemoryId memory, std::optional<std::uint64_t> parameters);
+
+// `project`: what so many parameters would take.
+Json explain_json(const Explanation& explanation, std::optional<std::uint64_t> project);
+std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color);
+
+} // namespace memtrace::report

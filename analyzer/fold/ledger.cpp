@@ -68,7 +68,7 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
       counters(event, watcher);
       break;
     case EventType::label:
-      label(event);
+      label(event, watcher);
       break;
     case EventType::window:
       restart();
@@ -345,12 +345,15 @@ void Ledger::counters(const trace::Event& event, BlockWatcher& watcher) {
   watcher.flow(0, event.word[0], event.word[1], event.word[2]);
 }
 
-void Ledger::label(const trace::Event& event) {
+void Ledger::label(const trace::Event& event, BlockWatcher& watcher) {
   const auto role = role_named(definitions_.text(format::TextId{low(event.word[2])}));
   if (!role) return;
   const Key key{memory_of(event), event.word[0]};
   for (auto& table : tables_) {
-    if (Block* block = table.find(key.memory, key.address)) block->label = *role;
+    Block* const block = table.find(key.memory, key.address);
+    if (block == nullptr) continue;
+    block->label = *role;
+    watcher.labelled(*block);
   }
   if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;
 }

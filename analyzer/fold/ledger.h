@@ -47,6 +47,7 @@ class BlockWatcher {
  public:
   virtual ~BlockWatcher() = default;
   virtual void born(const Block&) {}
+  virtual void labelled(const Block&) {} // its label is new
   // At `event`. What was unmapped of a larger block comes as a block of that part.
   virtual void died(const Block&, const trace::Event&) {}
   virtual void flow(MemoryId, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) {
@@ -98,7 +99,7 @@ class Ledger {
   void unknown_death(const trace::Event& event, std::uint64_t bytes);
   void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
-  void label(const trace::Event& event);
+  void label(const trace::Event& event, BlockWatcher& watcher);
   void lock(const Block& pinned);
   void restart();
   void level(const trace::Event& event);

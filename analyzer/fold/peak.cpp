@@ -64,7 +64,8 @@ struct Group {
   Role role{};
   bool tensor = false;
   bool sampled = false;
-  NameId phase{};
+  PathId path{};
+  NameId phase{}; // the last of the path
   Known known{};
   Step step{};
   bool operator==(const Group&) const = default;
@@ -75,7 +76,7 @@ struct GroupHash {
     std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
-          static_cast<std::uint64_t>(group.role), static_cast<std::uint64_t>(group.phase),
+          static_cast<std::uint64_t>(group.role), static_cast<std::uint64_t>(group.path),
           static_cast<std::uint64_t>(group.step)}) {
       hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 29;
@@ -112,10 +113,31 @@ Holding holding(const Group& group, Sum& sum) {
 
 using Set = std::unordered_map<Group, Sum, GroupHash>;
 
-Holdings holdings(Set& set) {
+// What was said of tensors of a stack, born in a phase. Gradients come anew in each step, and only some steps
+// are labelled.
+class SiteRoles {
+ public:
+  void add(const Block& block) {
+    const auto [at, fresh] = roles_.try_emplace(key(block.stack, block.born.path), block.label);
+    if (!fresh && at->second != block.label) at->second = Role::unknown; // there is no telling
+  }
+  Role of(format::StackId stack, PathId path) const {
+    const auto at = roles_.find(key(stack, path));
+    return at == roles_.end() ? Role::unknown : at->second;
+  }
+
+ private:
+  static std::uint64_t key(format::StackId stack, PathId path) {
+    return std::uint64_t{static_cast<std::uint32_t>(stack)} << 32 | static_cast<std::uint32_t>(path);
+  }
+  std::unordered_map<std::uint64_t, Role> roles_;
+};
+
+Holdings holdings(Set& set, const SiteRoles& roles) {
   Holdings out;
   for (auto& [group, sum] : set) {
     out.push_back(holding(group, sum));
+    if (group.tensor && group.role == Role::unknown) out.back().role = roles.of(group.stack, group.path);
   }
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
@@ -166,6 +188,10 @@ class PeakSets : public Observer {
   // Known from the first pass: what was freed in the last step says less than what was freed before.
   void last_step(Step step) { last_step_ = step; }
 
+  void labelled(const Block& block) override {
+    if (block.tensor) roles_.add(block);
+  }
+
   void died(const Block& block, const trace::Event& event) override {
     if (!seen(block.birth, event.ordinal)) return;
     add(block, event.ordinal, event.stamp,
@@ -181,7 +207,7 @@ class PeakSets : public Observer {
     std::map<Instant, Holdings> out;
     for (auto& [which, timeline] : timelines_) {
       for (std::size_t i = 0; i < timeline.at.size(); ++i) {
-        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i]);
+        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], roles_);
       }
     }
     return out;
@@ -205,7 +231,8 @@ class PeakSets : public Observer {
                  : block.tensor                        ? role_of(block.born, fate)
                  : block.memory != 0                   ? askers_.role(block.stack)
                                                        : Role::unknown;
-    group.phase = phases().paths().last(block.born.path);
+    group.path = block.born.path;
+    group.phase = phases().paths().last(group.path);
     group.known = block.born.known;
     group.step = block.born.step;
     const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
@@ -242,6 +269,7 @@ class PeakSets : public Observer {
   }
 
   Askers askers_;
+  SiteRoles roles_;
   format::Stamp last_stamp_;
   Step last_step_;
   std::vector<trace::Ordinal> all_; // instants, ascending

@@ -24,6 +24,7 @@ using fold::Step;
 // Bytes per parameter: less is no row of its own. What is no tensor goes with no parameter as a rule (Python,
 // the buffers of mathematical libraries), unless a phase of training made much of it.
 constexpr double kRow = 0.01, kRowOfOther = 0.1;
+constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase makes less
 
 using Key = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
 using Groups = std::map<Key, KeptRow>;
@@ -56,7 +57,7 @@ Groups grouped(const View& view, const fold::Holdings& holdings, Measure measure
 
 bool is_row(const Explanation& of, const KeptRow& row, std::uint64_t bytes) {
   const bool of_other = !row.tensors && row.role == Role::unknown;
-  if (of_other && row.phase == "other") return false;
+  if (of_other && (row.phase == "other" || bytes < kLeastOfOther)) return false;
   return of.per_parameter(bytes) >= (of_other ? kRowOfOther : kRow);
 }
 
@@ -123,6 +124,22 @@ void add_theory(Explanation& out) {
   }
 }
 
+std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
+  std::vector<std::pair<std::uint64_t, PartOfStep>> found;
+  const fold::Paths& paths = view.account.paths;
+  for (const fold::Row& row : view.account.rows) {
+    if (row.step != view.account.first_update || row.count == 0) continue;
+    const std::vector<std::string> names = paths.texts(row.path);
+    if (names.size() < 2 || std::find(names.begin(), names.end() - 1, "step") == names.end() - 1) continue;
+    const fold::Figures& live = row.of(memory).live;
+    found.push_back({row.began, {names.back(), row.step, live.net, live.transient}});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<PartOfStep> out;
+  for (auto& [began, part] : found) out.push_back(std::move(part));
+  return out;
+}
+
 std::string setup_of(const trace::Facts& facts) {
   std::string out = facts.note("optimizer").value_or("no optimizer seen");
   for (const auto& [dtype, count] : facts.parameters_by_dtype) out += ", " + dtype;
@@ -181,6 +198,7 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
     row.asked -= std::min(row.asked, known.asked);
     out.transient.push_back(std::move(row));
   }
+  out.parts = parts_of(view, memory);
   sort(out.kept);
   sort(out.transient);
   add_theory(out);

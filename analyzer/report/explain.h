@@ -29,6 +29,14 @@ struct KeptRow {
   std::optional<double> theory; // bytes per parameter; none: there is none
 };
 
+// What a part of the step that first updated left behind, and took meanwhile: bytes that were live.
+struct PartOfStep {
+  std::string name; // "unscale_and_clip_grads"
+  fold::Step step = fold::Step::none;
+  std::int64_t kept = 0;
+  std::int64_t transient = 0;
+};
+
 struct Explanation {
   View* view = nullptr;
   fold::MemoryId memory = 0;
@@ -37,13 +45,14 @@ struct Explanation {
   fold::Step step = fold::Step::none;
   std::vector<KeptRow> kept;      // when the last update ended, the largest first
   std::vector<KeptRow> transient; // alive at the peak of tensors and not then
+  std::vector<PartOfStep> parts;  // as an engine marks them, in their order
   std::optional<double> theory;   // of what is kept
   std::uint64_t beside = 0;       // live bytes that go with no parameter: Python, libraries, small blocks
   std::int64_t unaccounted = 0;   // bytes of tensors that no row has
 
-  double per_parameter(std::uint64_t bytes) const {
-    return static_cast<double>(bytes) / static_cast<double>(parameters);
-  }
+  double per_parameter(double bytes) const { return bytes / static_cast<double>(parameters); }
+  double per_parameter(std::uint64_t bytes) const { return per_parameter(static_cast<double>(bytes)); }
+  double per_parameter(std::int64_t bytes) const { return per_parameter(static_cast<double>(bytes)); }
   std::uint64_t kept_bytes() const;
 };
 

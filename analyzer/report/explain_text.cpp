@@ -36,11 +36,14 @@ class Text {
     for (const KeptRow& row : from_.kept) asked += row.asked;
     figures("kept", asked, from_.kept_bytes(), theory(from_.theory), "", "");
     transients();
+    for (const PartOfStep& part : from_.parts)
+      lines_.plain(printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
+                                         static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
+                                         from_.per_parameter(part.transient))));
     lines_.paragraph("", fmt::format("not per parameter: {} live beside (Python, libraries, small blocks)",
                                      sized(from_.beside)));
-    const auto rest = static_cast<double>(from_.unaccounted) / static_cast<double>(from_.parameters);
-    lines_.plain(
-        fmt::format("{:<18} {:>9} {:>9} {:>8.2f}", "unaccounted", "", in_unit(from_.unaccounted, unit_), rest));
+    lines_.plain(fmt::format("{:<18} {:>9} {:>9} {:>8.2f}", "unaccounted", "",
+                             in_unit(from_.unaccounted, unit_), from_.per_parameter(from_.unaccounted)));
     if (project) projection(*project);
     return lines_.take();
   }
@@ -140,6 +143,12 @@ Json explain_json(const Explanation& from, std::optional<std::uint64_t> project)
   Json rows = Json::array();
   for (const KeptRow& row : from.kept) rows.push_back(row_of(from, row, true));
   for (const KeptRow& row : from.transient) rows.push_back(row_of(from, row, false));
+  Json parts = Json::array();
+  for (const PartOfStep& part : from.parts)
+    parts.push_back({{"name", valid_utf8(part.name)},
+                     {"step", static_cast<std::int64_t>(part.step)},
+                     {"kept", from.per_parameter(part.kept)},
+                     {"transient", from.per_parameter(part.transient)}});
   Json dtypes = Json::object();
   for (const auto& [name, count] : from.view->facts().parameters_by_dtype) dtypes[valid_utf8(name)] = count;
   const auto optimizer = from.view->facts().note("optimizer");
@@ -153,8 +162,9 @@ Json explain_json(const Explanation& from, std::optional<std::uint64_t> project)
               {"kept", kept},
               {"theory", from.theory ? Json(*from.theory) : Json(nullptr)},
               {"rows", std::move(rows)},
+              {"parts_of_step", std::move(parts)},
               {"not_per_parameter", from.beside},
-              {"unaccounted", static_cast<double>(from.unaccounted) / static_cast<double>(from.parameters)}};
+              {"unaccounted", from.per_parameter(from.unaccounted)}};
   if (project) out["project"] = {{"parameters", *project}, {"bytes", kept * static_cast<double>(*project)}};
   return out;
 }

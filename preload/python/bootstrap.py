@@ -166,6 +166,8 @@ _PATCHES = {
     "transformers.modeling_utils": (_from_pretrained,),
     "transformers.generation.utils": (_generate,),
     "deepspeed": (_engine,),
+    "deepspeed.runtime.zero.stage_1_and_2": (_zero_optimizer,),
+    "deepspeed.ops.adam.cpu_adam": (_cpu_adam,),
 }
 
 

@@ -258,6 +258,46 @@ def _engine(module):
     _replace(module, "initialize", _marked("init", module.initialize))
 
 
+def _part(phase, call):
+    """`call` as a part of the step that it is called in."""
+    marked = _marked(phase, call)
+
+    @wraps(call)
+    def wrapper(*args, **kwargs):
+        return (marked if inside("step") else call)(*args, **kwargs)
+
+    return wrapper
+
+
+def _zero_optimizer(module):
+    cls = module.DeepSpeedZeroOptimizer
+    cls.unscale_and_clip_grads = _part("unscale_and_clip_grads", cls.unscale_and_clip_grads)
+    step = _marked("step", cls.step)
+
+    @wraps(step)
+    def wrapper(self, *args, **kwargs):
+        if not is_compiling():
+            _label_engine(self)
+        return step(self, *args, **kwargs)
+
+    cls.step = wrapper
+
+
+def _cpu_adam(module):
+    """Its update in C++ is a function of the extension that each optimizer loads."""
+    cls = module.DeepSpeedCPUAdam
+    construct = cls.__init__
+
+    @wraps(construct)
+    def __init__(self, *args, **kwargs):
+        construct(self, *args, **kwargs)
+        extension = self.ds_opt_adam
+        if not hasattr(extension.adam_update, "__wrapped__"):
+            extension.adam_update = _part("adam_update", extension.adam_update)
+
+    cls.__init__ = __init__
+
+
 def _generate(module):
     cls = module.GenerationMixin
     cls.generate = _marked("generate", cls.generate)

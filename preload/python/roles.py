@@ -8,8 +8,17 @@ gradients come anew in each step, so of them the first steps are labelled, and t
 
 _roots = {}  # id -> weak reference, of the modules and optimizers that were seen
 _reported = None
+_noted = set()
 _ALWAYS, _SHARE = 3, 500
-_turns = {"gradients": [0, 0], "states": [0, 0]}  # how often, and not again before
+_turns = {"gradients": [0, 0], "states": [0, 0], "engine": [0, 0]}  # how often, and not again before
+
+# Of DeepSpeed's ZeRO-1 and 2: attributes that hold a tensor, or several.
+_OF_ENGINE = {
+    "param_buffer_of_bit16_for_cpu_offload_groups": "staging",
+    "temp_grad_buffer_for_cpu_offload": "staging",
+    "temp_grad_buffer_for_gpu_offload": "staging",
+    "accumulated_grads_in_cpu": "gradient",
+}
 
 
 def _is_known(root):
@@ -108,8 +117,11 @@ def _report_parameters(root):
 def _note_optimizer(optimizer):
     """What its memory depends on: which one it is, and the options of its kind."""
     options = ("foreach", "fused", "amsgrad", "momentum", "centered", "maximize")
-    said = ["%s=%s" % (key, optimizer.defaults[key]) for key in options if optimizer.defaults.get(key)]
-    _memtrace.note("optimizer=" + " ".join([type(optimizer).__name__] + said))
+    chosen = ["%s=%s" % (key, optimizer.defaults[key]) for key in options if optimizer.defaults.get(key)]
+    text = " ".join([type(optimizer).__name__] + chosen)
+    if text not in _noted:
+        _noted.add(text)
+        _memtrace.note("optimizer=" + text)
 
 
 def _label(tensor, role, name):
@@ -162,3 +174,16 @@ def _label_states(optimizer):
 
     if getattr(optimizer, "state", None):
         _in_turn("states", label)
+
+
+def _label_engine(optimizer):
+    def label():
+        for name, role in _OF_ENGINE.items():
+            held = getattr(optimizer, name, None)
+            if held is None:
+                continue
+            held = held.values() if isinstance(held, dict) else held if isinstance(held, list) else [held]
+            for tensor in held:
+                _label(tensor, role, name)
+
+    _in_turn("engine", label)

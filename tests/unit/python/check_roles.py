@@ -17,7 +17,7 @@ def labels():
 
 
 def notes():
-    return [line for line in probe.log() if line.startswith("note")]
+    return [line for line in probe.log() if line.startswith("note") and not line.startswith("note optimizer=")]
 
 
 def train(model, optimizer, steps):

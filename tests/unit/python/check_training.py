@@ -25,7 +25,7 @@ def phases(keep=()):
             out.append(rest + "(")
         elif word == "end":
             out.append(")" + rest)
-        elif word in keep or word in ("unbalanced", "note"):
+        elif word in keep or word in ("unbalanced", "note") and not rest.startswith("optimizer="):
             out.append(line)
     return out
 

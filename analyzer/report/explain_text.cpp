@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "report/explain.h"
 #include "report/lines.h"
@@ -56,12 +58,12 @@ class Text {
     std::string text = fmt::format("{:.2f} bytes per parameter kept", per(from_.kept_bytes()));
     if (from_.theory) {
       text += fmt::format(", theory {:.2f}", *from_.theory);
+      std::map<std::string, double> over;
+      for (const KeptRow& row : from_.kept) over[row.name] += per(row.bytes) - row.theory.value_or(0);
       std::string more;
-      for (const KeptRow& row : from_.kept) {
-        const double over = per(row.bytes) - row.theory.value_or(0);
-        if (std::abs(over) < 0.05) continue;
-        more += fmt::format("{} {:+.2f} {}", more.empty() ? ":" : ",", over, row.name);
-      }
+      for (const auto& [name, bytes] : over)
+        if (std::abs(bytes) >= 0.05)
+          more += fmt::format("{} {:+.2f} {}", more.empty() ? ":" : ",", bytes, name);
       text += more;
     }
     lines_.strong(printable(text));

@@ -45,6 +45,15 @@ std::vector<Instant> instants(const View& view) {
   return out;
 }
 
+// Where the framework's allocator of a card held most. What the driver's pools hold has no segments.
+std::map<MemoryId, trace::Ordinal> fullest(const fold::Account& account) {
+  std::map<MemoryId, trace::Ordinal> out;
+  for (const auto& [memory, peaks] : account.peaks)
+    if (memory != 0 && peaks.reserved && peaks.reserved->bytes > 0 && !peaks.reserved->bucket)
+      out[memory] = peaks.reserved->at;
+  return out;
+}
+
 } // namespace
 
 double View::seconds(format::Stamp stamp) const {
@@ -107,6 +116,9 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   view->steady = fold::steady(view->account);
   view->shown = fold::choose(view->account, view->buckets, options.steps);
   view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
+  view->segments = fold::segments_at(*view->trace, fullest(view->account));
+  std::erase_if(view->segments,
+                [](const auto& of) { return of.second.each.empty() && of.second.outside == 0; });
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
   if (view->death) view->findings = find_in_death(*view);

@@ -21,12 +21,17 @@ bool is_segment(const Block& block) {
 
 class Watcher : public Observer {
  public:
-  explicit Watcher(const std::map<MemoryId, trace::Ordinal>& at) : at_(at) {}
+  explicit Watcher(const std::set<DeviceInstant>& instants) {
+    for (const DeviceInstant& instant : instants) {
+      memories_.insert(instant.first);
+      due_.emplace(instant.second, instant.first);
+    }
+  }
 
-  std::map<MemoryId, Segments> take() { return std::move(found_); }
+  std::map<DeviceInstant, Segments> take() { return std::move(found_); }
 
   void born(const Block& block) override {
-    if (!at_.contains(block.memory)) return;
+    if (!memories_.contains(block.memory)) return;
     if (is_inside(block)) {
       if (const auto home = home_of(block); home != given_.end()) home->second.cut = true;
     } else if (is_segment(block)) {
@@ -34,15 +39,15 @@ class Watcher : public Observer {
     }
   }
   void died(const Block& block, const trace::Event&) override {
-    if (is_segment(block) && at_.contains(block.memory)) given_.erase({block.memory, block.address});
+    if (is_segment(block) && memories_.contains(block.memory)) given_.erase({block.memory, block.address});
   }
   void cut(const trace::Event&) override { given_.clear(); }
 
   void after(const trace::Event& event, const Place&) override {
-    if (event.type != format::EventType::reserved) return;
-    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
-    const auto wanted = at_.find(memory);
-    if (wanted != at_.end() && wanted->second == event.ordinal) look(memory);
+    while (!due_.empty() && due_.begin()->first <= event.ordinal) {
+      look(due_.begin()->second, due_.begin()->first);
+      due_.erase(due_.begin());
+    }
   }
 
  private:
@@ -60,7 +65,7 @@ class Watcher : public Observer {
     return within ? at : given_.end();
   }
 
-  void look(MemoryId memory) {
+  void look(MemoryId memory, trace::Ordinal at) {
     Segments out;
     std::unordered_map<std::uint64_t, Segment> segments; // by address
     std::unordered_map<std::uint64_t, std::uint64_t> largest;
@@ -96,21 +101,22 @@ class Watcher : public Observer {
       };
       return a.unused() != b.unused() ? a.unused() > b.unused() : rest(a) < rest(b);
     });
-    found_[memory] = std::move(out);
+    found_[{memory, at}] = std::move(out);
   }
 
-  const std::map<MemoryId, trace::Ordinal>& at_;
+  std::set<MemoryId> memories_;
+  std::multimap<trace::Ordinal, MemoryId> due_;
   Map given_;
-  std::map<MemoryId, Segments> found_;
+  std::map<DeviceInstant, Segments> found_;
 };
 
 } // namespace
 
-std::map<MemoryId, Segments> segments_at(const trace::Trace& trace,
-                                         const std::map<MemoryId, trace::Ordinal>& at) {
-  if (at.empty()) return {};
+std::map<DeviceInstant, Segments> segments_at(const trace::Trace& trace,
+                                              const std::set<DeviceInstant>& instants) {
+  if (instants.empty()) return {};
   Replay replay(trace);
-  Watcher watcher(at);
+  Watcher watcher(instants);
   replay.run(watcher);
   return watcher.take();
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "fold/replay.h"
@@ -31,9 +33,10 @@ struct Segments {
   std::uint64_t outside = 0; // bytes of blocks in no segment
 };
 
-// One pass for the given instants, after event `at` of each memory. A segment is what a block was ever cut
-// from: after a gap between windows that is one with a block in it.
-std::map<MemoryId, Segments> segments_at(const trace::Trace& trace,
-                                         const std::map<MemoryId, trace::Ordinal>& at);
+// One pass for all instants, each after event `at`. A segment is what a block was ever cut from: after a gap
+// between windows that is one with a block in it.
+using DeviceInstant = std::pair<MemoryId, trace::Ordinal>;
+std::map<DeviceInstant, Segments> segments_at(const trace::Trace& trace,
+                                              const std::set<DeviceInstant>& instants);
 
 } // namespace memtrace::fold

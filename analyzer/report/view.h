@@ -58,6 +58,7 @@ struct View {
   fold::Shown shown;
   std::map<fold::Instant, fold::Holdings> sets;      // of every row shown and every peak
   std::map<fold::MemoryId, fold::Segments> segments; // at the peak of what the caching allocator held
+  std::optional<fold::Segments> death_segments;      // of the card that had no more
   trace::Losses losses;
   std::unique_ptr<symbols::Symbolizer> symbolizer;
   std::vector<Finding> findings;

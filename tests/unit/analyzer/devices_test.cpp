@@ -3,6 +3,8 @@
 // none in the program beside it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "builder.h"
 #include "folded.h"
 #include "report/text.h"
@@ -83,7 +85,7 @@ TEST_F(Devices, SegmentsThatBlocksKeep) {
   ten(600);
   View& view = open();
   const fold::Segments& segments = view.segments.at(1);
-  EXPECT_EQ(segments.each.size(), 11u);
+  ASSERT_EQ(segments.each.size(), 11u);
   EXPECT_EQ(segments.bytes, (10 * 1024 + 512) * kMiB);
   EXPECT_EQ(segments.in_blocks, (10 * 600 + 512) * kMiB);
   EXPECT_EQ(segments.each[0].unused(), 424 * kMiB);
@@ -114,6 +116,27 @@ TEST_F(Devices, NoneWhereTheBlocksOnceFilledThem) {
   for (std::uint64_t i = 1; i <= 10; ++i)
     block(i * 2048 * kMiB + 600 * kMiB, 424 * kMiB); // as little held as can be
   EXPECT_TRUE(open().findings.empty());
+}
+
+TEST_F(Devices, WhatLayBetweenBlocksWhenACardHadNoMore) {
+  ten(600);
+  const auto refused = [&](std::uint64_t asked) {
+    builder.put(EventType::failure, 0, kCard | format::kTensor,
+                {asked, 2, 0, 10752 * kMiB, 100 * kMiB, 11 * 1024 * kMiB});
+  };
+  refused(4000 * kMiB);
+  builder.exit(1);
+  const auto oom = [](const View& view) {
+    return *std::find_if(view.findings.begin(), view.findings.end(),
+                         [](const Finding& finding) { return finding.id == "cuda-oom"; });
+  };
+  EXPECT_EQ(oom(open()).remedy.rfind("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 0), 0u);
+  EXPECT_NE(text().find("Unused in the allocator's segments were 4.14 GiB in 10 segments beside blocks"),
+            std::string::npos)
+      << text();
+  refused(5000 * kMiB); // more than there is
+  builder.exit(1);
+  EXPECT_EQ(oom(open()).remedy.find("PYTORCH"), std::string::npos);
 }
 
 TEST_F(Devices, WhatIsCachedWholeIsEmpty) {

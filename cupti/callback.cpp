@@ -22,14 +22,19 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const std::uint64_t stamp = gives_back && data.correlationData != nullptr ? *data.correlationData : 0;
   const ApiCall call{id, data.functionParams, *static_cast<const CUresult*>(data.functionReturnValue),
                      device_of(data.context), stamp};
-  const auto event = translate(call);
+  auto event = translate(call);
   if (!event) return;
+  if (event->what == MEMTRACE_DEVICE_BORN) event->handle = reinterpret_cast<std::uint64_t>(data.context);
   door->device_event(&*event);
   if (event->what == MEMTRACE_DEVICE_FAILED) ask_soon();
 }
 
 void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    const memtrace_device_event gone{
+        MEMTRACE_DEVICE_CONTEXT, 0, -1, 0, 0, 0, reinterpret_cast<std::uint64_t>(data.context),
+        door->stamp(),           0, 0};
+    door->device_event(&gone);
     forget_context(data.context);
     return;
   }

@@ -3,8 +3,6 @@
 #include "cli/doctor_command.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,15 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <vector>
 
 #include "cli/doctor_device.h"
+#include "cli/doctor_spool.h"
+#include "cli/doctor_traced.h"
 #include "cli/installed.h"
 #include "cli/usage.h"
 #include "report/utf8.h"
-#include "trace/fault.h"
-#include "trace/trace.h"
 
 namespace memtrace::cli {
 namespace {
@@ -30,74 +27,11 @@ namespace fs = std::filesystem;
 constexpr const char* kPythons[] = {"python3",    "python3.9",  "python3.10", "python3.11",
                                     "python3.12", "python3.13", "python3.14"};
 
-class Folder { // of its own, gone with it
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "memtrace-doctor-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-// Its exit status, -1 when it did not start or was killed. Traced into `out`; what it prints is lost.
-int run_traced(const std::vector<std::string>& command, const std::string& library, const fs::path& out) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    for (char** entry = environ; *entry != nullptr;) {
-      const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));
-      if (name.rfind("MEMTRACE", 0) == 0) {
-        ::unsetenv(name.c_str());
-      } else {
-        ++entry;
-      }
-    }
-    ::setenv("LD_PRELOAD", library.c_str(), 1);
-    ::setenv("MEMTRACE_OUT", out.c_str(), 1);
-    ::setenv("MEMTRACE_MIN_PEAK", "0", 1);
-    ::setenv("MEMTRACE_SKIP", "", 1);
-    ::setenv("MEMTRACE_QUIET", "1", 1);
-    if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr)
-      ::_exit(126);
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-  }
-  int status = 0;
-  if (pid < 0 || ::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
-// The facts of the one trace in `folder`; nothing when there is none that can be read.
-std::optional<trace::Facts> facts_in(const fs::path& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".memtrace") continue;
-    try {
-      return trace::Trace(entry.path().string()).facts();
-    } catch (const trace::Fault&) {
-      return std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
 Check check_tracing(const std::string& library) {
   if (library.empty())
     return {"tracing", false,
             expected_library("libmemtrace.so") + " is not there: install memtrace with cmake --install"};
-  const Folder folder;
+  const Folder folder(fs::temp_directory_path());
   if (folder.path().empty())
     return {"tracing", false, "no folder can be made in " + fs::temp_directory_path().string()};
   const int status = run_traced({"/bin/sh", "-c", ":"}, library, folder.path());
@@ -110,7 +44,7 @@ void check_pythons(const std::string& library, std::vector<Check>& out) {
   bool any = false;
   std::vector<std::string> seen;
   for (const char* name : kPythons) {
-    const Folder folder;
+    const Folder folder(fs::temp_directory_path());
     const std::string script =
         "import os,sys;open(os.environ['MEMTRACE_OUT']+'/version','w').write("
         "os.path.realpath(sys.executable)+'\\n'+'.'.join(map(str,sys.version_info[:3])))";
@@ -182,7 +116,7 @@ Check check_group() {
 
 std::vector<Check> all_checks() {
   const std::string library = installed_library("libmemtrace.so");
-  std::vector<Check> out{check_tracing(library)};
+  std::vector<Check> out{check_tracing(library), check_spool(library)};
   check_pythons(library, out);
   for (Check& check : check_devices()) out.push_back(std::move(check));
   out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));

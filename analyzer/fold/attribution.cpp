@@ -104,6 +104,9 @@ class Attribution : public Observer {
       }
       pending_.clear();
     }
+    if (const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+        memory != 0 && tells_of_device(event.type))
+      cards_[memory].follow(event);
     if (event.type == EventType::sample_process) {
       sample(event, place);
     } else if (event.type == EventType::reserved) {
@@ -124,6 +127,7 @@ class Attribution : public Observer {
     from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
     std::fill(reserved_.begin(), reserved_.end(), 0);
     std::fill(used_.begin(), used_.end(), 0);
+    for (auto& [memory, card] : cards_) card.forget();
     now_ = event.ordinal;
   }
 
@@ -157,6 +161,12 @@ class Attribution : public Observer {
     for (std::size_t i = 0; i < seen_; ++i)
       account_.last_update->levels.push_back(ledger().level(static_cast<MemoryId>(i)));
     updated_ = Step::none;
+  }
+
+  static bool tells_of_device(EventType type) {
+    using enum EventType;
+    return type == birth || type == death || type == reserved || type == format::EventType::level ||
+           type == held;
   }
 
   void close_all() {
@@ -311,27 +321,13 @@ class Attribution : public Observer {
   // What the card shows for this process; where it does not know it by its pid, for all of them.
   void used(const trace::Event& event, const Place& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
-    const bool own = event.word[0] != format::kNotSaid;
-    const std::uint64_t bytes = own ? event.word[0] : event.word[1];
-    if (memory == 0 || bytes == format::kNotSaid) return;
+    if (memory == 0) return;
+    const auto bytes = cards_[memory].look(event, ledger().level(memory), place);
+    if (!bytes) return;
     see(memory);
-    used_[memory] = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, kMostUsed));
-    for (Open& open : open_) span(open, memory).used.raise(used_[memory], event.ordinal);
-    CardUse& card = account_.cards[memory];
-    if (card.peak && card.own && !own) return; // figures of one kind alone are compared
-    if (card.peak && own && !card.own) card = {};
-    if (!card.peak || used_[memory] > card.peak->bytes) {
-      const Level& level = ledger().level(memory);
-      card = {{},
-              own,
-              event.word[1],
-              event.word[2],
-              event.word[3],
-              event.word[4],
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(event.word[5], ~std::uint32_t{0})),
-              level.live};
-      card.peak = Peak{used_[memory], event.ordinal, event.stamp, place.path, place.step, {}};
-    }
+    used_[memory] = *bytes;
+    for (Open& open : open_) span(open, memory).used.raise(*bytes, event.ordinal);
+    account_.cards[memory] = cards_[memory].most();
     account_.peaks[memory];
   }
 
@@ -358,8 +354,8 @@ class Attribution : public Observer {
   std::vector<Open> open_;
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
-  static constexpr std::uint64_t kMostUsed = std::uint64_t{1} << 60; // no card: a figure to add to without fear
   std::vector<std::int64_t> used_;
+  std::map<MemoryId, Card> cards_;
   std::size_t seen_ = 0;      // memories
   Step from_{0};              // the first step that is whole since the last cut
   Step updated_ = Step::none; // the step whose update ended with this event

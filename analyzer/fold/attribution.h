@@ -6,41 +6,16 @@
 #include <map>
 #include <optional>
 
+#include "fold/cards.h"
 #include "fold/replay.h"
 #include "fold/rows.h"
 
 namespace memtrace::fold {
 
-struct StepSpan { // inclusive
-  Step first = Step::none;
-  Step last = Step::none;
-};
-
-struct Peak {
-  std::int64_t bytes = 0;
-  trace::Ordinal at = 0;
-  format::Stamp stamp = 0;
-  PathId path = PathId::other;
-  Step step = Step::none;
-  std::optional<StepSpan> bucket; // it was in one of these steps, and nobody knows who held it
-};
-
 struct MemoryPeaks {
   Peak live;
   Peak tensor;
   std::optional<Peak> reserved;
-};
-
-// What a card showed when it showed most, and what was known to be live then.
-struct CardUse {
-  std::optional<Peak> peak;
-  bool own = false; // of this process alone; else of all that use the card
-  std::uint64_t card = format::kNotSaid;
-  std::uint64_t total = format::kNotSaid;
-  std::uint64_t others_used = format::kNotSaid;
-  std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of what the card takes for them
-  std::uint32_t others = 0;
-  std::int64_t live = 0;
 };
 
 // The end of an optimizer's step, when what a training run keeps is there: parameters, gradients, states.

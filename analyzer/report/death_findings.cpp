@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "report/device.h"
 #include "report/holder.h"
 #include "report/units.h"
 
@@ -93,6 +94,22 @@ void oom_kill(View& view, std::vector<Finding>& out) {
   out.push_back(std::move(finding));
 }
 
+// What PyTorch's allocator held then and could not use: it gives empty segments back before it gives up.
+void between_blocks(const View& view, const trace::Failure& failure, Finding& finding) {
+  if (!view.death_segments) return;
+  const Unused unused = unused_of(*view.death_segments);
+  if (unused.sum() == 0) return;
+  finding.evidence.push_back(
+      fmt::format("{} bytes unused beside blocks in {} segments, {} bytes in {} empty ones", unused.kept,
+                  unused.keeping, unused.empty, unused.empties));
+  finding.sentences.push_back(fmt::format("Unused in the allocator's segments were {}.", in_words(unused)));
+  if (unused.kept >= failure.asked)
+    finding.remedy =
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: more than was asked for lay unused beside "
+        "blocks; or " +
+        finding.remedy;
+}
+
 void failed(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
   if (death.failure == nullptr) return;
@@ -121,6 +138,7 @@ void failed(View& view, std::vector<Finding>& out) {
   finding.remedy = death.limit_of.starts_with("RLIMIT") && !device
                        ? fmt::format("raise {} (ulimit), or ask for less", death.limit_of)
                        : "ask for less at once, or free what the table shows";
+  if (device) between_blocks(view, failure, finding);
   out.push_back(std::move(finding));
 }
 

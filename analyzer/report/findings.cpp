@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "fold/wrap.h"
+#include "report/device_findings.h"
 #include "report/leaks.h"
 #include "report/units.h"
 
@@ -156,6 +157,8 @@ std::vector<Finding> find(View& view) {
   for (const auto& [memory, peaks] : view.account.peaks) foreach_temporaries(view, memory, out);
   const std::vector<Finding> leaks = find_leaks(view);
   out.insert(out.end(), leaks.begin(), leaks.end());
+  const std::vector<Finding> devices = find_in_devices(view);
+  out.insert(out.end(), devices.begin(), devices.end());
   std::stable_sort(out.begin(), out.end(),
                    [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
   return out;

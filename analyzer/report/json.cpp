@@ -11,6 +11,7 @@
 
 #include "fold/sampling.h"
 #include "fold/wrap.h"
+#include "report/device.h"
 #include "report/postmortem_json.h"
 #include "report/utf8.h"
 
@@ -209,10 +210,16 @@ Json peaks_json(View& view, const Options& options) {
     out.push_back(peak_json(
         view, memory, "tensor", peaks.tensor,
         set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
-    if (peaks.reserved) out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
+    if (peaks.reserved) {
+      out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
+      if (const auto segments = view.segments.find(memory); segments != view.segments.end())
+        out.back()["segments"] = segments_json(view, segments->second, options.peak_top);
+    }
     if (const auto card = view.account.cards.find(memory); card != view.account.cards.end()) {
       out.push_back(peak_json(view, memory, "used", *card->second.peak, Json::array()));
       out.back()["of"] = card->second.own ? "process" : "card";
+      const fold::Coverage rows = fold::coverage(view.buckets, view.account); // which do not keep it
+      out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);
     }
     if (memory == 0 && view.account.rss) {
       out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));
@@ -326,21 +333,24 @@ Json ledgers_json(const View& view) {
     Json rows = Json::array();
     rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
     std::int64_t known = card.live;
-    if (!card.own && card.others != 0 && card.others_used != format::kNotSaid) {
-      rows.push_back({{"name", "other processes"}, {"bytes", card.others_used}, {"how", "measured"}});
-      known = fold::plus(known, card.others_used);
+    if (card.pools != 0) {
+      rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
+      known = fold::plus(known, card.pools);
     }
-    out.push_back({{"scope", "device"},
-                   {"memory", memory_name(memory)},
-                   {"at", "peak_used"},
-                   {"of", card.own ? "process" : "card"},
-                   {"total", card.peak->bytes},
-                   {"high_water", card.peak->bytes},
-                   {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
-                   {"others", card.others},
-                   {"code_at_least", card.code},
-                   {"rows", std::move(rows)},
-                   {"residual", fold::minus(card.peak->bytes, known)}});
+    out.push_back(
+        {{"scope", "device"},
+         {"memory", memory_name(memory)},
+         {"at", "peak_used"},
+         {"of", card.own ? "process" : "card"},
+         {"total", card.peak->bytes},
+         {"high_water", card.peak->bytes},
+         {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
+         {"others", card.others},
+         {"others_used", card.others_used == format::kNotSaid ? Json(nullptr) : Json(card.others_used)},
+         {"code_at_least", card.code},
+         {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
+         {"rows", std::move(rows)},
+         {"residual", fold::minus(card.peak->bytes, known)}});
   }
   return out;
 }

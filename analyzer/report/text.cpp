@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "fold/wrap.h"
+#include "report/device.h"
 #include "report/lines.h"
 #include "report/units.h"
 #include "report/utf8.h"
@@ -332,18 +333,19 @@ class Text {
 
   // What nobody allocated is not known by itself: it is what is left.
   void cards() {
+    write_segments(view_, lines_);
     for (const auto& [memory, card] : view_.account.cards) {
-      const bool alone = card.own || card.others == 0;
       std::string text =
           fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
                       card.own ? "for this process" : "for all processes",
                       when(phase_name(view_, card.peak->path), card.peak->step));
-      if (alone)
-        text += fmt::format("; {} of it is no allocation's (context, code, local memory: an estimate)",
-                            size(fold::minus(card.peak->bytes, card.live)));
-      if (card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
-      if (card.others != 0 && card.others_used != format::kNotSaid && card.others_used != 0)
+      text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
+      text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
+      if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
+      if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
         text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
+      if (const fold::Coverage rows = fold::coverage(view_.buckets, view_.account); rows.buckets != 0)
+        text += fmt::format("; of {}, which are kept as rows, what it showed is not known", steps(rows.steps));
       lines_.paragraph("", text);
     }
     // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.

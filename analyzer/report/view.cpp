@@ -3,6 +3,7 @@
 #include "report/view.h"
 
 #include <charconv>
+#include <set>
 
 #include "report/death_findings.h"
 #include "report/findings.h"
@@ -43,6 +44,25 @@ std::vector<Instant> instants(const View& view) {
     out.push_back({view.death->then.memory, Measure::tensor, view.death->then.at});
   }
   return out;
+}
+
+// Where the framework's allocator of a card held most, and where a card had no more. What the driver's pools
+// hold has no segments.
+void add_segments(View& view) {
+  std::map<MemoryId, fold::DeviceInstant> fullest;
+  std::set<fold::DeviceInstant> wanted;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0) continue;
+    if (!peaks.reserved->bucket) wanted.insert(fullest[memory] = {memory, peaks.reserved->at});
+    if (view.death && view.death->then.memory == memory) wanted.insert({memory, view.death->then.at});
+  }
+  auto found = fold::segments_at(*view.trace, wanted);
+  const auto there = [](const fold::Segments& of) { return !of.each.empty() || of.outside != 0; };
+  for (const auto& [memory, instant] : fullest)
+    if (there(found[instant])) view.segments[memory] = found[instant];
+  if (!view.death) return;
+  if (const auto last = found.find({view.death->then.memory, view.death->then.at}); last != found.end())
+    view.death_segments = last->second;
 }
 
 } // namespace
@@ -107,6 +127,7 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   view->steady = fold::steady(view->account);
   view->shown = fold::choose(view->account, view->buckets, options.steps);
   view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
+  add_segments(*view);
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
   if (view->death) view->findings = find_in_death(*view);

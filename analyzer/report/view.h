@@ -11,6 +11,7 @@
 #include "fold/attribution.h"
 #include "fold/buckets.h"
 #include "fold/peak.h"
+#include "fold/segments.h"
 #include "fold/selection.h"
 #include "fold/steady.h"
 #include "report/death.h"
@@ -55,7 +56,9 @@ struct View {
   fold::Buckets buckets;
   fold::Steady steady;
   fold::Shown shown;
-  std::map<fold::Instant, fold::Holdings> sets; // of every row shown and every peak
+  std::map<fold::Instant, fold::Holdings> sets;      // of every row shown and every peak
+  std::map<fold::MemoryId, fold::Segments> segments; // at the peak of what the caching allocator held
+  std::optional<fold::Segments> death_segments;      // of the card that had no more
   trace::Losses losses;
   std::unique_ptr<symbols::Symbolizer> symbolizer;
   std::vector<Finding> findings;

@@ -21,14 +21,15 @@ extern "C" {
 /* What became of a block. The physical memory of cuMemCreate lives until its handle is released and its last
  * mapping is gone; the recorder keeps that account, callers say what was called. */
 enum memtrace_device_what {
-  MEMTRACE_DEVICE_BORN = 1, /* address, bytes */
+  MEMTRACE_DEVICE_BORN = 1, /* address, bytes, handle */
   MEMTRACE_DEVICE_DIED,     /* address, stamp */
   MEMTRACE_DEVICE_FAILED,   /* bytes asked, code, free and total where known */
   MEMTRACE_DEVICE_CREATED,  /* cuMemCreate: address is the handle, bytes */
   MEMTRACE_DEVICE_RELEASED, /* cuMemRelease: address is the handle, stamp */
   MEMTRACE_DEVICE_RETAINED, /* cuMemRetainAllocationHandle: address is the handle */
   MEMTRACE_DEVICE_MAPPED,   /* cuMemMap: address, bytes, handle */
-  MEMTRACE_DEVICE_UNMAPPED  /* cuMemUnmap: address, bytes, stamp */
+  MEMTRACE_DEVICE_UNMAPPED, /* cuMemUnmap: address, bytes, stamp */
+  MEMTRACE_DEVICE_CONTEXT   /* a context is destroyed: handle, stamp. What was born in it dies */
 };
 
 /* How bytes were got: numbers of their own, for the door outlives the trace's. */
@@ -48,9 +49,9 @@ struct memtrace_device_event {
   uint32_t code;  /* of a failure: the driver's CUresult */
   uint64_t address;
   uint64_t bytes;
-  uint64_t handle;
-  uint64_t stamp; /* of a death: from `stamp()`, drawn before the real call */
-  uint64_t free;  /* all ones: not known */
+  uint64_t handle; /* of a birth: its context; 0: not known */
+  uint64_t stamp;  /* of a death: from `stamp()`, drawn before the real call */
+  uint64_t free;   /* all ones: not known */
   uint64_t total;
 };
 

@@ -26,6 +26,11 @@ inline unsigned memory_of(Kind kind) {
   return kind == Kind::pinned || kind == Kind::registered ? 0 : current_memory();
 }
 
+// What pools give goes with no context: cuCtxDestroy says so.
+inline std::uint64_t context_of(Kind kind) {
+  return kind == Kind::device_async ? 0 : current_context();
+}
+
 // A call that failed, when it was for want of memory: with what the device had left then.
 void refused(int result, Kind kind, std::size_t asked);
 
@@ -63,7 +68,7 @@ int gives(Kind kind, std::size_t asked, Call call, Describe describe, bool certa
   if (result != 0) {
     if (device_call.mine(false)) refused(result, kind, asked);
   } else if (device_call.mine(certain)) {
-    if (const Block block = describe(); block.address != 0) record::device_born(block);
+    if (const Block block = describe(); block.address != 0) record::device_born(block, context_of(block.kind));
   }
   return result;
 }

@@ -26,6 +26,10 @@ struct Asked {
 };
 
 constinit Asked<int(int*)> context_device{"cuCtxGetDevice"};
+constinit Asked<int(void**)> context_now{"cuCtxGetCurrent"};
+constinit Asked<int(int, unsigned*, int*)> primary_state{"cuDevicePrimaryCtxGetState"};
+constinit Asked<int(void**, int)> primary_retain{"cuDevicePrimaryCtxRetain"};
+constinit Asked<int(int)> primary_release{"cuDevicePrimaryCtxRelease_v2"};
 constinit Asked<int(std::size_t*, std::size_t*)> memory_info{"cuMemGetInfo_v2"};
 constinit Asked<int(Address*, std::size_t*, Address)> address_range{"cuMemGetAddressRange_v2"};
 constinit Asked<int(void*, int*)> stream_capturing{"cuStreamIsCapturing"};
@@ -75,6 +79,25 @@ Pool* place_of(void* handle, unsigned memory) {
 unsigned current_memory() {
   int device = 0;
   return context_device(&device) && device >= 0 && device < 255 ? static_cast<unsigned>(device) + 1 : 1;
+}
+
+std::uint64_t current_context() {
+  void* context = nullptr;
+  return context_now(&context) ? reinterpret_cast<std::uint64_t>(context) : 0;
+}
+
+// Its handle is given to who retains it, and an active one is retained without anything being made.
+std::uint64_t active_primary(int device) {
+  unsigned flags = 0;
+  int active = 0;
+  void* context = nullptr;
+  if (device < 0) {
+    const auto ask = reinterpret_cast<int (*)(int*)>(of_runtime("cudaGetDevice"));
+    if (ask == nullptr || ask(&device) != 0) return 0;
+  }
+  if (!primary_state(device, &flags, &active) || active == 0 || !primary_retain(&context, device)) return 0;
+  primary_release(device);
+  return reinterpret_cast<std::uint64_t>(context);
 }
 
 bool memory_left(std::uint64_t* free, std::uint64_t* total) {

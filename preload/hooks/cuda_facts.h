@@ -9,6 +9,10 @@ namespace memtrace::hooks::cuda {
 
 // Of the current context: 0 the host, n device n-1, as records have it. Device 0 where there is no context.
 unsigned current_memory();
+// 0: none is current.
+std::uint64_t current_context();
+// The device's primary context, -1 of the runtime's current device; 0: it is not active, or nobody says.
+std::uint64_t active_primary(int device);
 // False, with nothing written: the driver does not say.
 bool memory_left(std::uint64_t* free, std::uint64_t* total);
 // Of an address that another process, or a pool, gave: 0 where the driver does not say.

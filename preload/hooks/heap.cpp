@@ -26,12 +26,17 @@ using record::Recording;
 // Mappings that the allocator below makes for its blocks are not the program's. glibc's own pass no hook.
 class Inside {
  public:
-  Inside() {
-    if (foreign_allocator) ++local.inside;
+  Inside() : is_(foreign_allocator) {
+    if (is_) ++local.inside;
   }
   ~Inside() {
-    if (foreign_allocator) --local.inside;
+    if (is_) --local.inside;
   }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool is_; // as it was when the call began: the first call of all finds out
 };
 
 Block block_of(void* p, std::size_t usable, std::size_t asked) {

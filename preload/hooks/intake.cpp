@@ -95,7 +95,7 @@ void device_event(const memtrace_device_event* event) {
   record::cupti_reported();
   switch (event->what) {
     case MEMTRACE_DEVICE_BORN:
-      record::device_born(block_of(*event));
+      record::device_born(block_of(*event), event->kind == MEMTRACE_KIND_DEVICE_ASYNC ? 0 : event->handle);
       break;
     case MEMTRACE_DEVICE_DIED:
       record::device_died(event->address, kind_of(event->kind), event->stamp);
@@ -114,6 +114,9 @@ void device_event(const memtrace_device_event* event) {
       break;
     case MEMTRACE_DEVICE_MAPPED:
       record::handle_mapped(event->address, event->bytes, event->handle);
+      break;
+    case MEMTRACE_DEVICE_CONTEXT:
+      record::context_died(event->handle, event->stamp);
       break;
     case MEMTRACE_DEVICE_UNMAPPED:
       record::handle_unmapped(event->address, event->bytes, event->stamp);

@@ -23,7 +23,7 @@ enum class Is : std::uint8_t { nothing, allocated, registered, handle, mapping }
 struct Entry {
   std::uint64_t key;
   std::uint64_t bytes;
-  std::uint64_t handle; // of a mapping
+  std::uint64_t handle; // of a mapping; of a block, its context
   std::uint16_t taken;  // of a handle: times to be released
   std::uint16_t mapped; // of a handle: mappings of it
   std::uint8_t flags;
@@ -57,6 +57,14 @@ class Entries {
     return &entry;
   }
   std::uint64_t bytes() const { return slots_ * sizeof(Entry); }
+  // The first block of that context from slot `from` on; null: none.
+  Entry* of_context(std::uint64_t context, std::uint32_t* from) {
+    for (; *from < slots_; ++*from) {
+      Entry& entry = at_[*from];
+      if (entry.handle == context && (entry.is == Is::allocated || entry.is == Is::registered)) return &entry;
+    }
+    return nullptr;
+  }
   void erase(Entry* entry) {
     auto gap = static_cast<std::uint32_t>(entry - at_);
     for (std::uint32_t at = next(gap); at_[at].is != Is::nothing; at = next(at)) {
@@ -122,7 +130,7 @@ void announce(const Recording& here, unsigned memory) {
   here.device(memory, cupti_owns_devices() ? "cupti" : "hooks");
 }
 
-bool remember(Is is, const Block& block) {
+bool remember(Is is, const Block& block, std::uint64_t context = 0) {
   const Locked locked(entries_lock);
   Entry* const entry = locked ? entries.add(is, block.address) : nullptr;
   if (entry == nullptr) {
@@ -131,7 +139,7 @@ bool remember(Is is, const Block& block) {
   }
   *entry = {block.address,
             block.given,
-            0,
+            context,
             1,
             0,
             static_cast<std::uint8_t>(block.flags),
@@ -166,9 +174,9 @@ bool pinned_memory_is_held() {
   return __atomic_load_n(&pinned_blocks, __ATOMIC_RELAXED) > 0;
 }
 
-void device_born(const Block& block) {
+void device_born(const Block& block, std::uint64_t context) {
   const Recording here;
-  if (here && remember(table_of(block.kind), block)) say_born(here, block);
+  if (here && remember(table_of(block.kind), block, context)) say_born(here, block);
 }
 
 void device_died(std::uint64_t address, Kind kind, Stamp death) {
@@ -250,6 +258,34 @@ void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
       if (!let_go(entry, &gone)) continue;
     }
     say_died(here, gone, death);
+  }
+}
+
+// Few at a time are taken from the table under its lock. A slot that is emptied is looked at again, for others
+// move up; what another thread's free moves past the slot that is due comes in another round.
+void context_died(std::uint64_t context, Stamp death) {
+  const Recording here;
+  if (!here || context == 0) return;
+  constexpr int kAtOnce = 32;
+  Entry gone[kAtOnce];
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t at = 0;;) {
+      int count = 0;
+      {
+        const Locked locked(entries_lock);
+        if (!locked) return lost(format::Loss::memory);
+        while (count < kAtOnce) {
+          Entry* const entry = entries.of_context(context, &at);
+          if (entry == nullptr) break;
+          gone[count++] = *entry;
+          entries.erase(entry);
+        }
+      }
+      for (int i = 0; i < count; ++i) say_died(here, gone[i], death);
+      any = any || count != 0;
+      if (count < kAtOnce) break;
+    }
   }
 }
 

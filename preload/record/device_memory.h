@@ -9,7 +9,8 @@ namespace memtrace::record {
 // Called after the real call, by whoever owns device memory (record/device_call.h). `Block::flags` kNoAccess: a
 // reservation, or memory of somebody else that is only mapped here; it is written down and counts in no level.
 // What finds no room in the table is lost and counted so, birth and death alike.
-void device_born(const Block& block);
+// `context`: what it goes with at the latest; 0: it is the device's own, or nobody knows.
+void device_born(const Block& block, std::uint64_t context = 0);
 // Of a kind that shares the block's table: `registered`, or any other. An address that was not born: nothing.
 void device_died(std::uint64_t address, format::Kind kind, format::Stamp death);
 
@@ -22,6 +23,9 @@ void handle_released(std::uint64_t handle, format::Stamp death);
 void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
 // All that is mapped in [address, address + bytes).
 void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp death);
+
+// All that was born in that context and is still there. What is freed later is not known any more.
+void context_died(std::uint64_t context, format::Stamp death);
 
 // Private memory of the table.
 std::uint64_t device_memory_bytes();

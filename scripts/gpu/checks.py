@@ -143,6 +143,27 @@ def context(run):
     yield from source(run)
 
 
+def segments(run):
+    """By segment, as torch.cuda.memory_snapshot() has them where the allocator held most."""
+    peak = next((entry for entry in run.process["peaks"]
+                 if entry["memory"] == MEMORY and entry["measure"] == "reserved"), {})
+    found = peak.get("segments") or {}
+    yield equal("peak reserved", run.truth["reserved"], peak.get("bytes"))
+    for what in ("count", "bytes", "unused"):
+        yield equal(f"segments: {what}", run.truth[what], found.get(what))
+    ids = sorted({finding["id"] for finding in run.process["findings"]})
+    yield holds("it is found", "device-fragmentation", ", ".join(ids), "device-fragmentation" in ids)
+
+
+def reset(run):
+    """What was born in a context dies with it, and once. At its end the runtime may release what is left."""
+    flows = {flow: sum(row[flow] for row in run.process["phases"] if row["memory"] == MEMORY)
+             for flow in ("allocated", "freed")}
+    yield equal("allocated", run.truth["allocated"], flows["allocated"])
+    yield holds("freed by cudaDeviceReset", run.truth["freed"], flows["freed"],
+                flows["freed"] in (run.truth["freed"], run.truth["allocated"]))
+
+
 def pinned(run):
     rows = [row for row in at_peak(run, "live", "host") if row["kind"] in ("pinned", "registered")]
     yield figure("pinned bytes asked for, and rounded up", run.truth["asked"], run.truth["rounded"])

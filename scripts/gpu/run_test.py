@@ -75,6 +75,20 @@ class Checks(unittest.TestCase):
         known["ledger"][0]["residual"] = 0
         self.assertEqual(len(wrong(checks.context, truth, **known)), 2)
 
+    def test_segments(self):
+        truth = {"reserved": 2560, "count": 10, "bytes": 2560, "unused": 954}
+        known = {"peaks": [peak("reserved", 2560, segments={"count": 10, "bytes": 2560, "unused": 954})],
+                 "findings": [{"id": "device-fragmentation"}]}
+        self.assertEqual(wrong(checks.segments, truth, **known), [])
+        self.assertEqual(wrong(checks.segments, {**truth, "unused": 953}, **known), ["segments: unused"])
+        self.assertEqual(wrong(checks.segments, truth, peaks=known["peaks"]), ["it is found"])
+
+    def test_reset(self):
+        rows = [{"memory": "cuda:0", "allocated": 160, "freed": 128}, {"memory": "host", "allocated": 5, "freed": 5}]
+        self.assertEqual(wrong(checks.reset, {"allocated": 160, "freed": 128}, phases=rows), [])
+        rows[0]["freed"] = 0
+        self.assertEqual(wrong(checks.reset, {"allocated": 160, "freed": 128}, phases=rows), ["freed by cudaDeviceReset"])
+
     def test_history_and_oom(self):
         truth = {"history": {"blocks": 2, "bytes": 1000}}
         peaks = [peak("live", 2048), peak("reserved", 2048),

@@ -1,6 +1,6 @@
 """Work for scripts/gpu_check: one way of taking memory each, with its truth as the last line of stdout, JSON.
 
-usage: work_memory.py context|pinned|oom|malloc|loader
+usage: work_memory.py context|segments|reset|pinned|oom|malloc|loader
 """
 import ctypes
 import json
@@ -53,6 +53,31 @@ def context():
     free, total = torch.cuda.mem_get_info()
     say(card=total - free, total=total, process=shown_by_card(), reserved=torch.cuda.memory_reserved(),
         name=torch.cuda.get_device_name(0), uuid=str(getattr(torch.cuda.get_device_properties(0), "uuid", "")))
+
+
+def segments():
+    """Ten times a large tensor comes and goes, and a smaller one takes its place and stays: no gap fits the next."""
+    kept, most, there = [], 0, []
+    for _ in range(10):
+        passing = torch.empty(256 * MIB, dtype=torch.uint8, device="cuda:0")
+        if torch.cuda.memory_reserved() > most:
+            most = torch.cuda.memory_reserved()
+            there = [(one["total_size"], one["allocated_size"]) for one in torch.cuda.memory_snapshot()]
+        del passing
+        kept.append(torch.empty(150 * MIB, dtype=torch.uint8, device="cuda:0"))
+    say(reserved=most, count=len(there), bytes=sum(total for total, _ in there),
+        unused=sum(total - allocated for total, allocated in there))
+
+
+def reset():
+    """Two blocks that nobody frees before the context goes, and one after it."""
+    cuda, pointer = runtime(), ctypes.c_void_p()
+    for size in (64, 64, 0, 32):
+        result = (cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size * MIB)) if size
+                  else cuda.cudaDeviceReset())
+        if result != 0:
+            raise SystemExit(f"error {result}")
+    say(allocated=160 * MIB, freed=128 * MIB)
 
 
 def pinned():
@@ -113,4 +138,5 @@ def loader():
 
 
 if __name__ == "__main__":
-    {"context": context, "pinned": pinned, "oom": oom, "malloc": malloc, "loader": loader}[sys.argv[1]]()
+    {"context": context, "segments": segments, "reset": reset, "pinned": pinned, "oom": oom, "malloc": malloc,
+     "loader": loader}[sys.argv[1]]()

@@ -105,6 +105,10 @@ EXPECTED = {
     "cuDeviceGraphMemTrim": {**LAUNCHED, ("died", 1, "device_async"): KEPT},
 }
 
+# What was born in a context dies with it, once: a free of it afterwards is none.
+EXPECTED.update({name: takes("device") for name in ("cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",
+                                                   "cuDevicePrimaryCtxReset_v2", "cudaDeviceReset")})
+
 # The ways to another function, which are seen by what it gives: (way, function).
 WAYS = {
     "cuGetProcAddress": ("asked_old", "cuMemAlloc_v2"), "cuGetProcAddress_v2": ("asked", "cuMemAlloc_v2"),
@@ -260,6 +264,16 @@ class Cuda(harness.Case):
                                for flow in ("allocated", "freed")) for memory in ("cuda:0", "cuda:1")}
         # Freed while the other device was current, and made on one that was not.
         self.assertEqual(flows, {"cuda:0": (KEPT + 2 * MIB, KEPT), "cuda:1": (FREED, 0)})
+
+    def test_what_goes_with_a_context(self):
+        """All but what pools gave, and physical memory; nothing of another context."""
+        _, found = self.run_one("module", "context_of_all")
+        self.assertEqual(found, {("born", 1, "device"): (1 + 2 + 4) * MIB, ("died", 1, "device"): (2 + 4) * MIB,
+                                 ("born", 1, "managed"): 3 * MIB, ("died", 1, "managed"): 3 * MIB,
+                                 ("born", 0, "pinned"): 5 * MIB, ("died", 0, "pinned"): 5 * MIB,
+                                 ("born", 0, "registered"): 6 * MIB, ("died", 0, "registered"): 6 * MIB,
+                                 ("born", 1, "device_async"): 7 * MIB, ("reserved", 1, None): 7 * MIB,
+                                 ("born", 1, "device_vmm"): 8 * MIB})
 
     def test_capturing_stream_allocates_nothing(self):
         _, found = self.run_one("module", "captured")

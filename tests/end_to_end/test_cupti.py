@@ -18,7 +18,8 @@ BY_CALLBACK = ("cudaMalloc", "cudaFree", "cudaMallocManaged", "cudaMallocHost", 
                "cudaHostUnregister", "cuMemAlloc_v2", "cuMemAllocPitch_v2", "cuMemFree_v2", "cuMemAllocManaged",
                "cuMemAllocHost_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister",
                "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuArrayCreate_v2", "cuArray3DCreate_v2",
-               "cuArrayDestroy")
+               "cuArrayDestroy", "cudaDeviceReset", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",
+               "cuDevicePrimaryCtxReset_v2")
 
 
 class WithFakes(harness.Case):
@@ -154,7 +155,46 @@ class Cards(WithFakes):
         self.used()
         text = " ".join(self.report_text("--memory", "cuda:0").split())
         self.assertIn("cuda:0: the card shows 506.00 MiB for this process at most", text)
-        self.assertIn("500.00 MiB of it is no allocation's (context, code, local memory: an estimate)", text)
+        self.assertIn("500.00 MiB of it is no allocation's (context 500.00 MiB, code 0.00 MiB, local memory and the "
+                      "rest 0.00 MiB: an estimate)", text)
+
+    def beside_the_context(self, what, **more):
+        """The ledger of the first card, and the findings."""
+        self.setUp()
+        done, report = self.trace([os.path.join(harness.FAKES, "use_contexts"), what], self.around(**more))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        process = self.only_process(report)
+        self.assert_nothing_lost(process)
+        ledger = next(entry for entry in process["ledger"] if entry["memory"] == "cuda:0")
+        self.assertEqual(sum(row["bytes"] for row in ledger["rows"]) + ledger["residual"], ledger["total"])
+        return ledger, process["findings"]
+
+    def parts(self, what, **more):
+        ledger, found = self.beside_the_context(what, **more)
+        parts = ledger["residual_parts"]
+        self.assertEqual(parts.pop("how"), "estimate")
+        self.assertEqual(sum(parts.values()), ledger["residual"])
+        return {name: size // MIB for name, size in parts.items()}, found
+
+    def test_context_code_and_the_rest(self):
+        parts, found = self.parts("code")
+        self.assertEqual(parts, {"context": 500, "code": 700, "rest": 0})
+        self.assertEqual([(finding["id"], finding["memory"], finding["bytes"], finding["confidence"])
+                          for finding in found], [("device-context", "cuda:0", 700 * MIB, "likely")])
+        self.assertIn("CUDA_MODULE_LOADING=LAZY", found[0]["remedy"])
+        self.assertEqual(self.parts("module"), ({"context": 500, "code": 30, "rest": 0}, []))
+        self.assertEqual(self.parts("stacks"), ({"context": 500, "code": 0, "rest": 2048 * 108 // 1024}, []))
+
+    def test_code_is_the_rest_where_nobody_tells_of_modules(self):
+        self.assertEqual(self.parts("code", FAKE_CUPTI="error=35"), ({"context": 500, "code": 0, "rest": 700}, []))
+
+    def test_context_without_work(self):
+        _, found = self.beside_the_context("other")
+        self.assertEqual([(finding["id"], finding["memory"], finding["confidence"]) for finding in found],
+                         [("device-context", "cuda:1", "certain")])
+        self.assertIn(found[0]["bytes"] // MIB, (500, 501))  # with and without what the program waits by
+        self.assertIn("torch.cuda.set_device(0)", found[0]["remedy"])
+        self.assertEqual(self.beside_the_context("both")[1], [])
 
 
 class Doctor(WithFakes):

@@ -39,6 +39,35 @@ class Doctor(harness.Case):
         self.assertIn("libnvidia-ml.so.1 is not found", checks["NVML"]["text"])
         self.assertFalse(checks["CUPTI"]["works"])
 
+    def spool(self, **environment):
+        here = os.path.join(self.scratch, "here")
+        os.makedirs(here, exist_ok=True)
+        check = self.checks(MEMTRACE_OUT=os.path.join(here, "job-%p"), **environment)["spool"]
+        self.assertEqual(os.listdir(here), [], "nothing is left")
+        return here, check
+
+    def test_spool_beside_the_traces(self):
+        here, check = self.spool()
+        kind = subprocess.run(["stat", "-f", "-c", "%T", here], capture_output=True, text=True, check=True).stdout.strip()
+        if kind not in ("ext2/ext3", "xfs", "btrfs", "overlayfs", "overlay"):
+            self.skipTest(f"{here} is on {kind}")
+        self.assertTrue(check["text"].startswith(f"rings go to {here}: "), check)
+        self.assertIn(", local, ", check["text"])
+        self.assertTrue(check["works"], check)
+
+    def test_spool_in_memory(self):
+        if not os.access("/dev/shm", os.W_OK):
+            self.skipTest("/dev/shm cannot be written")
+        _, check = self.spool(MEMTRACE_SPOOL="/dev/shm")
+        self.assertFalse(check["works"], check)
+        self.assertIn("rings go to /dev/shm: tmpfs, in memory, ", check["text"])
+        self.assertIn("set MEMTRACE_SPOOL to a directory on a local disk", check["text"])
+
+    def test_spool_that_cannot_be(self):
+        here, check = self.spool(MEMTRACE_SPOOL="/proc/no/such/place")
+        self.assertFalse(check["works"], check)
+        self.assertIn(f"rings go to {here}, for none can be in MEMTRACE_SPOOL=/proc/no/such/place", check["text"])
+
     def test_taken(self):
         check = self.checks(CUDA_INJECTION64_PATH="/opt/other/tool.so")["CUDA_INJECTION64_PATH"]
         self.assertFalse(check["works"])

@@ -99,6 +99,38 @@ class Torch(harness.Case):
         self.assertEqual(flows, [50 * MIB, 30 * MIB])
         return process
 
+    def segments(self, kept):
+        """What the report says of the segments, and its findings; PyTorch's own counters are the truth."""
+        printed, process = self.run_one("use_segments", str(kept))
+        words = printed.split()
+        reserved, allocated = int(words[1]), int(words[3])
+        peak = next(entry for entry in process["peaks"]
+                    if (entry["memory"], entry["measure"]) == ("cuda:0", "reserved"))
+        segments = peak["segments"]
+        self.assertEqual((peak["bytes"], segments["bytes"]), (reserved, reserved))
+        self.assertEqual((segments["in_blocks"], segments["unused"]), (allocated, reserved - allocated))
+        return segments, process["findings"]
+
+    def test_fragmentation(self):
+        """Nine segments of 1 GiB, each kept by a block of 600 MiB, when the tenth is made."""
+        segments, found = self.segments(600)
+        self.assertEqual((segments["count"], segments["unused_beside_blocks"], segments["empty"]),
+                         (10, 9 * 424 * MIB, 0))
+        self.assertEqual([(one["bytes"], one["in_blocks"], one["blocks"]) for one in segments["most_unused"]],
+                         9 * [(1024 * MIB, 600 * MIB, 1)] + [(1024 * MIB, 1024 * MIB, 1)])
+        self.assertEqual([(finding["id"], finding["memory"], finding["bytes"]) for finding in found],
+                         [("device-fragmentation", "cuda:0", 9 * 424 * MIB)])
+        self.assertIn("expandable_segments:True: up to -3816.00 MiB", found[0]["remedy"])
+        self.assertEqual(found[0]["site"]["id"], segments["most_unused"][0]["site"]["id"])
+        text = " ".join(self.report_text("--memory", "cuda:0").split())
+        self.assertIn("its allocator held 10.00 GiB at most, in other: 6.27 GiB in blocks, unused 3816.00 MiB in 9 segments "
+                      "beside blocks 9 x 424.00 MiB of 1024.00 MiB unused, 1 block: fake_cuda_tensor", text)
+
+    def test_no_fragmentation(self):
+        """The same, and what stays fills what came before it."""
+        segments, found = self.segments(1024)
+        self.assertEqual((segments["unused"], found), (0, []))
+
     def test_segments(self):
         process = self.check_card()
         self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device"})

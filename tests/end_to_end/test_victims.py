@@ -1,4 +1,5 @@
 """Job: each victim tells the same with and without the tracer, and what was recorded of it can be read."""
+import glob
 import shutil
 import unittest
 
@@ -60,6 +61,16 @@ class Levels(harness.Case):
         self.assertGreaterEqual(harness.peak(process), 128 * harness.MIB)
         self.assertLess(harness.peak(process), 140 * harness.MIB)
         self.assert_nothing_lost(process)
+
+    def test_mappings_of_a_program_with_another_allocator(self):
+        """Its first call of all maps inside the allocator; that is over when the program's own mappings come."""
+        library = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
+        if library is None:
+            self.skipTest("no libjemalloc.so.2 is installed")
+        both = {**self.environment(**harness.RECORD_ALL), "LD_PRELOAD": f"{harness.LIBRARY}:{library}"}
+        done = self.run_in("traced", [harness.victim("maps")], both)
+        self.assertEqual(done.returncode, 0)
+        self.assertGreaterEqual(harness.peak(self.only_process(self.report())), 128 * harness.MIB)
 
     def test_how_it_ended(self):
         for way, how, code in (("exit", "exit", 11), ("_exit", "exit", 12), ("quick_exit", "exit", 13),

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fakes/image.h"
 #include "hooks/cuda_types.h"
 
 namespace fake {
@@ -32,10 +33,12 @@ int fake_cuda_calls(const char* name);
 // What the card has given, and the streams that capture from now on.
 size_t fake_cuda_used(int device);
 void fake_cuda_capture(int on);
+int fake_cuda_holders(int device); // of its primary context
 }
 
 inline constexpr int kDevices = 2;
 inline constexpr size_t kCard = size_t{80} << 30;
 inline constexpr size_t kContext = size_t{500} << 20; // what a context takes
+inline constexpr size_t kThreads = 2048 * 108;        // at once: each has a stack of its own
 
 } // namespace fake

@@ -92,6 +92,10 @@ int cudaSetDevice(int wanted) {
   const int result = ready().cuDevicePrimaryCtxRetain(&context, device);
   return result != 0 ? result : driver.cuCtxSetCurrent(context);
 }
+int cudaDeviceReset() {
+  const int result = ready().cuDevicePrimaryCtxReset_v2(device);
+  return result != 0 ? result : driver.cuCtxSetCurrent(nullptr);
+}
 int cudaMemGetInfo(size_t* free, size_t* total) {
   return ready().cuMemGetInfo_v2(free, total);
 }

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "fakes/image.h"
+
 namespace {
 
 constexpr std::uint32_t kVersion = 130001;
@@ -93,13 +95,28 @@ void resource(CUpti_CallbackId id, CUcontext context, void* descriptor) {
   subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-void others(const char* name) {
+void others(const char* name, const void* parameters) {
   if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0)
     resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, current_context(), nullptr);
   if (std::strcmp(name, "cuModuleLoadData") == 0) {
-    CUpti_ModuleResourceData module{1, std::size_t{3} << 20, nullptr};
+    const auto* const image =
+        static_cast<const fake::FakeImage*>(static_cast<const void* const*>(parameters)[1]);
+    CUpti_ModuleResourceData module{1, image->cubin, nullptr};
     resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, current_context(), &module);
   }
+}
+
+// Contexts that this call is about to end.
+void destroyed(const char* name, const void* parameters) {
+  if (std::strcmp(name, "cuCtxDestroy_v2") == 0)
+    resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, *static_cast<const CUcontext*>(parameters), nullptr);
+  const bool resets = std::strcmp(name, "cuDevicePrimaryCtxReset_v2") == 0;
+  if (!resets && std::strcmp(name, "cuDevicePrimaryCtxRelease_v2") != 0) return;
+  const int device = *static_cast<const int*>(parameters);
+  static const auto holders = of_driver<int (*)(int)>("fake_cuda_holders");
+  if (holders(device) == 0 || (!resets && holders(device) > 1)) return;
+  resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+           reinterpret_cast<CUcontext>(static_cast<std::uintptr_t>(device) + 1), nullptr);
 }
 
 thread_local bool
@@ -112,7 +129,8 @@ void on_call(int site, const char* name, const void* parameters, const int* resu
     return;
   }
   inside = true;
-  if (site == 1) others(name);
+  if (site == 0) destroyed(name, parameters);
+  if (site == 1) others(name, parameters);
   static thread_local std::uint64_t shared;
   for (const Known& one : known) {
     if (!enabled[one.id] || std::strcmp(one.name, name) != 0) continue;
@@ -182,7 +200,7 @@ EXPORT CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHan
 }
 EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, std::uint32_t* device) {
   *device =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(context)) - 1; // as the fake driver has it
+      (static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(context)) & 0xFF) - 1; // as the fake driver
   return CUPTI_SUCCESS;
 }
 EXPORT int fake_cupti_callbacks() {

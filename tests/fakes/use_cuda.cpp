@@ -71,12 +71,16 @@ AllocationNode node(size_t bytes) {
   return wanted;
 }
 
+void enter(int device) {
+  void* context = nullptr;
+  CHECK(cuda.cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuda.cuCtxSetCurrent(context));
+}
+
 // Each thread makes 200 blocks of 1 MiB, then frees 100 of those of its neighbour.
 void* made[8][200];
 void make_or_free(int thread, int turn) {
-  void* context = nullptr;
-  CHECK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
-  CHECK(cuda.cuCtxSetCurrent(context));
+  enter(0);
   for (int i = 0; i < (turn == 0 ? 200 : 100); ++i) {
     if (turn == 0) CHECK(cuda.cudaMalloc(&made[thread][i], kMiB));
     if (turn == 1) CHECK(cuda.cudaFree(made[(thread + 1) % 8][2 * i]));
@@ -92,6 +96,16 @@ void share_out(int threads, int turn) {
 void ask(const std::string& name, size_t bytes) {
   void* const library = dlopen(("lib" + name + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   CHECK(reinterpret_cast<int (*)(size_t)>(dlsym(library, ("fake_" + name).c_str()))(bytes));
+}
+
+void* new_context() {
+  void* context = nullptr;
+  CHECK(cuda.cuCtxCreate_v2(&context, 0, 0));
+  return context;
+}
+// Its memory is gone: to free it then is an error.
+void gone(Address address) {
+  std::printf("freed: %d\n", cuda.cuMemFree_v2(address) == 0);
 }
 
 struct Case {
@@ -252,7 +266,28 @@ const Case cases[] = {
         CHECK(cuda.cuGraphAddMemAllocNode(&p, graph, nullptr, 0, &wanted));
         CHECK(cuda.cuGraphLaunch(graph, nullptr)); CHECK(cuda.cuDeviceGraphMemTrim(0));),
 
+    // Contexts: what was born in one dies with it.
+    RUN(cuCtxDestroy_v2, void* const context = new_context(); CHECK(cuda.cuMemAlloc_v2(address(&p), kFreed));
+        CHECK(cuda.cuCtxDestroy_v2(context)); enter(0); gone(*address(&p));
+        CHECK(cuda.cuMemAlloc_v2(address(&p), kKept));),
+    RUN(cuDevicePrimaryCtxRelease_v2, CHECK(cuda.cuMemAlloc_v2(address(&p), kFreed)); enter(0);
+        CHECK(cuda.cuDevicePrimaryCtxRelease_v2(0)); CHECK(cuda.cuDevicePrimaryCtxRelease_v2(0)); enter(0);
+        gone(*address(&p)); CHECK(cuda.cuMemAlloc_v2(address(&p), kKept));),
+    RUN(cuDevicePrimaryCtxReset_v2, CHECK(cuda.cuMemAlloc_v2(address(&p), kFreed));
+        CHECK(cuda.cuDevicePrimaryCtxReset_v2(0)); enter(0); gone(*address(&p));
+        CHECK(cuda.cuMemAlloc_v2(address(&p), kKept));),
+    RUN(cudaDeviceReset, CHECK(cuda.cudaMalloc(&p, kFreed)); CHECK(cuda.cudaDeviceReset());
+        CHECK(cuda.cudaMalloc(&p, kKept));),
+
     // Not of one function.
+    RUN(context_of_all, CHECK(cuda.cuMemAlloc_v2(address(&p), kMiB)); void* const context = new_context();
+        CHECK(cuda.cuMemAlloc_v2(address(&p), 2 * kMiB));
+        CHECK(cuda.cuMemAllocManaged(address(&p), 3 * kMiB, 1));
+        const ArrayDescriptor wanted = {1024, 1024, 0x20, 1}; CHECK(cuda.cuArrayCreate_v2(&p, &wanted));
+        CHECK(cuda.cuMemHostAlloc(&p, 5 * kMiB, 0)); p = std::malloc(6 * kMiB);
+        CHECK(cuda.cuMemHostRegister_v2(p, 6 * kMiB, 0));
+        CHECK(cuda.cuMemAllocAsync(address(&p), 7 * kMiB, nullptr)); created(8 * kMiB);
+        CHECK(cuda.cuCtxDestroy_v2(context));),
     RUN(captured, CHECK(cuda.cudaMallocAsync(&p, kFreed, nullptr)); FAKE(fake_cuda_capture)(1);
         CHECK(cuda.cudaMallocAsync(&p, kKept, nullptr)); FAKE(fake_cuda_capture)(0);),
     RUN(out_of_memory, CHECK(cuda.cudaMalloc(&p, kKept)); q = &q; int results[5] = {};
@@ -272,10 +307,8 @@ const Case cases[] = {
 };
 
 void start() {
-  void* context = nullptr;
   CHECK(cuda.cuInit(0));
-  CHECK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
-  CHECK(cuda.cuCtxSetCurrent(context));
+  enter(0);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // Job: steps that were folded away are answered by their bucket, and hostile rows by nothing worse.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "folder.h"
@@ -89,6 +90,24 @@ class Buckets : public tests::Folder {
   std::vector<PhaseRow> phases;
   std::vector<SiteRow> sites;
 };
+
+TEST_F(Buckets, DoNotKnowWhatACardShowed) {
+  builder.put(format::EventType::sample_device, 0, 1 << format::kMemoryShift,
+              {500 * kMib, 500 * kMib, 1000 * kMib, 0, 0, 0});
+  head = builder.records(0).size();
+  write_all(coarse_file(half, phases, sites));
+  const Json out = process();
+  const auto used = std::find_if(out["peaks"].begin(), out["peaks"].end(),
+                                 [](const Json& peak) { return peak["measure"] == "used"; });
+  ASSERT_NE(used, out["peaks"].end());
+  EXPECT_EQ((*used)["bytes"], 500 * kMib);
+  EXPECT_EQ((*used)["not_known_in"], (Json{2, 998}));
+  std::string text_on_a_line = text();
+  std::replace(text_on_a_line.begin(), text_on_a_line.end(), '\n', ' ');
+  EXPECT_NE(text_on_a_line.find("of steps 2 to 998, which are kept as rows, what it showed is not known"),
+            std::string::npos)
+      << text_on_a_line;
+}
 
 TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
   write_all(coarse_file(half, phases, sites, 1, 123456, 9 * kMib));

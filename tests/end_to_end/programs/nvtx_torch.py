@@ -1,0 +1,18 @@
+"""Job: ranges by torch.cuda.nvtx, in each of its ways: each takes so many MiB of its own."""
+import ctypes
+
+from torch.cuda import nvtx
+
+MIB = 1 << 20
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+
+nvtx.range_push("pushed")
+libc.malloc(3 * MIB)
+nvtx.range_pop()
+with nvtx.range("range {}", 7):
+    libc.malloc(4 * MIB)
+started = nvtx.range_start("started")
+libc.malloc(5 * MIB)
+nvtx.range_end(started)

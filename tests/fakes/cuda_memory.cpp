@@ -1,0 +1,156 @@
+// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
+// Job: its calls that give and take memory of a context, physical memory, and addresses.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fakes/cuda_card.h"
+
+namespace fake::driver {
+namespace {
+
+Block mappings[1 << 12];
+
+int bytes_of(int format) {
+  return format == 0x02 || format == 0x09 || format == 0x10   ? 2
+         : format == 0x03 || format == 0x0a || format == 0x20 ? 4
+                                                              : 1;
+}
+int array(void** out, size_t width, size_t height, size_t depth, int format, unsigned channels) {
+  const size_t elements = width * (height == 0 ? 1 : height) * (depth == 0 ? 1 : depth);
+  return give(reinterpret_cast<Address*>(out), elements * static_cast<size_t>(bytes_of(format)) * channels,
+              current_device());
+}
+
+} // namespace
+
+int cuMemAlloc_v2(Address* out, size_t bytes) {
+  return give(out, bytes, current_device());
+}
+int cuMemAllocPitch_v2(Address* out, size_t* pitch, size_t width, size_t height, unsigned) {
+  *pitch = (width + 511) & ~size_t{511};
+  return give(out, *pitch * height, current_device());
+}
+int cuMemAllocManaged(Address* out, size_t bytes, unsigned) {
+  return give(out, bytes, current_device());
+}
+int cuMemAllocAsync(Address* out, size_t bytes, void*) {
+  return current() == 0 ? kInvalidContext : from_pool(out, bytes, &pools[current_device()]);
+}
+int cuMemAllocAsync_ptsz(Address* out, size_t bytes, void* stream) {
+  return cuMemAllocAsync(out, bytes, stream);
+}
+int cuMemAllocFromPoolAsync(Address* out, size_t bytes, void* pool, void*) {
+  return from_pool(out, bytes, pool);
+}
+int cuMemAllocFromPoolAsync_ptsz(Address* out, size_t bytes, void* pool, void*) {
+  return from_pool(out, bytes, pool);
+}
+int cuMemAllocHost_v2(void** out, size_t bytes) {
+  return give(reinterpret_cast<Address*>(out), bytes, -1);
+}
+int cuMemHostAlloc(void** out, size_t bytes, unsigned) {
+  return give(reinterpret_cast<Address*>(out), bytes, -1);
+}
+int cuMemHostRegister_v2(void* address, size_t bytes, unsigned) {
+  return address == nullptr || bytes == 0 ? kInvalidValue : kSuccess;
+}
+int cuMemFree_v2(Address address) {
+  const Lock lock(mutex);
+  const Block* const block = find(address);
+  return block != nullptr && block->pool != nullptr ? to_pool(address) : take(address);
+}
+int cuMemFreeAsync(Address address, void*) {
+  return to_pool(address);
+}
+int cuMemFreeAsync_ptsz(Address address, void*) {
+  return to_pool(address);
+}
+int cuMemFreeHost(void* address) {
+  return take(reinterpret_cast<Address>(address));
+}
+int cuMemHostUnregister(void* address) {
+  return address == nullptr ? kInvalidValue : kSuccess;
+}
+int cuMemGetAddressRange_v2(Address* base, size_t* bytes, Address address) {
+  const Lock lock(mutex);
+  const Block* const block = find(address);
+  if (block == nullptr) return kInvalidValue;
+  *base = block->address;
+  *bytes = block->bytes;
+  return kSuccess;
+}
+int cuArrayCreate_v2(void** out, const ArrayDescriptor* wanted) {
+  return array(out, wanted->width, wanted->height, 1, wanted->format, wanted->channels);
+}
+int cuArray3DCreate_v2(void** out, const Array3dDescriptor* wanted) {
+  return array(out, wanted->width, wanted->height, wanted->depth, wanted->format, wanted->channels);
+}
+int cuArrayDestroy(void* array) {
+  return take(reinterpret_cast<Address>(array));
+}
+int cuMipmappedArrayCreate(void** out, const Array3dDescriptor* wanted, unsigned levels) {
+  size_t bytes = 0;
+  for (unsigned level = 0; level < levels; ++level) {
+    const auto side = [level](size_t n) { return n >> level == 0 ? 1 : n >> level; };
+    bytes += side(wanted->width) * side(wanted->height) * side(wanted->depth) *
+             static_cast<size_t>(bytes_of(wanted->format)) * wanted->channels;
+  }
+  return give(reinterpret_cast<Address*>(out), bytes, current_device());
+}
+int cuMipmappedArrayDestroy(void* array) {
+  return take(reinterpret_cast<Address>(array));
+}
+
+// Physical memory lives as long as a handle or a mapping of it.
+int cuMemCreate(Address* handle, size_t bytes, const AllocationProperties* properties, unsigned long long) {
+  const Lock lock(mutex);
+  if (bytes % kGranule != 0) return kInvalidValue;
+  return give(handle, bytes, properties->location.type == kOnDevice ? properties->location.id : -1,
+              next_handle++);
+}
+int cuMemRelease(Address handle) {
+  const Lock lock(mutex);
+  Block* const block = find(handle);
+  if (block == nullptr) return kInvalidValue;
+  if (--block->handles == 0) end(block);
+  return kSuccess;
+}
+int cuMemRetainAllocationHandle(Address* handle, void* address) {
+  const Lock lock(mutex);
+  Block* const mapping = find(mappings, std::size(mappings), reinterpret_cast<Address>(address));
+  if (mapping == nullptr) return kInvalidValue;
+  *handle = static_cast<Address>(mapping->handles);
+  ++find(*handle)->handles;
+  return kSuccess;
+}
+int cuMemImportFromShareableHandle(Address* handle, void*, int) {
+  const Lock lock(mutex);
+  *handle = next_handle++;
+  *place(blocks, std::size(blocks)) = {*handle, 0, -1, 1, nullptr, 0};
+  return kSuccess;
+}
+int cuMemMap(Address address, size_t bytes, size_t, Address handle, unsigned long long) {
+  const Lock lock(mutex);
+  Block* const block = find(handle);
+  if (block == nullptr) return kInvalidValue;
+  ++block->handles;
+  *place(mappings, std::size(mappings)) = {address, bytes, 0, static_cast<int>(handle), nullptr, 0};
+  return kSuccess;
+}
+int cuMemUnmap(Address address, size_t bytes) {
+  const Lock lock(mutex);
+  for (Block& mapping : mappings) {
+    if (mapping.address < address || mapping.address >= address + bytes) continue;
+    cuMemRelease(static_cast<Address>(mapping.handles));
+    mapping = {};
+  }
+  return kSuccess;
+}
+int cuMemAddressReserve(Address* out, size_t bytes, size_t, Address, unsigned long long) {
+  return (*out = pages(bytes, false)) != 0 ? kSuccess : kOutOfMemory;
+}
+int cuMemAddressFree(Address address, size_t bytes) {
+  return syscall(SYS_munmap, address, bytes) == 0 ? kSuccess : kInvalidValue;
+}
+
+} // namespace fake::driver

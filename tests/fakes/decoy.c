@@ -1,0 +1,10 @@
+// Room: tests. Stands for any library of CUDA's, by its name alone.
+// Job: says in the file DECOY that it was opened.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void opened(void) {
+  const char* path = getenv("DECOY");
+  if (path != NULL) close(open(path, O_WRONLY | O_CREAT, 0600));
+}

@@ -1,0 +1,13 @@
+// Room: tests. Shared by the fake driver, the fake CUPTI and the programs that load modules.
+// Job: what cuModuleLoadData takes here: how much code it is, and how much of the card it needs.
+#pragma once
+
+#include <cstddef>
+
+namespace fake {
+
+struct FakeImage {
+  std::size_t cubin, on_card;
+};
+
+} // namespace fake

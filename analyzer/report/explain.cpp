@@ -136,6 +136,7 @@ std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<PartOfStep> out;
+  out.reserve(found.size());
   for (auto& [began, part] : found) out.push_back(std::move(part));
   return out;
 }

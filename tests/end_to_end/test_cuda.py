@@ -275,6 +275,14 @@ class Cuda(harness.Case):
                                  ("born", 1, "device_async"): 7 * MIB, ("reserved", 1, None): 7 * MIB,
                                  ("born", 1, "device_vmm"): 8 * MIB})
 
+    def test_a_death_with_the_context_is_the_only_one(self):
+        """Also where the driver takes a free of it afterwards."""
+        for function in ("cuCtxDestroy_v2", "cuDevicePrimaryCtxReset_v2", "cuDevicePrimaryCtxRelease_v2"):
+            with self.subTest(function):
+                done, found = self.run_one("module", function, {"FAKE_CUDA_LENIENT": "1"})
+                self.assertIn(b"freed: 1\n", done.stdout)
+                self.assertEqual(found, takes("device"))
+
     def test_capturing_stream_allocates_nothing(self):
         _, found = self.run_one("module", "captured")
         self.assertEqual(found, {("born", 1, "device_async"): FREED, ("open", 1, "device_async"): KEPT,

@@ -1,6 +1,6 @@
 """Job: on a machine without CUDA what memtrace has for it costs nothing, opens nothing, starts nothing and says nothing.
 
-Instructions are counted by callgrind, which is not a matter of time: the same in each run.
+Instructions are counted by callgrind, which is not a matter of time. Of the code for CUDA there is none in a pair.
 """
 import json
 import os
@@ -51,17 +51,13 @@ class NoCuda(harness.Case):
     def test_no_instruction_of_a_pair(self):
         if shutil.which("valgrind") is None:
             self.skipTest("valgrind is not installed")
-        of_a_pair = {}
         for mode in ("auto", "off"):
             few, many = (self.costs(count, MEMTRACE_CUPTI=mode) for count in PAIRS)
-            self.assertGreater(sum(many.values()), sum(few.values()) + 2 * (PAIRS[1] - PAIRS[0]), "pairs are counted")
-            more = {path: many[path] - few[path] for path in many if CUDA_FILES.search(path)}
-            self.assertEqual({path: cost for path, cost in more.items() if cost}, {})
-            # Beginning and ending differ by some instructions from run to run: numbers that are printed.
-            each = {path: round((many[path] - few[path]) / (PAIRS[1] - PAIRS[0])) for path in many}
-            of_a_pair[mode] = {path: cost for path, cost in each.items() if cost}
-        self.assertEqual(of_a_pair["auto"], of_a_pair["off"])
-        self.assertTrue(any(path.endswith("hooks/heap.cpp") for path in of_a_pair["auto"]), of_a_pair)
+            more = {path: cost - few[path] for path, cost in many.items()}
+            heap = sum(cost for path, cost in more.items() if path.endswith("hooks/heap.cpp"))
+            self.assertGreater(heap, 2 * (PAIRS[1] - PAIRS[0]), "pairs are counted")
+            # Of other files it differs from run to run: which blocks are drawn is chance, and addresses are hashed.
+            self.assertEqual({path: cost for path, cost in more.items() if cost and CUDA_FILES.search(path)}, {})
 
     def test_such_code_would_be_seen(self):
         """In a program that uses CUDA, counted in the same way."""

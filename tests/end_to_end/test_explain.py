@@ -93,7 +93,8 @@ class ZeRO(Case):
             free.bind(("127.0.0.1", 0))
             self.more["MASTER_PORT"] = str(free.getsockname()[1])
         # Bare, once: it compiles its extension, which nobody wants in a trace.
-        bare = self.run_in("bare", [*self.command, str(accumulation)], {**harness.bare_environment(), **self.more})
+        bare = self.run_in("bare", [*self.command, str(accumulation)], {**harness.bare_environment(), **self.more},
+                           timeout=600)
         self.assertEqual(bare.returncode, 0, bare.stderr.decode(errors="replace")[-2000:])
         done = self.run_in("traced", [*self.command, str(accumulation)],
                            {**self.environment(MEMTRACE_QUIET="1"), **self.more})

@@ -62,6 +62,17 @@ fold::StepRange step_range(const std::string& text) {
   return range;
 }
 
+void add_trace(CLI::App& command, std::string& into) {
+  command.add_option("TRACE", into,
+                     "a trace or a directory of them; default: the newest job under memtrace-out");
+}
+
+template <class Arguments>
+void add_output(CLI::App& command, Arguments& into) {
+  command.add_option("--format", into.format, "text or json");
+  command.add_option("-o", into.output, "write to this file");
+}
+
 struct ReportOptions {
   ReportArguments arguments;
   std::string steps;
@@ -70,16 +81,14 @@ struct ReportOptions {
 
 CLI::App* add_report(CLI::App& app, ReportOptions& into) {
   CLI::App* command = app.add_subcommand("report", "who held what, in which phase, and when it peaked");
-  command->add_option("TRACE", into.arguments.trace,
-                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  add_trace(*command, into.arguments.trace);
   command->add_option("--memory", into.memory, "host or cuda:N");
   command->add_option("--steps", into.steps, "A:B, these steps one by one");
   command->add_flag("--all-steps", into.arguments.options.steps.all, "every step");
   command->add_flag("--all", into.arguments.all, "every row of what the process's peaks hold");
   command->add_option("--top", into.arguments.options.top, "rows of what a peak holds (20; text: 12)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
-  command->add_option("--format", into.arguments.format, "text or json");
-  command->add_option("-o", into.arguments.output, "write to this file");
+  add_output(*command, into.arguments);
   return command;
 }
 
@@ -96,8 +105,7 @@ struct PostmortemOptions {
 CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
   CLI::App* command =
       app.add_subcommand("postmortem", "how it ended, who held memory then, what would have fit");
-  command->add_option("TRACE", into.arguments.trace,
-                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  add_trace(*command, into.arguments.trace);
   command->add_option("--rank", into.rank, "the process of this rank; default: the one that died first");
   command->add_option("--attempt", into.arguments.attempt,
                       "where a job began anew in its directory: 1 for the first time; default: the last");
@@ -106,8 +114,7 @@ CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
                    "a pod's JSON, the output of sacct, or a kernel's log from elsewhere; kept beside the trace")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--format", into.arguments.format, "text or json");
-  command->add_option("-o", into.arguments.output, "write to this file");
+  add_output(*command, into.arguments);
   return command;
 }
 
@@ -130,8 +137,7 @@ CLI::App* add_diff(CLI::App& app, DiffOptions& into) {
   command->add_option("--memory", into.arguments.memory, "host or cuda:N");
   command->add_option("--top", into.arguments.top, "rows (20)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
-  command->add_option("--format", into.arguments.format, "text or json");
-  command->add_option("-o", into.arguments.output, "write to this file");
+  add_output(*command, into.arguments);
   return command;
 }
 
@@ -169,13 +175,11 @@ struct ExplainOptions {
 
 CLI::App* add_explain(CLI::App& app, ExplainOptions& into) {
   CLI::App* command = app.add_subcommand("explain", "bytes per parameter, line by line, against theory");
-  command->add_option("TRACE", into.arguments.trace,
-                      "a trace or a directory of them; default: the newest job under memtrace-out");
+  add_trace(*command, into.arguments.trace);
   command->add_option("--params", into.parameters, "so many parameters, as in 7e9; default: what was found");
   command->add_option("--project", into.project, "what so many parameters would take, as in 80e9");
   command->add_option("--memory", into.arguments.memory, "host or cuda:N");
-  command->add_option("--format", into.arguments.format, "text or json");
-  command->add_option("-o", into.arguments.output, "write to this file");
+  add_output(*command, into.arguments);
   return command;
 }
 
@@ -247,8 +251,7 @@ Command parse(int argc, const char* const* argv) {
   DoctorArguments doctor;
   CLI::App* doctor_command =
       app.add_subcommand("doctor", "what of this machine memtrace can use, and why not the rest");
-  doctor_command->add_option("--format", doctor.format, "text or json");
-  doctor_command->add_option("-o", doctor.output, "write to this file");
+  add_output(*doctor_command, doctor);
   bool quiet = false;
   run_command->add_flag("--quiet", quiet, "print nothing");
   try {

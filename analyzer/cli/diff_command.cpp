@@ -2,11 +2,7 @@
 // Job: `memtrace diff`.
 #include "cli/diff_command.h"
 
-#include <unistd.h>
-
 #include "cli/one_view.h"
-#include "cli/processes.h"
-#include "cli/usage.h"
 #include "report/diff.h"
 
 namespace memtrace::cli {
@@ -36,24 +32,14 @@ std::string written(const DiffArguments& arguments, const report::Diff& diff) {
 } // namespace
 
 int diff_command(const DiffArguments& arguments) {
-  Meter meter(STDERR_FILENO);
-  std::string text;
-  try {
+  return answer(arguments.output, [&](Meter& meter) {
     const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
-    if (arguments.traces.size() == 2) {
-      const auto b = main_view(arguments.traces.back(), meter);
-      const fold::MemoryId memory = memory_of(*a, arguments.memory);
-      text = written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
-                                                   report::whole_run(*b, memory, "b")));
-    } else {
-      text = written(arguments, within(arguments, *a));
-    }
-  } catch (const report::Nothing& nothing) {
-    throw Usage(nothing.why);
-  }
-  meter.clear();
-  write_all(text, arguments.output);
-  return 0;
+    if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
+    const auto b = main_view(arguments.traces.back(), meter);
+    const fold::MemoryId memory = memory_of(*a, arguments.memory);
+    return written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
+                                                 report::whole_run(*b, memory, "b")));
+  });
 }
 
 } // namespace memtrace::cli

@@ -2,11 +2,15 @@
 // Job: the one process that a command is about, and the memory of it that was asked for.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 
 #include "cli/meter.h"
-#include "report/view.h"
+#include "cli/processes.h"
+#include "cli/usage.h"
+#include "report/diff.h"
 
 namespace memtrace::cli {
 
@@ -18,5 +22,20 @@ fold::MemoryId memory_of(const report::View& view, const std::string& asked);
 
 // For text that goes to stdout, where `output` is "".
 bool in_color(const std::string& output);
+
+// Writes what `make(meter)` says, and gives the exit status. Where a trace has nothing to say: throws Usage.
+template <class Make>
+int answer(const std::string& output, Make make) {
+  Meter meter(STDERR_FILENO);
+  std::string text;
+  try {
+    text = make(meter);
+  } catch (const report::Nothing& nothing) {
+    throw Usage(nothing.why);
+  }
+  meter.clear();
+  write_all(text, output);
+  return 0;
+}
 
 } // namespace memtrace::cli

@@ -206,21 +206,19 @@ def _optimizer_step(module):
     cls.profile_hook_step = staticmethod(profile_hook_step)
 
 
-def _scaler_step(module):
-    """A step that was skipped for infinities is a step in which no optimizer ran."""
-    cls = module.GradScaler
-    step = cls.step
+def _updating(call):
+    """`call` as a step. One in which no optimizer ran, as after infinities, is a step that was skipped."""
 
-    @wraps(step)
+    @wraps(call)
     def wrapper(*args, **kwargs):
         if is_compiling() or inside("step"):
-            return step(*args, **kwargs)
+            return call(*args, **kwargs)
         me = get_ident()
         before = _updates.get(me, 0)
         flags = AUTO
         begin("step", AUTO)
         try:
-            result = step(*args, **kwargs)
+            result = call(*args, **kwargs)
             if _updates.get(me, 0) == before:
                 flags = AUTO | SKIPPED
             return result
@@ -230,7 +228,12 @@ def _scaler_step(module):
         finally:
             end("step", flags)
 
-    cls.step = wrapper
+    return wrapper
+
+
+def _scaler_step(module):
+    cls = module.GradScaler
+    cls.step = _updating(cls.step)
 
 
 # ---- the others ------------------------------------------------------------------------------------------------
@@ -272,7 +275,7 @@ def _part(phase, call):
 def _zero_optimizer(module):
     cls = module.DeepSpeedZeroOptimizer
     cls.unscale_and_clip_grads = _part("unscale_and_clip_grads", cls.unscale_and_clip_grads)
-    step = _marked("step", cls.step)
+    step = _updating(cls.step)
 
     @wraps(step)
     def wrapper(self, *args, **kwargs):

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "fold/asker.h"
+#include "fold/maker.h"
 #include "fold/sampling.h"
 #include "fold/wrap.h"
 
@@ -64,6 +65,7 @@ struct Group {
   Role role{};
   bool tensor = false;
   bool sampled = false;
+  bool guessed = false; // its role: what was said of others of its site would be better
   PathId path{};
   NameId phase{}; // the last of the path
   Known known{};
@@ -137,7 +139,8 @@ Holdings holdings(Set& set, const SiteRoles& roles) {
   Holdings out;
   for (auto& [group, sum] : set) {
     out.push_back(holding(group, sum));
-    if (group.tensor && group.role == Role::unknown) out.back().role = roles.of(group.stack, group.path);
+    const Role said = group.guessed ? roles.of(group.stack, group.path) : Role::unknown;
+    if (said != Role::unknown) out.back().role = said;
   }
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
@@ -173,7 +176,11 @@ struct Timeline {
 class PeakSets : public Observer {
  public:
   PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants)
-      : askers_(trace), last_stamp_(trace.facts().last_stamp), last_step_(Step::none) {
+      : askers_(trace),
+        makers_(trace),
+        last_stamp_(trace.facts().last_stamp),
+        last_step_(Step::none),
+        modules_seen_(trace.facts().parameters.has_value()) {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
@@ -189,13 +196,13 @@ class PeakSets : public Observer {
   void last_step(Step step) { last_step_ = step; }
 
   void labelled(const Block& block) override {
-    if (block.tensor) roles_.add(block);
+    if (block.tensor && block.label != Role::checkpoint) roles_.add(block);
   }
 
   void died(const Block& block, const trace::Event& event) override {
     if (!seen(block.birth, event.ordinal)) return;
     add(block, event.ordinal, event.stamp,
-        {false, phases().open(block.born.occurrence), phases().step(), last_step_});
+        {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
   }
 
   // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a
@@ -216,7 +223,8 @@ class PeakSets : public Observer {
  private:
   void survived(trace::Ordinal until, format::Stamp stamp) {
     ledger().each_alive([&](const Block& block) {
-      add(block, until, stamp, {true, phases().open(block.born.occurrence), phases().step(), phases().step()});
+      add(block, until, stamp,
+          {true, phases().open(block.born.occurrence), phases().step(), phases().step(), modules_seen_});
     });
   }
 
@@ -226,11 +234,7 @@ class PeakSets : public Observer {
     group.kind = block.locked ? format::Kind::registered : block.kind;
     group.tensor = block.tensor;
     group.sampled = block.sampled;
-    group.role = block.label != Role::unknown          ? block.label
-                 : block.kind == format::Kind::context ? Role::context
-                 : block.tensor                        ? role_of(block.born, fate)
-                 : block.memory != 0                   ? askers_.role(block.stack)
-                                                       : Role::unknown;
+    say_role(group, block, fate);
     group.path = block.born.path;
     group.phase = phases().paths().last(group.path);
     group.known = block.born.known;
@@ -244,6 +248,25 @@ class PeakSets : public Observer {
     if (spare == 0) return;
     group.role = Role::rounding;
     at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
+  }
+
+  void say_role(Group& group, const Block& block, const Fate& fate) {
+    // Whatever is saved is labelled a checkpoint: what it was before says more.
+    const bool saved = block.label == Role::checkpoint;
+    if (block.label != Role::unknown && !saved) {
+      group.role = block.label;
+    } else if (block.kind == format::Kind::context) {
+      group.role = Role::context;
+    } else if (group.role = makers_.role(block.stack); group.role != Role::unknown) {
+      group.guessed = block.tensor;
+    } else if (saved) {
+      group.role = block.label;
+    } else if (block.tensor) {
+      group.role = role_of(block.born, fate);
+      group.guessed = group.role == Role::unknown;
+    } else if (block.memory != 0) {
+      group.role = askers_.role(block.stack);
+    }
   }
 
   // What PyTorch's pinned allocator took beyond what it was asked for: a row of its own.
@@ -269,9 +292,11 @@ class PeakSets : public Observer {
   }
 
   Askers askers_;
+  Makers makers_;
   SiteRoles roles_;
   format::Stamp last_stamp_;
   Step last_step_;
+  bool modules_seen_;
   std::vector<trace::Ordinal> all_; // instants, ascending
   std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
 };

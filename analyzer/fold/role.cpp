@@ -31,6 +31,7 @@ Role role_of(const Place& born, const Fate& fate) {
   }
   switch (born.known) {
     case Known::load:
+      if (fate.modules_seen) return Role::unknown;
       // Made beside the model and gone while training goes on: a batch built early, no parameter.
       return fate.survived || fate.step == Step::none || fate.step == fate.last_step ? Role::parameter
                                                                                      : Role::unknown;

@@ -40,6 +40,7 @@ struct Fate {
   bool phase_open = false;     // the phase it was born in had not ended then
   Step step = Step::none;      // the process's step then
   Step last_step = Step::none; // of the trace
+  bool modules_seen = false;   // their parameters are labelled: what is not is none
 };
 
 // Of a tensor. A phase that was cut off by the end of the trace tells nothing: unknown.

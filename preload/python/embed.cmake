@@ -26,5 +26,6 @@ endfunction()
 # What runs in the traced interpreter: bootstrap.py starts it all, so it is last.
 set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/roles.py
+  ${CMAKE_CURRENT_LIST_DIR}/copies.py
   ${CMAKE_CURRENT_LIST_DIR}/phases.py
   ${CMAKE_CURRENT_LIST_DIR}/bootstrap.py)

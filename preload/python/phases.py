@@ -135,6 +135,32 @@ def _outermost(module):
     return ("forward", AUTO) if is_grad_enabled() else ("eval", AUTO | GRAD_OFF)
 
 
+def _checkpointing(module):
+    """What a checkpoint runs again may be a function of the program, in which no module shows."""
+    frame = module._CheckpointFrame  # of the kind that is not reentrant
+    construct = frame.__init__
+
+    @wraps(construct)
+    def __init__(self, *args, **kwargs):
+        construct(self, *args, **kwargs)
+        self.recompute_fn = _marked("recompute", self.recompute_fn)
+
+    frame.__init__ = __init__
+
+
+def _reentrant_checkpointing(module):
+    cls = module.CheckpointFunction
+    forward = cls.forward
+
+    @wraps(forward)
+    def first(ctx, *args):
+        result = forward(ctx, *args)
+        ctx.run_function = _marked("recompute", ctx.run_function)
+        return result
+
+    cls.forward = staticmethod(first)
+
+
 # ---- backward --------------------------------------------------------------------------------------------------
 
 
@@ -240,7 +266,24 @@ def _scaler_step(module):
 
 
 def _save(module):
-    _replace(module, "save", _marked("save", module.save))
+    save = _marked("save", module.save)
+
+    @wraps(save)
+    def wrapper(*args, **kwargs):
+        if not is_compiling():
+            _within_means(lambda: _label_saved(args[0] if args else kwargs.get("obj")))
+        return save(*args, **kwargs)
+
+    _replace(module, "save", wrapper)
+
+
+def _saves(module):
+    for name in ("save", "async_save"):
+        _replace(module, name, _marked("save", getattr(module, name)))
+
+
+def _load_shards(module):
+    _replace(module, "load", _loads(module.load))
 
 
 def _loader_next(module):

@@ -45,6 +45,14 @@ def _here(tensor):
     return getattr(tensor, "_local_tensor", tensor)  # of a DTensor: what this rank has
 
 
+def _address(tensor):
+    """Of the memory that the tensor is a view of; 0: none, as of a fake, a wrapper, a sparse one."""
+    try:
+        return _here(tensor).untyped_storage().data_ptr()
+    except Exception:
+        return 0
+
+
 def _parameters():
     """Of all roots that live, each parameter once: its role, its name, itself.
 
@@ -76,6 +84,20 @@ def _parameters():
                 here = _here(parameter)
                 copied = narrowest.get(tuple(here.shape), 8) < here.element_size() or 0 < largest < here.numel()
                 yield "master" if copied else "parameter", "", parameter
+
+
+def _of_models():
+    """The tensors that roots have. One without memory of its own may be among them."""
+    for _, _, parameter in _parameters():
+        yield parameter
+        if parameter.is_leaf and parameter.grad is not None:
+            yield parameter.grad
+    for root in _living():
+        if hasattr(root, "param_groups"):
+            for state in root.state.values():
+                yield from (value for value in state.values() if hasattr(value, "untyped_storage"))
+        else:
+            yield from root.buffers()
 
 
 def _report_parameters(root):

@@ -1,5 +1,6 @@
-"""Job: modules and optimizers say what their tensors are for. Truth: PyTorch's own sizes of the same tensors."""
+"""Job: what tensors are for, said by modules, optimizers, engines and sites. Truth: PyTorch's own sizes of the same."""
 import json
+import socket
 import unittest
 
 import harness
@@ -7,19 +8,45 @@ import harness
 SMALL = 16384  # bytes of a role that scalars and alignment may add
 
 
-class Roles(harness.Case):
-    def check(self, variant):
-        done, report = self.trace([harness.torch_python(), harness.program("roles.py"), variant], harness.RECORD_ALL)
-        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
-        truth = json.loads(done.stdout.splitlines()[-1])
-        process = self.only_process(report)
-        [peak] = [peak for peak in process["peaks"] if (peak["memory"], peak["measure"]) == ("host", "tensor")]
-        self.assertEqual(peak["phase"], "step", "where all of them are alive, and temporaries")
-        held = {}
-        for row in peak["at_peak"]:
-            held[row["role"]] = held.get(row["role"], 0) + row["bytes"]
+def bytes_by_role(rows, **wanted):
+    out = {}
+    for row in rows:
+        if all(row[key] == value for key, value in wanted.items()):
+            out[row["role"]] = out.get(row["role"], 0) + row["bytes"]
+    return out
+
+
+def peak_of(process, measure="tensor"):
+    [peak] = [peak for peak in process["peaks"] if (peak["memory"], peak["measure"]) == ("host", measure)]
+    return peak
+
+
+def tensor_rows(process, step, *path):
+    [row] = [row for row in process["phases"]
+             if (row["memory"], row["path"], row["step"]) == ("host", list(path), step)]
+    return row, row["tensor"]["at_peak"]
+
+
+class Case(harness.Case):
+    def run_program(self, name, *arguments, before=()):
+        done, report = self.trace([harness.torch_python(), *before, harness.program(name), *arguments],
+                                  harness.RECORD_ALL)
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")], report
+
+    def assert_roles(self, rows, **truth):
+        held = bytes_by_role(rows)
         for role, size in truth.items():
-            self.assertAlmostEqual(held.get(role, 0), size, delta=SMALL, msg=f"{role}: {held}")
+            self.assertAlmostEqual(held.get(role, 0), size, delta=SMALL, msg=f"{role}: {held}, {truth}")
+
+
+class OfTheModel(Case):
+    def check(self, variant):
+        said, report = self.run_program("roles.py", variant)
+        process = self.only_process(report)
+        peak = peak_of(process)
+        self.assertEqual(peak["phase"], "step", "where all of them are alive, and temporaries")
+        self.assert_roles(peak["at_peak"], **said[-1])
         self.assert_nothing_lost(process)
         return process
 
@@ -31,6 +58,108 @@ class Roles(harness.Case):
         process = self.check("masters")
         self.assertEqual(process["parameters"]["by_dtype"], {"bfloat16": process["parameters"]["count"]},
                          "a master copy is no parameter more")
+
+
+class BesideTheModel(Case):
+    def run_copies(self, variant):
+        [truth], report = self.run_program("copies.py", variant)
+        return truth, self.only_process(report)
+
+    def test_activations_on_the_host(self):
+        truth, process = self.run_copies("offload")
+        _, rows = tensor_rows(process, 1, "forward")
+        packed = [row for row in rows if any(frame["function"].endswith("pack_to_cpu") for frame in row["site"]["frames"])]
+        self.assertEqual(bytes_by_role(packed), {"activation": truth["activation"]})
+
+    def check_recompute(self, variant):
+        truth, process = self.run_copies(variant)
+        for step in (1, 2):
+            row, rows = tensor_rows(process, step, "backward", "recompute")
+            self.assertEqual(row["count"], truth["calls"])
+            made = bytes_by_role(rows, born_phase="recompute")
+            self.assertEqual(set(made), {"activation", "temporary"}, made)
+            self.assert_roles([row for row in rows if row["born_phase"] == "recompute"],
+                              activation=truth["activation"], temporary=truth["temporary"])
+            _, rows = tensor_rows(process, step, "backward")
+            for row in rows:  # what the model's lines make again is no work of backward's own
+                lines = [frame["function"] for frame in row["site"]["frames"]] if row["site"] else []
+                self.assertFalse(row["born_phase"] == "backward" and "Model.part" in lines, row)
+
+    def test_recompute(self):
+        self.check_recompute("recompute")
+
+    def test_reentrant_recompute(self):
+        self.check_recompute("recompute-reentrant")
+
+    def test_a_checkpoint_in_memory(self):
+        truth, process = self.run_copies("save")
+        row, rows = tensor_rows(process, 0, "save")
+        self.assert_roles(rows, parameter=truth["parameter"], optimizer_state=truth["optimizer_state"], checkpoint=0)
+        # The buffer of a BytesIO, which grows by an eighth. It is no tensor.
+        buffer = bytes_by_role(row["at_peak"])["checkpoint"]
+        self.assertGreaterEqual(buffer, truth["file"])
+        self.assertLess(buffer, 2.2 * truth["file"])
+
+    def test_copies_that_are_saved(self):
+        truth, process = self.run_copies("snapshot")
+        self.assert_roles(peak_of(process)["at_peak"], **truth)
+
+    def test_a_checkpoint_written_meanwhile(self):
+        truth, process = self.run_copies("async")
+        _, rows = tensor_rows(process, 0, "save")
+        self.assert_roles(rows, **truth)
+
+
+class Ranks(Case):
+    def run_ranks(self, variant):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        said, report = self.run_program(
+            "distributed.py", variant,
+            before=["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port)])
+        self.assertEqual(len(said), 2)
+        processes = {process["rank"]: process for process in report["processes"] if process["rank"] is not None}
+        self.assertEqual(sorted(processes), [0, 1])
+        return [(truth, processes[truth["rank"]]) for truth in sorted(said, key=lambda truth: truth["rank"])]
+
+    def test_buckets(self):
+        for truth, process in self.run_ranks("ddp"):
+            self.assertEqual(truth["comm"], truth["parameter"], "all gradients have a place in a bucket")
+            for step in (0, 3):  # before they are made anew, and after
+                _, rows = tensor_rows(process, step, "step")
+                self.assert_roles(rows, **{role: truth[role] for role in ("comm", "gradient", "parameter")})
+
+    def test_gradients_in_buckets(self):
+        """The buckets are the gradients: they would be there without a second rank."""
+        for truth, process in self.run_ranks("ddp-view"):
+            for step in (0, 3):
+                _, rows = tensor_rows(process, step, "step")
+                self.assert_roles(rows, gradient=truth["comm"], parameter=truth["parameter"], comm=0)
+
+    def test_a_gather_before_saving(self):
+        for truth, process in self.run_ranks("gather"):
+            self.assert_roles(peak_of(process)["at_peak"], gathered=truth["gathered"])
+
+    def test_sharded(self):
+        for truth, process in self.run_ranks("sharded"):
+            self.assertEqual(process["parameters"]["bytes"], truth["parameter"])
+            _, rows = tensor_rows(process, 1, "step")
+            self.assert_roles(rows, parameter=truth["parameter"], gradient=truth["parameter"],
+                              optimizer_state=2 * truth["parameter"], gathered=0, comm=0)
+            # A layer or two at a time, as they come and as they are used.
+            _, rows = tensor_rows(process, 1, "forward")
+            gathered = bytes_by_role(rows)["gathered"]
+            self.assertIn(round(gathered / truth["layer"]), (1, 2, 3, 4))
+            _, rows = tensor_rows(process, 1, "backward")
+            self.assertGreaterEqual(bytes_by_role(rows)["comm"], truth["layer"])
+            for row in rows:
+                files = [frame["file"] for frame in row["site"]["frames"]] if row["site"] else []
+                if any("_fully_shard" in file for file in files) and row["bytes"] > SMALL:
+                    self.assertIn(row["role"], ("parameter", "gradient", "gathered", "comm"))
+            if truth["file"]:  # the first rank got the whole state, and saved it
+                _, rows = tensor_rows(process, 2, "save")
+                self.assert_roles(rows, gathered=truth["gathered"], checkpoint=0)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,47 @@ TEST(Roles, LabelsDecide) {
   EXPECT_EQ(role_at_peak(builder, 100), Role::master);
 }
 
+TEST(Roles, WhatNoModuleHasIsNoParameterWhereModulesWereSeen) {
+  Builder builder;
+  builder.put(format::EventType::parameters, 0, 0, {1, 1, 4, 1});
+  builder.begin("load").tensor(1, 100).end("load").begin("forward").end("forward");
+  EXPECT_EQ(role_at_peak(builder, 100), Role::unknown);
+}
+
+TEST(Roles, FollowFromTheFunctionThatMadeIt) {
+  Builder builder;
+  const auto loop = builder.python_frame("train", "/home/train.py", 7, 0);
+  const auto save = builder.python_frame("save", "/lib/torch/serialization.py", 1100, loop);
+  const auto ddp = "/lib/torch/nn/parallel/distributed.py";
+  const auto buckets = builder.python_frame("DistributedDataParallel._ddp_init_helper", ddp, 1437, loop);
+  const auto forward = builder.python_frame("DistributedDataParallel.forward", ddp, 1885, loop);
+  const auto mine = builder.python_frame("save", "/home/serialization.py", 3, loop);
+  const auto import = builder.python_frame("_find_and_load", "<frozen importlib._bootstrap>", 1176, save);
+  builder.begin("step").tensor(1, 100, buckets).tensor(2, 20, forward).tensor(3, 3, save).tensor(4, 4, import);
+  builder.tensor(5, 5, mine).end("step");
+  EXPECT_EQ(role_at_peak(builder, 100), Role::comm);
+  EXPECT_EQ(role_at_peak(builder, 20), Role::optimizer_state);
+  EXPECT_EQ(role_at_peak(builder, 3), Role::checkpoint);
+  EXPECT_EQ(role_at_peak(builder, 4), Role::optimizer_state);
+  EXPECT_EQ(role_at_peak(builder, 5), Role::optimizer_state);
+}
+
+// A bucket that gradients are views of, and a gathered state that is saved.
+TEST(Roles, LabelsSayMoreThanTheFunctionButOfWhatIsSaved) {
+  Builder builder;
+  const auto buckets =
+      builder.python_frame("_ddp_init_helper", "/lib/torch/nn/parallel/distributed.py", 1437, 0);
+  const auto gather =
+      builder.python_frame("all_gather_single", "/lib/torch/distributed/_functional_collectives.py", 209, 0);
+  const auto label = format::EventType::label;
+  builder.begin("step").tensor(1, 100, buckets).put(label, 0, 0, {1, 100, builder.text("gradient")});
+  builder.tensor(2, 20, gather).put(label, 0, 0, {2, 20, builder.text("checkpoint")});
+  builder.tensor(3, 3).put(label, 0, 0, {3, 3, builder.text("checkpoint")}).end("step");
+  EXPECT_EQ(role_at_peak(builder, 100), Role::gradient);
+  EXPECT_EQ(role_at_peak(builder, 20), Role::gathered);
+  EXPECT_EQ(role_at_peak(builder, 3), Role::checkpoint);
+}
+
 TEST(Peak, LifetimeIsTheMedian) {
   Builder builder;
   builder.begin("step").tensor(1, 100).tensor(2, 100).tensor(3, 100).wait(1'000'000'000).tensor(4, 1);

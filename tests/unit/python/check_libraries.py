@@ -93,7 +93,36 @@ def with_process_groups():
         marks()
         model(torch.zeros(1, 2)).sum().backward()
         assert marks() == ["begin forward", "end forward", "begin backward", "end backward"]
+        gathers(dist)
         dist.destroy_process_group()
+
+
+def gathers(dist):
+    import torch
+
+    def labels():
+        return [tuple(line.split(" ")[1:4]) for line in probe.log() if line.startswith("label ")]
+
+    one, into = torch.ones(8), [torch.zeros(8)]
+    labels()
+    dist.gather(one, into, dst=0)
+    assert labels() == [("gathered", "", "32")] and into[0].equal(one)
+    dist.all_gather(into, one)
+    whole = torch.zeros(8)
+    getattr(dist, "all_gather_single", dist.all_gather_into_tensor)(whole, one)
+    assert ("gathered", "", "32") in labels() and whole.equal(one)
+    try:
+        dist.gather(one, "no list", dst=0)
+    except TypeError:
+        pass
+    else:
+        raise AssertionError("no error")
+    copies = {"kept": torch.ones(4), "gathered": whole, "of it": [whole.clone()]}
+    with tempfile.TemporaryFile() as file:
+        torch.save(copies, file)
+    saved = [label for label in labels() if label[0] == "checkpoint"]
+    assert saved == [("checkpoint", "", "16"), ("checkpoint", "", "32")], saved
+    assert torch.distributed.gather is torch.distributed.distributed_c10d.gather
 
 
 def main():

@@ -200,6 +200,28 @@ def recompute():
     expect("forward(", ")forward", "backward(", "recompute(", ")recompute", ")backward")
 
 
+def recompute_of_functions():
+    """In which no module shows: its checkpoint tells."""
+    for reentrant in (False, True):
+        x = torch.ones(2, 4, requires_grad=True)
+        checkpoint(lambda x: (x * 2).sin().cos(), x, use_reentrant=reentrant).sum().backward()
+        expect("backward(", "recompute(", ")recompute", ")backward")
+
+        def fails(x):
+            if torch._C._current_graph_task_id() != -1:
+                raise ValueError("again")
+            return x.sin()
+
+        try:
+            checkpoint(fails, x, use_reentrant=reentrant).sum().backward()
+        except ValueError as error:
+            files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+            assert sys.version_info < (3, 11) or not [file for file in files if "memtrace importlib" in file], files
+        else:
+            raise AssertionError("no error")
+        expect("backward(", "recompute(", ")recompute", ")backward")
+
+
 def closures():
     model = nn.Linear(2, 1)
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
@@ -433,6 +455,7 @@ def main():
         exceptions,
         evaluation,
         recompute,
+        recompute_of_functions,
         closures,
         gradients_inside_forward,
         scaler,

@@ -146,14 +146,22 @@ def _note_optimizer(optimizer):
         _memtrace.note("optimizer=" + text)
 
 
+def _start_of(tensor):
+    """Of its storage. Asking for the storage itself makes an object of Python's that the storage then owns, and when the
+    interpreter ends such memory stays: an optimizer's states were not given back at exit."""
+    known = getattr(sys.modules["torch"]._C, "_data_address", None)  # since PyTorch 2.2; copies nothing that is lazy
+    return known(tensor) if known else tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
+
+
 def _label(tensor, role, name):
     """Of the memory that the tensor is a view of: a gradient in a bucket labels the bucket."""
     try:
-        storage = _here(tensor).untyped_storage()
-        address = storage.data_ptr()
+        tensor = _here(tensor)
+        address = _start_of(tensor)
         if address:
-            device = storage.device
-            _memtrace.label(address, storage.nbytes(), role, name, device.index + 1 if device.type == "cuda" else 0)
+            device = tensor.device
+            number = device.index + 1 if device.type == "cuda" else 0
+            _memtrace.label(address, tensor.numel() * tensor.element_size(), role, name, number)
     except Exception:  # a tensor without storage: a fake, a wrapper, a sparse one
         pass
 

@@ -74,6 +74,18 @@ def nothing_is_kept():
     assert [ref() for ref in watched] == [None] * 3
 
 
+def no_storage_becomes_an_object():
+    """Its memory would stay when the interpreter ends."""
+    asked = []
+    torch.Tensor.untyped_storage = lambda tensor: asked.append(tensor)
+    try:
+        model = nn.Linear(4, 4)
+        train(model, torch.optim.AdamW(model.parameters()), 1)
+    finally:
+        del torch.Tensor.untyped_storage
+    assert not asked and labels()
+
+
 class Operations(TorchDispatchMode):
     def __init__(self):
         super().__init__()
@@ -104,7 +116,7 @@ def gradients_that_have_no_memory():
 
 
 def main():
-    for check in (each_by_its_name, masters_are_no_parameters, seldom_where_steps_are_short, nothing_is_kept,
+    for check in (each_by_its_name, masters_are_no_parameters, seldom_where_steps_are_short, nothing_is_kept, no_storage_becomes_an_object,
                   a_mode_sees_no_operation_of_ours, gradients_that_have_no_memory):
         probe.log()
         check()

@@ -109,6 +109,9 @@ class Attribution : public Observer {
       cards_[memory].follow(event);
     if (event.type == EventType::sample_process) {
       sample(event, place);
+      account_.ledgers.add(event);
+    } else if (event.type == EventType::sample_ledger || event.type == EventType::sample_resident) {
+      account_.ledgers.add(event);
     } else if (event.type == EventType::reserved) {
       reserved(event, place);
     } else if (event.type == EventType::sample_device) {

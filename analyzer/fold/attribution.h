@@ -9,6 +9,7 @@
 #include "fold/cards.h"
 #include "fold/replay.h"
 #include "fold/rows.h"
+#include "trace/ledgers.h"
 
 namespace memtrace::fold {
 
@@ -31,7 +32,8 @@ struct Account {
   std::map<MemoryId, CardUse> cards;     // of devices that were asked
   std::optional<Update> last_update;
   std::optional<Peak> rss; // the highest VmHWM that was read
-  bool tensors = false;    // any memory had tensor bytes
+  trace::Ledgers ledgers;
+  bool tensors = false; // any memory had tensor bytes
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;

@@ -12,6 +12,7 @@
 #include "fold/sampling.h"
 #include "fold/wrap.h"
 #include "report/device.h"
+#include "report/ledger.h"
 #include "report/postmortem_json.h"
 #include "report/utf8.h"
 
@@ -327,8 +328,7 @@ Json devices_json(const trace::Facts& facts) {
 
 // Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
 // context, the code of kernels, local memory: it is known by no other means, so it is the residual.
-Json ledgers_json(const View& view) {
-  Json out = Json::array();
+void add_card_ledgers(const View& view, Json& out) {
   for (const auto& [memory, card] : view.account.cards) {
     Json rows = Json::array();
     rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
@@ -352,13 +352,37 @@ Json ledgers_json(const View& view) {
          {"rows", std::move(rows)},
          {"residual", fold::minus(card.peak->bytes, known)}});
   }
-  return out;
 }
 
 Json end_json(const Ending& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
   return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
+}
+
+Json ledger_json(const Ledger& ledger) {
+  Json rows = Json::array();
+  for (const LedgerRow& row : ledger.rows) {
+    Json one = {
+        {"name", valid_utf8(row.name)}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
+    if (row.given) one["given"] = *row.given;
+    if (row.parts) one["parts"] = *row.parts;
+    rows.push_back(std::move(one));
+  }
+  Json out = {{"scope", ledger.scope},   {"memory", "host"},           {"at", ledger.at},
+              {"t", ledger.t},           {"total", ledger.total},      {"high_water", ledger.high_water},
+              {"rows", std::move(rows)}, {"residual", ledger.residual}};
+  if (!ledger.of.empty()) out["of"] = valid_utf8(ledger.of);
+  if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
+  return out;
+}
+
+Json ledgers_json(const View& view, const Options& options) {
+  Json out = Json::array();
+  if (!options.memory || *options.memory == "host")
+    for (const Ledger& ledger : ledgers(view)) out.push_back(ledger_json(ledger));
+  add_card_ledgers(view, out);
+  return out;
 }
 
 Json process_json(View& view, const Options& options) {
@@ -381,7 +405,7 @@ Json process_json(View& view, const Options& options) {
               {"parameters", parameters_json(facts)},
               {"phases", phases_json(view, options)},
               {"peaks", peaks_json(view, options)},
-              {"ledger", ledgers_json(view)},
+              {"ledger", ledgers_json(view, options)},
               {"bytes_per_parameter", Json::array()},
               {"findings", std::move(findings)}};
   return out;

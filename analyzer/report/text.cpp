@@ -12,6 +12,7 @@
 
 #include "fold/wrap.h"
 #include "report/device.h"
+#include "report/ledger_text.h"
 #include "report/lines.h"
 #include "report/units.h"
 #include "report/utf8.h"
@@ -42,6 +43,7 @@ class Text {
     holders();
     others();
     cards();
+    ledger();
     losses();
     return lines_.take();
   }
@@ -351,6 +353,13 @@ class Text {
     // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
     if (const auto cupti = view_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
       lines_.paragraph("", "CUPTI: " + printable(*cupti));
+  }
+
+  // Of the host, at the highest: the others are in the JSON.
+  void ledger() {
+    if (memory_ != 0) return;
+    for (const Ledger& one : ledgers(view_))
+      if (one.scope == "process" && one.at == "peak_rss") write_ledger(one, lines_);
   }
 
   void losses() {

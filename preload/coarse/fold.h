@@ -41,6 +41,11 @@ class Fold {
   using Put = void (*)(void* out, const format::RingRecord& record);
   void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out);
 
+  const Ledger& ledger() const { return ledger_; }
+  template <class Take>
+  void each_block(Take take) {
+    ledger_.each(take);
+  }
   const Levels& levels() const { return ledger_.levels(); }
   // The highest levels of the host since the last call of forget_highest().
   std::int64_t highest(Measure measure) const { return highest_[measure]; }

@@ -61,6 +61,7 @@ Block Ledger::block_of(const RingRecord& record, const Place& place) const {
     return block;
   }
   if (record.flags & format::kTensor) block.state |= Block::kTensor;
+  if (record.flags & format::kArena) block.state |= Block::kArena;
   if (is_memory(record.kind) && (record.flags & format::kNoAccess) == 0) block.state |= Block::kCounted;
   return block;
 }
@@ -260,6 +261,7 @@ void Ledger::protect(const Host& host, const RingRecord& record, const Place& pl
 void Ledger::small(const Host& host, const format::SmallTotals& flows, const Place& place) {
   grow(levels_[0][live], flows.allocated - flows.freed);
   grow(small_, flows.allocated - flows.freed);
+  grow(small_blocks_, flows.births - flows.deaths);
   rows_.flow(host, place, 0, flows.allocated, flows.freed, flows.births);
   raise(0);
 }

@@ -38,6 +38,8 @@ class Ledger {
   void rest() { std::memcpy(highs_, levels_, sizeof highs_); }
   unsigned seen() const { return seen_; }
   std::int64_t small_level() const { return small_; }
+  std::int64_t small_blocks() const { return small_blocks_; }
+  std::int64_t inherited() const { return inherited_live_; } // what of the parent's is still here
 
   template <class Take>
   void each(Take take) {
@@ -82,6 +84,7 @@ class Ledger {
   Levels highs_ = {};
   unsigned seen_ = 0;
   std::int64_t small_ = 0;
+  std::int64_t small_blocks_ = 0;
   bool forked_ = false;
   std::int64_t inherited_live_ = 0; // what of the parent's is still here
   std::int64_t inherited_tensor_ = 0;

@@ -30,6 +30,12 @@ enum class EndHow : std::uint8_t {
 #include "format/names.def"
 };
 
+// What a row of a process's ledger holds.
+enum class LedgerRow : std::uint8_t {
+#define LEDGER_ROW(name, title) name,
+#include "format/names.def"
+};
+
 inline constexpr const char* kEventNames[] = {
 #define EVENT(name, layout) #name,
 #include "format/names.def"
@@ -50,6 +56,11 @@ inline constexpr const char* kEndNames[] = {
 #define END_HOW(name) #name,
 #include "format/names.def"
 };
+inline constexpr const char* kLedgerRowNames[] = {
+#define LEDGER_ROW(name, title) title,
+#include "format/names.def"
+};
+inline constexpr std::size_t kLedgerRows = sizeof(kLedgerRowNames) / sizeof(kLedgerRowNames[0]);
 inline constexpr std::size_t kEventTypes = sizeof(kEventNames) / sizeof(kEventNames[0]);
 inline constexpr std::size_t kKinds = sizeof(kKindNames) / sizeof(kKindNames[0]);
 inline constexpr std::size_t kLosses = sizeof(kLossNames) / sizeof(kLossNames[0]);
@@ -71,7 +82,8 @@ inline constexpr std::uint16_t kNoAccess = 2; // PROT_NONE: a reservation, not m
 inline constexpr std::uint16_t kRange = 4;    // a death of [address, address + given), maybe part of a birth
 inline constexpr std::uint16_t kReleased = 8; // a range death that has no birth to match is normal
 inline constexpr std::uint16_t kSampled =
-    16; // a small block, in the flows already: its record says who holds it
+    16;                                     // a small block, in the flows already: its record says who holds it
+inline constexpr std::uint16_t kArena = 32; // birth of a mapping: Python's, for its small objects
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
 // Flags of phase_begin and phase_end.
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
@@ -85,6 +97,12 @@ inline constexpr std::uint16_t kNearLimit = 0x100; // sample_process, sample_cgr
 inline constexpr std::uint16_t kVersionTwo = 0x200;          // sample_cgroup: of cgroup v2
 inline constexpr std::uint16_t kWholeMachine = 0xFF;         // sample_pressure: in the place of a level
 inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0}; // a figure that the kernel does not have; no limit
+// Flags of sample_ledger and sample_resident.
+inline constexpr std::uint16_t kLedgerLast = 1;   // sample_ledger: at the process's orderly end
+inline constexpr std::uint16_t kLedgerAgain = 2;  // sample_ledger: the highest, said again in a new window
+inline constexpr std::uint16_t kLedgerAsked = 4;  // sample_ledger: the allocator told what it keeps
+inline constexpr std::uint16_t kRowShift = 8;     // sample_resident: high byte, a LedgerRow
+inline constexpr std::uint16_t kRowIsSampled = 1; // sample_resident: from some of its parts
 // Flags of stack.
 inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "hooks/real.h"
+#include "record/ledger_moment.h"
 #include "record/recording.h"
 #include "record/small.h"
 
@@ -38,6 +39,11 @@ class Inside {
  private:
   bool is_; // as it was when the call began: the first call of all finds out
 };
+
+// What no cache of a thread gives: glibc's have blocks of at most 1032 bytes, jemalloc's of 32 KiB.
+bool beyond_caches(std::size_t asked) {
+  return asked >= (foreign_allocator ? 64 * 1024 : 4 * 1024);
+}
 
 Block block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
@@ -86,11 +92,18 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
   return p;
 }
 
+// The same, and a moment to ask the allocator, which took the locks just now that asking takes.
+[[gnu::noinline]] void* born_in_turn(void* p, std::size_t asked) {
+  if (born(p, asked) != nullptr && beyond_caches(asked)) record::ledger_moment();
+  return p;
+}
+
 // Before the real call, which cannot fail.
 void dies(void* p) {
   if (!record::active()) return;
   record::check_raw_fork();
   const std::size_t usable = usable_size(p);
+  record::before_large_death(usable);
   const bool tensor = local.tensor_freed;
   if (!tensor && !record::tracked(usable)) {
     record::small_died(usable);
@@ -113,7 +126,7 @@ template <class Call>
     const Inside inside;
     p = call();
   }
-  return born(p, asked);
+  return born_in_turn(p, asked);
 }
 
 [[gnu::noinline]] void give_back(void* p) {
@@ -149,7 +162,7 @@ inline void* take_quickly(std::size_t asked, Call call) {
     return born(p, asked);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
-    return born(p, asked);
+    return born_in_turn(p, asked);
   if (record::count_birth(size_in(header))) [[unlikely]]
     return looked_at(p, asked);
   return p;
@@ -170,6 +183,7 @@ void* reallocate(void* p, std::size_t n) {
   if (!record::active()) return real.realloc(p, n);
   record::check_raw_fork();
   const std::size_t before = usable_size(p);
+  if (n < before / 2) record::before_large_death(before);
   const bool small = !record::tracked(before);
   const Block old = block_of(p, before, 0);
   // A drawn block is forgotten before another thread can be given its address.
@@ -192,6 +206,7 @@ void* reallocate(void* p, std::size_t n) {
     } else {
       record::not_recorded();
     }
+    if (beyond_caches(n)) record::ledger_moment();
     return q;
   }
   if (small) {
@@ -259,7 +274,7 @@ EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept
     result = real.posix_memalign(out, align, n);
   }
   if (result == 0) {
-    born(*out, n);
+    born_in_turn(*out, n);
   } else {
     refused(n, result);
   }

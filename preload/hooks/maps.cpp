@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 
 #include "hooks/real.h"
+#include "record/ledger_moment.h"
 #include "record/os.h"
+#include "record/python_arenas.h"
 #include "record/recording.h"
 
 #include "record/forbidden.h"
@@ -49,7 +51,7 @@ Block range(std::uint64_t address, std::size_t n) {
   return {address, pages(n), 0, Kind::none, format::kRange};
 }
 
-void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before) {
+void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, const void* caller) {
   const Recording here;
   if (!here) return;
   if (flags & MAP_FIXED) { // whatever was there is gone; nothing may have been
@@ -59,6 +61,7 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before) {
   }
   Block block = {word(p), pages(n), n, kind_of(flags, fd)};
   if (prot == PROT_NONE) block.flags = format::kNoAccess;
+  if (record::is_arena_mapper(caller)) block.flags |= format::kArena;
   here.born(block);
 }
 
@@ -72,12 +75,12 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before) {
                 {static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(map_flags)});
 }
 
-void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
+void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset, const void* caller) {
   if (!recorded_here()) return real.mmap(at, n, prot, flags, fd, offset);
   const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
   void* const p = real.mmap(at, n, prot, flags, fd, offset);
   if (p != MAP_FAILED) {
-    mapped(p, n, prot, flags, fd, before);
+    mapped(p, n, prot, flags, fd, before, caller);
   } else {
     refused(n, kind_of(flags, fd), prot == PROT_NONE ? format::kNoAccess : std::uint16_t{0}, flags);
   }
@@ -91,14 +94,15 @@ using namespace memtrace::hooks;
 namespace format = memtrace::format;
 
 EXPORT void* mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) noexcept {
-  return map(at, n, prot, flags, fd, offset);
+  return map(at, n, prot, flags, fd, offset, __builtin_return_address(0));
 }
 EXPORT void* mmap64(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) noexcept {
-  return map(at, n, prot, flags, fd, offset);
+  return map(at, n, prot, flags, fd, offset, __builtin_return_address(0));
 }
 
 EXPORT int munmap(void* p, std::size_t n) noexcept {
   if (!recorded_here()) return real.munmap(p, n);
+  memtrace::record::before_large_death(n);
   const Stamp death = draw_stamp();
   const int result = real.munmap(p, n);
   if (result != 0) return result;

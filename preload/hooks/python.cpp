@@ -11,6 +11,7 @@
 #include "format/event.h"
 #include "record/os.h"
 #include "record/phases.h"
+#include "record/python_arenas.h"
 #include "record/python_frames.h"
 #include "record/stack.h"
 
@@ -455,6 +456,23 @@ int on_audit(const char* event, Object*, void*) {
   return 0;
 }
 
+// PyObjectArenaAllocator. Asking for it is legal before Py_Initialize; it is a function of CPython's own unless
+// the program has set another.
+void find_arenas() {
+  struct ArenaAllocator {
+    void* context;
+    void* (*map)(void*, std::size_t);
+    void (*unmap)(void*, void*, std::size_t);
+  } arenas{};
+  auto* get = reinterpret_cast<void (*)(ArenaAllocator*)>(dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator"));
+  if (get == nullptr) {
+    dlerror();
+    return;
+  }
+  get(&arenas);
+  record::python_arenas_come_from(reinterpret_cast<const void*>(arenas.map));
+}
+
 } // namespace
 
 // Legal before Py_Initialize. A libpython that is loaded later, by an embedder's dlopen, is not found: such a
@@ -463,6 +481,7 @@ void python_start(const char* mode) {
   g_mode = mode;
   auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
   auto* allocator = reinterpret_cast<void (*)(int, Allocator*)>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
+  find_arenas();
   if (add != nullptr && allocator != nullptr) {
     allocator(kRawDomain, &g_first);
     add(on_audit, nullptr);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "hooks/find.h"
+#include "record/allocator.h"
 #include "record/os.h"
 #include "record/tracked_filter.h"
 
@@ -204,6 +205,7 @@ void find_real() {
   if (dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 || sizes.dli_fbase != here.dli_fbase)
     next.usable = early_usable;
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
+  record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
   record::filter_pin(0); // free(nullptr) is looked at as well
   real = next;
   errno = errno_before;

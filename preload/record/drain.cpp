@@ -2,6 +2,7 @@
 // Job: rings -> segments, and the samples, off the program's threads.
 #include "record/drain.h"
 
+#include "record/ledger_times.h"
 #include "record/os.h"
 #include "record/ring.h"
 #include "record/sample_times.h"
@@ -24,15 +25,29 @@ constinit bool wanted = false;    // recording: there should be one
 constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
 constinit char* memory = nullptr; // its stack and the block that stands in for TLS
 
+// Until it is rung for, or so long. Peaks of RSS are shorter than that: it is looked at meanwhile, without a
+// pass.
+void rest(std::uint32_t heard, std::uint64_t pause) {
+  const std::uint64_t until = os::monotonic_ns() + pause;
+  for (std::uint64_t now;
+       (now = os::monotonic_ns()) < until && __atomic_load_n(&bell, __ATOMIC_ACQUIRE) == heard;) {
+    const std::uint64_t look = ledger_pause();
+    os::futex_wait(&bell, heard, look < until - now ? look : until - now);
+    ledger_turn();
+  }
+}
+
 void run(void*) {
   os::close_all_of_this_thread();
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+    ledger_turn(); // first: a thread of the program may stand for it
     drain_rings(false);
     const std::uint64_t pause = sample_if_due();
     sync_if_due();
-    os::futex_wait(&bell, heard, pause < kPeriodNs ? pause : kPeriodNs);
+    rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
+  take_last_ledger_if_asked();
 }
 
 bool gone() {
@@ -106,6 +121,7 @@ void forget_drain() {
   wanted = false;
   due = 0;
   forget_sampling_times();
+  forget_ledgers();
   forget_syncs();
 }
 

@@ -14,10 +14,13 @@
 #include "record/files.h"
 #include "record/frame_rules.h"
 #include "record/identity.h"
+#include "record/ledger_moment.h"
+#include "record/ledger_times.h"
 #include "record/loss.h"
 #include "record/map_levels.h"
 #include "record/modules.h"
 #include "record/os.h"
+#include "record/own_ranges.h"
 #include "record/phases.h"
 #include "record/place.h"
 #include "record/recording.h"
@@ -213,14 +216,18 @@ void after_fork_in_parent() {
   restart_drain_after(kQuietAfterFork);
 }
 
-void after_fork_in_child() {
-  if (!active()) return;
+namespace {
+
+// `raw`: by a system call of the program's, without handlers.
+void begin_as_child(bool raw) {
   parent = {static_cast<std::uint32_t>(owner), state() == State::hot ? trace_file.trace_id : 0,
             local.fork_stamp, host_level(), tensor_level()};
   owner = os::process_id();
   born_ns = os::monotonic_ns();
   place.founder = false;
+  forget_own_of_parent();
   forget_drain();
+  forget_ledger_moments(raw);
   forget_samples();
   forget_rings();
   forget_windows();
@@ -240,9 +247,15 @@ void after_fork_in_child() {
   enter(State::cold);
 }
 
+} // namespace
+
+void after_fork_in_child() {
+  if (active()) begin_as_child(false);
+}
+
 void notice_raw_fork() {
   local.fork_stamp = last_stamp;
-  after_fork_in_child();
+  if (active()) begin_as_child(true);
 }
 
 void before_single_thread_call() {
@@ -295,6 +308,8 @@ void end_life(int code) {
         static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
+  answer_at_end();
+  ask_for_last_ledger();
   const bool drain_gone = retire_drain();
   if (drain_gone) sample_last();
   enter(State::inert);

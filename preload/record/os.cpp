@@ -19,6 +19,8 @@
 
 #include <cerrno>
 
+#include "record/own_ranges.h"
+
 #if !defined(__x86_64__) || !defined(__linux__)
 #error "memtrace runs on x86-64 Linux only"
 #endif
@@ -105,6 +107,27 @@ long read_all(long fd, void* data, std::size_t bytes) {
     got += static_cast<std::size_t>(n);
   }
   return static_cast<long>(got);
+}
+
+long read_once(long fd, void* data, std::size_t bytes) {
+  long n;
+  do {
+    n = call(SYS_read, fd, word(data), static_cast<long>(bytes));
+  } while (n == -EINTR);
+  return n;
+}
+long read_at(long fd, std::uint64_t offset, void* data, std::size_t bytes) {
+  long n;
+  do {
+    n = call(SYS_pread64, fd, word(data), static_cast<long>(bytes), static_cast<long>(offset));
+  } while (n == -EINTR);
+  return n;
+}
+long pages_in_memory(std::uint64_t start, std::size_t bytes, std::uint8_t* out) {
+  return call(SYS_mincore, static_cast<long>(start), static_cast<long>(bytes), word(out));
+}
+long control(long fd, unsigned long request, void* argument) {
+  return call(SYS_ioctl, fd, static_cast<long>(request), word(argument));
 }
 
 long write_once(long fd, const void* data, std::size_t bytes) {
@@ -270,7 +293,9 @@ bool exists(const char* path) {
 void* map_private(std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+  if (p < 0 && p > -4096) return nullptr;
+  note_own(reinterpret_cast<void*>(p), bytes);
+  return reinterpret_cast<void*>(p);
 }
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -278,20 +303,38 @@ void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
   return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
 void unmap(void* address, std::size_t bytes) {
+  forget_own(address);
   call(SYS_munmap, word(address), static_cast<long>(bytes));
 }
 void* extend(void* address, std::size_t bytes, std::size_t wanted) {
   const long p =
       call(SYS_mremap, word(address), static_cast<long>(bytes), static_cast<long>(wanted), MREMAP_MAYMOVE);
-  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+  if (p < 0 && p > -4096) return nullptr;
+  forget_own(address);
+  note_own(reinterpret_cast<void*>(p), wanted);
+  own_stays_behind(reinterpret_cast<void*>(p)); // the tables that grow are all of that kind
+  return reinterpret_cast<void*>(p);
 }
 long advise(void* address, std::size_t bytes, int advice) {
+  if (advice == MADV_DONTFORK) own_stays_behind(address);
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }
 
 // No signal set can be changed in an unknown way, but the kernel reads the set before it says so.
 bool is_readable(const void* address) {
   return call(SYS_rt_sigprocmask, ~0, word(address), 0, sizeof(std::uint64_t)) != -EFAULT;
+}
+long copy_memory(void* out, const Piece* pieces, std::size_t count) {
+  constexpr std::size_t kMost = 64;
+  iovec from[kMost];
+  if (count > kMost) count = kMost;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    from[i] = {const_cast<void*>(pieces[i].at), pieces[i].bytes};
+    bytes += pieces[i].bytes;
+  }
+  const iovec to = {out, bytes};
+  return call(SYS_process_vm_readv, process_id(), word(&to), 1, word(from), static_cast<long>(count), 0);
 }
 bool make_writable(void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
@@ -341,6 +384,11 @@ void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_
   const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),
                           static_cast<long>(timeout_ns % 1'000'000'000u)};
   call(SYS_futex, word(word_), FUTEX_WAIT, static_cast<long>(expected), word(&duration));
+}
+bool in_signal_handler() {
+  std::uint64_t blocked = 0;
+  call(SYS_rt_sigprocmask, SIG_BLOCK, 0, word(&blocked), sizeof blocked);
+  return (blocked & ~(std::uint64_t{1} << (SIGPIPE - 1))) != 0;
 }
 void futex_wake(const std::uint32_t* word_) {
   call(SYS_futex, word(word_), FUTEX_WAKE, 1);

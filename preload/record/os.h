@@ -17,6 +17,10 @@ long open_both(const char* path); // existing file, for reading and writing
 long close(long fd);
 long read_all(long fd, void* data, std::size_t bytes);        // up to `bytes`, fewer at the end of the file
 long write_all(long fd, const void* data, std::size_t bytes); // all of them, or a negative errno
+long read_once(long fd, void* data, std::size_t bytes);       // what there is at once, again if interrupted
+long read_at(long fd, std::uint64_t offset, void* data, std::size_t bytes);
+long pages_in_memory(std::uint64_t start, std::size_t bytes, std::uint8_t* out); // mincore
+long control(long fd, unsigned long request, void* argument);                    // ioctl
 long write_once(long fd, const void* data, std::size_t bytes);
 // The descriptor 2 that the process started with; a program may close it and give its number to a data file.
 void remember_stderr();
@@ -57,6 +61,12 @@ void* extend(void* address, std::size_t bytes, std::size_t wanted); // a private
 long advise(void* address, std::size_t bytes, int advice);
 
 bool is_readable(const void* address);
+// Pieces of this process's memory, any of which may be gone: how many bytes could be copied, in order.
+struct Piece {
+  const void* at;
+  std::size_t bytes;
+};
+long copy_memory(void* out, const Piece* pieces, std::size_t count);
 bool make_writable(void* address, std::size_t bytes); // the pages around it, for good
 
 int process_id();
@@ -68,7 +78,8 @@ void sleep_ns(std::uint64_t ns);
 std::uint64_t monotonic_ns();
 std::uint64_t thread_cpu_ns(); // of the calling thread
 std::uint64_t unix_ns();
-std::uint64_t boot_ns(); // since the machine began
+std::uint64_t boot_ns();  // since the machine began
+bool in_signal_handler(); // as a rule: a signal other than SIGPIPE is blocked
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::uint32_t* word);
 

@@ -6,6 +6,7 @@
 
 #include "record/definitions.h"
 #include "record/drain.h"
+#include "record/ledger_moment.h"
 #include "record/life.h"
 #include "record/quiet.h"
 #include "record/recording.h"
@@ -76,11 +77,13 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   mark_begin(name, bytes, flags);
   quiet_moment();
+  ledger_moment();
 }
 
 void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   mark_end(name, bytes, flags);
   quiet_moment();
+  ledger_moment();
 }
 
 std::size_t phase_current(char* out, std::size_t capacity) {

@@ -212,19 +212,19 @@ void note_names() {
 }
 
 // Where everything else that is recorded goes, and between two passes.
-bool append(const Gathered& gathered) {
+bool append(const Encoder& encoder, const RingRecord* process) {
   const Locked locked(pass_lock);
   if (!locked) return false;
   rotate_if_due();
   const std::uint32_t window = current_window();
   const bool opens = window != 0 && said_in != window;
-  const format::SegmentHeader header = gathered.encoder.header(
-      trace_file.trace_id, 0, format::Source::ring, sequence, opens ? format::kAfterWindow : std::uint8_t{0});
+  const format::SegmentHeader header = encoder.header(trace_file.trace_id, 0, format::Source::ring, sequence,
+                                                      opens ? format::kAfterWindow : std::uint8_t{0});
   if (append_events(header, payload, false) != Appended::yes) return false;
-  sequence += gathered.encoder.records();
+  sequence += encoder.records();
   if (window != 0) note_names();
   said_in = window;
-  if (gathered.process.type != 0) folded.apply(0, gathered.process);
+  if (process != nullptr) folded.apply(0, *process);
   return true;
 }
 
@@ -243,10 +243,18 @@ Closeness sample_now(Depth depth, bool near) {
     if (depth == Depth::all && named[level]) add_limits(gathered, level);
   }
   if (depth == Depth::all) add_machine(gathered);
-  if (gathered.encoder.records() == 0 || !append(gathered))
+  if (gathered.encoder.records() == 0 ||
+      !append(gathered.encoder, gathered.process.type != 0 ? &gathered.process : nullptr))
     for (bool& level : named) level = false; // the names went with the segment
   if (depth != Depth::process) keep_closeness(gathered.closeness);
   return gathered.closeness;
+}
+
+bool append_samples(const RingRecord* records, std::size_t count) {
+  model.restart();
+  Encoder encoder(payload, sizeof payload, model);
+  for (std::size_t i = 0; i < count; ++i) encoder.add(records[i]);
+  return append(encoder, nullptr);
 }
 
 void forget_samples() {

@@ -2,6 +2,7 @@
 // Job: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "record/near.h"
@@ -17,6 +18,9 @@ enum class Depth : std::uint8_t {
 // Reads and appends them; allocates nothing, keeps to static buffers. How close a limit is, by what was read.
 // `near`: it is known to be, and the sample says so.
 Closeness sample_now(Depth depth = Depth::all, bool near = false);
+
+// Other records that the background thread makes, as one segment. False: not written.
+bool append_samples(const format::RingRecord* records, std::size_t count);
 
 // In a forked child: its trace starts anew.
 void forget_samples();

@@ -64,6 +64,7 @@ Thread* this_thread() {
   std::memset(thread, 0, offsetof(Thread, scratch)); // not the scratch, which would touch its pages
   thread->index = next_index++;
   thread->tid = static_cast<std::uint32_t>(os::thread_id());
+  thread->pointer = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
   thread->pace.random = seed_for(thread->tid);
   thread->pace.until_sample = next_interval(thread->pace.random, settings.sample);
   thread->pace.until_tick = kTickBytes;
@@ -103,6 +104,33 @@ format::SmallTotals take_unpublished_of_others() {
     sum.deaths += flows.deaths;
   }
   return sum;
+}
+
+format::SmallTotals unpublished_of_all() {
+  format::SmallTotals sum{};
+  const Locked locked(table_lock);
+  if (!locked) return sum;
+  for (std::uint32_t i = 0; i < made; ++i) {
+    if (threads[i]->tid == 0) continue;
+    const format::SmallTotals flows = unpublished(*threads[i]);
+    sum.allocated += flows.allocated;
+    sum.freed += flows.freed;
+    sum.births += flows.births;
+    sum.deaths += flows.deaths;
+  }
+  return sum;
+}
+
+std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {
+  const Locked locked(table_lock);
+  if (!locked) return 0;
+  const auto first = static_cast<std::uint32_t>(os::process_id());
+  for (std::uint32_t i = 0; i < made; ++i) {
+    const Thread& thread = *threads[i];
+    if (thread.pointer < start || thread.pointer >= end || thread.tid == 0 || thread.tid == first) continue;
+    if (os::thread_exists(static_cast<int>(thread.tid))) return thread.pointer;
+  }
+  return 0;
 }
 
 void forget_other_threads() {

@@ -45,6 +45,7 @@ struct Pace {
 struct alignas(64) Thread {
   std::uint32_t index;
   std::uint32_t tid;
+  std::uint64_t pointer;  // glibc's thread pointer, at the top of its stack
   std::uint64_t sequence; // of its next record in its ring
   format::RingSlot* slot; // null: no ring yet
   format::RingRecord* records;
@@ -92,6 +93,12 @@ void set_published(Thread& thread, const format::SmallTotals& upto);
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
 // may go on.
 format::SmallTotals take_unpublished_of_others();
+
+// The flows that no record of any thread carries yet.
+format::SmallTotals unpublished_of_all();
+
+// The thread pointer, within [start, end), of a thread other than the first that lives; 0: there is none.
+std::uint64_t thread_within(std::uint64_t start, std::uint64_t end);
 
 // In a forked child: only the calling thread is left. Keeps its phases.
 void forget_other_threads();

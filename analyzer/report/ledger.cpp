@@ -1,0 +1,56 @@
+// Room: report.
+// Job: where every byte of a process went: ledgers with the kernel's total, rows that were measured, and what
+// nobody explains.
+#include "report/ledger.h"
+
+#include <algorithm>
+
+#include "fold/wrap.h"
+#include "report/view.h"
+
+namespace memtrace::report {
+namespace {
+
+// What the rows leave of the total. Rows of a damaged trace may be anything: modulo 2^64.
+void close(Ledger& ledger) {
+  std::uint64_t told = 0;
+  for (const LedgerRow& row : ledger.rows) told += row.bytes;
+  ledger.residual = static_cast<std::int64_t>(ledger.total - told);
+  std::stable_sort(ledger.rows.begin(), ledger.rows.end(),
+                   [](const LedgerRow& a, const LedgerRow& b) { return a.bytes > b.bytes; });
+}
+
+Ledger of_process(const View& view, const trace::ProcessLedger& taken, const char* at) {
+  Ledger out;
+  out.scope = "process";
+  out.at = at;
+  out.t = view.seconds(taken.stamp);
+  out.total = taken.total;
+  out.high_water = view.account.ledgers.high_water();
+  for (std::size_t i = 0; i < taken.rows.size(); ++i) {
+    if (!taken.rows[i]) continue;
+    const trace::LedgerAmount& amount = *taken.rows[i];
+    LedgerRow row{format::kLedgerRowNames[i], amount.resident, amount.sampled, std::nullopt, std::nullopt};
+    if (amount.given != 0) row.given = amount.given;
+    if (amount.parts != 0) row.parts = amount.parts;
+    out.rows.push_back(std::move(row));
+  }
+  if (!taken.allocator_asked)
+    out.remarks.push_back(
+        "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "
+        "that could ask it");
+  close(out);
+  return out;
+}
+
+} // namespace
+
+std::vector<Ledger> ledgers(const View& view) {
+  std::vector<Ledger> out;
+  const trace::Ledgers& taken = view.account.ledgers;
+  if (taken.highest()) out.push_back(of_process(view, *taken.highest(), "peak_rss"));
+  if (taken.last()) out.push_back(of_process(view, *taken.last(), view.death ? "death" : "end"));
+  return out;
+}
+
+} // namespace memtrace::report

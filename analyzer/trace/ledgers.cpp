@@ -1,0 +1,65 @@
+// Room: trace. Trusts no byte.
+// Job: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
+#include "trace/ledgers.h"
+
+#include <algorithm>
+
+namespace memtrace::trace {
+
+using format::EventType;
+
+void Ledgers::add(const Event& event) {
+  if (event.type == EventType::sample_ledger) {
+    head(event);
+  } else if (event.type == EventType::sample_resident) {
+    row(event);
+  } else if (event.type == EventType::sample_process) {
+    high_water_ = std::max(high_water_, event.word[3]);
+  }
+}
+
+namespace {
+
+// The allocator told what it keeps, and little came and went meanwhile.
+bool is_sound(const ProcessLedger& ledger) {
+  return ledger.allocator_asked && ledger.drift <= ledger.total / 100;
+}
+
+// Of two at about the same height the sound one.
+bool beats(const ProcessLedger& one, const ProcessLedger& other) {
+  if (is_sound(one) == is_sound(other)) return one.total > other.total;
+  return is_sound(one) ? one.total >= other.total - other.total / 100
+                       : one.total - one.total / 100 > other.total;
+}
+
+} // namespace
+
+// One that is said again, for the window that had it may be gone, is the highest or nothing.
+void Ledgers::head(const Event& event) {
+  const bool again = (event.flags & format::kLedgerAgain) != 0;
+  ProcessLedger ledger;
+  ledger.stamp = event.word[5];
+  ledger.total = event.word[0];
+  ledger.high_water = event.word[1];
+  ledger.swap = event.word[2];
+  ledger.drift = event.word[3];
+  ledger.allocator_asked = (event.flags & format::kLedgerAsked) != 0;
+  ledger.at_end = (event.flags & format::kLedgerLast) != 0;
+  if (!again) ++taken_;
+  high_water_ = std::max(high_water_, ledger.high_water);
+  into_highest_ = !highest_ || beats(ledger, *highest_);
+  into_last_ = !again;
+  if (into_highest_) highest_ = ledger;
+  if (into_last_) last_ = ledger;
+}
+
+void Ledgers::row(const Event& event) {
+  const std::size_t which = event.flags >> format::kRowShift;
+  if (which >= format::kLedgerRows) return;
+  const LedgerAmount amount{event.word[0], event.word[1], event.word[2],
+                            (event.flags & format::kRowIsSampled) != 0};
+  if (into_highest_ && highest_) highest_->rows[which] = amount;
+  if (into_last_ && last_) last_->rows[which] = amount;
+}
+
+} // namespace memtrace::trace

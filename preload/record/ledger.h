@@ -1,0 +1,20 @@
+// Room: record. The background thread.
+// Job: a ledger that was taken -> records of the trace.
+#pragma once
+
+#include <cstdint>
+
+#include "record/resident.h"
+
+namespace memtrace::record {
+
+// No level is so high.
+inline constexpr std::int64_t kNeverWatched = INT64_MAX;
+
+// False: it could not be written.
+bool write_ledger(const Residents& residents, std::uint16_t flags);
+
+// In a forked child: its trace starts anew.
+void forget_ledger_records();
+
+} // namespace memtrace::record

@@ -1,0 +1,180 @@
+// Room: record. On the program's threads, outside their allocator's calls.
+// Job: moments for a ledger: a thread of the program asks the allocator what it keeps, and stands still, within
+// bounds, while the background thread looks at the pages.
+#include "record/ledger_moment.h"
+
+#include "record/drain.h"
+#include "record/life.h"
+#include "record/os.h"
+#include "record/recording.h"
+#include "record/resident.h"
+
+namespace memtrace::record {
+
+constinit std::uint32_t ledger_call = 0;
+constinit std::int64_t ledger_brink = 0;
+
+namespace {
+
+// All threads together: for the first peak, that part of the time, and of the first ten seconds more.
+constexpr std::uint64_t kFirstNs = 5'000'000;
+constexpr std::uint64_t kShare = 1000;
+constexpr std::uint64_t kEarlyShare = 200;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kUntilTakingNs = 20'000'000; // one that is at the disk comes too late
+constexpr std::uint64_t kTakingNs = 50'000'000;
+constexpr std::uint64_t kBetweenNs = 2'000'000; // looks at RSS, 5 us each
+constexpr std::uint64_t kPatienceNs = 100'000'000;
+constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
+constexpr std::int64_t kNew = 256;               // 1 part more than the highest is a new peak
+constexpr std::size_t kFall = 128;               // 1 part of what is alive dies: it ends one
+
+constinit bool unsafe = false; // the child of a raw clone
+constinit std::uint64_t began = 0;
+constinit std::uint64_t stood = 0;
+constinit bool standing = false;
+constinit std::uint64_t called = 0;
+constinit std::uint64_t looked = 0;
+constinit std::uint64_t highest = 0; // RSS of a ledger
+constinit Answer answer{};
+
+std::uint32_t number(Call call) {
+  return static_cast<std::uint32_t>(call);
+}
+Call now() {
+  return static_cast<Call>(__atomic_load_n(&ledger_call, __ATOMIC_ACQUIRE));
+}
+bool change(Call from, Call to) {
+  std::uint32_t expected = number(from);
+  return __atomic_compare_exchange_n(&ledger_call, &expected, number(to), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
+// A handler runs with its signal blocked, and may have interrupted the allocator.
+bool may_be_asked() {
+  return !unsafe && state() == State::hot && local.inside == 0 && local.busy == 0 && !os::in_signal_handler();
+}
+
+std::uint64_t most_at(std::uint64_t time) {
+  const std::uint64_t start = __atomic_load_n(&began, __ATOMIC_RELAXED);
+  const std::uint64_t since = start == 0 ? 0 : time - start;
+  return kFirstNs + since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare;
+}
+
+// The half is kept for falls.
+bool may_stand(std::uint64_t time, Call why) {
+  const std::uint64_t most = most_at(time);
+  return __atomic_load_n(&stood, __ATOMIC_RELAXED) < (why == Call::wanted ? most / 2 : most);
+}
+
+// How much above the highest is a peak to stand for: the more, the less may be stood.
+std::uint64_t new_part(std::uint64_t time) {
+  const std::uint64_t most = most_at(time), so_far = __atomic_load_n(&stood, __ATOMIC_RELAXED);
+  return so_far <= most / 2 ? kNew : so_far <= most / 4 * 3 ? kNew / 8 : kNew / 32;
+}
+
+void wait_while(Call what, std::uint64_t until) {
+  for (std::uint64_t time; now() == what && (time = os::monotonic_ns()) < until;)
+    os::futex_wait(&ledger_call, number(what), until - time);
+}
+
+// The call is ours alone. What the allocator maps meanwhile is its own.
+void ask() {
+  ++local.inside;
+  KeptFree kept;
+  answer.given = ask_allocator(&kept);
+  --local.inside;
+  answer.kept = kept;
+  answer.flowed = flows_since_fork();
+}
+
+void stand(Call why) {
+  if (!may_be_asked()) return;
+  const Recording here;
+  if (!here ||
+      (!change(Call::wanted, Call::asking) && (why == Call::wanted || !change(Call::none, Call::asking))))
+    return;
+  const std::uint64_t before = os::thread_cpu_ns();
+  ask();
+  __atomic_fetch_add(&stood, os::thread_cpu_ns() - before, __ATOMIC_RELAXED);
+  const std::uint64_t asked = os::monotonic_ns();
+  const bool stands = may_stand(asked, why);
+  __atomic_store_n(&standing, stands, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
+  wake_drain();
+  if (!stands) return;
+  wait_while(Call::answered, asked + kUntilTakingNs);
+  wait_while(Call::taking, asked + kTakingNs);
+}
+
+} // namespace
+
+void stand_for_ledger() {
+  stand(Call::wanted);
+}
+
+void stand_before_fall(std::size_t given) {
+  const std::int64_t level = host_level();
+  if (given < static_cast<std::size_t>(level) / kFall) return;
+  if (state() != State::hot || local.busy != 0) return;
+  const std::uint64_t time = os::monotonic_ns();
+  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return;
+  __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
+  const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+  if (resident_now() > last + last / new_part(time)) stand(Call::none);
+}
+
+void answer_at_end() {
+  if (!may_be_asked()) return;
+  if (!change(Call::wanted, Call::asking) && !change(Call::none, Call::asking)) return;
+  ask();
+  __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+}
+
+void call_for_ledger() {
+  called = os::monotonic_ns();
+  if (began == 0) __atomic_store_n(&began, called, __ATOMIC_RELAXED);
+  change(Call::none, Call::wanted);
+}
+
+bool ledger_is_answered() {
+  return change(Call::answered, Call::taking);
+}
+
+bool nobody_answered() {
+  const std::uint64_t since = os::monotonic_ns() - called;
+  if (since > kLostNs && change(Call::asking, Call::none)) return true;
+  return since > kPatienceNs && change(Call::wanted, Call::taking);
+}
+
+bool take_unanswered() {
+  return change(Call::none, Call::taking) || change(Call::wanted, Call::taking);
+}
+
+const Answer& last_answer() {
+  return answer;
+}
+
+void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost) {
+  if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL))
+    __atomic_fetch_add(&stood, cost, __ATOMIC_RELAXED);
+  if (resident > highest) __atomic_store_n(&highest, resident, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_brink, highest_live - highest_live / 8, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+  os::futex_wake(&ledger_call);
+}
+
+std::uint64_t stood_so_far() {
+  return __atomic_load_n(&stood, __ATOMIC_RELAXED);
+}
+
+void forget_ledger_moments(bool raw) {
+  if (raw) unsafe = true;
+  ledger_call = number(Call::none);
+  ledger_brink = 0;
+  began = stood = called = looked = highest = 0;
+  standing = false;
+  answer = {};
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,120 @@
+// Room: record. The background thread.
+// Job: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
+// else.
+#include "record/ledger_times.h"
+
+#include "record/ledger.h"
+#include "record/ledger_moment.h"
+#include "record/os.h"
+#include "record/recorder.h"
+#include "record/resident.h"
+
+namespace memtrace::record {
+
+constinit std::int64_t ledger_watch = kNeverWatched;
+
+namespace {
+
+constexpr std::uint64_t kLookNs = 10'000'000;
+constexpr std::uint64_t kWaitNs = 2'000'000; // for an answer
+constexpr std::uint64_t kSeldomNs = 4'000'000'000;
+// CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
+// one after the other. The less of it is left, the higher above the last one a peak has to be.
+constexpr std::uint64_t kShare = 1000;
+constexpr std::uint64_t kEarlyShare = 50;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kNew = 128; // 1 part more than the highest
+constexpr std::uint64_t kFar = 2;
+constexpr std::uint64_t kPaused = 512; // 1 part more than at the last look: RSS does not climb just now
+
+constinit std::int64_t highest_live = 0;
+constinit std::uint64_t highest_taken = 0; // RSS of a ledger
+constinit std::uint64_t last_look = 0;     // RSS then
+constinit std::uint64_t began = 0;
+constinit std::uint64_t taken = 0; // when
+constinit std::uint64_t spent = 0;
+constinit bool calling = false;
+constinit bool last_asked = false;
+constinit Residents residents{};
+
+bool near_highest() {
+  const std::int64_t now = host_level();
+  if (now > highest_live) highest_live = now;
+  return now >= highest_live - highest_live / 8;
+}
+
+std::uint64_t allowed(std::uint64_t time) {
+  return time / kShare + (time < kEarlyNs ? time : kEarlyNs) / kEarlyShare;
+}
+
+bool is_due(std::uint64_t now) {
+  const std::uint64_t most = allowed(now - began);
+  if (spent <= most / 2 && now - taken >= kSeldomNs) return true;
+  if (!near_highest()) return false;
+  const std::uint64_t before = last_look;
+  last_look = resident_now();
+  if (last_look > highest_taken + highest_taken / kFar) return true;
+  const std::uint64_t part = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
+  return spent <= most && last_look > highest_taken + highest_taken / part &&
+         last_look <= before + before / kPaused;
+}
+
+void take(std::uint16_t flags) {
+  const std::uint64_t before = os::thread_cpu_ns();
+  const bool done = take_residents(last_answer(), &residents);
+  residents.cost = os::thread_cpu_ns() - before;
+  residents.stood = stood_so_far();
+  if (done && write_ledger(residents, flags) && residents.total > highest_taken)
+    highest_taken = residents.total;
+  spent += os::thread_cpu_ns() - before;
+  taken = os::monotonic_ns();
+  calling = false;
+  ledger_was_taken(done ? residents.total : 0, highest_live, residents.cost);
+}
+
+} // namespace
+
+bool passed_ledger_watch(std::int64_t level) {
+  std::int64_t watch = __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED);
+  return level > watch && __atomic_compare_exchange_n(&ledger_watch, &watch, kNeverWatched, false,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+std::uint64_t ledger_pause() {
+  if (calling) return kWaitNs;
+  if (near_highest()) return kLookNs;
+  __atomic_store_n(&ledger_watch, highest_live - highest_live / 8, __ATOMIC_RELAXED);
+  return kSeldomNs;
+}
+
+void ledger_turn() {
+  if (ledger_is_answered()) return take(0);
+  if (calling) {
+    if (nobody_answered()) take(0);
+    return;
+  }
+  const std::uint64_t now = os::monotonic_ns();
+  if (began == 0) began = taken = now;
+  calling = is_due(now);
+  if (calling) call_for_ledger();
+}
+
+void ask_for_last_ledger() {
+  __atomic_store_n(&last_asked, true, __ATOMIC_RELEASE);
+}
+void take_last_ledger_if_asked() {
+  if (!__atomic_load_n(&last_asked, __ATOMIC_ACQUIRE)) return;
+  last_asked = false;
+  if (ledger_is_answered() || take_unanswered()) take(format::kLedgerLast);
+}
+
+void forget_ledgers() {
+  highest_live = 0;
+  highest_taken = last_look = began = taken = spent = 0;
+  calling = last_asked = false;
+  ledger_watch = kNeverWatched;
+  forget_ledger_records();
+  forget_residents();
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,27 @@
+// Room: record. The background thread.
+// Job: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
+// else.
+#pragma once
+
+#include <cstdint>
+
+namespace memtrace::record {
+
+// How long nothing is due, in ns: 10 ms while `live` is near its highest, for then RSS is looked at.
+std::uint64_t ledger_pause();
+
+// One look, some us: calls for a ledger when it is due, takes it when a thread of the program has answered.
+void ledger_turn();
+
+// At the orderly end: the background thread takes it before it goes.
+void ask_for_last_ledger();
+void take_last_ledger_if_asked();
+
+// From the hooks: `live` passed the level at which the background thread wants to be woken.
+extern constinit std::int64_t ledger_watch;
+bool passed_ledger_watch(std::int64_t level);
+
+// In a forked child: nothing was taken.
+void forget_ledgers();
+
+} // namespace memtrace::record

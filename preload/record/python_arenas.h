@@ -1,0 +1,22 @@
+// Room: record. The constructor learns how; the background thread looks.
+// Job: how full the arenas are that CPython keeps its small objects in.
+#pragma once
+
+#include <cstdint>
+
+namespace memtrace::record {
+
+// CPython's function that maps arenas: what is mapped from within it is one. Null: there is none.
+void python_arenas_come_from(const void* function);
+bool is_arena_mapper(const void* return_address);
+
+struct ArenaFill {
+  std::uint64_t used = 0; // by objects
+  std::uint64_t free = 0; // of pools that were used once: headers and what is too small for one more, too
+  std::uint64_t arenas = 0;
+};
+
+// What its pools say of one arena, read from beside it: it may be gone, or change meanwhile.
+void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out);
+
+} // namespace memtrace::record

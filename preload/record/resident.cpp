@@ -1,0 +1,426 @@
+// Room: record. The background thread.
+// Job: what of this process is in memory, by what it is for: the rows of its ledger. None is made by
+// subtraction.
+//
+// Mappings of files, stacks and libraries are told apart by /proc/self/maps, what of them is in memory by the
+// page tables. The rest is anonymous: there the kernel merges what lies side by side, so it is told apart by
+// the ranges that we know (blocks of the program, arenas of Python, our own). Of each range all but its holes
+// is in memory. What is anonymous and in no range is nobody's: it is what the ledger does not explain.
+#include "record/resident.h"
+
+#include <cstring>
+#include <initializer_list>
+
+#include "record/allocator.h"
+#include "record/files.h"
+#include "record/holes.h"
+#include "record/kernel_text.h"
+#include "record/landmarks.h"
+#include "record/maps_text.h"
+#include "record/os.h"
+#include "record/own_ranges.h"
+#include "record/pages.h"
+#include "record/python_arenas.h"
+#include "record/recorder.h"
+#include "record/ring.h"
+#include "record/thread.h"
+#include "record/windows.h"
+
+namespace memtrace::record {
+
+using coarse::Block;
+using format::Kind;
+using format::kPage;
+using format::LedgerRow;
+
+namespace {
+
+constexpr std::uint64_t kChunkHeader = 8; // glibc's
+constexpr std::size_t kArenasLookedAt = 48;
+constexpr std::uint64_t kNewsOfTotal = 200;
+
+constinit Holes holes{};
+constinit Mapping mapping{};
+
+constinit Extent arenas[kArenasLookedAt] = {};
+constexpr std::uint64_t kArenasNs = 500'000'000; // they fill slowly
+constinit ArenaFill arenas_fill{};
+constinit std::uint64_t arenas_when = 0;
+
+// What mappings with a name hold is told anew only where the kernel's count of such pages moved, or after a
+// while: libraries' own data, which is not in that count, changes while they are loaded.
+constexpr std::uint64_t kFilesNs = 5'000'000'000;
+constexpr std::uint64_t kFilesMoved = 256 * 1024; // or that part of RSS
+constexpr std::uint64_t kFilesMovedPart = 512;
+struct OfFiles {
+  std::uint64_t when;
+  std::uint64_t pages;     // bytes of files and shared memory in RSS
+  std::uint64_t anonymous; // bytes of private copies of them: not in that count
+  LedgerAmount row[format::kLedgerRows];
+};
+constinit OfFiles of_files{};
+
+constinit bool zeros_were_read = false;
+constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came meanwhile
+
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : b - a;
+}
+std::uint64_t positive(std::int64_t value) {
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+std::uint64_t overlap(const Extent& range, std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t from = range.start > start ? range.start : start;
+  const std::uint64_t to = range.end < end ? range.end : end;
+  return to > from ? to - from : 0;
+}
+
+// --- which block is whose ---
+
+// Python's arenas are one row here and become two: how full they are is asked of some.
+template <class Take>
+void each_range(const Block& block, Take take) {
+  const std::uint64_t start = block.address;
+  if (block.memory != 0 || !block.is(Block::kCounted)) return;
+  switch (static_cast<Kind>(block.kind)) {
+    case Kind::heap: {
+      // What PyTorch asked for is the tensor, as its own counters have it. The rest is rounding.
+      const std::uint64_t asked = block.asked < block.given ? block.asked : block.given;
+      const std::uint64_t tensor = block.is(Block::kTensor) ? asked : 0;
+      if (tensor != 0) take(LedgerRow::tensors, start, start + tensor);
+      take(LedgerRow::heap, start + tensor, start + block.given);
+      return;
+    }
+    case Kind::mmap_anon:
+      take(block.is(Block::kArena) ? LedgerRow::python_used : LedgerRow::anonymous, start, start + block.given);
+      return;
+    case Kind::stack:
+      take(LedgerRow::stacks, start, start + block.given);
+      return;
+    case Kind::pinned:
+    case Kind::managed:
+      take(LedgerRow::pinned, start, start + block.given);
+      return;
+    default:
+      return; // mappings of files and shared memory are told by the kernel
+  }
+}
+
+class Sum {
+ public:
+  explicit Sum(Residents* out) : out_(*out) {}
+
+  void anonymous_mapping(const Mapping& one, Pages& pages);
+  void closed_mapping(const Mapping& one) { guard_ = {one.start, one.end}; }
+  void end_of_mappings() { hole(at_, ~kPage + 1, {}); }
+  std::uint64_t anonymous() const { return anonymous_; }
+  void other_mapping(const Mapping& one, Pages& pages);
+  void finish(const Answer& answer);
+
+ private:
+  template <class Take>
+  void each_known(Take take);
+  void part(const Extent& range, LedgerRow row, std::uint64_t from, std::uint64_t to);
+  void hole(std::uint64_t start, std::uint64_t end, const Extent& heap);
+  void shared_with_parent(const Mapping& one, const Extent& told, Pages& pages);
+  void flush();
+  void small_blocks();
+  void kept(const Answer& answer);
+
+  Residents& out_;
+  Extent guard_;         // the last mapping that cannot be read
+  std::uint64_t at_ = 0; // up to here it is known what is there
+  std::uint64_t anonymous_ = 0;
+  std::uint64_t absent_[format::kLedgerRows] = {};
+  std::uint64_t heap_holes_ = 0;      // of the allocator's pages
+  std::uint64_t heap_holes_live_ = 0; // of these, in blocks that are alive
+};
+
+template <class Take>
+void Sum::each_known(Take take) {
+  folded.each_block([&](const Block& block) { each_range(block, take); });
+  const OwnRange* const own = own_ranges();
+  for (std::size_t i = 0; i < kOwnRanges; ++i)
+    if (own[i].start != 0) take(LedgerRow::own, own[i].start, own[i].start + own[i].bytes);
+}
+
+// The holes seen so far are taken off the blocks that they are in.
+void Sum::flush() {
+  if (holes.empty()) return;
+  const Locked locked(pass_lock);
+  if (locked) {
+    each_known([&](LedgerRow row, std::uint64_t start, std::uint64_t end) {
+      const Holes::Overlap in = holes.within(start, end);
+      absent_[static_cast<std::size_t>(row)] += in.all;
+      heap_holes_live_ += in.heap;
+    });
+  }
+  holes.clear();
+}
+
+void Sum::hole(std::uint64_t start, std::uint64_t end, const Extent& heap) {
+  const bool of_heap = heap.holds(start);
+  if (of_heap) heap_holes_ += end - start;
+  if (holes.full()) flush();
+  holes.add(start, end, of_heap);
+}
+
+// --- mappings ---
+
+void Sum::part(const Extent& range, LedgerRow row, std::uint64_t from, std::uint64_t to) {
+  out_[row].resident += overlap(range, from, to);
+}
+
+void Sum::anonymous_mapping(const Mapping& one, Pages& pages) {
+  bool ours = false;
+  Extent library = {one.start, library_end(one.start, &ours)};
+  const Extent stack = library.end == 0 ? stack_within(one, guard_) : Extent{};
+  const Extent heap = heap_within(one);
+  hole(at_, one.start, {}); // where nothing is mapped, nothing of a block is left
+  at_ = one.start;
+  pages.begin(one.start, one.end, zeros_were_read ? Pages::Of::written : Pages::Of::anonymous);
+  for (PageRun run; pages.next(&run);) {
+    if (run.start > at_) hole(at_, run.start, heap);
+    at_ = run.end;
+    anonymous_ += run.end - run.start;
+    part(library, ours ? LedgerRow::own : LedgerRow::code, run.start, run.end);
+    part(stack, LedgerRow::stacks, run.start, run.end);
+  }
+  if (at_ < one.end) hole(at_, one.end, heap);
+  at_ = one.end;
+  if (folded.ledger().inherited() > 0) shared_with_parent(one, library.end != 0 ? library : stack, pages);
+}
+
+// What a forked child has not written to since. Its parent's blocks are not known to it one by one.
+void Sum::shared_with_parent(const Mapping& one, const Extent& told, Pages& pages) {
+  const OwnRange* const own = own_ranges();
+  pages.begin(one.start, one.end, Pages::Of::shared);
+  for (PageRun run; pages.next(&run);) {
+    std::uint64_t bytes = run.end - run.start - overlap(told, run.start, run.end);
+    for (std::size_t i = 0; i < kOwnRanges; ++i) {
+      const std::uint64_t ours = overlap({own[i].start, own[i].start + own[i].bytes}, run.start, run.end);
+      bytes -= ours < bytes ? ours : bytes;
+    }
+    out_[LedgerRow::inherited].resident += bytes;
+  }
+}
+
+bool has_prefix(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+LedgerRow row_of(const Mapping& one) {
+  bool ours = false;
+  if (one.path[0] == '[') return has_prefix(one.path, "[stack") ? LedgerRow::stacks : LedgerRow::code;
+  if (library_end(one.start, &ours) != 0) return ours ? LedgerRow::own : LedgerRow::code;
+  if (std::strcmp(one.path, ring_path().text()) == 0 ||
+      std::strcmp(one.path, beside_trace(".coarse").text()) == 0)
+    return LedgerRow::own;
+  for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
+    if (has_prefix(one.path, memory)) return LedgerRow::shared;
+  return LedgerRow::files;
+}
+
+void Sum::other_mapping(const Mapping& one, Pages& pages) {
+  LedgerAmount& row = of_files.row[static_cast<std::size_t>(row_of(one))];
+  pages.begin(one.start, one.end, Pages::Of::file);
+  for (PageRun run; pages.next(&run);) {
+    row.resident += run.end - run.start;
+    if (!run.of_file) of_files.anonymous += run.end - run.start;
+  }
+  row.given += one.end - one.start;
+  ++row.parts;
+}
+
+// --- what the ranges sum up to ---
+
+// Some of Python's arenas, evenly: each `step_`-th. They tell what part is free of the pages that are there.
+class SomeArenas {
+ public:
+  void add(std::uint64_t address, std::uint64_t bytes) {
+    if (seen_++ % step_ != 0) return;
+    if (used_ == kArenasLookedAt) { // every other one goes
+      for (std::size_t i = 0; i < used_ / 2; ++i) arenas[i] = arenas[2 * i];
+      used_ /= 2;
+      step_ *= 2;
+      if ((seen_ - 1) % step_ != 0) return;
+    }
+    arenas[used_++] = {address, address + bytes};
+  }
+  void look(Residents& out) const {
+    const std::uint64_t now = os::monotonic_ns();
+    if (now - arenas_when > kArenasNs) {
+      arenas_when = now;
+      arenas_fill = {};
+      for (std::size_t i = 0; i < used_; ++i)
+        look_at_arena(arenas[i].start, arenas[i].end - arenas[i].start, &arenas_fill);
+    }
+    const ArenaFill& fill = arenas_fill;
+    const std::uint64_t pools = fill.used + fill.free;
+    const double part_free = pools == 0 ? 0 : static_cast<double>(fill.free) / static_cast<double>(pools);
+    LedgerAmount& used = out[LedgerRow::python_used];
+    LedgerAmount& free = out[LedgerRow::python_free];
+    free.resident = static_cast<std::uint64_t>(static_cast<double>(used.resident) * part_free);
+    used.resident -= free.resident;
+    used.sampled = free.sampled = fill.arenas != seen_;
+  }
+
+ private:
+  std::uint64_t seen_ = 0;
+  std::uint64_t step_ = 1;
+  std::size_t used_ = 0;
+};
+
+void Sum::small_blocks() {
+  const format::SmallTotals later = unpublished_of_all();
+  const coarse::Ledger& ledger = folded.ledger();
+  const std::uint64_t bytes =
+      positive(ledger.small_level() + static_cast<std::int64_t>(later.allocated - later.freed));
+  const std::uint64_t blocks =
+      positive(ledger.small_blocks() + static_cast<std::int64_t>(later.births - later.deaths));
+  LedgerAmount& heap = out_[LedgerRow::heap];
+  heap.parts += blocks;
+  // The page of a small block is there: its header was written, or that of its neighbour.
+  const std::uint64_t headers = allocator_is_glibc() ? heap.parts * kChunkHeader : 0;
+  heap.resident += bytes + headers;
+  heap.given += bytes + headers;
+}
+
+// An answer is good for as long as little came since.
+void Sum::kept(const Answer& answer) {
+  const auto since = static_cast<std::uint64_t>(flows_since_fork() - answer.flowed);
+  if (!answer.given || since > out_.total / kNewsOfTotal) return;
+  const KeptFree& kept = answer.kept;
+  out_.allocator_asked = true;
+  // Free space that was given back page by page, or never written to.
+  const std::uint64_t holes_in_it = heap_holes_ - heap_holes_live_;
+  const std::uint64_t absent = kept.by_chunks && heap_holes_ > heap_holes_live_ ? holes_in_it : 0;
+  LedgerAmount& row = out_[LedgerRow::kept];
+  row.given = kept.bytes;
+  row.resident = kept.bytes > absent ? kept.bytes - absent : 0;
+}
+
+void Sum::finish(const Answer& answer) {
+  SomeArenas some;
+  for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
+    out_.row[i].resident += of_files.row[i].resident;
+    out_.row[i].given += of_files.row[i].given;
+    out_.row[i].parts += of_files.row[i].parts;
+  }
+  {
+    const Locked locked(pass_lock);
+    if (!locked) return;
+    each_known([&](LedgerRow which, std::uint64_t start, std::uint64_t end) {
+      const Holes::Overlap in = holes.within(start, end);
+      absent_[static_cast<std::size_t>(which)] += in.all;
+      heap_holes_live_ += in.heap;
+      LedgerAmount& row = out_[which];
+      row.given += end - start;
+      row.resident += end - start;
+      ++row.parts;
+      if (which == LedgerRow::python_used) some.add(start, end - start);
+    });
+    for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
+      std::uint64_t& resident = out_.row[i].resident;
+      resident -= absent_[i] < resident ? absent_[i] : resident;
+    }
+    small_blocks();
+  }
+  kept(answer);
+  some.look(out_);
+}
+
+} // namespace
+
+namespace {
+
+struct Statm {
+  std::uint64_t resident; // bytes
+  std::uint64_t shared;   // of files, and of shared memory
+};
+
+Statm statm() {
+  char text[128];
+  const long fd = os::open_read("/proc/self/statm"); // "size resident shared ...", in pages
+  const long bytes = fd < 0 ? 0 : os::read_all(fd, text, sizeof text - 1);
+  if (fd >= 0) os::close(fd);
+  if (bytes <= 0) return {};
+  text[bytes] = '\0';
+  std::uint64_t pages[2] = {};
+  const char* at = text;
+  for (std::uint64_t& figure : pages) {
+    at = std::strchr(at, ' ');
+    if (at == nullptr || (figure = number_at(++at)) == format::kNotSaid) return {};
+  }
+  return {pages[0] * kPage, pages[1] * kPage};
+}
+
+bool files_moved() {
+  const Statm kernels = statm();
+  const std::uint64_t now = os::monotonic_ns();
+  const std::uint64_t moved = distance(kernels.shared, of_files.pages);
+  const bool few = moved <= kFilesMoved || moved <= kernels.resident / kFilesMovedPart;
+  if (few && now - of_files.when < kFilesNs) return false;
+  of_files = {now, kernels.shared, 0, {}};
+  return true;
+}
+
+} // namespace
+
+std::uint64_t resident_now() {
+  return statm().resident;
+}
+
+void forget_residents() {
+  of_files = {};
+  zeros_were_read = false;
+  arenas_when = 0;
+}
+
+namespace {
+
+// More pages are there than the kernel counts: some were read and never written to. From then on the page
+// tables are asked, which costs six times as much.
+bool zeros_are_found(std::uint64_t anonymous) {
+  const Statm kernels = statm();
+  const std::uint64_t counted = kernels.resident - kernels.shared;
+  const bool found = !zeros_were_read && anonymous > counted + kernels.resident / kZerosOfTotal;
+  zeros_were_read = zeros_were_read || found;
+  return found;
+}
+
+bool take_once(const Answer& answer, Residents* out) {
+  *out = {};
+  holes.clear();
+  const bool files = files_moved();
+  Pages pages;
+  if (!pages.known()) return false;
+  Sum sum(out);
+  for (MapsReader maps; maps.next(&mapping);) {
+    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
+    const bool anonymous = mapping.path[0] == '\0' || std::strcmp(mapping.path, "[heap]") == 0 ||
+                           has_prefix(mapping.path, "[anon:");
+    if (anonymous && !mapping.readable) sum.closed_mapping(mapping);
+    if (anonymous && mapping.readable && !mapping.shared) sum.anonymous_mapping(mapping, pages);
+    if (!anonymous && files) sum.other_mapping(mapping, pages);
+  }
+  sum.end_of_mappings();
+  if (zeros_are_found(sum.anonymous() + of_files.anonymous)) return false;
+  const std::int64_t level = host_level();
+  const std::int64_t flows = flows_since_fork();
+  drain_rings(false); // so that what is known of blocks is as new as the figure of the kernel
+  out->total = resident_now();
+  sum.finish(answer);
+  out->drift = distance(out->total, resident_now()) + static_cast<std::uint64_t>(flows_since_fork() - flows) +
+               distance(static_cast<std::uint64_t>(level), static_cast<std::uint64_t>(host_level()));
+  return out->total != 0;
+}
+
+} // namespace
+
+bool take_residents(const Answer& answer, Residents* out) {
+  const bool knew = zeros_were_read;
+  return take_once(answer, out) || (zeros_were_read != knew && take_once(answer, out));
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,41 @@
+// Room: record. The background thread.
+// Job: what of this process is in memory, by what it is for: the rows of its ledger. None is made by
+// subtraction.
+#pragma once
+
+#include <cstdint>
+
+#include "format/event.h"
+#include "record/ledger_moment.h"
+
+namespace memtrace::record {
+
+struct LedgerAmount {
+  std::uint64_t resident = 0;
+  std::uint64_t given = 0; // the same, whether in memory or not; 0: not known
+  std::uint64_t parts = 0; // blocks, mappings
+  bool sampled = false;    // told from some of the parts
+};
+
+struct Residents {
+  std::uint64_t total = 0; // as the kernel counts it, just before the rows were summed up
+  std::uint64_t drift = 0; // bytes that came and went meanwhile
+  bool allocator_asked = false;
+  std::uint64_t cost = 0;  // ns of the background thread
+  std::uint64_t stood = 0; // ns that threads of the program stood for ledgers so far
+  LedgerAmount row[format::kLedgerRows];
+
+  LedgerAmount& operator[](format::LedgerRow which) { return row[static_cast<std::size_t>(which)]; }
+};
+
+// RSS as the kernel counts it. 0: it does not say. On any thread.
+std::uint64_t resident_now();
+
+// Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
+// the allocator said last. False: the kernel does not say which pages are there.
+bool take_residents(const Answer& answer, Residents* out);
+
+// In a forked child.
+void forget_residents();
+
+} // namespace memtrace::record

@@ -1,0 +1,226 @@
+"""Job: the ledger of a process closes: what the kernel counts is explained by rows that were measured."""
+import glob
+import shutil
+import subprocess
+import sys
+import threading
+import unittest
+
+from harness import MIB, Case, program, torch_python, victim, workload
+
+JEMALLOC = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
+ALLOCATORS = {"glibc": {}, "one arena": {"MALLOC_ARENA_MAX": "1"}, "jemalloc": {"jemalloc": "1"}}
+
+
+def ledger(process, at="peak_rss", scope="process"):
+    found = [one for one in process["ledger"] if one["scope"] == scope and one["at"] == at]
+    if len(found) != 1:
+        raise AssertionError(f"{len(found)} ledgers {scope} {at}: {process['ledger']}")
+    return found[0]
+
+
+def row(one, name):
+    return sum(entry["bytes"] for entry in one["rows"] if entry["name"] == name)
+
+
+class Watched:
+    """The highest VmHWM of a process, read from outside until it is gone: programs may reset it."""
+
+    def __init__(self, pid):
+        self.highest = 0
+        self.path = f"/proc/{pid}/status"
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.poll)
+        self.thread.start()
+
+    def poll(self):
+        while not self.done.wait(0.002):
+            try:
+                with open(self.path, encoding="ascii") as file:
+                    lines = [line for line in file if line.startswith("VmHWM")]
+            except OSError:
+                return
+            if lines:
+                self.highest = max(self.highest, int(lines[0].split()[1]) * 1024)
+
+    def end(self):
+        self.done.set()
+        self.thread.join()
+        return self.highest
+
+
+class LedgerCase(Case):
+    def watch(self, command, allocator="glibc", **environment):
+        """Output, the process that was started, its highest VmHWM from outside."""
+        more = {**ALLOCATORS[allocator], **environment}
+        env = self.environment(**{k: v for k, v in more.items() if k != "jemalloc"})
+        if "jemalloc" in more:
+            if JEMALLOC is None:
+                self.skipTest("no libjemalloc.so.2 is installed")
+            env["LD_PRELOAD"] += ":" + JEMALLOC
+        with subprocess.Popen(command, env=env, cwd=self.scratch, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as child:
+            watched = Watched(child.pid)
+            out, err = child.communicate(timeout=280)
+            highest = watched.end()
+        self.assertEqual(child.returncode, 0, err.decode(errors="replace")[-2000:])
+        mine = [process for process in self.report()["processes"] if process["pid"] == child.pid]
+        self.assertEqual(len(mine), 1)
+        return out.decode(), mine[0], highest
+
+    def assert_closes(self, one, within=0.01):
+        self.assertEqual(sum(entry["bytes"] for entry in one["rows"]) + one["residual"], one["total"])
+        self.assertLessEqual(abs(one["residual"]), within * one["total"],
+                             f"{one['residual'] / MIB:.2f} of {one['total'] / MIB:.2f} MiB: {one}")
+
+
+class Known(LedgerCase):
+    """A program whose every mapping is known."""
+
+    def check(self, allocator):
+        out, process, highest = self.watch([victim("known_memory")], allocator)
+        said = dict(line.split() for line in out.splitlines())
+        for at in ("peak_rss", "end"):
+            one = ledger(process, at)
+            # What jemalloc says is resident is an upper bound: some MiB of its tables were never touched.
+            self.assert_closes(one, 0.07 if allocator == "jemalloc" else 0.01)
+            self.assertAlmostEqual(row(one, "anonymous mappings"), 25 * MIB, delta=MIB / 8)
+            self.assertAlmostEqual(row(one, "shared memory"), 10 * MIB, delta=MIB / 8)
+            self.assertAlmostEqual(row(one, "file mappings"), 6 * MIB, delta=MIB / 8)
+            headers = 0 if allocator == "jemalloc" else 8 * 200033
+            self.assertAlmostEqual(row(one, "heap in use"), int(said["in_use"]) + headers, delta=MIB / 8)
+            self.assertAlmostEqual(row(one, "stacks"), 2.5 * MIB, delta=MIB / 4)
+        one = ledger(process)
+        self.assertAlmostEqual(one["total"], highest, delta=highest / 100)
+        self.assertAlmostEqual(ledger(process, "end")["total"], int(said["rss"]), delta=MIB)
+        return one, said
+
+    def test_glibc(self):
+        one, said = self.check("glibc")
+        self.assertAlmostEqual(row(one, "kept by the allocator"), int(said["kept"]), delta=MIB)
+
+    def test_one_arena(self):
+        one, said = self.check("one arena")
+        self.assertAlmostEqual(row(one, "kept by the allocator"), int(said["kept"]), delta=MIB)
+
+    def test_jemalloc(self):
+        self.check("jemalloc")
+
+
+class Short(LedgerCase):
+    """Programs of one thread: glibc takes no locks there, so only that thread can ask what it keeps."""
+
+    def test_a_peak_that_ends_where_it_is_reached(self):
+        _, process, highest = self.watch([victim("known_memory"), "spike"])
+        one = ledger(process)
+        self.assertGreater(highest, 256 * MIB)
+        self.assertAlmostEqual(one["total"], highest, delta=highest / 100)
+        self.assertAlmostEqual(row(one, "heap in use"), 256 * MIB, delta=MIB)
+        self.assert_closes(one)
+        self.assertLess(ledger(process, "end")["total"], 64 * MIB)
+
+    def test_pages_that_were_only_read_are_not_in_memory(self):
+        out, process, _ = self.watch([victim("known_memory"), "zeros"])
+        one = ledger(process, "end")
+        self.assertAlmostEqual(one["total"], int(out.split()[1]), delta=MIB)
+        self.assertAlmostEqual(row(one, "anonymous mappings"), 50 * MIB, delta=MIB / 8)
+        self.assert_closes(one)
+
+    def test_it_takes_no_memory_of_the_program_to_look(self):
+        """Mappings of many MiB that nobody touched: looking into them would give them pages."""
+        code = ("import ctypes, mmap, time\n"
+                "held = [mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2)]\n"
+                "block = bytearray(b'x') * (64 << 20)\n"
+                "time.sleep(0.5)\n"
+                "pages = open('/proc/self/pagemap', 'rb')\n"
+                "for one in held:\n"
+                "    pages.seek(ctypes.addressof(ctypes.c_char.from_buffer(one)) // 4096 * 8)\n"
+                "    print(sum(1 for high in pages.read((1 << 30) // 4096 * 8)[7::8] if high & 0x80))\n")
+        out, process, _ = self.watch([sys.executable, "-c", code])
+        self.assertEqual(set(out.split()), {"0"})
+        self.assert_closes(ledger(process))
+
+    def test_a_thread_that_may_be_in_a_handler_is_not_asked(self):
+        """With a signal blocked it may have interrupted the allocator."""
+        code = ("import signal, time\n"
+                "if {blocked}: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+                "held = [bytearray(b'x') * (8 << 20) for _ in range(8)]\n"
+                "time.sleep(0.2)\n"
+                "held.append(bytearray(b'x') * (8 << 20))\n")
+        for blocked in (True, False):
+            with self.subTest(blocked=blocked):
+                shutil.rmtree(self.out, ignore_errors=True)
+                _, process, _ = self.watch([sys.executable, "-c", code.format(blocked=blocked)])
+                self.assertEqual("remarks" in ledger(process, "end"), blocked)
+
+
+class Torch(LedgerCase):
+    def check(self, what, allocator, at_peak=True, **environment):
+        out, process, highest = self.watch([torch_python(), program("ledger.py"), what], allocator, **environment)
+        end = ledger(process, "end")
+        self.assert_closes(end)
+        one = ledger(process)
+        self.assert_closes(one)
+        self.assertLessEqual(one["total"], highest)
+        if at_peak:
+            self.assertGreater(one["total"], 0.97 * highest)
+        tensors = int(out.split()[-1])
+        self.assertAlmostEqual(row(end, "tensors"), tensors, delta=tensors / 1000)
+        return end
+
+    def test_list(self):
+        for allocator in ALLOCATORS:
+            with self.subTest(allocator):
+                shutil.rmtree(self.out, ignore_errors=True)
+                end = self.check("list", allocator)
+                self.assertGreater(row(end, "Python's arenas, in use"), 150 * MIB)
+
+    def test_leak(self):
+        for allocator in ALLOCATORS:
+            with self.subTest(allocator):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.check("leak", allocator)
+
+    def test_leak_in_one_thread(self):
+        self.check("leak", "glibc", OMP_NUM_THREADS="1")
+
+    def test_checkpoint(self):
+        for allocator in ALLOCATORS:
+            with self.subTest(allocator):
+                shutil.rmtree(self.out, ignore_errors=True)
+                # jemalloc copies a block that grows: its peak is within that call, where nobody can look.
+                self.check("checkpoint", allocator, at_peak=allocator != "jemalloc")
+
+
+class Workloads(LedgerCase):
+    def test_falcon(self):
+        for threads in ("1", "2"):
+            with self.subTest(threads=threads):
+                shutil.rmtree(self.out, ignore_errors=True)
+                _, process, highest = self.watch([torch_python(), workload("falcon_adamw.py")], OMP_NUM_THREADS=threads)
+                for at in ("peak_rss", "end"):
+                    self.assert_closes(ledger(process, at))
+                self.assertGreater(ledger(process)["total"], 0.97 * highest)
+                parameters = 231.05 * MIB
+                self.assertAlmostEqual(row(ledger(process, "end"), "tensors"), parameters, delta=parameters / 1000)
+
+    def test_file_pages_are_not_used_memory(self):
+        python = torch_python()
+        if subprocess.run([python, "-c", "import datasets, pyarrow"], capture_output=True, check=False).returncode:
+            self.skipTest("datasets and pyarrow are not installed")
+        out, process, _ = self.watch([python, workload("hf_datasets_mmap.py")], OMP_NUM_THREADS="1")
+        for at in ("peak_rss", "end"):
+            self.assert_closes(ledger(process, at))
+        said = {line.split()[2]: line.split() for line in out.splitlines() if line.startswith("epoch1")}
+        workers = [one for one in self.report()["processes"] if one["kind"] == "worker"]
+        self.assertEqual(len(workers), 4)
+        for worker in workers:
+            one = ledger(worker, "end")
+            self.assert_closes(one, 0.015)  # what it wrote to of its parent's pages is not told apart
+            self.assertAlmostEqual(row(one, "file mappings"), 1025 * MIB, delta=2 * MIB)
+        self.assertAlmostEqual(max(ledger(one)["total"] for one in workers) / MIB,
+                               max(float(words[4]) for words in said.values()), delta=20)
+
+
+if __name__ == "__main__":
+    unittest.main()

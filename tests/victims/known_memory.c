@@ -1,0 +1,99 @@
+// Room: tests. Run under memtrace.
+// Job: memory of every kind, each of a size that is known, and what the allocator and the kernel say of it. Of
+// the first blocks every other one is given back, and stays with malloc. With an argument: a peak that ends
+// where it is reached, of 256 MiB (spike), or memory that is read and never written to, of 100 MiB (zeros);
+// with no second thread.
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+
+static char page[4096];
+static size_t in_use;
+
+static void* idle(void* unused) {
+  char deep[MIB * 5 / 2];
+  memset(deep, 1, sizeof deep);
+  *(void* volatile*)unused = deep;
+  for (;;) pause();
+  return NULL;
+}
+
+static char* take(size_t bytes) {
+  char* p = malloc(bytes);
+  in_use += malloc_usable_size(p);
+  return p;
+}
+
+static char* map(size_t bytes, int flags, int fd) {
+  char* p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (p == MAP_FAILED) exit(2);
+  return p;
+}
+
+static size_t resident(void) {
+  size_t size = 0, pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%zu %zu", &size, &pages) != 2) exit(2);
+  fclose(file);
+  return pages * 4096;
+}
+
+static int spike(void) {
+  char* p = malloc(256 * MIB);
+  memset(p, 1, 256 * MIB);
+  free(p);
+  usleep(300000);
+  return 0;
+}
+
+static int zeros(void) {
+  volatile char* p = map(100 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  madvise((void*)p, 100 * MIB, MADV_NOHUGEPAGE);
+  for (size_t i = 0; i < 100 * MIB; i += sizeof page) (void)p[i];
+  memset(map(50 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1, 50 * MIB);
+  free(malloc(MIB));
+  printf("rss %zu\n", resident());
+  fflush(stdout);
+  usleep(300000);
+  return 0;
+}
+
+int main(int count, char** arguments) {
+  if (count == 2) return strcmp(arguments[1], "spike") == 0 ? spike() : zeros();
+  static void* deep;
+  pthread_t thread;
+  pthread_create(&thread, NULL, idle, &deep);
+  mallopt(M_MMAP_THRESHOLD, 64 * (int)MIB); /* of glibc: all of it in the heap, none of it given back */
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  char* blocks[64];
+  for (int i = 0; i < 64; ++i) memset(blocks[i] = malloc(MIB / 2), 1, MIB / 2);
+  for (int i = 0; i < 64; ++i) {
+    if (i % 2)
+      in_use += malloc_usable_size(blocks[i]);
+    else
+      free(blocks[i]);
+  }
+  for (int i = 0; i < 200000; ++i) *take(40) = 1;
+  take(20 * MIB); /* never touched */
+  in_use -= 20 * MIB;
+  memset(map(40 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1, 25 * MIB);
+  map(64 * MIB, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  memset(map(10 * MIB, MAP_SHARED | MAP_ANONYMOUS, -1), 1, 10 * MIB);
+  int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  for (size_t i = 0; i < 8 * MIB; i += sizeof page) write(fd, page, sizeof page);
+  char* file = map(8 * MIB, MAP_SHARED, fd);
+  for (size_t i = 0; i < 6 * MIB; i += sizeof page) file[i] = 1;
+  while (deep == NULL) usleep(1000);
+  struct mallinfo2 said = mallinfo2(); /* of glibc, whoever else is the allocator */
+  printf("in_use %zu\nkept %zu\nrss %zu\n", in_use, said.fordblks, resident());
+  fflush(stdout);
+  usleep(300000); /* looked at every 10 ms */
+  return 0;
+}

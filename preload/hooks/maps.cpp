@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "hooks/real.h"
+#include "record/allocator.h"
 #include "record/ledger_moment.h"
 #include "record/os.h"
 #include "record/python_arenas.h"
@@ -34,10 +35,13 @@ std::uint64_t word(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
 }
 
-// What an allocator maps inside one of its calls is its blocks' memory; what the recorder's unwinder maps is
-// ours.
-bool recorded_here() {
-  return record::active() && local.inside == 0 && local.busy == 0;
+// What another allocator than glibc's maps is its blocks' memory, whoever called it.
+bool is_allocators(const void* caller) {
+  return foreign_allocator && (local.inside != 0 || record::is_in_allocator(caller));
+}
+// What the recorder's unwinder maps is ours.
+bool recorded_here(const void* caller) {
+  return record::active() && local.inside == 0 && local.busy == 0 && !is_allocators(caller);
 }
 
 Kind kind_of(int flags, int fd) {
@@ -76,7 +80,11 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
 }
 
 void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset, const void* caller) {
-  if (!recorded_here()) return real.mmap(at, n, prot, flags, fd, offset);
+  if (!recorded_here(caller)) {
+    void* const p = real.mmap(at, n, prot, flags, fd, offset);
+    if (p != MAP_FAILED && is_allocators(caller)) record::allocator_mapped(p, n);
+    return p;
+  }
   const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
   void* const p = real.mmap(at, n, prot, flags, fd, offset);
   if (p != MAP_FAILED) {
@@ -101,7 +109,10 @@ EXPORT void* mmap64(void* at, std::size_t n, int prot, int flags, int fd, off_t 
 }
 
 EXPORT int munmap(void* p, std::size_t n) noexcept {
-  if (!recorded_here()) return real.munmap(p, n);
+  if (const void* const caller = __builtin_return_address(0); !recorded_here(caller)) {
+    if (is_allocators(caller)) memtrace::record::allocator_unmapped(p);
+    return real.munmap(p, n);
+  }
   memtrace::record::before_large_death(n);
   const Stamp death = draw_stamp();
   const int result = real.munmap(p, n);
@@ -115,7 +126,7 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
   va_start(list, flags);
   void* const wanted = flags & MREMAP_FIXED ? va_arg(list, void*) : nullptr;
   va_end(list);
-  if (!recorded_here()) return real.mremap(p, before, after, flags, wanted);
+  if (!recorded_here(__builtin_return_address(0))) return real.mremap(p, before, after, flags, wanted);
   const Stamp death = draw_stamp();
   void* const q = real.mremap(p, before, after, flags, wanted);
   if (q == MAP_FAILED) {
@@ -138,7 +149,7 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
 
 EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
   const int result = real.mprotect(p, n, prot);
-  if (result != 0 || !recorded_here()) return result;
+  if (result != 0 || !recorded_here(__builtin_return_address(0))) return result;
   const Recording here;
   if (here) here.mark(format::EventType::protect, 0, word(p), pages(n), static_cast<std::uint32_t>(prot));
   return result;
@@ -149,7 +160,7 @@ EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
   // What gives pages back: the others change no figure.
   const bool gives_back =
       advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
-  if (result != 0 || !gives_back || !recorded_here()) return result;
+  if (result != 0 || !gives_back || !recorded_here(__builtin_return_address(0))) return result;
   const Recording here;
   if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));
   return result;

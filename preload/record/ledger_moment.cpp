@@ -26,8 +26,11 @@ constexpr std::uint64_t kTakingNs = 50'000'000;
 constexpr std::uint64_t kBetweenNs = 2'000'000; // looks at RSS, 5 us each
 constexpr std::uint64_t kPatienceNs = 100'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
-constexpr std::int64_t kNew = 256;               // 1 part more than the highest is a new peak
-constexpr std::size_t kFall = 128;               // 1 part of what is alive dies: it ends one
+constexpr std::uint64_t kNew = 256;              // 1 part more than the highest is a new peak
+// 1 part of what is alive dies, or came since the last look and the first of it dies: that ends a peak. glibc
+// gives back 100 MiB by the free of one that is much smaller, when what lies below the top was free already.
+constexpr std::int64_t kFall = 128;
+constexpr std::int64_t kRise = 256;
 
 constinit bool unsafe = false; // the child of a raw clone
 constinit std::uint64_t began = 0;
@@ -35,6 +38,7 @@ constinit std::uint64_t stood = 0;
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
+constinit std::int64_t lowest = 0; // `live` since then, at large deaths
 constinit std::uint64_t highest = 0; // RSS of a ledger
 constinit Answer answer{};
 
@@ -70,7 +74,7 @@ bool may_stand(std::uint64_t time, Call why) {
 // How much above the highest is a peak to stand for: the more, the less may be stood.
 std::uint64_t new_part(std::uint64_t time) {
   const std::uint64_t most = most_at(time), so_far = __atomic_load_n(&stood, __ATOMIC_RELAXED);
-  return so_far <= most / 2 ? kNew : so_far <= most / 4 * 3 ? kNew / 8 : kNew / 32;
+  return so_far <= most / 4 * 3 ? kNew / 2 : so_far <= most / 8 * 7 ? kNew / 4 : kNew / 16;
 }
 
 void wait_while(Call what, std::uint64_t until) {
@@ -114,12 +118,15 @@ void stand_for_ledger() {
 }
 
 void stand_before_fall(std::size_t given) {
-  const std::int64_t level = host_level();
-  if (given < static_cast<std::size_t>(level) / kFall) return;
+  const std::int64_t level = host_level(), dies = static_cast<std::int64_t>(given);
+  const std::int64_t before = __atomic_load_n(&lowest, __ATOMIC_RELAXED);
+  if (level - dies < before) __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
+  if (dies < level / kFall && level - before < level / kRise) return;
   if (state() != State::hot || local.busy != 0) return;
   const std::uint64_t time = os::monotonic_ns();
   if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return;
   __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
+  __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
   const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
   if (resident_now() > last + last / new_part(time)) stand(Call::none);
 }
@@ -173,6 +180,7 @@ void forget_ledger_moments(bool raw) {
   ledger_call = number(Call::none);
   ledger_brink = 0;
   began = stood = called = looked = highest = 0;
+  lowest = 0;
   standing = false;
   answer = {};
 }

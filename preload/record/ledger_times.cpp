@@ -4,10 +4,12 @@
 #include "record/ledger_times.h"
 
 #include "record/ledger.h"
+#include "record/inherited.h"
 #include "record/ledger_moment.h"
 #include "record/os.h"
 #include "record/recorder.h"
 #include "record/resident.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -94,8 +96,12 @@ void ledger_turn() {
     return;
   }
   const std::uint64_t now = os::monotonic_ns();
-  if (began == 0) began = taken = now;
-  calling = is_due(now);
+  const bool first = began == 0;
+  if (first) began = taken = now;
+  // A child's first says what its parent left it.
+  const bool child = first && folded.ledger().inherited() > 0;
+  if (child) note_inherited();
+  calling = child || is_due(now);
   if (calling) call_for_ledger();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "record/allocator.h"
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
@@ -161,6 +162,7 @@ void start_life(bool may_unwind) {
   read_settings(slash != nullptr ? slash + 1 : executable.text());
   if (!settings.active) return;
   find_modules_by(executable.text());
+  find_allocator_library();
   if (!may_unwind && settings.stacks == Stacks::both) settings.stacks = Stacks::python;
   if (!may_unwind && settings.stacks == Stacks::native) settings.stacks = Stacks::none;
   prepare_stacks();

@@ -19,6 +19,9 @@ struct Mapping {
 // One line of it, without the line's end. False: it is none.
 bool parse_mapping(const char* line, std::size_t bytes, Mapping* out);
 
+// Memory without a file, or the like of it: named by the kernel or by the program.
+bool is_anonymous(const Mapping& one);
+
 // Reads to a static buffer: one at a time.
 class MapsReader {
  public:

@@ -5,46 +5,32 @@
 namespace memtrace::record {
 namespace {
 
-constinit OwnRange ranges[kOwnRanges] = {};
+constinit OwnRanges ranges{};
 
-OwnRange* find(const void* address) {
-  const auto start = reinterpret_cast<std::uint64_t>(address);
-  for (OwnRange& range : ranges)
-    if (__atomic_load_n(&range.start, __ATOMIC_ACQUIRE) == start) return &range;
-  return nullptr;
+std::uint64_t word(const void* address) {
+  return reinterpret_cast<std::uint64_t>(address);
 }
 
 } // namespace
 
 void note_own(const void* address, std::size_t bytes) {
-  const auto start = reinterpret_cast<std::uint64_t>(address);
-  for (OwnRange& range : ranges) {
-    std::uint64_t none = 0;
-    if (!__atomic_compare_exchange_n(&range.start, &none, start, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      continue;
-    __atomic_store_n(&range.bytes, bytes, __ATOMIC_RELEASE);
-    return;
-  }
+  ranges.note(word(address), bytes);
 }
 
 void forget_own(const void* address) {
-  if (OwnRange* const range = find(address); range != nullptr) {
-    range->bytes = 0;
-    range->stays_behind = false;
-    __atomic_store_n(&range->start, 0u, __ATOMIC_RELEASE);
-  }
+  ranges.forget(word(address));
 }
 
 void own_stays_behind(const void* address) {
-  if (OwnRange* const range = find(address); range != nullptr) range->stays_behind = true;
+  if (NotedRange* const range = ranges.find(word(address)); range != nullptr) range->stays_behind = true;
 }
 
 void forget_own_of_parent() {
-  for (OwnRange& range : ranges)
+  for (NotedRange& range : ranges)
     if (range.stays_behind) range = {};
 }
 
-const OwnRange* own_ranges() {
+const OwnRanges& own_ranges() {
   return ranges;
 }
 

@@ -3,16 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+
+#include "record/noted_ranges.h"
 
 namespace memtrace::record {
 
-struct OwnRange {
-  std::uint64_t start; // 0: nothing is noted here
-  std::uint64_t bytes;
-  bool stays_behind; // MADV_DONTFORK: a forked child has it not
-};
-inline constexpr std::size_t kOwnRanges = 256; // of a process of 4,096 threads: 100
+using OwnRanges = NotedRanges<256>; // of a process of 4,096 threads: 100
 
 // What does not fit is not noted: it is then unexplained in the ledger.
 void note_own(const void* address, std::size_t bytes);
@@ -21,6 +17,6 @@ void own_stays_behind(const void* address);
 // In a forked child: what stayed behind is not its own.
 void forget_own_of_parent();
 
-const OwnRange* own_ranges(); // kOwnRanges of them
+const OwnRanges& own_ranges();
 
 } // namespace memtrace::record

@@ -93,13 +93,14 @@ void Pages::begin(std::uint64_t start, std::uint64_t end, Of of) {
 }
 
 // False: no room for one more.
-bool Pages::add(std::uint64_t start, std::uint64_t end, bool of_file) {
-  if (runs_ != 0 && runs[runs_ - 1].end == start && runs[runs_ - 1].of_file == of_file) {
-    runs[runs_ - 1].end = end;
+bool Pages::add(const PageRun& run) {
+  PageRun* const last = runs_ != 0 ? &runs[runs_ - 1] : nullptr;
+  if (last != nullptr && last->end == run.start && last->of_file == run.of_file && last->shared == run.shared) {
+    last->end = run.end;
     return true;
   }
   if (runs_ == kRuns) return false;
-  runs[runs_++] = {start, end, of_file};
+  runs[runs_++] = run;
   return true;
 }
 
@@ -109,7 +110,7 @@ bool Pages::ask() {
   if (os::pages_in_memory(at_, count * kPage, answer.bytes) < 0) return false;
   for (std::size_t i = 0; i < count;) {
     const std::size_t same = alike(i, count);
-    if (answer.bytes[i] != 0 && !add(at_, at_ + same * kPage)) return true; // the rest by the next call
+    if (answer.bytes[i] != 0 && !add({at_, at_ + same * kPage, false, false})) return true; // the rest by the next call
     at_ += same * kPage;
     i += same;
   }
@@ -130,7 +131,7 @@ bool Pages::scan() {
   if (got < 0) return false;
   for (long i = 0; i < got; ++i) {
     const Region& region = answer.regions[i];
-    runs[i] = {region.start, region.end, (region.categories & kOfFile) != 0};
+    runs[i] = {region.start, region.end, (region.categories & kOfFile) != 0, false};
   }
   runs_ = static_cast<std::size_t>(got);
   at_ = argument.walk_end > at_ ? argument.walk_end : end_;
@@ -143,18 +144,19 @@ bool Pages::read() {
   const long got = os::read_at(fd_, at_ / kPage * sizeof answer.words[0], answer.words, wanted);
   if (got <= 0) return false;
   const std::size_t count = static_cast<std::size_t>(got) / sizeof answer.words[0];
-  const std::uint64_t looked_at = of_ == Of::shared ? kPresentBit | kFileBit | kExclusiveBit : kPresentBit;
-  for (std::size_t i = 0; i < count; ++i, at_ += kPage)
-    if ((answer.words[i] & looked_at) == kPresentBit &&
-        !add(at_, at_ + kPage, (answer.words[i] & kFileBit) != 0))
-      break;
+  for (std::size_t i = 0; i < count; ++i, at_ += kPage) {
+    const std::uint64_t word = answer.words[i];
+    const bool of_file = (word & kFileBit) != 0, shared = of_ == Of::forked && (word & kExclusiveBit) == 0;
+    const bool present = (word & kPresentBit) != 0 && !(of_ == Of::forked && of_file);
+    if (present && !add({at_, at_ + kPage, of_file, shared})) break;
+  }
   return true;
 }
 
 bool Pages::fill() {
   run_ = runs_ = 0;
   if (of_ == Of::anonymous) return ask();
-  if (of_ == Of::shared) return read();
+  if (of_ == Of::forked) return read();
   if (scans_ && scan()) return true;
   if (scans_) scan_refused = true; // an older kernel
   scans_ = false;

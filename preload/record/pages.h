@@ -11,6 +11,7 @@ struct PageRun { // present
   std::uint64_t start;
   std::uint64_t end;
   bool of_file; // said of files and their private copies
+  bool shared;  // said of those of a forked process: another has them as well
 };
 
 // Asks the kernel's page tables. Of memory without a file by mincore, which takes 2 ns a page; of files that
@@ -20,8 +21,8 @@ class Pages {
  public:
   // `written`: anonymous but for pages of zeros, which were read and never written to: RSS has them not, and
   // mincore tells no difference. Before Linux 6.7 as `anonymous`.
-  // `shared`: anonymous, and of another process as well, which only a fork can bring about.
-  enum class Of : std::uint8_t { anonymous, written, file, shared };
+  // `forked`: anonymous, and it is told which are of another process as well, as only a fork brings about.
+  enum class Of : std::uint8_t { anonymous, written, file, forked };
   explicit Pages(bool scan = true);
   ~Pages();
   Pages(const Pages&) = delete;
@@ -36,7 +37,7 @@ class Pages {
   bool ask();
   bool scan();
   bool read();
-  bool add(std::uint64_t start, std::uint64_t end, bool of_file = false);
+  bool add(const PageRun& run);
 
   long fd_;
   bool scans_;

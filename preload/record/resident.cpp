@@ -14,6 +14,7 @@
 #include "record/allocator.h"
 #include "record/files.h"
 #include "record/holes.h"
+#include "record/inherited.h"
 #include "record/kernel_text.h"
 #include "record/landmarks.h"
 #include "record/maps_text.h"
@@ -40,6 +41,7 @@ constexpr std::size_t kArenasLookedAt = 48;
 constexpr std::uint64_t kNewsOfTotal = 200;
 
 constinit Holes holes{};
+constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
 constinit Mapping mapping{};
 
 constinit Extent arenas[kArenasLookedAt] = {};
@@ -60,6 +62,14 @@ struct OfFiles {
 };
 constinit OfFiles of_files{};
 
+// Of a forked child: what its allocator said first, which is its parent's.
+struct OfParent {
+  bool said = false;
+  std::uint64_t kept = 0;
+  std::uint64_t unseen = 0;
+};
+constinit OfParent of_parent{};
+
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came meanwhile
 
@@ -68,6 +78,9 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
 }
 std::uint64_t positive(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+std::uint64_t above(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
 }
 std::uint64_t overlap(const Extent& range, std::uint64_t start, std::uint64_t end) {
   const std::uint64_t from = range.start > start ? range.start : start;
@@ -122,8 +135,10 @@ class Sum {
   void each_known(Take take);
   void part(const Extent& range, LedgerRow row, std::uint64_t from, std::uint64_t to);
   void hole(std::uint64_t start, std::uint64_t end, const Extent& heap);
-  void shared_with_parent(const Mapping& one, const Extent& told, Pages& pages);
+  void of_both(const Mapping& one, const Extent& told, Pages& pages);
+  void own_copy(std::uint64_t start, std::uint64_t end, const Extent& told);
   void flush();
+  void flush_copies();
   void small_blocks();
   void kept(const Answer& answer);
 
@@ -132,16 +147,27 @@ class Sum {
   std::uint64_t at_ = 0; // up to here it is known what is there
   std::uint64_t anonymous_ = 0;
   std::uint64_t absent_[format::kLedgerRows] = {};
-  std::uint64_t heap_holes_ = 0;      // of the allocator's pages
+  std::uint64_t allocator_pages_ = 0; // of an allocator that maps for itself
+  std::uint64_t heap_holes_ = 0;      // of glibc's pages
   std::uint64_t heap_holes_live_ = 0; // of these, in blocks that are alive
 };
 
 template <class Take>
 void Sum::each_known(Take take) {
   folded.each_block([&](const Block& block) { each_range(block, take); });
-  const OwnRange* const own = own_ranges();
-  for (std::size_t i = 0; i < kOwnRanges; ++i)
-    if (own[i].start != 0) take(LedgerRow::own, own[i].start, own[i].start + own[i].bytes);
+  for (const NotedRange& own : own_ranges())
+    if (own.start != 0) take(LedgerRow::own, own.start, own.start + own.bytes);
+}
+
+// What is known to be the child's own lies in blocks; the rest of these pages are copies.
+void Sum::flush_copies() {
+  if (copies.empty()) return;
+  const Locked locked(pass_lock);
+  std::uint64_t& row = out_[LedgerRow::copied].resident;
+  if (locked) {
+    each_known([&](LedgerRow, std::uint64_t start, std::uint64_t end) { row -= copies.within(start, end).all; });
+  }
+  copies.clear();
 }
 
 // The holes seen so far are taken off the blocks that they are in.
@@ -183,22 +209,41 @@ void Sum::anonymous_mapping(const Mapping& one, Pages& pages) {
     if (run.start > at_) hole(at_, run.start, heap);
     at_ = run.end;
     anonymous_ += run.end - run.start;
+    for (const NotedRange& range : allocator_ranges())
+      allocator_pages_ += overlap({range.start, range.start + range.bytes}, run.start, run.end);
     part(library, ours ? LedgerRow::own : LedgerRow::code, run.start, run.end);
     part(stack, LedgerRow::stacks, run.start, run.end);
   }
   if (at_ < one.end) hole(at_, one.end, heap);
   at_ = one.end;
-  if (folded.ledger().inherited() > 0) shared_with_parent(one, library.end != 0 ? library : stack, pages);
+  if (inherited_is_noted()) of_both(one, library.end != 0 ? library : stack, pages);
 }
 
-// What a forked child has not written to since. Its parent's blocks are not known to it one by one.
-void Sum::shared_with_parent(const Mapping& one, const Extent& told, Pages& pages) {
-  const OwnRange* const own = own_ranges();
-  pages.begin(one.start, one.end, Pages::Of::shared);
+void Sum::own_copy(std::uint64_t start, std::uint64_t end, const Extent& told) {
+  if (told.start < end && told.end > start) {
+    if (start < told.start) own_copy(start, told.start, {});
+    if (told.end < end) own_copy(told.end, end, {});
+    return;
+  }
+  each_inherited(start, end, [&](std::uint64_t from, std::uint64_t to) {
+    if (copies.full()) flush_copies();
+    copies.add(from, to, false);
+    out_[LedgerRow::copied].resident += to - from;
+  });
+}
+
+// What a forked child has not written to since it shares with its parent; where it wrote the kernel made a copy.
+// Where its parent had nothing there are its own blocks, which other rows have.
+void Sum::of_both(const Mapping& one, const Extent& told, Pages& pages) {
+  pages.begin(one.start, one.end, Pages::Of::forked);
   for (PageRun run; pages.next(&run);) {
+    if (!run.shared) {
+      own_copy(run.start, run.end, told);
+      continue;
+    }
     std::uint64_t bytes = run.end - run.start - overlap(told, run.start, run.end);
-    for (std::size_t i = 0; i < kOwnRanges; ++i) {
-      const std::uint64_t ours = overlap({own[i].start, own[i].start + own[i].bytes}, run.start, run.end);
+    for (const NotedRange& own : own_ranges()) {
+      const std::uint64_t ours = overlap({own.start, own.start + own.bytes}, run.start, run.end);
       bytes -= ours < bytes ? ours : bytes;
     }
     out_[LedgerRow::inherited].resident += bytes;
@@ -292,16 +337,30 @@ void Sum::kept(const Answer& answer) {
   if (!answer.given || since > out_.total / kNewsOfTotal) return;
   const KeptFree& kept = answer.kept;
   out_.allocator_asked = true;
-  // Free space that was given back page by page, or never written to.
-  const std::uint64_t holes_in_it = heap_holes_ - heap_holes_live_;
-  const std::uint64_t absent = kept.by_chunks && heap_holes_ > heap_holes_live_ ? holes_in_it : 0;
-  LedgerAmount& row = out_[LedgerRow::kept];
-  row.given = kept.bytes;
-  row.resident = kept.bytes > absent ? kept.bytes - absent : 0;
+  LedgerAmount& heap = out_[LedgerRow::heap];
+  const LedgerAmount& tensors = out_[LedgerRow::tensors];
+  // jemalloc's own `operator new` comes to no hook; its own count has all blocks.
+  std::uint64_t unseen = above(kept.in_use, heap.given + tensors.given);
+  // Free space that was given back page by page, or never written to, is kept and not in memory: of glibc's the
+  // holes in its heaps, of another's all but the pages that are there beside its blocks.
+  const std::uint64_t there = kept.by_chunks
+                                  ? above(kept.bytes, above(heap_holes_, heap_holes_live_))
+                                  : above(allocator_pages_, tensors.resident + heap.resident + unseen);
+  std::uint64_t free = there < kept.bytes ? there : kept.bytes;
+  if (inherited_is_noted()) { // the parent's lies in pages that are shared, or copied
+    if (!of_parent.said) of_parent = {true, free, unseen};
+    free = above(free, of_parent.kept);
+    unseen = above(unseen, of_parent.unseen);
+  }
+  out_[LedgerRow::kept].given = kept.bytes;
+  out_[LedgerRow::kept].resident = free;
+  heap.given += unseen;
+  heap.resident += unseen;
 }
 
 void Sum::finish(const Answer& answer) {
   SomeArenas some;
+  flush_copies();
   for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
     out_.row[i].resident += of_files.row[i].resident;
     out_.row[i].given += of_files.row[i].given;
@@ -375,6 +434,8 @@ void forget_residents() {
   of_files = {};
   zeros_were_read = false;
   arenas_when = 0;
+  of_parent = {};
+  forget_inherited();
 }
 
 namespace {
@@ -392,14 +453,14 @@ bool zeros_are_found(std::uint64_t anonymous) {
 bool take_once(const Answer& answer, Residents* out) {
   *out = {};
   holes.clear();
+  copies.clear();
   const bool files = files_moved();
   Pages pages;
   if (!pages.known()) return false;
   Sum sum(out);
   for (MapsReader maps; maps.next(&mapping);) {
     if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
-    const bool anonymous = mapping.path[0] == '\0' || std::strcmp(mapping.path, "[heap]") == 0 ||
-                           has_prefix(mapping.path, "[anon:");
+    const bool anonymous = is_anonymous(mapping);
     if (anonymous && !mapping.readable) sum.closed_mapping(mapping);
     if (anonymous && mapping.readable && !mapping.shared) sum.anonymous_mapping(mapping, pages);
     if (!anonymous && files) sum.other_mapping(mapping, pages);

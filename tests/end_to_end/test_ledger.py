@@ -82,7 +82,7 @@ class Known(LedgerCase):
         said = dict(line.split() for line in out.splitlines())
         for at in ("peak_rss", "end"):
             one = ledger(process, at)
-            # What jemalloc says is resident is an upper bound: some MiB of its tables were never touched.
+            # Some MiB of tables that jemalloc made before anything could be noted are in no row.
             self.assert_closes(one, 0.07 if allocator == "jemalloc" else 0.01)
             self.assertAlmostEqual(row(one, "anonymous mappings"), 25 * MIB, delta=MIB / 8)
             self.assertAlmostEqual(row(one, "shared memory"), 10 * MIB, delta=MIB / 8)
@@ -163,7 +163,7 @@ class Torch(LedgerCase):
         self.assert_closes(one)
         self.assertLessEqual(one["total"], highest)
         if at_peak:
-            self.assertGreater(one["total"], 0.97 * highest)
+            self.assertGreater(one["total"], 0.99 * highest)
         tensors = int(out.split()[-1])
         self.assertAlmostEqual(row(end, "tensors"), tensors, delta=tensors / 1000)
         return end
@@ -174,6 +174,10 @@ class Torch(LedgerCase):
                 shutil.rmtree(self.out, ignore_errors=True)
                 end = self.check("list", allocator)
                 self.assertGreater(row(end, "Python's arenas, in use"), 150 * MIB)
+                workers = [one for one in self.report()["processes"] if one["kind"] == "worker"]
+                self.assertEqual(len(workers), 2)
+                for worker in workers:
+                    self.assert_closes(ledger(worker, "end"))
 
     def test_leak(self):
         for allocator in ALLOCATORS:
@@ -200,7 +204,7 @@ class Workloads(LedgerCase):
                 _, process, highest = self.watch([torch_python(), workload("falcon_adamw.py")], OMP_NUM_THREADS=threads)
                 for at in ("peak_rss", "end"):
                     self.assert_closes(ledger(process, at))
-                self.assertGreater(ledger(process)["total"], 0.97 * highest)
+                self.assertGreater(ledger(process)["total"], 0.99 * highest)
                 parameters = 231.05 * MIB
                 self.assertAlmostEqual(row(ledger(process, "end"), "tensors"), parameters, delta=parameters / 1000)
 

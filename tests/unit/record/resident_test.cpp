@@ -150,8 +150,8 @@ TEST(MapsText, EveryMappingOfThisProcessOnce) {
 
 TEST(OwnRanges, NotedForgottenAndLeftBehind) {
   const auto bytes_of = [](const void* address) {
-    for (std::size_t i = 0; i < kOwnRanges; ++i)
-      if (own_ranges()[i].start == number(address)) return own_ranges()[i].bytes;
+    for (const NotedRange& range : own_ranges())
+      if (range.start == number(address)) return range.bytes;
     return std::uint64_t{0};
   };
   const char a = 0, b = 0;

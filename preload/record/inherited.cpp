@@ -1,0 +1,48 @@
+// Room: record. The background thread of a forked child.
+// Job: which of a child's addresses held memory of its parent when it began to record.
+#include "record/inherited.h"
+
+#include "record/maps_text.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::uint32_t kMost = 1024; // of a worker of PyTorch: some 400, side by side counted as one
+
+constinit InheritedPart parts[kMost] = {};
+constinit std::uint32_t used = 0;
+constinit bool noted = false;
+
+void add(std::uint64_t start, std::uint64_t end) {
+  if (used != 0 && parts[used - 1].end == start) {
+    parts[used - 1].end = end;
+  } else if (used < kMost) {
+    parts[used++] = {start, end};
+  }
+}
+
+} // namespace
+
+void note_inherited() {
+  static constinit Mapping mapping{};
+  used = 0;
+  noted = true;
+  for (MapsReader maps; maps.next(&mapping);)
+    if (is_anonymous(mapping) && mapping.readable && !mapping.shared) add(mapping.start, mapping.end);
+}
+
+void forget_inherited() {
+  used = 0;
+  noted = false;
+}
+
+bool inherited_is_noted() {
+  return noted;
+}
+
+const InheritedPart* inherited_parts(std::uint32_t* count) {
+  *count = used;
+  return parts;
+}
+
+} // namespace memtrace::record

@@ -13,6 +13,7 @@
 #include "cli/processes.h"
 #include "cli/usage.h"
 #include "report/json.h"
+#include "report/ledger_text.h"
 #include "report/text.h"
 
 namespace memtrace::cli {
@@ -26,6 +27,13 @@ void check_memory(const report::Options& options, const report::View& view) {
   for (const auto& [id, peaks] : view.account.peaks)
     known += (known.empty() ? "" : ", ") + report::memory_name(id);
   throw Usage("--memory " + *options.memory + ": not in this trace; it has " + known);
+}
+
+std::optional<report::Family> family_of(const std::vector<Process>& processes) {
+  std::vector<report::Relative> relatives;
+  for (const Process& process : processes)
+    relatives.push_back({&process.facts, &process.samples, process.kind});
+  return report::family(relatives);
 }
 
 } // namespace
@@ -63,6 +71,10 @@ int report_command(const ReportArguments& arguments) {
     } else {
       text += report::process_line(*view);
     }
+  }
+  if (const auto family = family_of(processes); family && (!options.memory || *options.memory == "host")) {
+    document.add(*family);
+    text += report::family_text(*family, look.color);
   }
   meter.clear();
   write_all(json ? std::move(document).take().dump(2) + "\n" : text, arguments.output);

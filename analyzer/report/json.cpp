@@ -493,6 +493,18 @@ void Document::add(View& view) {
   if (schema_ == Schema::postmortem) processes_.back()["death"] = death_json(view, options_.peak_top);
 }
 
+void Document::add(const Family& family) {
+  if (processes_.empty()) return;
+  Json ledger = ledger_json(family.ledger);
+  Json& members = ledger["members"] = Json::array();
+  for (const Family::Member& member : family.members)
+    members.push_back({{"pid", member.pid},
+                       {"rss", member.share.resident},
+                       {"pss", member.share.pss},
+                       {"private_dirty", member.share.private_dirty}});
+  processes_.front()["ledger"].push_back(std::move(ledger));
+}
+
 Json Document::take() && {
   return {{"schema", schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1"},
           {"job", std::move(job_)},

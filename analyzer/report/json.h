@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/family.h"
 #include "report/view.h"
 
 namespace memtrace::report {
@@ -18,6 +19,7 @@ class Document {
   explicit Document(const Options& options, Schema schema = Schema::report)
       : options_(options), schema_(schema) {}
   void add(View& view);
+  void add(const Family& family); // to the ledgers of the first process
   Json take() &&;
 
  private:

@@ -3,9 +3,12 @@
 // nobody explains.
 #include "report/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "fold/wrap.h"
+#include "report/units.h"
 #include "report/view.h"
 
 namespace memtrace::report {
@@ -39,6 +42,8 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
     out.remarks.push_back(
         "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "
         "that could ask it");
+  if (taken.drift > taken.total / 200)
+    out.remarks.push_back(fmt::format("{} came or went while it was taken", sized(taken.drift)));
   close(out);
   return out;
 }

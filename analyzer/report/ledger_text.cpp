@@ -57,4 +57,31 @@ void write_ledger(const Ledger& ledger, Lines& lines) {
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
+std::string family_text(const Family& family, bool color) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(family.resident));
+  const auto figure = [&](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
+  Lines lines(color);
+  lines.plain("");
+  lines.plain(
+      fmt::format("Processes together at their most, {:.1f} s: pages that several have count once in PSS",
+                  family.ledger.t));
+  lines.faint(fmt::format("  {:<34} {:>9} {:>9} {:>9}", unit.name, "PSS", "RSS", "written"));
+  constexpr std::size_t kShown = 12;
+  for (std::size_t i = 0; i < std::min(kShown, family.members.size()); ++i) {
+    const Family::Member& one = family.members[i];
+    lines.plain(fmt::format("  {:<34} {:>9} {:>9} {:>9}", one.name, figure(one.share.pss),
+                            figure(one.share.resident), figure(one.share.private_dirty)));
+  }
+  if (family.members.size() > kShown)
+    lines.plain(fmt::format("  {} more, see --format json", family.members.size() - kShown));
+  std::string rows;
+  for (const LedgerRow& row : family.ledger.rows)
+    if (row.bytes != 0) rows += (rows.empty() ? "" : " + ") + row.name + " " + figure(row.bytes);
+  lines.plain(fmt::format("  {:<34} {:>9} {:>9}", fmt::format("= {} processes", family.members.size()),
+                          figure(family.ledger.total), figure(family.resident)));
+  lines.paragraph("  ", rows);
+  for (const std::string& remark : family.ledger.remarks) lines.paragraph("  ", remark);
+  return lines.take();
+}
+
 } // namespace memtrace::report

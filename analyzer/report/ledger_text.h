@@ -2,11 +2,17 @@
 // Job: a ledger as a table for people.
 #pragma once
 
+#include <string>
+
+#include "report/family.h"
 #include "report/ledger.h"
 #include "report/lines.h"
 
 namespace memtrace::report {
 
 void write_ledger(const Ledger& ledger, Lines& lines);
+
+// The processes together, and each of them. Lines, with their ends.
+std::string family_text(const Family& family, bool color);
 
 } // namespace memtrace::report

@@ -19,6 +19,14 @@ struct ProcessSample {
   std::uint64_t anon = 0, file = 0, shmem = 0, high_water = 0, swap = 0, page_tables = 0;
 };
 
+// What the process has of pages that others have too, each by the part that is its own.
+struct ShareSample {
+  format::Stamp stamp = 0;
+  std::uint64_t resident = 0, pss = 0;
+  std::uint64_t anonymous = 0, file = 0, shmem = 0; // of pss; 0 where the kernel does not say
+  std::uint64_t private_dirty = 0;
+};
+
 struct AddressSpace {
   format::Stamp stamp = 0;
   std::uint64_t size = 0, size_limit = kNotSaid; // RLIMIT_AS
@@ -99,6 +107,7 @@ class Samples {
   const std::optional<ProcessSample>& process() const { return process_; } // the last
   // Of the process, the last one until `stamp`: all of late, fewer of long ago. Null: it had none by then.
   const ProcessSample* process_at(format::Stamp stamp) const;
+  const std::vector<ShareSample>& shares() const { return shares_; } // all of late, fewer of long ago
   const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
@@ -109,7 +118,6 @@ class Samples {
   std::uint64_t taken_near() const { return taken_near_; }              // of these, near a limit
 
  private:
-  void keep(const ProcessSample& sample);
   void group(const Event& event);
   void charge(const Event& event);
   void limits(const Event& event);
@@ -120,6 +128,7 @@ class Samples {
   std::vector<Group> groups_;
   std::optional<ProcessSample> process_;
   std::vector<ProcessSample> processes_;
+  std::vector<ShareSample> shares_;
   std::deque<AddressSpace> address_spaces_;
   std::optional<MachineSample> first_machine_, machine_;
   std::optional<Pressure> pressure_;

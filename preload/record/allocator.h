@@ -12,8 +12,8 @@ namespace memtrace::record {
 // Whose `malloc` the program's calls reach: glibc's, or another. Only at load: it looks for names.
 void find_allocator(bool glibc, const void* malloc_function);
 
-// Another allocator's mappings are its blocks' memory, also those that it makes outside of `malloc`: jemalloc has
-// `operator new` of its own, which comes to no hook. `return_address`: of who called `mmap`. Never true for
+// Another allocator's mappings are its blocks' memory, also those that it makes outside of `malloc`: jemalloc
+// has `operator new` of its own, which comes to no hook. `return_address`: of who called `mmap`. Never true for
 // glibc, whose own do not pass the hooks.
 void find_allocator_library(); // once, when modules can be found
 bool is_in_allocator(const void* return_address);
@@ -24,9 +24,10 @@ using AllocatorRanges = NotedRanges<256>; // jemalloc's grow by a quarter each
 const AllocatorRanges& allocator_ranges();
 
 struct KeptFree {
-  std::uint64_t bytes = 0;  // free, and not given back to the kernel; at most, some was never touched
-  std::uint64_t in_use = 0; // usable bytes of all blocks that are alive, however they were asked for; 0: not said
-  bool by_chunks = false;   // `bytes` whether in memory or not
+  std::uint64_t bytes = 0; // free, and not given back to the kernel; at most, some was never touched
+  std::uint64_t in_use =
+      0;                  // usable bytes of all blocks that are alive, however they were asked for; 0: not said
+  bool by_chunks = false; // `bytes` whether in memory or not
 };
 
 // Each of its blocks has a word in front.

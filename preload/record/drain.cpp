@@ -6,6 +6,7 @@
 #include "record/os.h"
 #include "record/ring.h"
 #include "record/sample_times.h"
+#include "record/shares.h"
 #include "record/spin_lock.h"
 #include "record/sync.h"
 #include "record/trace_file.h"
@@ -44,6 +45,7 @@ void run(void*) {
     ledger_turn(); // first: a thread of the program may stand for it
     drain_rings(false);
     const std::uint64_t pause = sample_if_due();
+    sample_share_if_due();
     sync_if_due();
     rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
@@ -122,6 +124,7 @@ void forget_drain() {
   due = 0;
   forget_sampling_times();
   forget_ledgers();
+  forget_shares();
   forget_syncs();
 }
 

@@ -38,7 +38,7 @@ constinit std::uint64_t stood = 0;
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
-constinit std::int64_t lowest = 0; // `live` since then, at large deaths
+constinit std::int64_t lowest = 0;   // `live` since then, at large deaths
 constinit std::uint64_t highest = 0; // RSS of a ledger
 constinit Answer answer{};
 

@@ -3,8 +3,8 @@
 // else.
 #include "record/ledger_times.h"
 
-#include "record/ledger.h"
 #include "record/inherited.h"
+#include "record/ledger.h"
 #include "record/ledger_moment.h"
 #include "record/os.h"
 #include "record/recorder.h"

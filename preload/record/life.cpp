@@ -29,6 +29,7 @@
 #include "record/sample_times.h"
 #include "record/samples.h"
 #include "record/sampling.h"
+#include "record/shares.h"
 #include "record/spin_lock.h"
 #include "record/stack.h"
 #include "record/talk.h"
@@ -213,6 +214,7 @@ void before_fork() {
 }
 
 void after_fork_in_parent() {
+  family_began();
   if (local.holds_definitions) release_definitions();
   local.holds_definitions = false;
   restart_drain_after(kQuietAfterFork);
@@ -314,6 +316,7 @@ void end_life(int code) {
   ask_for_last_ledger();
   const bool drain_gone = retire_drain();
   if (drain_gone) sample_last();
+  if (drain_gone) sample_last_share();
   enter(State::inert);
   drain_rings(true);
   close_windows();

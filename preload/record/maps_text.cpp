@@ -40,7 +40,8 @@ bool parse_mapping(const char* line, std::size_t bytes, Mapping* out) {
 }
 
 bool is_anonymous(const Mapping& one) {
-  return one.path[0] == '\0' || std::strcmp(one.path, "[heap]") == 0 || std::strncmp(one.path, "[anon:", 6) == 0;
+  return one.path[0] == '\0' || std::strcmp(one.path, "[heap]") == 0 ||
+         std::strncmp(one.path, "[anon:", 6) == 0;
 }
 
 MapsReader::MapsReader() : fd_(os::open_read("/proc/self/maps")) {}

@@ -110,7 +110,8 @@ bool Pages::ask() {
   if (os::pages_in_memory(at_, count * kPage, answer.bytes) < 0) return false;
   for (std::size_t i = 0; i < count;) {
     const std::size_t same = alike(i, count);
-    if (answer.bytes[i] != 0 && !add({at_, at_ + same * kPage, false, false})) return true; // the rest by the next call
+    if (answer.bytes[i] != 0 && !add({at_, at_ + same * kPage, false, false}))
+      return true; // the rest by the next call
     at_ += same * kPage;
     i += same;
   }

@@ -165,7 +165,8 @@ void Sum::flush_copies() {
   const Locked locked(pass_lock);
   std::uint64_t& row = out_[LedgerRow::copied].resident;
   if (locked) {
-    each_known([&](LedgerRow, std::uint64_t start, std::uint64_t end) { row -= copies.within(start, end).all; });
+    each_known(
+        [&](LedgerRow, std::uint64_t start, std::uint64_t end) { row -= copies.within(start, end).all; });
   }
   copies.clear();
 }
@@ -232,8 +233,8 @@ void Sum::own_copy(std::uint64_t start, std::uint64_t end, const Extent& told) {
   });
 }
 
-// What a forked child has not written to since it shares with its parent; where it wrote the kernel made a copy.
-// Where its parent had nothing there are its own blocks, which other rows have.
+// What a forked child has not written to since it shares with its parent; where it wrote the kernel made a
+// copy. Where its parent had nothing there are its own blocks, which other rows have.
 void Sum::of_both(const Mapping& one, const Extent& told, Pages& pages) {
   pages.begin(one.start, one.end, Pages::Of::forked);
   for (PageRun run; pages.next(&run);) {

@@ -68,6 +68,24 @@ class LedgerCase(Case):
         self.assertEqual(len(mine), 1)
         return out.decode(), mine[0], highest
 
+    def met(self, command, allocator="glibc", at_peak=True, **environment):
+        """Output and process of a run whose highest ledger is that of the peak. A peak lasts a millisecond, and on a
+        machine with more to do than cores the ledger may come too late: of three attempts one has to do."""
+        for attempt in range(3):
+            shutil.rmtree(self.out, ignore_errors=True)
+            out, process, highest = self.watch(command, allocator, **environment)
+            one = ledger(process)
+            self.assertLessEqual(one["total"], highest)
+            try:
+                if at_peak:
+                    self.assertGreater(one["total"], 0.99 * highest)
+                self.assert_closes(one)
+                return out, process
+            except AssertionError:
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
     def assert_closes(self, one, within=0.01):
         self.assertEqual(sum(entry["bytes"] for entry in one["rows"]) + one["residual"], one["total"])
         self.assertLessEqual(abs(one["residual"]), within * one["total"],
@@ -156,14 +174,9 @@ class Short(LedgerCase):
 
 class Torch(LedgerCase):
     def check(self, what, allocator, at_peak=True, **environment):
-        out, process, highest = self.watch([torch_python(), program("ledger.py"), what], allocator, **environment)
+        out, process = self.met([torch_python(), program("ledger.py"), what], allocator, at_peak, **environment)
         end = ledger(process, "end")
         self.assert_closes(end)
-        one = ledger(process)
-        self.assert_closes(one)
-        self.assertLessEqual(one["total"], highest)
-        if at_peak:
-            self.assertGreater(one["total"], 0.99 * highest)
         tensors = int(out.split()[-1])
         self.assertAlmostEqual(row(end, "tensors"), tensors, delta=tensors / 1000)
         return end
@@ -171,7 +184,6 @@ class Torch(LedgerCase):
     def test_list(self):
         for allocator in ALLOCATORS:
             with self.subTest(allocator):
-                shutil.rmtree(self.out, ignore_errors=True)
                 end = self.check("list", allocator)
                 self.assertGreater(row(end, "Python's arenas, in use"), 150 * MIB)
                 workers = [one for one in self.report()["processes"] if one["kind"] == "worker"]
@@ -182,7 +194,6 @@ class Torch(LedgerCase):
     def test_leak(self):
         for allocator in ALLOCATORS:
             with self.subTest(allocator):
-                shutil.rmtree(self.out, ignore_errors=True)
                 self.check("leak", allocator)
 
     def test_leak_in_one_thread(self):
@@ -191,7 +202,6 @@ class Torch(LedgerCase):
     def test_checkpoint(self):
         for allocator in ALLOCATORS:
             with self.subTest(allocator):
-                shutil.rmtree(self.out, ignore_errors=True)
                 # jemalloc copies a block that grows: its peak is within that call, where nobody can look.
                 self.check("checkpoint", allocator, at_peak=allocator != "jemalloc")
 
@@ -200,11 +210,8 @@ class Workloads(LedgerCase):
     def test_falcon(self):
         for threads in ("1", "2"):
             with self.subTest(threads=threads):
-                shutil.rmtree(self.out, ignore_errors=True)
-                _, process, highest = self.watch([torch_python(), workload("falcon_adamw.py")], OMP_NUM_THREADS=threads)
-                for at in ("peak_rss", "end"):
-                    self.assert_closes(ledger(process, at))
-                self.assertGreater(ledger(process)["total"], 0.99 * highest)
+                _, process = self.met([torch_python(), workload("falcon_adamw.py")], OMP_NUM_THREADS=threads)
+                self.assert_closes(ledger(process, "end"))
                 parameters = 231.05 * MIB
                 self.assertAlmostEqual(row(ledger(process, "end"), "tensors"), parameters, delta=parameters / 1000)
 

@@ -27,6 +27,10 @@ class Lifetimes {
     kept_.resize(kMost / 2);
     stride_ *= 2;
   }
+  void add(const Lifetimes& others) {
+    for (const std::uint64_t ns : others.kept_)
+      for (std::uint64_t i = 0; i < others.stride_; ++i) add(ns);
+  }
   std::uint64_t median() {
     const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>((kept_.size() - 1) / 2);
     std::nth_element(kept_.begin(), middle, kept_.end());
@@ -56,6 +60,12 @@ struct Estimate {
     asked += static_cast<double>(asked_for) / drawn;
     blocks += 1 / drawn;
     variance += weight * weight * (1 - drawn);
+  }
+  void add(const Estimate& other) {
+    bytes += other.bytes;
+    asked += other.asked;
+    blocks += other.blocks;
+    variance += other.variance;
   }
 };
 
@@ -94,6 +104,15 @@ struct Sum {
   std::uint64_t largest = 0;
   Lifetimes lifetimes;
   Estimate estimate; // of samples, instead of bytes, asked and blocks
+
+  void add(const Sum& other) {
+    bytes += other.bytes;
+    asked += other.asked;
+    blocks += other.blocks;
+    largest = std::max(largest, other.largest);
+    lifetimes.add(other.lifetimes);
+    estimate.add(other.estimate);
+  }
 };
 
 Holding holding(const Group& group, Sum& sum) {
@@ -136,12 +155,16 @@ class SiteRoles {
 };
 
 Holdings holdings(Set& set, const SiteRoles& roles) {
-  Holdings out;
+  Set settled; // what was guessed may be of a role that others of its site were said to have
   for (auto& [group, sum] : set) {
-    out.push_back(holding(group, sum));
+    Group one = group;
     const Role said = group.guessed ? roles.of(group.stack, group.path) : Role::unknown;
-    if (said != Role::unknown) out.back().role = said;
+    if (said != Role::unknown) one.role = said;
+    one.guessed = false;
+    if (const auto [at, fresh] = settled.try_emplace(one, std::move(sum)); !fresh) at->second.add(sum);
   }
+  Holdings out;
+  for (auto& [group, sum] : settled) out.push_back(holding(group, sum));
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
       return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);

@@ -74,7 +74,7 @@ bool may_stand(std::uint64_t time, Call why) {
 // How much above the highest is a peak to stand for: the more, the less may be stood.
 std::uint64_t new_part(std::uint64_t time) {
   const std::uint64_t most = most_at(time), so_far = __atomic_load_n(&stood, __ATOMIC_RELAXED);
-  return so_far <= most / 4 * 3 ? kNew / 2 : so_far <= most / 8 * 7 ? kNew / 4 : kNew / 16;
+  return so_far <= most / 8 * 7 ? kNew / 2 : kNew / 16;
 }
 
 void wait_while(Call what, std::uint64_t until) {

@@ -12,6 +12,7 @@
 #include "fold/wrap.h"
 #include "report/device_findings.h"
 #include "report/leaks.h"
+#include "report/resident.h"
 #include "report/units.h"
 
 namespace memtrace::report {
@@ -159,6 +160,8 @@ std::vector<Finding> find(View& view) {
   out.insert(out.end(), leaks.begin(), leaks.end());
   const std::vector<Finding> devices = find_in_devices(view);
   out.insert(out.end(), devices.begin(), devices.end());
+  const std::vector<Finding> resident = find_in_resident(view);
+  out.insert(out.end(), resident.begin(), resident.end());
   std::stable_sort(out.begin(), out.end(),
                    [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
   return out;

@@ -10,6 +10,7 @@
 #include "fold/wrap.h"
 #include "report/units.h"
 #include "report/view.h"
+#include "report/witness.h"
 
 namespace memtrace::report {
 namespace {
@@ -48,6 +49,43 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
   return out;
 }
 
+// The one with the smallest limit; where none has one, the process's own.
+const trace::Group* group_of(const std::vector<trace::Group>& groups) {
+  const trace::Group* found = nullptr;
+  for (const trace::Group& group : groups) {
+    if (group.left || !group.highest) continue;
+    if (found == nullptr || group.highest->limit < found->highest->limit) found = &group;
+  }
+  return found;
+}
+
+// By the kernel's own figures of one moment: of all processes in it, traced or not.
+Ledger of_group(const View& view, const trace::Group& group) {
+  const trace::GroupSample& highest = *group.highest;
+  const auto known = [](std::uint64_t value) { return value == trace::kNotSaid ? 0 : value; };
+  const std::uint64_t shared = std::min(known(highest.shmem), highest.file);
+  const std::uint64_t dirty = std::min(known(highest.dirty), highest.file - shared);
+  const std::uint64_t tables = std::min(known(highest.page_tables), known(highest.kernel));
+  Ledger out;
+  out.scope = "cgroup";
+  out.at = "peak_rss";
+  out.of = kernels_path(view.trace->definitions().text(group.path));
+  out.t = view.seconds(highest.stamp);
+  out.total = highest.charge;
+  out.high_water = group.limits && group.limits->highest != trace::kNotSaid ? group.limits->highest : out.total;
+  const auto row = [&](const char* name, std::uint64_t bytes) {
+    if (bytes != 0) out.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
+  };
+  row("anonymous memory", highest.anon);
+  row("page cache, clean", highest.file - shared - dirty);
+  row("page cache, to be written", dirty);
+  row("shared memory", shared);
+  row("page tables", tables);
+  row("kernel, all else", known(highest.kernel) - tables);
+  close(out);
+  return out;
+}
+
 } // namespace
 
 std::vector<Ledger> ledgers(const View& view) {
@@ -55,6 +93,8 @@ std::vector<Ledger> ledgers(const View& view) {
   const trace::Ledgers& taken = view.account.ledgers;
   if (taken.highest()) out.push_back(of_process(view, *taken.highest(), "peak_rss"));
   if (taken.last()) out.push_back(of_process(view, *taken.last(), view.death ? "death" : "end"));
+  if (const trace::Group* const group = group_of(view.trace->samples().groups()); group != nullptr)
+    out.push_back(of_group(view, *group));
   return out;
 }
 

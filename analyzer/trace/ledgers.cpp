@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "trace/thinned.h"
+
 namespace memtrace::trace {
 
 using format::EventType;
@@ -23,6 +25,13 @@ namespace {
 // The allocator told what it keeps, and little came and went meanwhile.
 bool is_sound(const ProcessLedger& ledger) {
   return ledger.allocator_asked && ledger.drift <= ledger.total / 100;
+}
+
+void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerAmount& amount) {
+  using format::LedgerRow;
+  if (row == LedgerRow::kept) point.kept = amount.resident;
+  const bool blocks = row == LedgerRow::anonymous || row == LedgerRow::tensors || row == LedgerRow::heap;
+  if (blocks && amount.given > amount.resident) point.untouched += amount.given - amount.resident;
 }
 
 // Of two at about the same height the sound one.
@@ -50,7 +59,10 @@ void Ledgers::head(const Event& event) {
   into_highest_ = !highest_ || beats(ledger, *highest_);
   into_last_ = !again;
   if (into_highest_) highest_ = ledger;
-  if (into_last_) last_ = ledger;
+  if (into_last_) {
+    last_ = ledger;
+    keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end});
+  }
 }
 
 void Ledgers::row(const Event& event) {
@@ -58,6 +70,7 @@ void Ledgers::row(const Event& event) {
   if (which >= format::kLedgerRows) return;
   const LedgerAmount amount{event.word[0], event.word[1], event.word[2],
                             (event.flags & format::kRowIsSampled) != 0};
+  if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_highest_ && highest_) highest_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;
 }

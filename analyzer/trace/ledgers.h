@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "trace/order.h"
 
@@ -28,6 +29,15 @@ struct ProcessLedger {
   std::array<std::optional<LedgerAmount>, format::kLedgerRows> rows;
 };
 
+// Of one of all ledgers.
+struct LedgerPoint {
+  format::Stamp stamp = 0;
+  std::uint64_t total = 0;     // RSS
+  std::uint64_t kept = 0;      // by the allocator, in memory
+  std::uint64_t untouched = 0; // of blocks and mappings that are alive, not in memory
+  bool at_end = false;
+};
+
 // Give it every event of a pass.
 class Ledgers {
  public:
@@ -35,6 +45,7 @@ class Ledgers {
 
   const std::optional<ProcessLedger>& highest() const { return highest_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
+  const std::vector<LedgerPoint>& all() const { return all_; } // in order; all of late, fewer of long ago
   std::uint64_t taken() const { return taken_; }
   std::uint64_t high_water() const { return high_water_; } // the largest VmHWM ever read
 
@@ -43,6 +54,7 @@ class Ledgers {
   void row(const Event& event);
 
   std::optional<ProcessLedger> highest_, last_;
+  std::vector<LedgerPoint> all_;
   bool into_highest_ = false, into_last_ = false; // where rows go that come next
   std::uint64_t taken_ = 0, high_water_ = 0;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "trace/thinned.h"
+
 namespace memtrace::trace {
 
 using format::EventType;
@@ -28,16 +30,6 @@ bool is_near(const Event& event) {
   return (event.flags & format::kNearLimit) != 0;
 }
 
-// All of late, fewer of long ago.
-template <class T>
-void keep(std::vector<T>& list, const T& value) {
-  constexpr std::ptrdiff_t kThinned = 1024; // the older half, once there are twice as many
-  list.push_back(value);
-  if (std::ssize(list) < 2 * kThinned) return;
-  for (std::size_t i = 0; i < kThinned / 2; ++i) list[i] = list[2 * i];
-  list.erase(list.begin() + kThinned / 2, list.begin() + kThinned);
-}
-
 ShareSample share_of(const Event& event) {
   const auto known = [&](std::size_t i) { return event.word[i] == kNotSaid ? 0 : event.word[i]; };
   return {event.stamp, known(0), known(1), known(2), known(3), known(4), known(5)};
@@ -53,10 +45,10 @@ void Samples::add(const Event& event) {
       if (is_near(event)) ++taken_near_;
       process_ =
           ProcessSample{event.stamp, is_near(event), word[0], word[1], word[2], word[3], word[4], word[5]};
-      keep(processes_, *process_);
+      keep_thinned(processes_, *process_);
       break;
     case EventType::sample_share:
-      keep(shares_, share_of(event));
+      keep_thinned(shares_, share_of(event));
       break;
     case EventType::sample_cgroup:
       group(event);

@@ -24,7 +24,7 @@ constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // one that is at the disk comes too late
 constexpr std::uint64_t kTakingNs = 50'000'000;
 constexpr std::uint64_t kBetweenNs = 2'000'000; // looks at RSS, 5 us each
-constexpr std::uint64_t kPatienceNs = 100'000'000;
+constexpr std::uint64_t kPatienceNs = 500'000'000; // whoever comes by rings
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
 constexpr std::uint64_t kNew = 256;              // 1 part more than the highest is a new peak
 // 1 part of what is alive dies, or came since the last look and the first of it dies: that ends a peak. glibc

@@ -18,7 +18,8 @@ constinit std::int64_t ledger_watch = kNeverWatched;
 namespace {
 
 constexpr std::uint64_t kLookNs = 10'000'000;
-constexpr std::uint64_t kWaitNs = 2'000'000; // for an answer
+constexpr std::uint64_t kFarLookNs = 200'000'000; // away from the highest `live`: pages of files make RSS, too
+constexpr std::uint64_t kWaitNs = 10'000'000; // for an answer, which rings
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
 // CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
 // one after the other. The less of it is left, the higher above the last one a peak has to be.
@@ -32,6 +33,7 @@ constexpr std::uint64_t kPaused = 512; // 1 part more than at the last look: RSS
 constinit std::int64_t highest_live = 0;
 constinit std::uint64_t highest_taken = 0; // RSS of a ledger
 constinit std::uint64_t last_look = 0;     // RSS then
+constinit std::uint64_t looked = 0;        // when
 constinit std::uint64_t began = 0;
 constinit std::uint64_t taken = 0; // when
 constinit std::uint64_t spent = 0;
@@ -52,7 +54,8 @@ std::uint64_t allowed(std::uint64_t time) {
 bool is_due(std::uint64_t now) {
   const std::uint64_t most = allowed(now - began);
   if (spent <= most / 2 && now - taken >= kSeldomNs) return true;
-  if (!near_highest()) return false;
+  if (!near_highest() && now - looked < kFarLookNs) return false;
+  looked = now;
   const std::uint64_t before = last_look;
   last_look = resident_now();
   if (last_look > highest_taken + highest_taken / kFar) return true;
@@ -116,7 +119,7 @@ void take_last_ledger_if_asked() {
 
 void forget_ledgers() {
   highest_live = 0;
-  highest_taken = last_look = began = taken = spent = 0;
+  highest_taken = last_look = looked = began = taken = spent = 0;
   calling = last_asked = false;
   ledger_watch = kNeverWatched;
   forget_ledger_records();

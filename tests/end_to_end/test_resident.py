@@ -1,0 +1,55 @@
+"""Job: findings about what is resident and not used, and the reverse: each program that has one, and its nearest."""
+import unittest
+
+from harness import MIB, Case, program, torch_python
+
+BYTES = 384 * MIB
+
+
+class Resident(Case):
+    def findings(self, what, python=None):
+        import sys
+        command = [python or sys.executable, program("resident.py"), what]
+        self.trace(command)
+        report = self.report()
+        return [one for process in report["processes"] for one in process["findings"]] + report["findings"]
+
+    def only(self, found, name):
+        self.assertEqual([one["id"] for one in found], [name], found)
+        one = found[0]
+        self.assertTrue(one["evidence"] and one["remedy"], one)
+        return one["bytes"]
+
+    def test_pages_of_files(self):
+        self.assertAlmostEqual(self.only(self.findings("mapped"), "page-cache-not-memory"), BYTES, delta=BYTES / 50)
+
+    def test_a_file_that_was_read_is_memory(self):
+        self.assertEqual(self.findings("read"), [])
+
+    def test_what_the_allocator_keeps(self):
+        # 15 of 16 blocks were freed, and each that lives has its page or two.
+        freed = 6000 * 60_000 * 15 / 16
+        self.assertAlmostEqual(self.only(self.findings("kept"), "allocator-retention"), freed, delta=freed / 10)
+
+    def test_what_was_given_back(self):
+        self.assertEqual(self.findings("given_back"), [])
+
+    def test_never_touched(self):
+        self.assertAlmostEqual(self.only(self.findings("untouched"), "reserved-not-resident"), BYTES, delta=BYTES / 50)
+
+    def test_touched(self):
+        self.assertEqual(self.findings("touched"), [])
+
+    def test_objects_are_copied_by_reading_them(self):
+        # The strings' headers are written to in each worker: 8 items of 16 each, on nearly every page.
+        strings = 2_000_000 * 72
+        copied = self.only(self.findings("objects", torch_python()), "copy-on-write-growth")
+        self.assertGreater(copied, strings)
+        self.assertLess(copied, 3 * strings)
+
+    def test_an_array_is_not(self):
+        self.assertEqual(self.findings("array", torch_python()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

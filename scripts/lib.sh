@@ -5,6 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${MEMTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/memtrace}
 venv=$cache/venv
 deepspeed=$cache/deepspeed
+accelerate=$cache/accelerate
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
 
 # stdout is data, stderr is talk.

@@ -173,10 +173,9 @@ class Attribution : public Observer {
   }
 
   void close_all() {
-    while (!open_.empty()) {
-      close(open_.back(), false);
-      open_.pop_back();
-    }
+    for (Open& open : open_)
+      close(open, false); // the oldest first: a row's entry is that of its first occurrence
+    open_.clear();
   }
 
   static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }

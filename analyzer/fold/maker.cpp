@@ -42,6 +42,12 @@ constexpr Maker kMakers[] = {
     // FSDP1, the same.
     {"/fsdp/_flat_param.py", "_alloc_padded_unsharded_flat_param", Role::gathered},
     {"/fsdp/_runtime_utils.py", "_reduce_grad", Role::comm},
+    // DeepSpeed: gradients on their way, ZeRO-3's parameters of all ranks.
+    {"/deepspeed/runtime/zero/stage_1_and_2.py", "setup_buckets", Role::comm},
+    {"/deepspeed/runtime/zero/stage3.py", "__avg_scatter*", Role::comm},
+    {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", Role::gathered},
+    {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", Role::gathered},
+    {"/deepspeed/runtime/comm/coalesced_collectives.py", "", Role::comm},
     // Saved tensors that went to the host.
     {"/torch/autograd/graph.py", "pack_to_cpu", Role::activation},
     // Checkpoints: copies that are written later, and the bytes that are written.
@@ -53,6 +59,8 @@ constexpr Maker kMakers[] = {
     {"/torch/distributed/checkpoint/filesystem.py", "", Role::checkpoint},
     {"/torch/serialization.py", "save", Role::checkpoint},
     {"/safetensors/torch.py", "save*", Role::checkpoint},
+    // What a model keeps of the tokens before.
+    {"/transformers/cache_utils.py", "", Role::kv_cache},
 };
 
 // The last part of a qualified name: "Outer.__init__.<locals>.pack" is "pack".

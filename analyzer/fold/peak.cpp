@@ -280,7 +280,7 @@ class PeakSets : public Observer {
       group.role = block.label;
     } else if (block.kind == format::Kind::context) {
       group.role = Role::context;
-    } else if (group.role = makers_.role(block.stack); group.role != Role::unknown) {
+    } else if (group.role = made_for(block); group.role != Role::unknown) {
       group.guessed = block.tensor;
     } else if (saved) {
       group.role = block.label;
@@ -290,6 +290,15 @@ class PeakSets : public Observer {
     } else if (block.memory != 0) {
       group.role = askers_.role(block.stack);
     }
+  }
+
+  // Of what is no tensor a function may make all sorts of things; but what is written is made to be written.
+  // And an allocator's arena is mapped by whoever is first to find the last one full.
+  Role made_for(const Block& block) {
+    const Role role = makers_.role(block.stack);
+    const bool plain =
+        !block.tensor && (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
+    return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
   }
 
   // What PyTorch's pinned allocator took beyond what it was asked for: a row of its own.

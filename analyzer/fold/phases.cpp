@@ -59,18 +59,21 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
   }
 }
 
-// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned.
+// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
+// at the step that has them inside, in its closure.
 // What lies between (zero_grad, the loader) is still of the old step.
-void Phases::advance(const Stack& stack, const Frame& beginning, bool gradients) {
+void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t flags) {
   if (facts_.step_records || !beginning.counts) return;
   const bool forward =
-      beginning.own == Known::forward && gradients &&
+      beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
       !holds(stack, {Known::forward, Known::recompute, Known::backward, Known::step, Known::eval});
   const bool backward = beginning.own == Known::backward && !holds(stack, {Known::backward, Known::step});
   if (!forward && !backward && beginning.own != Known::step) return;
+  const bool update =
+      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(stack, {Known::step}));
   if (step_ == Step::none) {
     step_ = Step{0};
-  } else if (beginning.own != Known::step && (stepped_ || (!facts_.step_phases && forward))) {
+  } else if (!update && (stepped_ || (!facts_.step_phases && forward))) {
     step_ = next(step_);
   } else {
     return;
@@ -84,7 +87,7 @@ void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
   while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
   Frame frame = frame_of(format::low(event.word[0]), event.flags);
-  advance(stack, frame, (event.flags & format::kGradOff) == 0);
+  advance(stack, frame, event.flags);
   frame.occurrence.step = step_;
   push(event.thread, frame, watcher);
 }
@@ -192,13 +195,15 @@ void Phases::touch(std::uint32_t thread) {
 }
 
 void Phases::close(PhaseWatcher& watcher) {
-  // Threads in the order of their last mark, so that the result does not hang on a hash's order.
-  for (const std::uint32_t thread : recent_) {
-    const auto at = stacks_.find(thread);
-    while (at != stacks_.end() && !at->second.empty()) pop(at->second, false, watcher);
-  }
+  std::vector<Occurrence> open;
+  for (const auto& [thread, stack] : stacks_)
+    for (const Frame& frame : stack) open.push_back(frame.occurrence);
+  // The oldest first: a row's entry is that of its first occurrence.
+  std::sort(open.begin(), open.end(), [](const Occurrence& a, const Occurrence& b) { return a.id < b.id; });
   stacks_.clear();
   recent_.clear();
+  open_.clear();
+  for (const Occurrence& one : open) watcher.ended(one, false);
 }
 
 Place Phases::place(std::uint32_t thread) const {

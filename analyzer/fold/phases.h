@@ -69,7 +69,7 @@ class Phases {
   void end(const trace::Event& event, PhaseWatcher& watcher);
   void pop(Stack& stack, bool skipped, PhaseWatcher& watcher);
   void touch(std::uint32_t thread);
-  void advance(const Stack& stack, const Frame& beginning, bool gradients);
+  void advance(const Stack& stack, const Frame& beginning, std::uint16_t flags);
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;

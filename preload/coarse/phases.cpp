@@ -116,18 +116,21 @@ void Phases::learn(std::uint16_t flags, Known own, Ledger& ledger) {
   }
 }
 
-// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned.
-void Phases::advance(std::uint32_t top, const Frame& beginning, bool gradients) {
+// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
+// at the step that has them inside, in its closure.
+void Phases::advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags) {
   if (saw_record_ || !beginning.counts) return;
-  const bool forward = beginning.own == Known::forward && gradients &&
+  const bool forward = beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
                        !holds(top, bit(Known::forward) | bit(Known::recompute) | bit(Known::backward) |
                                        bit(Known::step) | bit(Known::eval));
   const bool backward =
       beginning.own == Known::backward && !holds(top, bit(Known::backward) | bit(Known::step));
   if (!forward && !backward && beginning.own != Known::step) return;
+  const bool update =
+      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(top, bit(Known::step)));
   if (step_ == kNoStep) {
     step_ = step_of(0);
-  } else if (beginning.own != Known::step && (stepped_ || (!saw_step_ && forward))) {
+  } else if (!update && (stepped_ || (!saw_step_ && forward))) {
     if (step_ + 1 != 0) ++step_;
   } else {
     return;
@@ -151,7 +154,7 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
   open.used = true;
   open.own = own;
   open.counts = (record.flags & format::kAuto) != 0 || !saw_auto_;
-  advance(around, open, (record.flags & format::kGradOff) == 0);
+  advance(around, open, record.flags);
   open.flags = record.flags;
   open.thread = thread;
   open.below = around;
@@ -226,9 +229,21 @@ void Phases::step(std::uint64_t number, Ledger& ledger) {
 
 void Phases::close(const Host& host, Ledger& ledger) {
   gather(ledger);
-  for (std::uint32_t i = 0; i < recent_used_; ++i)
-    for (std::uint32_t top = recent_.at[i].top; top != 0;) pop(host, &top, false, ledger);
-  recent_used_ = 0;
+  for (Frame* open = oldest(); open != nullptr;
+       open = oldest()) { // a row's entry is that of its first occurrence
+    account(host, *open, false, ledger);
+    open->used = false;
+  }
+  frames_end_ = recent_used_ = 0;
+}
+
+Frame* Phases::oldest() {
+  Frame* found = nullptr;
+  for (std::uint32_t i = 0; i < frames_end_; ++i) {
+    Frame& open = frames_.at[i];
+    if (open.used && (found == nullptr || open.begin < found->begin)) found = &open;
+  }
+  return found;
 }
 
 void Phases::reset(const Host& host, Ledger& ledger) {

@@ -76,10 +76,11 @@ class Phases {
   const Frame& frame(std::uint32_t top) const { return frames_.at[top - 1]; }
   std::uint32_t top_of(std::uint32_t thread) const;
   std::uint32_t fresh(const Host& host);
+  Frame* oldest();
   bool holds(std::uint32_t top, unsigned any) const;
   void learn(std::uint16_t flags, Known own, Ledger& ledger);
   void recount(StepId most, Ledger& ledger);
-  void advance(std::uint32_t top, const Frame& beginning, bool gradients);
+  void advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags);
   void gather(Ledger& ledger);
   void pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger);
   void account(const Host& host, const Frame& ended, bool skipped, Ledger& ledger);

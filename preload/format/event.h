@@ -89,6 +89,7 @@ inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
 inline constexpr std::uint16_t kSkipped = 2; // an optimizer step that did not update
 inline constexpr std::uint16_t kGradOff = 4;
+inline constexpr std::uint16_t kClosure = 8; // an optimizer step that goes forward itself
 // Flags of text.
 inline constexpr std::uint16_t kTextMore = 0x100; // more chunks of this text follow; low byte: bytes here
 inline constexpr std::size_t kTextChunk = 40;

@@ -11,7 +11,7 @@ stacklevel=2 still names the program's line. `_without_us` takes our frames out 
 """
 import sys
 
-AUTO, SKIPPED, GRAD_OFF = 1, 2, 4  # format/event.h
+AUTO, SKIPPED, GRAD_OFF, CLOSURE = 1, 2, 4, 8  # format/event.h
 
 
 class _Finder:
@@ -170,6 +170,7 @@ _PATCHES = {
     "transformers.generation.utils": (_generate,),
     "deepspeed": (_engine,),
     "deepspeed.runtime.zero.stage_1_and_2": (_zero_optimizer,),
+    "deepspeed.runtime.zero.stage3": (_zero3_optimizer,),
     "deepspeed.ops.adam.cpu_adam": (_cpu_adam,),
 }
 

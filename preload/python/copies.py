@@ -2,7 +2,7 @@
 # Job: tensors whose purpose shows in whom they are given to: what a gather fills, what is saved.
 """See bootstrap.py for the rules, and for the names that are not defined here."""
 
-_FREE, _PART = 5_000_000, 500  # what labelling may take in all: so many ns, and this part of the time
+_FREE, _PART = 5_000_000, 1000  # what labelling may take in all: so many ns, and this part of the time
 _spent = [None, 0]  # since when, and how long it took
 _gathered, _MOST = {}, 4096  # addresses, the latest last: when it is saved it is still what was gathered
 

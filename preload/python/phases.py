@@ -214,7 +214,8 @@ def _optimizer_step(module):
             outermost = not inside("step")
             if outermost:
                 _end_load()
-                begin("step", AUTO)
+                closure = args[1] if len(args) > 1 else kwargs.get("closure")
+                begin("step", AUTO if closure is None else AUTO | CLOSURE)
             try:
                 return step(*args, **kwargs)
             except BaseException as error:
@@ -316,7 +317,14 @@ def _part(phase, call):
 
 
 def _zero_optimizer(module):
-    cls = module.DeepSpeedZeroOptimizer
+    _zero_steps(module.DeepSpeedZeroOptimizer)
+
+
+def _zero3_optimizer(module):
+    _zero_steps(module.DeepSpeedZeroOptimizer_Stage3)
+
+
+def _zero_steps(cls):
     cls.unscale_and_clip_grads = _part("unscale_and_clip_grads", cls.unscale_and_clip_grads)
     step = _updating(cls.step)
 

@@ -3,21 +3,23 @@
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 No reference is kept, not even a weak one to a tensor: swap_tensors minds. What lives on is labelled once or seldom;
-gradients come anew in each step, so of them the first steps are labelled, and then as many as cost a 500th of the time.
+gradients come anew in each step, so of them the first steps are labelled, and then as many as cost a 1000th of the time.
 """
 
 _roots = {}  # id -> weak reference, of the modules and optimizers that were seen
 _reported = None
 _noted = set()
-_ALWAYS, _SHARE = 3, 500
+_ALWAYS, _SHARE = 3, 1000
 _turns = {"gradients": [0, 0], "states": [0, 0], "engine": [0, 0]}  # how often, and not again before
 
-# Of DeepSpeed's ZeRO-1 and 2: attributes that hold a tensor, or several.
+# Of DeepSpeed's ZeRO: attributes that hold a tensor, or several; the last two are of its third stage.
 _OF_ENGINE = {
     "param_buffer_of_bit16_for_cpu_offload_groups": "staging",
     "temp_grad_buffer_for_cpu_offload": "staging",
     "temp_grad_buffer_for_gpu_offload": "staging",
     "accumulated_grads_in_cpu": "gradient",
+    "param_groups_fp16_flat_cpu_memory": "parameter",
+    "grad_partitions_flat_buffer": "gradient",
 }
 
 
@@ -42,15 +44,11 @@ def _living():
 
 
 def _here(tensor):
-    return getattr(tensor, "_local_tensor", tensor)  # of a DTensor: what this rank has
-
-
-def _address(tensor):
-    """Of the memory that the tensor is a view of; 0: none, as of a fake, a wrapper, a sparse one."""
-    try:
-        return _here(tensor).untyped_storage().data_ptr()
-    except Exception:
-        return 0
+    """What this rank has: of a DTensor, of a parameter that ZeRO-3 divided."""
+    part = getattr(tensor, "_local_tensor", None)
+    if part is None:
+        part = getattr(tensor, "ds_tensor", None)
+    return tensor if part is None else part
 
 
 def _parameters():
@@ -95,7 +93,7 @@ def _of_models():
     for root in _living():
         if hasattr(root, "param_groups"):
             for state in root.state.values():
-                yield from (value for value in state.values() if hasattr(value, "untyped_storage"))
+                yield from (value for value in state.values() if hasattr(value, "storage_offset"))
         else:
             yield from root.buffers()
 
@@ -151,6 +149,14 @@ def _start_of(tensor):
     interpreter ends such memory stays: an optimizer's states were not given back at exit."""
     known = getattr(sys.modules["torch"]._C, "_data_address", None)  # since PyTorch 2.2; copies nothing that is lazy
     return known(tensor) if known else tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
+
+
+def _address(tensor):
+    """As `_start_of`; 0: it has no memory, as a fake, a wrapper, a sparse one."""
+    try:
+        return _start_of(_here(tensor))
+    except Exception:
+        return 0
 
 
 def _label(tensor, role, name):
@@ -215,5 +221,9 @@ def _label_engine(optimizer):
             held = held.values() if isinstance(held, dict) else held if isinstance(held, list) else [held]
             for tensor in held:
                 _label(tensor, role, name)
+        for bucket in getattr(optimizer, "ipg_buckets", {}).values():
+            buffers = bucket.buffer
+            for tensor in buffers if isinstance(buffers, list) else [buffers]:
+                _label(tensor, "comm", "ipg_buckets")
 
     _in_turn("engine", label)

@@ -84,25 +84,25 @@ class ZeRO(Case):
         self.packages = os.path.join(cache, "deepspeed")
         if not os.path.isdir(self.packages):
             self.skipTest("DeepSpeed is not installed; scripts/setup installs it where pip can reach it")
-        self.command = [python, harness.program("zero2.py")]
+        self.command = [python, harness.program("zero.py")]
         self.more = {"PYTHONPATH": self.packages, "TORCH_EXTENSIONS_DIR": os.path.join(cache, "torch_extensions"),
                      "PATH": os.pathsep.join([os.path.join(self.packages, "bin"), os.environ["PATH"]])}
 
-    def train(self, accumulation):
+    def train(self, stage, accumulation):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.more["MASTER_PORT"] = str(free.getsockname()[1])
         # Bare, once: it compiles its extension, which nobody wants in a trace.
-        bare = self.run_in("bare", [*self.command, str(accumulation)], {**harness.bare_environment(), **self.more},
+        bare = self.run_in("bare", [*self.command, str(stage), str(accumulation)], {**harness.bare_environment(), **self.more},
                            timeout=600)
         self.assertEqual(bare.returncode, 0, bare.stderr.decode(errors="replace")[-2000:])
-        done = self.run_in("traced", [*self.command, str(accumulation)],
+        done = self.run_in("traced", [*self.command, str(stage), str(accumulation)],
                            {**self.environment(MEMTRACE_QUIET="1"), **self.more})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-2000:])
         return self.explained()
 
     def check(self, accumulation):
-        out = self.train(accumulation)
+        out = self.train(2, accumulation)
         self.assertEqual(out["parameters"]["count"], 8 * 2048 * 2048)
         # Flat bf16; fp32 master, gradients and two states; the copy buffer, and two of one layer (of eight) each.
         self.assert_rows(out, {"parameter": 2, "master": 4, "optimizer_state": 8, "staging": 2 + 2 * 2 / 8,
@@ -111,6 +111,13 @@ class ZeRO(Case):
         parts = {part["name"]: part for part in out["parts_of_step"]}
         for name in ("unscale_and_clip_grads", "adam_update"):  # +4 each, a thread says; not with this version
             self.assertLess(abs(parts[name]["kept"]), CLOSE)
+
+    def test_third_stage(self):
+        out = self.train(3, 1)
+        self.assertEqual(out["parameters"]["count"], 8 * 2048 * 2048)
+        # As above, the partition of gradients in bf16, and its bucket of 2^24; the device's memory is the host's.
+        self.assert_rows(out, {"parameter": 2, "master": 4, "optimizer_state": 8, "gradient": 4 + 2, "comm": 1})
+        self.assertLess(self.by_role(out).get("unknown", 0), CLOSE, out["rows"])
 
     def test_offloaded(self):
         self.check(1)

@@ -110,6 +110,15 @@ class BesideTheModel(Case):
         self.assert_roles(rows, **truth)
 
 
+    def test_what_a_model_keeps_of_the_tokens_before(self):
+        truth, process = self.run_copies("generate")
+        [row] = [row for row in process["phases"] if (row["memory"], row["phase"]) == ("host", "generate")]
+        held = bytes_by_role(row["tensor"]["at_peak"])["kv_cache"]
+        # Half of a layer is there twice while its next token is appended.
+        self.assertGreaterEqual(held, truth["kv_cache"] - SMALL)
+        self.assertLessEqual(held, truth["kv_cache"] * (1 + 1 / truth["layers"]))
+
+
 class Ranks(Case):
     def run_ranks(self, variant):
         with socket.socket() as free:

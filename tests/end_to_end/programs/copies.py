@@ -1,7 +1,7 @@
 """Job: what is made beside the model: activations on the host, activations computed again, checkpoints.
 
 Says afterwards what there was, by PyTorch's own figures.
-usage: copies.py offload|recompute|recompute-reentrant|save|async|snapshot
+usage: copies.py offload|recompute|recompute-reentrant|save|async|snapshot|generate
 """
 import io
 import json
@@ -106,10 +106,22 @@ def asynchronous():
     return {"parameter": bytes_of(model.parameters()), "staging": bytes_of(model.parameters())}
 
 
+def generate():
+    """Keys and values of each token, in each layer: what the cache says it has when the last one was made."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = GPT2LMHeadModel(GPT2Config(n_layer=4, n_head=4, n_embd=128, vocab_size=64, n_positions=256,
+                                       bos_token_id=0, eos_token_id=0)).eval()
+    out = model.generate(torch.ones(16, 8, dtype=torch.long), max_new_tokens=100, min_new_tokens=100, do_sample=False,
+                         pad_token_id=0, return_dict_in_generate=True)
+    layers = out.past_key_values.layers
+    return {"kv_cache": sum(layer.keys.nbytes + layer.values.nbytes for layer in layers), "layers": len(layers)}
+
+
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    run = {"offload": offload, "save": save, "snapshot": snapshot, "async": asynchronous,
+    run = {"offload": offload, "save": save, "snapshot": snapshot, "async": asynchronous, "generate": generate,
            "recompute": lambda: recompute(False), "recompute-reentrant": lambda: recompute(True)}[sys.argv[1]]
     print(json.dumps(run()))
 

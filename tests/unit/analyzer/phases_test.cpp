@@ -100,6 +100,27 @@ TEST(Phases, AClosureInsideTheStepIsThatStep) {
   EXPECT_FALSE(folded.has("forward", 2));
 }
 
+TEST(Phases, EachStepWithAClosureIsAStepOfItsOwn) {
+  Builder builder;
+  const std::uint16_t closure = format::kAuto | format::kClosure;
+  for (int i = 0; i < 3; ++i) {
+    builder.begin("step", closure).begin("step", closure); // of an optimizer in another's wrapper
+    builder.begin("forward").end("forward").begin("backward").end("backward").end("step").end("step");
+  }
+  const Folded folded(builder);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(folded.row("step/step/forward", i).count, 1u) << i;
+  EXPECT_EQ(folded.row("step", 2).count, 1u);
+}
+
+TEST(Phases, AClosureAfterItsForwardIsOfThatStep) {
+  Builder builder;
+  for (int i = 0; i < 2; ++i)
+    builder.begin("forward").end("forward").begin("step", format::kAuto | format::kClosure).end("step");
+  const Folded folded(builder);
+  EXPECT_EQ(folded.row("step", 1).count, 1u);
+  EXPECT_EQ(folded.account.last_step, Step{1});
+}
+
 TEST(Phases, NumbersOfTheUserOverrideTheRule) {
   Builder builder;
   builder.begin("forward").end("forward").step(7);

@@ -121,8 +121,9 @@ class Program {
   void phase() {
     const char* const name = kNames[roll(std::size(kNames))];
     if (roll(2) == 0) {
-      builder_.begin(name, static_cast<std::uint16_t>((roll(5) != 0 ? format::kAuto : 0) |
-                                                      (roll(4) == 0 ? format::kGradOff : 0)));
+      const std::uint16_t found = roll(5) != 0 ? format::kAuto : 0;
+      constexpr std::uint16_t kFlags[] = {format::kGradOff, format::kClosure, 0, 0};
+      builder_.begin(name, static_cast<std::uint16_t>(found | kFlags[roll(4)]));
     } else {
       builder_.end(name, roll(5) == 0 ? format::kSkipped : 0);
     }
@@ -217,7 +218,7 @@ Table of_rows(const std::vector<PhaseRow>& rows) {
 
 // Rows in which nothing happened but that a phase began or ended are there in both, or say nothing.
 TEST(Fold, LikeTheAnalyzers) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Host host = tests::host();
     Builder builder;
     know_names(builder);

@@ -235,7 +235,7 @@ def closures():
     optimizer.step(closure)
     got = phases()
     inner = got[1:-1]
-    assert got[0] == "step(" and got[-1] == ")step" and inner[:4] == FORWARD + BACKWARD, got
+    assert got[0] == "step closure(" and got[-1] == ")step" and inner[:4] == FORWARD + BACKWARD, got
     assert inner == (FORWARD + BACKWARD) * (len(inner) // 4), got
 
 

@@ -10,6 +10,7 @@
 #include "format/event.h"
 #include "hooks/python.h"
 #include "record/phases.h"
+#include "record/python_arenas.h"
 #include "record/python_frames.h"
 #include "record/stack.h"
 
@@ -59,7 +60,9 @@ namespace memtrace::record {
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   char line[kName + 32];
   std::snprintf(line, sizeof(line), "begin %.*s%s\n", static_cast<int>(bytes), name,
-                (flags & format::kGradOff) != 0 ? " grad_off" : "");
+                (flags & format::kGradOff) != 0   ? " grad_off"
+                : (flags & format::kClosure) != 0 ? " closure"
+                                                  : "");
   say(line);
   if (t_depth == kDeep) std::abort();
   std::snprintf(t_open[t_depth++], kName, "%.*s", static_cast<int>(bytes), name);
@@ -131,6 +134,7 @@ void note(const char* text, std::size_t bytes) {
 }
 
 void outside_hook() {}
+void python_arenas_come_from(const void*) {}
 void hide_interpreter(const void*) {}
 
 } // namespace memtrace::record

@@ -1,4 +1,7 @@
-"""Job: ZeRO-2 with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam."""
+"""Job: ZeRO with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam.
+
+usage: zero.py STAGE ACCUMULATION
+"""
 import os
 import sys
 
@@ -10,14 +13,14 @@ WIDTH, LAYERS, STEPS = 2048, 8, 3
 
 
 def main():
-    accumulation = int(sys.argv[1])
+    stage, accumulation = map(int, sys.argv[1:])
     model = nn.Sequential(*[nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(LAYERS)])
     engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config={
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": accumulation,
         "bf16": {"enabled": True},
         "gradient_clipping": 1.0,
-        "zero_optimization": {"stage": 2, "reduce_bucket_size": 1 << 24,
+        "zero_optimization": {"stage": stage, "reduce_bucket_size": 1 << 24,
                               "offload_optimizer": {"device": "cpu", "pin_memory": False}},
         "optimizer": {"type": "Adam", "params": {"lr": 1e-4}},
     })

@@ -24,7 +24,8 @@ constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // one that is at the disk comes too late
 constexpr std::uint64_t kTakingNs = 50'000'000;
 constexpr std::uint64_t kBetweenNs = 2'000'000; // looks at RSS, 5 us each
-constexpr std::uint64_t kPatienceNs = 500'000'000; // whoever comes by rings
+constexpr std::uint64_t kPatienceNs = 100'000'000; // at a peak, which may go
+constexpr std::uint64_t kLongPatienceNs = 500'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
 constexpr std::uint64_t kNew = 256;              // 1 part more than the highest is a new peak
 // 1 part of what is alive dies, or came since the last look and the first of it dies: that ends a peak. glibc
@@ -148,10 +149,10 @@ bool ledger_is_answered() {
   return change(Call::answered, Call::taking);
 }
 
-bool nobody_answered() {
+bool nobody_answered(bool at_peak) {
   const std::uint64_t since = os::monotonic_ns() - called;
   if (since > kLostNs && change(Call::asking, Call::none)) return true;
-  return since > kPatienceNs && change(Call::wanted, Call::taking);
+  return since > (at_peak ? kPatienceNs : kLongPatienceNs) && change(Call::wanted, Call::taking);
 }
 
 bool take_unanswered() {

@@ -51,7 +51,7 @@ void call_for_ledger();
 // A thread has answered, and may stand: the ledger is to be taken now.
 bool ledger_is_answered();
 // Nobody came for a while. True: the ledger is to be taken with the answer before.
-bool nobody_answered();
+bool nobody_answered(bool at_peak);
 // The same at once. False: a thread is at it.
 bool take_unanswered();
 const Answer& last_answer();

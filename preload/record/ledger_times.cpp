@@ -95,7 +95,7 @@ std::uint64_t ledger_pause() {
 void ledger_turn() {
   if (ledger_is_answered()) return take(0);
   if (calling) {
-    if (nobody_answered()) take(0);
+    if (nobody_answered(resident_now() > highest_taken)) take(0);
     return;
   }
   const std::uint64_t now = os::monotonic_ns();

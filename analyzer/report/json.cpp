@@ -241,6 +241,7 @@ Json finding_json(View& view, const Finding& finding) {
           {"confidence", finding.certain ? "certain" : "likely"},
           {"evidence", std::move(evidence)},
           {"remedy", valid_utf8(finding.remedy)},
+          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
           {"site", site_json(view, finding.site)}};
 }
 

@@ -69,6 +69,7 @@ class Text {
       for (const std::string& sentence : finding.sentences) text += (text.empty() ? "" : " ") + sentence;
       lines_.paragraph("  ", printable(text));
       lines_.paragraph("  ", "Do: " + printable(finding.remedy));
+      if (!finding.no_remedy.empty()) lines_.paragraph("  ", "Not: " + printable(finding.no_remedy));
     }
   }
 

@@ -31,6 +31,7 @@ struct Finding {
   bool certain = false;
   std::vector<std::string> evidence;
   std::string remedy;
+  std::string no_remedy; // what would not help; may be empty
   format::StackId site{};
   // For the text, which says the same in sentences.
   std::uint64_t lifetime = 0; // ns

@@ -265,7 +265,7 @@ class PeakSets : public Observer {
     if (block.tensor)
       at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
     if (!block.counted && !block.sampled) return;
-    const std::uint64_t spare = spare_of(block);
+    const std::uint64_t spare = block.spare(); // a row of its own
     at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
     if (spare == 0) return;
     group.role = Role::rounding;
@@ -289,12 +289,6 @@ class PeakSets : public Observer {
     } else if (block.memory != 0) {
       group.role = askers_.role(block.stack);
     }
-  }
-
-  // What PyTorch's pinned allocator took beyond what it was asked for: a row of its own.
-  static std::uint64_t spare_of(const Block& block) {
-    const bool rounded_up = block.kind == format::Kind::pinned && block.asked != 0 && block.asked < block.given;
-    return rounded_up ? block.given - block.asked : 0;
   }
 
   // Whether any instant lies in [birth, death): most blocks live and die between two.

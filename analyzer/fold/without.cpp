@@ -71,7 +71,7 @@ class Excluding : public Observer {
     if (what.stacks && !what.stacks->contains(block.stack)) return 0;
     if (!what.spared.empty() && what.spared.contains(block.stack)) return 0;
     const std::uint64_t bytes = what.measure == Measure::tensor ? block.tensor_bytes()
-                                : block.counted                 ? block.given
+                                : block.counted                 ? (what.rounding ? block.spare() : block.given)
                                                                 : 0;
     const auto fits = [bytes](const Sizes& sizes) { return sizes.from <= bytes && bytes <= sizes.to; };
     return what.sizes.empty() || std::any_of(what.sizes.begin(), what.sizes.end(), fits) ? bytes : 0;

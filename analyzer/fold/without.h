@@ -24,7 +24,8 @@ struct Excluded {
   std::optional<Known> born{};                                 // in a phase of that name; none: in any
   std::uint64_t parts = 0;                                     // one byte in so many stays; 0: none does
   std::vector<Sizes> sizes{};                                  // of one block; none: any
-  std::unordered_set<format::StackId> spared{};                // not of these
+  bool rounding = false;                        // only what an allocator took beyond what it was asked for
+  std::unordered_set<format::StackId> spared{}; // not of these
 };
 
 struct Without {

@@ -9,14 +9,17 @@
 #include "report/foreach.h"
 #include "report/leaks.h"
 #include "report/loss.h"
+#include "report/pinned.h"
 #include "report/recompute.h"
+#include "report/serialize.h"
+#include "report/states.h"
 
 namespace memtrace::report {
 
 std::vector<Finding> find(View& view) {
   std::vector<Finding> out;
-  for (const auto family :
-       {find_foreach, find_loss, find_recompute, find_first_step, find_leaks, find_in_devices}) {
+  for (const auto family : {find_foreach, find_loss, find_recompute, find_first_step, find_serialized,
+                            find_states, find_pinned, find_leaks, find_in_devices}) {
     std::vector<Finding> found = family(view);
     out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }

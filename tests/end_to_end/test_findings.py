@@ -100,5 +100,25 @@ class Recompute(Findings):
         self.assertTrue(half < truth <= half + inputs, (half, truth, inputs))
 
 
+class Serialized(Findings):
+    SIZE = 6 * 2048 * 2048 * 4
+
+    def test_to_memory(self):
+        """At least once what it holds; pickle has each tensor's bytes and the whole."""
+        for how, line, least in (("buffer", "torch.save(model.state_dict(), buffer)", 1), ("pickle", "pickle.dumps", 1.8),
+                                 ("safetensors", "safetensors.torch.save(", 2)):
+            with self.subTest(how):
+                _, found = self.run_program("serialize.py", how)
+                finding = self.only("serialize-in-memory", found)
+                self.assertGreater(finding["bytes"], least * self.SIZE)
+                self.assertLess(finding["bytes"], (least + 0.5) * self.SIZE)
+                self.assert_line(finding, "serialize.py", line)
+
+    def test_to_a_file(self):
+        for how in ("file", "opened"):
+            with self.subTest(how):
+                self.assertEqual(self.run_program("serialize.py", how)[1], {})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -12,6 +13,7 @@
 #include "cli/meter.h"
 #include "cli/processes.h"
 #include "cli/usage.h"
+#include "report/job_findings.h"
 #include "report/json.h"
 #include "report/ledger_text.h"
 #include "report/text.h"
@@ -53,6 +55,9 @@ int report_command(const ReportArguments& arguments) {
   std::vector<Process> processes = survey(find_traces(arguments.trace), {}, meter);
   const bool json = arguments.format == "json";
   report::Document document(options);
+  report::JobFindings several;
+  const bool workers = std::any_of(processes.begin(), processes.end(),
+                                   [](const Process& process) { return process.kind == "worker"; });
   std::string text;
   std::size_t number = 0;
   for (Process& process : processes) {
@@ -62,6 +67,7 @@ int report_command(const ReportArguments& arguments) {
     if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
     const auto view = report::view(std::move(process.trace), process.kind, process.end, options);
     if (number == 1) check_memory(options, *view);
+    several.add(*view, workers);
     if (json) {
       document.add(*view);
     } else if (number == 1 || !view->findings.empty()) {
@@ -76,6 +82,12 @@ int report_command(const ReportArguments& arguments) {
     document.add(*family);
     text += report::family_text(*family, look.color);
   }
+  std::string causes;
+  for (report::JobFinding& found : several.find()) {
+    causes += report::finding_text(found.finding, look);
+    document.add_finding(found.finding, std::move(found.site));
+  }
+  text = causes + text;
   meter.clear();
   write_all(json ? std::move(document).take().dump(2) + "\n" : text, arguments.output);
   return 0;

@@ -41,6 +41,10 @@ struct Block {
   format::Stamp birth_stamp = 0;
 
   std::uint64_t tensor_bytes() const { return !tensor ? 0 : asked != 0 ? asked : given; }
+  // What PyTorch's pinned allocator took beyond what it was asked for.
+  std::uint64_t spare() const {
+    return kind == format::Kind::pinned && asked != 0 && asked < given ? given - asked : 0;
+  }
 };
 
 class BlockWatcher {

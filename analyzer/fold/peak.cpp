@@ -10,7 +10,6 @@
 #include "fold/asker.h"
 #include "fold/maker.h"
 #include "fold/sampling.h"
-#include "fold/wrap.h"
 
 namespace memtrace::fold {
 namespace {
@@ -266,7 +265,7 @@ class PeakSets : public Observer {
     if (block.tensor)
       at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
     if (!block.counted && !block.sampled) return;
-    const std::uint64_t spare = spare_of(block);
+    const std::uint64_t spare = block.spare(); // a row of its own
     at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
     if (spare == 0) return;
     group.role = Role::rounding;
@@ -301,12 +300,6 @@ class PeakSets : public Observer {
     return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
   }
 
-  // What PyTorch's pinned allocator took beyond what it was asked for: a row of its own.
-  static std::uint64_t spare_of(const Block& block) {
-    const bool rounded_up = block.kind == format::Kind::pinned && block.asked != 0 && block.asked < block.given;
-    return rounded_up ? block.given - block.asked : 0;
-  }
-
   // Whether any instant lies in [birth, death): most blocks live and die between two.
   bool seen(trace::Ordinal birth, trace::Ordinal death) const {
     const auto instant = std::lower_bound(all_.begin(), all_.end(), birth);
@@ -333,41 +326,6 @@ class PeakSets : public Observer {
   std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
 };
 
-class Excluding : public Observer {
- public:
-  Excluding(MemoryId memory, const std::unordered_set<format::StackId>& stacks)
-      : memory_(memory), stacks_(stacks) {}
-
-  void born(const Block& block) override {
-    if (!excluded(block)) return;
-    excluded_ = plus(excluded_, block.tensor_bytes());
-    steps_.insert(block.born.step);
-  }
-  void died(const Block& block, const trace::Event&) override {
-    if (excluded(block)) excluded_ = minus(excluded_, block.tensor_bytes());
-  }
-  void cut(const trace::Event&) override { excluded_ = 0; }
-  void started() override { peak_ = ledger().level(memory_).tensor; }
-  void after(const trace::Event& event, const Place&) override {
-    using enum format::EventType; // a snapshot's level is whole before what it lists is
-    if (event.type == window || event.type == level || event.type == open_phase || event.type == held) return;
-    peak_ = std::max(peak_, minus(ledger().level(memory_).tensor, excluded_));
-  }
-  Without take() const { return {peak_, {steps_.begin(), steps_.end()}}; }
-
- private:
-  bool excluded(const Block& block) const {
-    return block.tensor && block.memory == memory_ && block.born.known == Known::step &&
-           stacks_.contains(block.stack);
-  }
-
-  MemoryId memory_;
-  const std::unordered_set<format::StackId>& stacks_;
-  std::int64_t excluded_ = 0;
-  std::int64_t peak_ = 0;
-  std::set<Step> steps_;
-};
-
 } // namespace
 
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
@@ -377,14 +335,6 @@ std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vecto
   sets.last_step(last_step);
   replay.run(sets);
   return sets.take();
-}
-
-Without peak_without(const trace::Trace& trace, MemoryId memory,
-                     const std::unordered_set<format::StackId>& stacks) {
-  Replay replay(trace);
-  Excluding excluding(memory, stacks);
-  replay.run(excluding);
-  return excluding.take();
 }
 
 } // namespace memtrace::fold

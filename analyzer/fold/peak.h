@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include "fold/replay.h"
@@ -50,13 +49,5 @@ using Holdings = std::vector<Holding>;
 // `last_step` of the trace is known from the first pass: roles need it.
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step);
-
-// What the peak of tensor bytes in `memory` would be if blocks of these stacks, born in phase `step`, were not.
-struct Without {
-  std::int64_t peak = 0;
-  std::vector<Step> steps; // in which such blocks were born, ascending
-};
-Without peak_without(const trace::Trace& trace, MemoryId memory,
-                     const std::unordered_set<format::StackId>& stacks);
 
 } // namespace memtrace::fold

@@ -229,7 +229,7 @@ Json peaks_json(View& view, const Options& options) {
   return out;
 }
 
-Json finding_json(View& view, const Finding& finding) {
+Json finding_json(const Finding& finding, Json site) {
   Json evidence = Json::array();
   for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
   return {{"id", finding.id},
@@ -241,7 +241,8 @@ Json finding_json(View& view, const Finding& finding) {
           {"confidence", finding.certain ? "certain" : "likely"},
           {"evidence", std::move(evidence)},
           {"remedy", valid_utf8(finding.remedy)},
-          {"site", site_json(view, finding.site)}};
+          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
+          {"site", std::move(site)}};
 }
 
 std::string uuid(const std::uint8_t (&bytes)[16]) {
@@ -388,7 +389,8 @@ Json ledgers_json(const View& view, const Options& options) {
 Json process_json(View& view, const Options& options) {
   const trace::Facts& facts = view.facts();
   Json findings = Json::array();
-  for (const Finding& finding : view.findings) findings.push_back(finding_json(view, finding));
+  for (const Finding& finding : view.findings)
+    findings.push_back(finding_json(finding, site_json(view, finding.site)));
   Json out = {{"pid", facts.pid},
               {"ppid", facts.ppid},
               {"host", valid_utf8(facts.host)},
@@ -505,11 +507,15 @@ void Document::add(const Family& family) {
   processes_.front()["ledger"].push_back(std::move(ledger));
 }
 
+void Document::add_finding(const Finding& finding, Json site) {
+  findings_.push_back(finding_json(finding, std::move(site)));
+}
+
 Json Document::take() && {
   return {{"schema", schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1"},
           {"job", std::move(job_)},
           {"processes", std::move(processes_)},
-          {"findings", Json::array()}};
+          {"findings", std::move(findings_)}};
 }
 
 } // namespace memtrace::report

@@ -19,7 +19,8 @@ class Document {
   explicit Document(const Options& options, Schema schema = Schema::report)
       : options_(options), schema_(schema) {}
   void add(View& view);
-  void add(const Family& family); // to the ledgers of the first process
+  void add(const Family& family);                      // to the ledgers of the first process
+  void add_finding(const Finding& finding, Json site); // about several processes
   Json take() &&;
 
  private:
@@ -27,6 +28,7 @@ class Document {
   Schema schema_;
   Json job_;
   Json processes_ = Json::array();
+  Json findings_ = Json::array();
 };
 
 // Null for no stack.

@@ -81,9 +81,10 @@ void kept(const View& view, const std::vector<LedgerPoint>& all, std::vector<Fin
                                   view.seconds(one->stamp)),
                       in_each(view, all)};
   finding.sentences = {"They were freed and lie between blocks that live, or below one: RSS does not fall."};
-  finding.remedy = fmt::format("malloc_trim(0) after the large free gives back whole free pages: up to -{}; "
-                               "MALLOC_ARENA_MAX=2 where many threads allocate",
-                               sized(one->kept));
+  finding.remedy = fmt::format(
+      "malloc_trim(0) after the large free gives back whole free pages: up to -{}; "
+      "MALLOC_ARENA_MAX=2 where many threads allocate",
+      sized(one->kept));
   finding.no_remedy = "del and gc.collect(): these bytes are free already";
   out.push_back(std::move(finding));
 }
@@ -102,15 +103,17 @@ void reserved(const View& view, const std::vector<LedgerPoint>& all, std::vector
   const LedgerPoint* const one = least(all, &LedgerPoint::untouched);
   const auto peak = view.account.peaks.find(0);
   const std::int64_t live = peak == view.account.peaks.end() ? 0 : peak->second.live.bytes;
-  if (one == nullptr || one->untouched < 256 * kMiB || static_cast<std::int64_t>(one->untouched) < live / 4) return;
+  if (one == nullptr || one->untouched < 256 * kMiB || static_cast<std::int64_t>(one->untouched) < live / 4)
+    return;
   Finding finding;
   finding.id = "reserved-not-resident";
   finding.bytes = static_cast<std::int64_t>(one->untouched);
   finding.title = fmt::format("{} were allocated and never touched", sized(one->untouched));
-  finding.evidence = {fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory", one->untouched,
-                                  view.seconds(one->stamp)),
+  finding.evidence = {fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory",
+                                  one->untouched, view.seconds(one->stamp)),
                       in_each(view, all), fmt::format("the most that was alive: {} bytes", live)};
-  finding.sentences = {"Memory that was asked for counts for no limit until it is written to; once it is, it will."};
+  finding.sentences = {
+      "Memory that was asked for counts for no limit until it is written to; once it is, it will."};
   finding.remedy = "allocate what is used, or leave it: it costs addresses, not memory";
   finding.no_remedy = "freeing caches: these pages are in nobody's RSS";
   finding.site = site_of(view, one->untouched);

@@ -14,6 +14,7 @@
 #include "report/device.h"
 #include "report/ledger_text.h"
 #include "report/lines.h"
+#include "report/transients.h"
 #include "report/units.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -25,6 +26,15 @@ using fold::Holding;
 using fold::Measure;
 using fold::MemoryId;
 using fold::Step;
+
+void cause(const Finding& finding, Lines& lines) {
+  lines.strong(printable(finding.title));
+  std::string text;
+  for (const std::string& sentence : finding.sentences) text += (text.empty() ? "" : " ") + sentence;
+  lines.paragraph("  ", printable(text));
+  lines.paragraph("  ", "Do: " + printable(finding.remedy));
+  if (!finding.no_remedy.empty()) lines.paragraph("  ", "Not: " + printable(finding.no_remedy));
+}
 
 class Text {
  public:
@@ -63,13 +73,7 @@ class Text {
                                 what(), phase_name(view_, peak().path), peak_step()));
       return;
     }
-    for (const Finding& finding : view_.findings) {
-      lines_.strong(printable(finding.title));
-      std::string text;
-      for (const std::string& sentence : finding.sentences) text += (text.empty() ? "" : " ") + sentence;
-      lines_.paragraph("  ", printable(text));
-      lines_.paragraph("  ", "Do: " + printable(finding.remedy));
-    }
+    for (const Finding& finding : view_.findings) cause(finding, lines_);
   }
 
   std::string peak_step() const {
@@ -125,6 +129,7 @@ class Text {
                                static_cast<std::int64_t>(view_.steady.steps.back())));
     }
     folded(rows);
+    for (const std::string& text : transients(view_, memory_, measure_)) lines_.paragraph("", text);
   }
 
   void table(const std::vector<fold::ShownRow>& rows, std::size_t steady_from) {
@@ -399,6 +404,12 @@ class Text {
 };
 
 } // namespace
+
+std::string finding_text(const Finding& finding, const Look& look) {
+  Lines lines(look.color);
+  cause(finding, lines);
+  return lines.take();
+}
 
 std::string process_text(View& view, const Options& options, const Look& look) {
   return Text(view, options, look).write();

@@ -16,6 +16,9 @@ struct Look {
   bool all_steps = false;   // show every row that was selected, not only the telling ones
 };
 
+// Of one that is about several processes.
+std::string finding_text(const Finding& finding, const Look& look);
+
 // Of the process the report is about.
 std::string process_text(View& view, const Options& options, const Look& look);
 

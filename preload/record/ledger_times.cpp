@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kLookNs = 10'000'000;
 constexpr std::uint64_t kFarLookNs = 200'000'000; // away from the highest `live`: pages of files make RSS, too
-constexpr std::uint64_t kWaitNs = 10'000'000; // for an answer, which rings
+constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which rings
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
 // CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
 // one after the other. The less of it is left, the higher above the last one a peak has to be.

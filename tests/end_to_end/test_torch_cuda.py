@@ -74,6 +74,32 @@ class Torch(harness.Case):
         pinned = {row["role"]: row["bytes"] for row in rows_at_peak(process, "host", "live") if row["kind"] == "pinned"}
         self.assertEqual(pinned, {"unknown": batch, "rounding": 8 * MIB - batch})
 
+    def test_pinned_rounding(self):
+        """A finding where a power of two is far, none where it is met."""
+        for p, found in ((5 * MIB, ["pinned-rounding"]), (4 * MIB, [])):
+            with self.subTest(p):
+                _, process = self.run_one("use_pinned", str(p), "pinned")
+                self.assertEqual([finding["id"] for finding in process["findings"]], found)
+                for finding in process["findings"]:
+                    # 20, 10 and 20 MiB in 32, 16 and 32.
+                    self.assertEqual(finding["bytes"], 30 * MIB)
+                    self.assertIn("pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -30.00 MiB",
+                                  finding["remedy"])
+
+    def test_pinned_cache(self):
+        for how, found in (("held", [64 * MIB]), ("used", []), ("emptied", [])):
+            with self.subTest(how):
+                self.setUp()
+                command = [harness.torch_python(), harness.program("pinned_cache.py"),
+                           os.path.join(harness.FAKES, "libcudart.so.13"), how]
+                done, report = self.trace(command, self.MORE)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                findings = self.only_process(report)["findings"]
+                self.assertEqual([finding["bytes"] for finding in findings], found)
+                for finding in findings:
+                    self.assertEqual(finding["id"], "pinned-cache-held")
+                    self.assertIn("pinned_cache.py", str(finding["site"]))
+
     def test_pinned_allocator_at_the_ends_of_phases(self):
         """What it says it has in use and holds, where there is pinned memory; before, nobody asks it."""
         command = [harness.torch_python(), harness.program("pinned_stats.py"),

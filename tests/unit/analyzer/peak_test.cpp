@@ -1,6 +1,7 @@
 // Room: tests.
 // Job: what was alive at a peak, against a model that keeps everything and is too simple to be wrong.
 #include "fold/peak.h"
+#include "fold/without.h"
 
 #include <map>
 #include <random>
@@ -134,10 +135,23 @@ TEST(Peak, WithoutSomeStacksItIsLower) {
   }
   const Folded folded(builder);
   EXPECT_EQ(folded.account.peaks.at(0).tensor.bytes, 350);
-  const Without without = peak_without(folded.trace(), 0, {format::StackId{b}});
-  EXPECT_EQ(without.peak, 250);
-  EXPECT_EQ(without.steps, std::vector<Step>{Step{0}});
-  EXPECT_EQ(peak_without(folded.trace(), 0, {}).peak, 350);
+  const std::unordered_set<format::StackId> of_b{format::StackId{b}};
+  const auto all = fold::peaks_without(folded.trace(), {{.stacks = of_b},
+                                                        {.stacks = std::unordered_set<format::StackId>{}},
+                                                        {.stacks = of_b, .born = fold::Known::forward},
+                                                        {.stacks = of_b, .parts = 2},
+                                                        {.sizes = {{1, 50}, {200, 249}}},
+                                                        {.sizes = {{1, 300}}, .spared = of_b},
+                                                        {.measure = Measure::live}});
+  const std::vector<std::int64_t> peaks{250, 350, 350, 250, 250, 200, 0};
+  ASSERT_EQ(all.size(), peaks.size());
+  for (std::size_t i = 0; i < peaks.size(); ++i) EXPECT_EQ(all[i].peak, peaks[i]) << i;
+  EXPECT_EQ(all[0].steps, std::set<Step>{Step{0}});
+  EXPECT_EQ(all[0].last_held, Step{0});
+  EXPECT_EQ(all[0].step, Step{0});
+  EXPECT_EQ(all[1].path, folded.row("step", 0).path);
+  EXPECT_EQ(all[4].path, folded.row("forward", 0).path);
+  EXPECT_EQ(all[5].last_held, Step{0});
 }
 
 // The model: every block in a list, mappings page by page.

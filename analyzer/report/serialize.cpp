@@ -1,0 +1,135 @@
+// Room: report. Needs names, so it stands behind symbols.
+// Job: what was written to memory that could have gone to a file.
+#include "report/serialize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "fold/without.h"
+#include "fold/wrap.h"
+#include "report/units.h"
+#include "report/words.h"
+#include "report/worth.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+
+// Who makes bytes of objects, and what does the same without.
+struct Writer {
+  const char* file;
+  const char* function;
+  const char* name;
+  const char* remedy;
+};
+constexpr Writer kWriters[] = {
+    {"torch/storage.py", "TypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/storage.py", "UntypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/serialization.py", "save", "torch.save",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"safetensors/torch.py", "save", "safetensors", "safetensors.torch.save_file(tensors, path)"},
+    {"multiprocessing/reduction.py", "ForkingPickler.dumps", "pickle",
+     "memory that both sides share: a tensor, multiprocessing.shared_memory, a file"},
+};
+
+const Writer* writer_of(const symbols::Site& site) {
+  for (const symbols::SiteFrame& frame : site.frames) {
+    if (!frame.python) continue;
+    for (const Writer& writer : kWriters)
+      if (frame.function == writer.function && frame.file.ends_with(writer.file)) return &writer;
+  }
+  return nullptr;
+}
+
+const std::string& line_of(const symbols::Site& site) {
+  return site.caller.empty() ? site.where : site.caller;
+}
+
+// What one line of the program had written.
+struct Copy {
+  const Writer* writer = nullptr;
+  format::StackId site{};
+  std::uint64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  std::string phase;
+  fold::Step step = fold::Step::none;
+  std::unordered_set<format::StackId> stacks;
+};
+
+// Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
+// own.
+std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
+  constexpr std::uint64_t kLeast = 1 << 20;
+  std::map<std::string, Copy> out;
+  const auto each = [&](auto take) {
+    for (const Holding& holding : alive) { // largest first
+      if (holding.bytes < kLeast || holding.stack == format::StackId{}) continue;
+      if (holding.tensor || holding.sampled) continue;
+      const symbols::Site& site = view.symbolizer->site(holding.stack);
+      take(holding, site, line_of(site));
+    }
+  };
+  each([&](const Holding&, const symbols::Site& site, const std::string& line) {
+    if (const Writer* const writer = writer_of(site); writer != nullptr && out[line].writer == nullptr)
+      out[line].writer = writer;
+  });
+  each([&](const Holding& holding, const symbols::Site&, const std::string& line) {
+    const auto at = out.find(line);
+    if (at == out.end()) return;
+    Copy& copy = at->second;
+    if (copy.stacks.empty()) {
+      copy.site = holding.stack;
+      copy.phase = view.account.paths.text(holding.born_phase);
+      copy.step = holding.born_step;
+    }
+    copy.bytes += holding.bytes;
+    copy.blocks += holding.blocks;
+    copy.stacks.insert(holding.stack);
+  });
+  return out;
+}
+
+} // namespace
+
+std::vector<Finding> find_serialized(View& view) {
+  std::vector<Finding> out;
+  const fold::Peak& peak = view.account.peaks.at(0).live;
+  if (peak.bytes <= 0 || peak.bucket) return out;
+  for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
+    if (!worthwhile(static_cast<std::int64_t>(copy.bytes), peak.bytes)) continue; // spares a pass
+    const fold::Without without =
+        fold::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.stacks}}).front();
+    const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+    if (!worthwhile(saved, peak.bytes)) continue;
+    Finding finding;
+    finding.id = "serialize-in-memory";
+    finding.phase = copy.phase;
+    finding.step = copy.step;
+    finding.bytes = static_cast<std::int64_t>(copy.bytes);
+    finding.certain = view.losses.total() == 0;
+    finding.site = copy.site;
+    finding.title = fmt::format("{}: {} written to memory by {}", line, size(finding.bytes), copy.writer->name);
+    finding.evidence = {
+        fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.bytes,
+                    copy.blocks, peak.bytes),
+        fmt::format("the peak would be {} bytes without them", without.peak),
+        fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
+    finding.sentences = {fmt::format(
+        "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
+        "without the bytes {}.",
+        size(peak.bytes), when(phase_name(view, peak.path), peak.step), size(without.peak))};
+    finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
+    finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
+    out.push_back(std::move(finding));
+  }
+  return out;
+}
+
+} // namespace memtrace::report

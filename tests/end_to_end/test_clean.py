@@ -1,0 +1,34 @@
+"""Job: programs of real frameworks that waste nothing get no finding, in any of their processes."""
+import shutil
+import unittest
+
+import harness
+
+# With what each holds at least, in MiB of tensors (`arrays`: of all that is live): too little would show nothing.
+PROGRAMS = {
+    "mlp_sgd": 200, "mlp_fused_adamw_autocast": 200, "cnn_adam": 150, "encoder_rmsprop_accumulated": 200, "bert": 200,
+    "gpt": 200, "generate": 100, "loader": 100, "arrays": 300, "lbfgs": 150, "averaged": 300, "compiled": 100,
+}
+
+
+class Clean(harness.Case):
+    def check(self, name, least):
+        if name == "compiled" and shutil.which("g++") is None:
+            self.skipTest("no g++ on PATH: torch.compile needs one")
+        done, report = self.trace([harness.torch_python(), harness.program("clean.py"), name],
+                                  {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": self.scratch})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        self.assertEqual([finding for process in report["processes"] for finding in process["findings"]], [])
+        self.assertEqual(report["findings"], [])
+        main = report["processes"][0]
+        self.assert_nothing_lost(main)
+        held = harness.peak(main, measure="tensor") or harness.peak(main)
+        self.assertGreater(held, least * harness.MIB)
+        self.assertIn(f"Peak of host: {held / harness.MIB:.2f} MiB", self.report_text())
+
+
+for program, held in PROGRAMS.items():
+    setattr(Clean, f"test_{program}", lambda self, program=program, held=held: self.check(program, held))
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+"""Job: what makes the peak of a training run is found with its size and its remedy; the nearest run without it has none.
+
+What a remedy is said to save is held against a run that took it.
+"""
+import re
+import unittest
+
+import harness
+
+MIB = harness.MIB
+
+
+class Findings(harness.Case):
+    def run_program(self, name, *words):
+        """The process, and its findings by id. Each is said once, and has what a reader needs."""
+        self.setUp()
+        done, report = self.trace([harness.torch_python(), harness.program(name), *words],
+                                  {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        process = self.only_process(report)
+        self.assert_nothing_lost(process)
+        found = {finding["id"]: finding for finding in process["findings"]}
+        self.assertEqual(len(found), len(process["findings"]), process["findings"])
+        for finding in found.values():
+            for part in ("title", "remedy", "no_remedy", "evidence", "site", "phase"):
+                self.assertTrue(finding[part], (part, finding))
+            text = " ".join(self.report_text().split())
+            self.assertIn(finding["title"], text)
+            self.assertIn(f"Do: {finding['remedy']} Not: {finding['no_remedy']}", text)
+        return process, found
+
+    def only(self, identifier, found):
+        self.assertEqual(list(found), [identifier])
+        return found[identifier]
+
+    def assert_line(self, finding, program, line):
+        with open(harness.program(program), encoding="utf-8") as file:
+            number = next(number for number, text in enumerate(file, 1) if line in text)
+        frames = [f"{frame['file']}:{frame['line']}" for frame in finding["site"]["frames"]]
+        self.assertIn(f"{harness.program(program)}:{number}", frames)
+
+    def figure(self, finding, pattern):
+        return int(re.search(pattern, "\n".join(finding["evidence"]))[1])
+
+
+class FirstStep(Findings):
+    """A copy of 64 MiB of parameters."""
+
+    def test_a_copy_that_goes(self):
+        process, found = self.run_program("snapshot.py", "first")
+        finding = self.only("first-step-only", found)
+        self.assertEqual((finding["bytes"], finding["step"], finding["confidence"]), (64 * MIB, 0, "certain"))
+        self.assert_line(finding, "snapshot.py", "copy.deepcopy(model.state_dict())\n")
+        # Not as the peak: without it that is the other steps'.
+        steady = max(row["tensor"]["peak_live"] for row in process["phases"] if row["step"] == "steady")
+        self.assertAlmostEqual(self.figure(finding, r"would be (\d+) bytes"), steady, delta=MIB)
+        self.assertAlmostEqual(steady, harness.peak(process, measure="tensor") - 64 * MIB, delta=MIB)
+        self.assertNotIn("Peak of host", self.report_text())
+
+    def test_a_copy_that_stays(self):
+        _, found = self.run_program("snapshot.py", "kept")
+        finding = self.only("first-step-only", found)
+        self.assertEqual((finding["bytes"], finding["step"], finding["confidence"]), (64 * MIB, 0, "likely"))
+        self.assertIn("still held in step 5", finding["evidence"])
+
+    def test_a_copy_in_each_step_or_before(self):
+        for how in ("every", "before"):
+            with self.subTest(how):
+                self.assertEqual(self.run_program("snapshot.py", how)[1], {})
+
+
+class Loss(Findings):
+    def test_logits(self):
+        part = harness.peak(self.run_program("loss.py", "parts")[0], measure="tensor")
+        for how in ("whole", "bf16"):
+            with self.subTest(how):
+                process, found = self.run_program("loss.py", how)
+                finding = self.only("loss-logits", found)
+                self.assertEqual((finding["bytes"], finding["phase"]), (3 * 64 * MIB, "backward"))
+                predicted = self.figure(finding, r"would be (\d+) bytes")
+                self.assertLess(predicted, harness.peak(process, measure="tensor") / 4)
+                self.assertAlmostEqual(predicted, part, delta=8 * MIB)
+
+    def test_a_loss_in_parts(self):
+        self.assertEqual(self.run_program("loss.py", "parts")[1], {})
+
+
+class Recompute(Findings):
+    def test_segments(self):
+        """Of 16 layers two segments are too long, and four are right."""
+        _, found = self.run_program("checkpointed.py", "2")
+        finding = self.only("recompute-peak", found)
+        self.assertEqual((finding["bytes"], finding["phase"]), (8 * 8 * MIB, "recompute"))
+        half = self.figure(finding, r"the peak would be (\d+) bytes")
+        inputs = self.figure(finding, r"at most (\d+) more")
+        self.assertEqual(inputs, 2 * 8 * MIB)
+        process, found = self.run_program("checkpointed.py", "4")
+        self.assertEqual(found, {})
+        truth = harness.peak(process, measure="tensor")
+        self.assertTrue(half < truth <= half + inputs, (half, truth, inputs))
+
+
+class Serialized(Findings):
+    SIZE = 6 * 2048 * 2048 * 4
+
+    def test_to_memory(self):
+        """At least once what it holds; pickle has each tensor's bytes and the whole."""
+        for how, line, least in (("buffer", "torch.save(model.state_dict(), buffer)", 1), ("pickle", "pickle.dumps", 1.8),
+                                 ("safetensors", "safetensors.torch.save(", 2)):
+            with self.subTest(how):
+                _, found = self.run_program("serialize.py", how)
+                finding = self.only("serialize-in-memory", found)
+                self.assertGreater(finding["bytes"], least * self.SIZE)
+                self.assertLess(finding["bytes"], (least + 0.5) * self.SIZE)
+                self.assert_line(finding, "serialize.py", line)
+
+    def test_to_a_file(self):
+        for how in ("file", "opened"):
+            with self.subTest(how):
+                self.assertEqual(self.run_program("serialize.py", how)[1], {})
+
+
+if __name__ == "__main__":
+    unittest.main()

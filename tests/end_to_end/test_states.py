@@ -1,0 +1,56 @@
+"""Job: optimizer states that come when there is no room for them are named; with room, or without states, they are not.
+
+Truth: the kernel's cgroup, its limit and its kill, and what Adam has: two states for each parameter.
+"""
+import re
+import unittest
+
+import deaths
+import harness
+
+MIB = harness.MIB
+PARAMETERS = 96 * MIB
+
+
+class States(deaths.Case):
+    def run_in_group(self, optimizer, limit):
+        """What the process had, as the kernel counted it without page cache; and the process as reported."""
+        self.setUp()
+        group = self.group(limit)
+        done = self.run_in("traced", group.inside([harness.torch_python(), harness.program("states.py"), optimizer]),
+                           self.environment(MEMTRACE_QUIET="1", OMP_NUM_THREADS="1"))
+        process = self.only_process(self.report())
+        return done.returncode, process
+
+    def need(self):
+        """Bytes of a run with room: the highest sample that its trace has."""
+        status, process = self.run_in_group("adam", 4096 * MIB)
+        self.assertEqual((status, process["findings"]), (0, []))
+        rows = [row for row in process["phases"] if row["memory"] == "host" and row.get("rss")]
+        return max(sum(row["rss"]["peak"][kind] for kind in ("anon", "shmem")) for row in rows)
+
+    def test_states(self):
+        need = self.need()
+        with self.subTest("near the limit"):
+            status, process = self.run_in_group("adam", int(need * 1.07))
+            self.assertEqual(status, 0)
+            self.check(process)
+        with self.subTest("the same limit without states"):
+            status, process = self.run_in_group("sgd", int(need * 1.07))
+            self.assertEqual((status, process["findings"]), (0, []))
+        with self.subTest("killed"):
+            status, process = self.run_in_group("adam", int(need - PARAMETERS))
+            self.assertEqual((status, process["end"]["how"]), (-9, "oom_kill"))
+            self.check(process, least=PARAMETERS / 4)
+
+    def check(self, process, least=2 * PARAMETERS):
+        [finding] = [one for one in process["findings"] if one["id"] == "optimizer-states-first-step"]
+        self.assertEqual((finding["step"], finding["phase"], finding["memory"]), (0, "step", "host"))
+        self.assertGreaterEqual(finding["bytes"], least)
+        self.assertLess(finding["bytes"], 2 * PARAMETERS + MIB)
+        self.assertIn("torch/optim/adam.py", str(finding["site"]))
+        self.assertTrue(re.search("Adam", finding["title"]), finding["title"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,4 +1,5 @@
 """Job: findings about what is resident and not used, and the reverse: each program that has one, and its nearest."""
+import sys
 import unittest
 
 from harness import MIB, Case, program, torch_python
@@ -8,9 +9,7 @@ BYTES = 384 * MIB
 
 class Resident(Case):
     def findings(self, what, python=None):
-        import sys
-        command = [python or sys.executable, program("resident.py"), what]
-        self.trace(command)
+        self.trace([python or sys.executable, program("resident.py"), what], {"MEMTRACE_MIN_PEAK": "0"})
         report = self.report()
         return [one for process in report["processes"] for one in process["findings"]] + report["findings"]
 

@@ -29,7 +29,7 @@ std::string at_its_highest(const View& view, const ProcessLedger& ledger) {
 
 void files(const View& view, const ProcessLedger& highest, std::vector<Finding>& out) {
   const std::uint64_t bytes = resident(highest, LedgerRow::files);
-  if (view.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 4) return;
+  if (view.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
   Finding finding;
   finding.id = "page-cache-not-memory";
   finding.bytes = static_cast<std::int64_t>(bytes);

@@ -10,7 +10,7 @@
 
 namespace memtrace::report {
 
-// `page-cache-not-memory`: of RSS at its highest a quarter or more, and 256 MiB, are pages of files. Not of
+// `page-cache-not-memory`: half of RSS at its highest or more, and 256 MiB, are pages of files. Not of
 // workers, whose parent has the same file. In the second half of its life, at three ledgers at least and at
 // each of them: `allocator-retention`, 40 % of RSS and 128 MiB were free and kept by the allocator;
 // `reserved-not-resident`, a quarter of the most that was ever alive, and 256 MiB, was not in memory. (The

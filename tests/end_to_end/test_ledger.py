@@ -206,6 +206,21 @@ class Torch(LedgerCase):
                 self.check("checkpoint", allocator, at_peak=allocator != "jemalloc")
 
 
+class Families(LedgerCase):
+    def test_pages_that_several_have_count_once(self):
+        out, process, _ = self.watch([torch_python(), program("shared_pages.py")])
+        processes, pss, rss = map(int, out.split()[-3:])
+        one = ledger(process, scope="family")
+        self.assertAlmostEqual(one["total"], pss, delta=pss / 50)
+        self.assertEqual(sum(entry["bytes"] for entry in one["rows"]) + one["residual"], one["total"])
+        self.assertEqual(len(one["members"]), processes)
+        self.assertAlmostEqual(sum(member["rss"] for member in one["members"]), rss, delta=rss / 50)
+        workers = [other for other in self.report()["processes"] if other["kind"] == "worker"]
+        for worker in workers:
+            copied = row(ledger(worker), "copied from the parent")
+            self.assertAlmostEqual(copied, (20 + 12) * MIB, delta=8 * MIB)  # 12: what Python itself writes to
+
+
 class Workloads(LedgerCase):
     def test_falcon(self):
         for threads in ("1", "2"):

@@ -33,6 +33,7 @@ void check_memory(const report::Options& options, const report::View& view) {
 
 std::optional<report::Family> family_of(const std::vector<Process>& processes) {
   std::vector<report::Relative> relatives;
+  relatives.reserve(processes.size());
   for (const Process& process : processes)
     relatives.push_back({&process.facts, &process.samples, process.kind});
   return report::family(relatives);
@@ -83,9 +84,9 @@ int report_command(const ReportArguments& arguments) {
     text += report::family_text(*family, look.color);
   }
   std::string causes;
-  for (report::JobFinding& found : several.find()) {
+  for (const report::JobFinding& found : several.find()) {
     causes += report::finding_text(found.finding, look);
-    document.add_finding(found.finding, std::move(found.site));
+    document.add_finding(found.finding, found.site ? *found.site : report::Json(nullptr));
   }
   text = causes + text;
   meter.clear();

@@ -69,12 +69,12 @@ void JobFindings::add_worker(View& view) {
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(holding.stack);
-    if (holding.kind == format::Kind::shm && family.site.is_null())
-      family.site = site_json(view, holding.stack);
+    if (holding.kind == format::Kind::shm && family.site == nullptr)
+      family.site = std::make_shared<const Json>(site_json(view, holding.stack));
     if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
     Place& place = kept[site.where + "\n" + site.caller];
-    if (place.site.is_null()) {
-      place.site = site_json(view, holding.stack);
+    if (place.site == nullptr) {
+      place.site = std::make_shared<const Json>(site_json(view, holding.stack));
       place.title = site.title();
       place.caller = site.caller;
     }

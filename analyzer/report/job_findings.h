@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace memtrace::report {
 // With its site in words and as JSON, for the view that has it is gone by then.
 struct JobFinding {
   Finding finding;
-  Json site;
+  std::shared_ptr<const Json> site; // null: none
 };
 
 // Takes one process after the other, each while its view is open.
@@ -36,7 +37,7 @@ class JobFindings {
     std::string caller;
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
-    Json site;
+    std::shared_ptr<const Json> site;
   };
   struct Flow {
     format::Stamp stamp;
@@ -49,7 +50,7 @@ class JobFindings {
     std::size_t workers = 0;
     std::int64_t parents_peak = 0;
     std::uint64_t shm_size = 0;
-    Json site; // where a worker made what it shared
+    std::shared_ptr<const Json> site; // where a worker made what it shared
     bool whole = true;
   };
 

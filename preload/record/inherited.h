@@ -1,4 +1,4 @@
-// Room: record. The background thread of a forked child.
+// Room: record. A forked child, once when it begins to record; then its background thread.
 // Job: which of a child's addresses held memory of its parent when it began to record. Its parent's blocks are
 // not known to it one by one, and the kernel does not say when a page of its own came.
 #pragma once

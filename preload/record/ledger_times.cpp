@@ -9,7 +9,6 @@
 #include "record/os.h"
 #include "record/recorder.h"
 #include "record/resident.h"
-#include "record/windows.h"
 
 namespace memtrace::record {
 
@@ -102,9 +101,7 @@ void ledger_turn() {
   const bool first = began == 0;
   if (first) began = taken = now;
   // A child's first says what its parent left it.
-  const bool child = first && folded.ledger().inherited() > 0;
-  if (child) note_inherited();
-  calling = child || is_due(now);
+  calling = (first && inherited_is_noted()) || is_due(now);
   if (calling) call_for_ledger();
 }
 

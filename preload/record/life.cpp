@@ -15,6 +15,7 @@
 #include "record/files.h"
 #include "record/frame_rules.h"
 #include "record/identity.h"
+#include "record/inherited.h"
 #include "record/ledger_moment.h"
 #include "record/ledger_times.h"
 #include "record/loss.h"
@@ -198,6 +199,7 @@ void begin_recording() {
       note_share();
       put_inherited_phases();
       announce();
+      if (parent.pid != 0) note_inherited();
       sample_first();
       start_drain();
     } else {

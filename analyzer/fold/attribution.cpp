@@ -92,7 +92,7 @@ class Attribution : public Observer {
 
   void after(const trace::Event& event, const Place& place) override {
     now_ = event.ordinal;
-    if (updated_ != Step::none) note_update();
+    if (updated_ != Step::none) note_update(event.stamp);
     if (!pending_.empty()) {
       Row& at = row(place.path, place.step).row;
       for (const Flow& flow : pending_) {
@@ -159,8 +159,8 @@ class Attribution : public Observer {
     std::uint64_t allocated, freed, allocations;
   };
 
-  void note_update() {
-    account_.last_update = Update{now_, updated_, {}};
+  void note_update(format::Stamp stamp) {
+    account_.last_update = Update{now_, stamp, updated_, pinned_idle_, {}};
     for (std::size_t i = 0; i < seen_; ++i)
       account_.last_update->levels.push_back(ledger().level(static_cast<MemoryId>(i)));
     updated_ = Step::none;
@@ -314,6 +314,7 @@ class Attribution : public Observer {
     see(memory);
     const auto bytes = static_cast<std::int64_t>(event.word[1]);
     reserved_[memory] = bytes;
+    if (memory == 0) pinned_idle_ = event.word[1] > event.word[0] ? event.word[1] - event.word[0] : 0;
     for (Open& open : open_) span(open, memory).reserved.raise(bytes, event.ordinal);
     auto& peak = account_.peaks[memory].reserved;
     if (!peak) peak.emplace();
@@ -356,6 +357,7 @@ class Attribution : public Observer {
   std::vector<Open> open_;
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
+  std::uint64_t pinned_idle_ = 0;
   std::vector<std::int64_t> used_;
   std::map<MemoryId, Card> cards_;
   std::size_t seen_ = 0;      // memories

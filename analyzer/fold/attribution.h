@@ -22,8 +22,10 @@ struct MemoryPeaks {
 // The end of an optimizer's step, when what a training run keeps is there: parameters, gradients, states.
 struct Update {
   trace::Ordinal at = 0; // just after this event
+  format::Stamp stamp = 0;
   Step step = Step::none;
-  std::vector<Level> levels; // by MemoryId
+  std::uint64_t pinned_idle = 0; // bytes that a framework's allocator of pinned memory held and nobody used
+  std::vector<Level> levels;     // by MemoryId
 };
 
 struct Account {

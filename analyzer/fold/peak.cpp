@@ -10,6 +10,7 @@
 #include "fold/asker.h"
 #include "fold/maker.h"
 #include "fold/sampling.h"
+#include "fold/touched.h"
 
 namespace memtrace::fold {
 namespace {
@@ -101,6 +102,11 @@ struct Sum {
   std::uint64_t asked = 0;
   std::uint64_t blocks = 0;
   std::uint64_t largest = 0;
+  std::uint64_t resident = 0;
+  std::uint64_t late = 0;
+  std::uint64_t latest = 0; // of the block that has most of it
+  PathId late_path{};
+  Step late_step = Step::none;
   Lifetimes lifetimes;
   Estimate estimate; // of samples, instead of bytes, asked and blocks
 
@@ -109,12 +115,23 @@ struct Sum {
     asked += other.asked;
     blocks += other.blocks;
     largest = std::max(largest, other.largest);
+    resident += other.resident;
+    add_late(other.late, other.latest, other.late_path, other.late_step);
     lifetimes.add(other.lifetimes);
     estimate.add(other.estimate);
   }
+
+  // What a look said of a block of this group that had so many bytes in memory.
+  void add_late(std::uint64_t all, std::uint64_t one, PathId path, Step step) {
+    late += all;
+    if (one < latest || (one == latest && std::tie(path, step) >= std::tie(late_path, late_step))) return;
+    latest = one;
+    late_path = path;
+    late_step = step;
+  }
 };
 
-Holding holding(const Group& group, Sum& sum) {
+Holding holding(const Group& group, Sum& sum, const Paths& paths) {
   const Estimate& estimate = sum.estimate;
   Holding out{sum.bytes,     sum.asked,
               sum.blocks,    sum.largest,
@@ -122,11 +139,14 @@ Holding holding(const Group& group, Sum& sum) {
               group.tensor,  group.stack,
               group.phase,   group.known,
               group.step,    sum.lifetimes.median(),
-              group.sampled, 0};
+              group.sampled, sum.resident,
+              sum.late,      paths.last(sum.late_path),
+              sum.late_step, 0};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
   out.blocks = rounded(estimate.blocks);
+  out.resident = out.bytes;
   out.error = rounded(1.96 * std::sqrt(estimate.variance));
   return out;
 }
@@ -153,7 +173,7 @@ class SiteRoles {
   std::unordered_map<std::uint64_t, Role> roles_;
 };
 
-Holdings holdings(Set& set, const SiteRoles& roles) {
+Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
   Set settled; // what was guessed may be of a role that others of its site were said to have
   for (auto& [group, sum] : set) {
     Group one = group;
@@ -163,7 +183,7 @@ Holdings holdings(Set& set, const SiteRoles& roles) {
     if (const auto [at, fresh] = settled.try_emplace(one, std::move(sum)); !fresh) at->second.add(sum);
   }
   Holdings out;
-  for (auto& [group, sum] : settled) out.push_back(holding(group, sum));
+  for (auto& [group, sum] : settled) out.push_back(holding(group, sum, paths));
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
       return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);
@@ -179,9 +199,9 @@ struct Timeline {
   std::vector<Set> sets;
   std::uint32_t sample_bytes = 0;
 
-  // A block counts at every instant in [birth, death).
+  // A block counts at every instant in [birth, death). `touches`: null where nothing was said of it.
   void add(const Group& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
-           trace::Ordinal death, std::uint64_t lifetime) {
+           trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
     for (; instant != at.end() && *instant < death; ++instant) {
       Sum& sum = sets[static_cast<std::size_t>(instant - at.begin())][group];
@@ -190,6 +210,10 @@ struct Timeline {
       sum.asked += asked;
       ++sum.blocks;
       sum.largest = std::max(sum.largest, bytes);
+      const std::uint64_t resident = touches == nullptr ? bytes : std::min(bytes, touches->resident(*instant));
+      sum.resident += resident;
+      if (const std::uint64_t late = touches == nullptr ? 0 : std::min(resident, touches->late()); late != 0)
+        sum.add_late(late, late, touches->path(), touches->step());
       sum.lifetimes.add(lifetime);
     }
   }
@@ -222,21 +246,32 @@ class PeakSets : public Observer {
   }
 
   void died(const Block& block, const trace::Event& event) override {
-    if (!seen(block.birth, event.ordinal)) return;
-    add(block, event.ordinal, event.stamp,
-        {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
+    if (seen(block.birth, event.ordinal))
+      add(block, event.ordinal, event.stamp,
+          {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
+    touched_.forget(block.address, block.birth_stamp);
+  }
+
+  void after(const trace::Event& event, const Place&) override {
+    using enum format::EventType;
+    if (event.type == sample_touched) touched_.look(event);
+    if (event.type == phase_begin || event.type == phase_end || event.type == step)
+      touched_.moved(event.stamp, phases().place(0).path, phases().place(0).step);
   }
 
   // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a
   // trace. If it is alive after the gap, it is told anew.
   void cut(const trace::Event& event) override { survived(event.ordinal, event.stamp); }
-  void finished() override { survived(~trace::Ordinal{0}, last_stamp_); }
+  void finished() override {
+    survived(~trace::Ordinal{0}, last_stamp_);
+    paths_ = phases().paths();
+  }
 
   std::map<Instant, Holdings> take() {
     std::map<Instant, Holdings> out;
     for (auto& [which, timeline] : timelines_) {
       for (std::size_t i = 0; i < timeline.at.size(); ++i) {
-        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], roles_);
+        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], roles_, paths_);
       }
     }
     return out;
@@ -313,12 +348,15 @@ class PeakSets : public Observer {
           trace::Ordinal death, std::uint64_t lifetime) {
     const auto timeline = timelines_.find({memory, measure});
     if (timeline == timelines_.end()) return;
-    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime);
+    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime,
+                         touched_.of(block.address, block.birth_stamp));
   }
 
   Askers askers_;
   Makers makers_;
   SiteRoles roles_;
+  Touched touched_;
+  Paths paths_;
   format::Stamp last_stamp_;
   Step last_step_;
   bool modules_seen_;

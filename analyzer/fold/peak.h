@@ -37,9 +37,14 @@ struct Holding {
   NameId born_phase = NameId::other;
   Known born_known = Known::none;
   Step born_step = Step::none;
-  std::uint64_t lifetime = 0; // ns, the median; of what survived, until the end of the trace
-  bool sampled = false;       // bytes, asked and blocks are estimates, unbiased
-  std::uint64_t error = 0;    // of these: half the width of the interval that holds `bytes` in 95 of 100 cases
+  std::uint64_t lifetime = 0;        // ns, the median; of what survived, until the end of the trace
+  bool sampled = false;              // bytes, asked and blocks are estimates, unbiased
+  std::uint64_t resident = 0;        // bytes that were in memory, as far as the blocks were looked at
+  std::uint64_t late = 0;            // of these: came into memory later than the rest, in that phase and step
+  NameId late_phase = NameId::other; // of the block that has most of it
+  Step late_step = Step::none;
+  std::uint64_t error =
+      0; // of an estimate: half the width of the interval that holds `bytes` in 95 of 100 cases
 };
 
 // Largest first, ties broken by what they are; the same in every run.

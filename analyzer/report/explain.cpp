@@ -46,7 +46,13 @@ Groups grouped(const View& view, const fold::Holdings& holdings, Measure measure
     row.step = holding.born_step;
     row.asked += holding.asked != 0 ? holding.asked : holding.bytes;
     row.bytes += holding.bytes;
+    row.resident += holding.resident;
     row.sites += 1;
+    if (holding.late > row.late) {
+      row.late_phase = view.account.paths.text(holding.late_phase);
+      row.late_step = holding.late_step;
+    }
+    row.late += holding.late;
     if (holding.bytes <= row.largest) continue;
     row.largest = holding.bytes;
     row.lifetime = holding.lifetime;
@@ -69,6 +75,7 @@ void add_small(Explanation& out, const Groups& kept) {
     if (!row.tensors || is_row(out, row, row.bytes)) continue;
     small.asked += row.asked;
     small.bytes += row.bytes;
+    small.resident += row.resident;
     small.sites += row.sites;
   }
   small.name = fmt::format("{} more", small.sites);
@@ -77,7 +84,7 @@ void add_small(Explanation& out, const Groups& kept) {
 
 void sort(std::vector<KeptRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const KeptRow& a, const KeptRow& b) { return a.bytes > b.bytes; });
+                   [](const KeptRow& a, const KeptRow& b) { return a.resident > b.resident; });
 }
 
 // How many states of its size an optimizer keeps for each parameter.
@@ -141,6 +148,20 @@ std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
   return out;
 }
 
+// What was freed and is still in memory, as its allocator said soon after the update.
+void add_kept_by_malloc(Explanation& out) {
+  const std::vector<trace::LedgerPoint>& all = out.view->account.ledgers.all();
+  const format::Stamp then = out.view->account.last_update->stamp;
+  const auto after = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.stamp >= then; });
+  if (out.memory != 0 || all.empty()) return;
+  KeptRow row;
+  row.state = KeptRow::State::kept_by_malloc;
+  row.name = "kept by malloc";
+  row.kind = format::Kind::heap;
+  row.resident = after != all.end() ? after->kept : all.back().kept;
+  if (row.resident >= kLeastOfOther && out.per_parameter(row.resident) >= kRowOfOther) out.kept.push_back(row);
+}
+
 std::string setup_of(const trace::Facts& facts) {
   std::string out = facts.note("optimizer").value_or("no optimizer seen");
   for (const auto& [dtype, count] : facts.parameters_by_dtype) out += ", " + dtype;
@@ -152,8 +173,13 @@ std::string setup_of(const trace::Facts& facts) {
 
 std::uint64_t Explanation::kept_bytes() const {
   std::uint64_t sum = 0;
-  for (const KeptRow& row : kept) sum += row.bytes;
+  for (const KeptRow& row : kept) sum += row.resident;
   return sum;
+}
+
+// Of the host all that is live; on a device the tensors lie inside of segments.
+Instant update_instant(const fold::Account& account, MemoryId memory) {
+  return {memory, memory == 0 ? Measure::live : Measure::tensor, account.last_update->at};
 }
 
 Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> parameters) {
@@ -177,35 +203,40 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
   out.setup = setup_of(facts);
   out.step = update->step;
 
-  // Of the host all that is live; on a device the tensors lie inside of segments.
-  const Measure measure = memory == 0 ? Measure::live : Measure::tensor;
-  const Instant then{memory, measure, update->at};
-  const Instant peak{memory, measure, view.account.peaks.at(memory).tensor.at};
-  auto sets = fold::alive_at(*view.trace, {then, peak}, view.account.last_step);
+  out.pinned_idle = memory == 0 ? update->pinned_idle : 0;
+
+  const Instant then = update_instant(view.account, memory);
+  const Measure measure = then.measure;
   const fold::Level level = memory < update->levels.size() ? update->levels[memory] : fold::Level{};
-  const Groups kept = grouped(view, sets[then], measure, false);
+  const Groups kept = grouped(view, view.set(then), measure, false);
   std::int64_t tensors = 0;
   for (const auto& [key, row] : kept) {
     if (row.tensors) tensors = fold::plus(tensors, row.asked);
     if (is_row(out, row, row.bytes)) out.kept.push_back(row);
   }
   out.unaccounted = fold::minus(level.tensor, tensors);
-  const Groups before = grouped(view, sets[then], measure, true);
-  for (auto [key, row] : grouped(view, sets[peak], measure, true)) {
+  const Groups before = grouped(view, view.set(then), measure, true);
+  const Instant peak{memory, measure, view.account.peaks.at(memory).tensor.at};
+  for (auto [key, row] : grouped(view, view.set(peak), measure, true)) {
     const auto at = before.find(key);
     const KeptRow known = at == before.end() ? KeptRow{} : at->second;
     if (row.bytes <= known.bytes || !is_row(out, row, row.bytes - known.bytes)) continue;
     row.bytes -= known.bytes;
     row.asked -= std::min(row.asked, known.asked);
+    row.resident -= std::min(row.resident, known.resident);
+    row.state = KeptRow::State::freed;
     out.transient.push_back(std::move(row));
   }
   out.parts = parts_of(view, memory);
+  add_kept_by_malloc(out);
   sort(out.kept);
   sort(out.transient);
   add_theory(out);
   add_small(out, kept);
+  std::uint64_t given = 0;
+  for (const KeptRow& row : out.kept) given += row.bytes;
   const std::int64_t all = measure == Measure::live ? level.live : level.tensor;
-  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(fold::minus(all, out.kept_bytes()), 0));
+  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(fold::minus(all, given), 0));
   return out;
 }
 

@@ -31,7 +31,7 @@ class Text {
   std::string write(std::optional<std::uint64_t> project) {
     head();
     lines_.plain("");
-    lines_.faint(fmt::format("{:<18} {:>9} {:>9} {:>8} {:>7}  {:<11} site ({})", "", "asked", "given",
+    lines_.faint(fmt::format("{:<18} {:>9} {:>9} {:>8} {:>7}  {:<11} site ({})", "", "asked", "resident",
                              "B/param", "theory", "since", unit_.name));
     for (const KeptRow& row : from_.kept) write_row(row);
     std::uint64_t asked = 0;
@@ -42,6 +42,10 @@ class Text {
       lines_.plain(printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
                                          static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
                                          from_.per_parameter(part.transient))));
+    if (from_.pinned_idle != 0)
+      lines_.paragraph("",
+                       fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
+                                   sized(from_.pinned_idle), per(from_.pinned_idle)));
     lines_.paragraph("", fmt::format("not per parameter: {} live beside (Python, libraries, small blocks)",
                                      sized(from_.beside)));
     lines_.plain(fmt::format("{:<18} {:>9} {:>9} {:>8.2f}", "unaccounted", "",
@@ -59,7 +63,7 @@ class Text {
     if (from_.theory) {
       text += fmt::format(", theory {:.2f}", *from_.theory);
       std::map<std::string, double> over;
-      for (const KeptRow& row : from_.kept) over[row.name] += per(row.bytes) - row.theory.value_or(0);
+      for (const KeptRow& row : from_.kept) over[row.name] += per(row.resident) - row.theory.value_or(0);
       std::string more;
       for (const auto& [name, bytes] : over)
         if (std::abs(bytes) >= 0.05)
@@ -91,7 +95,16 @@ class Text {
   }
 
   void write_row(const KeptRow& row) {
-    figures(row.name, row.asked, row.bytes, theory(row.theory), when(row.phase, row.step), site(row));
+    const bool live = row.state == KeptRow::State::live;
+    figures(row.name, row.asked, row.resident, theory(row.theory), live ? when(row.phase, row.step) : "freed",
+            live ? site(row) : "not given back to the kernel");
+    const std::uint64_t least = std::max<std::uint64_t>(row.bytes / 100, from_.parameters / 100);
+    if (row.bytes > row.resident + least)
+      lines_.plain(fmt::format("  of {} given, {} never came into memory", sized(row.bytes),
+                               sized(row.bytes - row.resident)));
+    if (row.late > row.resident / 2)
+      lines_.plain(printable(fmt::format("  ! {} of it came into memory only in {}", sized(row.late),
+                                         when(row.late_phase, row.late_step))));
   }
 
   void transients() {
@@ -99,7 +112,7 @@ class Text {
       const KeptRow& row = from_.transient[i];
       lines_.paragraph("",
                        printable(fmt::format("transient: {} {} = {:+.2f} in {}, alive {}: {}", row.name,
-                                             sized(row.bytes), per(row.bytes), when(row.phase, row.step),
+                                             sized(row.resident), per(row.resident), when(row.phase, row.step),
                                              duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }
@@ -119,6 +132,27 @@ class Text {
   Lines lines_;
 };
 
+const char* state_name(KeptRow::State state) {
+  switch (state) {
+    case KeptRow::State::live:
+      return "live";
+    case KeptRow::State::kept_by_malloc:
+      return "kept_by_malloc";
+    case KeptRow::State::freed:
+      break;
+  }
+  return "freed";
+}
+
+Json step_json(fold::Step step) {
+  return step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
+}
+
+Json late_json(const KeptRow& row) {
+  if (row.late == 0) return nullptr;
+  return {{"bytes", row.late}, {"phase", valid_utf8(row.late_phase)}, {"step", step_json(row.late_step)}};
+}
+
 Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
   return {{"name", row.name},
           {"memory", memory_name(from.memory)},
@@ -126,25 +160,41 @@ Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
           {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
           {"asked", row.asked},
           {"bytes", row.bytes},
-          {"per_parameter", from.per_parameter(row.bytes)},
+          {"resident", row.resident},
+          {"came_later", late_json(row)},
+          {"per_parameter", from.per_parameter(row.resident)},
           {"theory", row.theory ? Json(*row.theory) : Json(nullptr)},
           {"kept", kept},
-          {"state", kept ? "live" : "freed"},
+          {"state", state_name(row.state)},
           {"phase", valid_utf8(row.phase)},
-          {"step", row.step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(row.step))},
+          {"step", step_json(row.step)},
           {"site", site_json(*from.view, row.stack)}};
 }
 
+Json rows_of(const Explanation& from) {
+  Json rows = Json::array();
+  for (const KeptRow& row : from.kept) rows.push_back(row_of(from, row, true));
+  for (const KeptRow& row : from.transient) rows.push_back(row_of(from, row, false));
+  return rows;
+}
+
 } // namespace
+
+Json rows_json(View& view) {
+  Json out = Json::array();
+  if (!view.account.last_update || !view.facts().parameters || view.facts().parameters->count == 0) return out;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (peaks.tensor.bytes <= 0) continue;
+    for (Json& row : rows_of(explain(view, memory, std::nullopt))) out.push_back(std::move(row));
+  }
+  return out;
+}
 
 std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color) {
   return Text(explanation, color).write(project);
 }
 
 Json explain_json(const Explanation& from, std::optional<std::uint64_t> project) {
-  Json rows = Json::array();
-  for (const KeptRow& row : from.kept) rows.push_back(row_of(from, row, true));
-  for (const KeptRow& row : from.transient) rows.push_back(row_of(from, row, false));
   Json parts = Json::array();
   for (const PartOfStep& part : from.parts)
     parts.push_back({{"name", valid_utf8(part.name)},
@@ -163,9 +213,10 @@ Json explain_json(const Explanation& from, std::optional<std::uint64_t> project)
                 {"after_step", static_cast<std::int64_t>(from.step)}}},
               {"kept", kept},
               {"theory", from.theory ? Json(*from.theory) : Json(nullptr)},
-              {"rows", std::move(rows)},
+              {"rows", rows_of(from)},
               {"parts_of_step", std::move(parts)},
               {"not_per_parameter", from.beside},
+              {"kept_by_pinned_cache", from.pinned_idle},
               {"unaccounted", from.per_parameter(from.unaccounted)}};
   if (project) out["project"] = {{"parameters", *project}, {"bytes", kept * static_cast<double>(*project)}};
   return out;

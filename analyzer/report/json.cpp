@@ -12,6 +12,7 @@
 #include "fold/sampling.h"
 #include "fold/wrap.h"
 #include "report/device.h"
+#include "report/explain.h"
 #include "report/ledger.h"
 #include "report/postmortem_json.h"
 #include "report/utf8.h"
@@ -408,7 +409,7 @@ Json process_json(View& view, const Options& options) {
               {"phases", phases_json(view, options)},
               {"peaks", peaks_json(view, options)},
               {"ledger", ledgers_json(view, options)},
-              {"bytes_per_parameter", Json::array()},
+              {"bytes_per_parameter", rows_json(view)},
               {"findings", std::move(findings)}};
   return out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "report/death_findings.h"
+#include "report/explain.h"
 #include "report/findings.h"
 #include "report/leaks.h"
 
@@ -36,6 +37,13 @@ std::vector<Instant> instants(const View& view) {
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
+  }
+  if (view.account.last_update) {
+    for (const auto& [memory, peaks] : view.account.peaks) {
+      const Instant update = update_instant(view.account, memory);
+      out.push_back(update);
+      if (!peaks.tensor.bucket) out.push_back({memory, update.measure, peaks.tensor.at});
+    }
   }
   for (const auto& [memory, peaks] : view.account.peaks)
     if (const auto instant = leak_instant(view.account, memory)) out.push_back(*instant);

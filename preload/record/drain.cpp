@@ -9,6 +9,7 @@
 #include "record/shares.h"
 #include "record/spin_lock.h"
 #include "record/sync.h"
+#include "record/touched.h"
 #include "record/trace_file.h"
 
 namespace memtrace::record {
@@ -44,6 +45,7 @@ void run(void*) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     ledger_turn(); // first: a thread of the program may stand for it
     drain_rings(false);
+    look_at_blocks_if_due();
     const std::uint64_t pause = sample_if_due();
     sample_share_if_due();
     sync_if_due();
@@ -111,7 +113,7 @@ void wake_drain() {
 
 void request_sample() {
   // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
-  if (ask_for_sample()) wake_drain();
+  if (ask_for_sample() || blocks_may_be_touched()) wake_drain();
 }
 void request_full_sample() {
   if (ask_for_full_sample()) wake_drain();
@@ -125,6 +127,7 @@ void forget_drain() {
   forget_sampling_times();
   forget_ledgers();
   forget_shares();
+  forget_touched();
   forget_syncs();
 }
 

@@ -62,6 +62,53 @@ TEST(Roles, LabelsDecide) {
   EXPECT_EQ(role_at_peak(builder, 100), Role::master);
 }
 
+Holding at_last_peak(Builder& builder, std::uint64_t bytes) {
+  builder.tensor(99, 1 << 20); // the peak: after all the rest
+  const Folded folded(builder);
+  for (const Holding& holding : folded.alive(Measure::tensor, folded.account.peaks.at(0).tensor.at))
+    if (holding.bytes == bytes) return holding;
+  ADD_FAILURE() << "no holding of " << bytes;
+  return {};
+}
+
+TEST(Touched, InThePhaseThatTheTimeSinceTheLastLookWasSpentIn) {
+  Builder builder;
+  builder.begin("load").tensor(1, 1000);
+  const std::uint64_t birth = builder.now();
+  builder.put(format::EventType::sample_touched, 0, 0, {1, birth, 1000, 100, birth});
+  const std::uint64_t first = builder.now();
+  builder.end("load").begin("forward").end("forward").begin("step").wait(50'000).end("step");
+  builder.put(format::EventType::sample_touched, 0, 0, {1, birth, 1000, 900, first});
+  const Holding holding = at_last_peak(builder, 1000);
+  EXPECT_EQ(holding.resident, 900u);
+  EXPECT_EQ(holding.late, 800u);
+  EXPECT_EQ(Folded(builder).account.paths.text(holding.late_phase), "step");
+  EXPECT_EQ(holding.late_step, Step{0});
+}
+
+TEST(Touched, ABlockOfWhichNothingIsSaidIsAllThere) {
+  Builder builder;
+  builder.begin("load").tensor(1, 1000).end("load");
+  // Of a block that was there before it, and of none.
+  builder.put(format::EventType::sample_touched, 0, 0, {1, 5, 1000, 100, 5});
+  builder.put(format::EventType::sample_touched, 0, 0, {2, 5, 1000, ~std::uint64_t{0}, ~std::uint64_t{0}});
+  const Holding holding = at_last_peak(builder, 1000);
+  EXPECT_EQ(holding.resident, 1000u);
+  EXPECT_EQ(holding.late, 0u);
+}
+
+TEST(Touched, NoMoreThanThereIs) {
+  Builder builder;
+  builder.begin("load").tensor(1, 1000);
+  const std::uint64_t birth = builder.now();
+  builder.end("load");
+  builder.put(format::EventType::sample_touched, 0, 0, {1, birth, 1000, 1, birth});
+  builder.put(format::EventType::sample_touched, 0, 0, {1, birth, ~std::uint64_t{0}, ~std::uint64_t{0}, 0});
+  const Holding holding = at_last_peak(builder, 1000);
+  EXPECT_EQ(holding.resident, 1000u);
+  EXPECT_LE(holding.late, 1000u);
+}
+
 TEST(Roles, WhatNoModuleHasIsNoParameterWhereModulesWereSeen) {
   Builder builder;
   builder.put(format::EventType::parameters, 0, 0, {1, 1, 4, 1});

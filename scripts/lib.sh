@@ -6,6 +6,7 @@ cache=${MEMTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/memtrace}
 venv=$cache/venv
 deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
+datasets=$cache/datasets
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
 
 # stdout is data, stderr is talk.

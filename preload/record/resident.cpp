@@ -62,13 +62,16 @@ struct OfFiles {
 };
 constinit OfFiles of_files{};
 
-// Of a forked child: what its allocator said first, which is its parent's.
-struct OfParent {
-  bool said = false;
+// What an allocator said of all its pages. A forked child's begins with its parent's: by what it said first, or,
+// where that was late, by what the parent's said last before the fork.
+struct Said {
+  bool is = false;
   std::uint64_t kept = 0;
   std::uint64_t unseen = 0;
 };
-constinit OfParent of_parent{};
+constinit Said said_last{};
+constinit Said said_before_fork{};
+constinit Said of_parent{};
 
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came meanwhile
@@ -348,8 +351,10 @@ void Sum::kept(const Answer& answer) {
                                   ? above(kept.bytes, above(heap_holes_, heap_holes_live_))
                                   : above(allocator_pages_, tensors.resident + heap.resident + unseen);
   std::uint64_t free = there < kept.bytes ? there : kept.bytes;
+  said_last = {true, free, unseen};
   if (inherited_is_noted()) { // the parent's lies in pages that are shared, or copied
-    if (!of_parent.said) of_parent = {true, free, unseen};
+    const bool late = static_cast<std::uint64_t>(answer.flowed) > out_.total / kNewsOfTotal;
+    if (!of_parent.is) of_parent = late && said_before_fork.is ? said_before_fork : said_last;
     free = above(free, of_parent.kept);
     unseen = above(unseen, of_parent.unseen);
   }
@@ -435,7 +440,8 @@ void forget_residents() {
   of_files = {};
   zeros_were_read = false;
   arenas_when = 0;
-  of_parent = {};
+  said_before_fork = said_last;
+  said_last = of_parent = {};
   forget_inherited();
 }
 

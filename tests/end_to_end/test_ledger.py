@@ -1,12 +1,13 @@
 """Job: the ledger of a process closes: what the kernel counts is explained by rows that were measured."""
 import glob
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import unittest
 
-from harness import MIB, Case, program, torch_python, victim, workload
+from harness import CACHE, MIB, Case, program, torch_python, victim, workload
 
 JEMALLOC = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
 ALLOCATORS = {"glibc": {}, "one arena": {"MALLOC_ARENA_MAX": "1"}, "jemalloc": {"jemalloc": "1"}}
@@ -232,22 +233,36 @@ class Workloads(LedgerCase):
                 parameters = 231.05 * MIB
                 self.assertAlmostEqual(row(ledger(process, "end"), "tensors"), parameters, delta=parameters / 1000)
 
-    def test_file_pages_are_not_used_memory(self):
-        python = torch_python()
-        if subprocess.run([python, "-c", "import datasets, pyarrow"], capture_output=True, check=False).returncode:
-            self.skipTest("datasets and pyarrow are not installed")
-        out, process, _ = self.watch([python, workload("hf_datasets_mmap.py")], OMP_NUM_THREADS="1")
+    def file_pages(self, packages):
+        shutil.rmtree(self.out, ignore_errors=True)
+        command = [torch_python(), workload("hf_datasets_mmap.py"), "--file", os.path.join(self.scratch, "tokens.arrow")]
+        out, process, _ = self.watch(command, OMP_NUM_THREADS="1", PYTHONPATH=packages)
         for at in ("peak_rss", "end"):
             self.assert_closes(ledger(process, at))
-        said = {line.split()[2]: line.split() for line in out.splitlines() if line.startswith("epoch1")}
+        lines = [line.split() for line in out.splitlines() if " rss " in line]
         workers = [one for one in self.report()["processes"] if one["kind"] == "worker"]
         self.assertEqual(len(workers), 4)
         for worker in workers:
             one = ledger(worker, "end")
-            self.assert_closes(one, 0.015)  # what it wrote to of its parent's pages is not told apart
+            self.assert_closes(one)
             self.assertAlmostEqual(row(one, "file mappings"), 1025 * MIB, delta=2 * MIB)
         self.assertAlmostEqual(max(ledger(one)["total"] for one in workers) / MIB,
-                               max(float(words[4]) for words in said.values()), delta=20)
+                               max(float(words[words.index("rss") + 1]) for words in lines if "worker" in words[2]),
+                               delta=20)
+        # Of all: each page once, as the kernel's PSS has it.
+        shared = max(float(words[words.index("pss") + 1]) for words in lines if words[2] == "sum")
+        self.assertAlmostEqual(ledger(process, scope="family")["total"] / MIB, shared, delta=shared * 0.02)
+
+    def test_file_pages_are_not_used_memory(self):
+        packages = os.path.join(CACHE, "datasets")
+        if not os.path.isdir(packages):
+            self.skipTest("datasets and pyarrow are not installed; scripts/setup installs them where pip can reach them")
+        for attempt in range(3):  # a peak may be missed, see met()
+            try:
+                return self.file_pages(packages)
+            except AssertionError:
+                if attempt == 2:
+                    raise
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Train a small GPT with AdamW (foreach) on the CPU, on one thread. Run by scripts/bench.
 
 small: 3 million parameters, many steps of some 35 ms: where a tracer costs most for each second of computing.
+short: steps of a third of that.
 large: 60 million parameters, few steps of more than a second.
 Says what the steps took of this process's CPU time, without the import and the first steps.
 """
@@ -14,6 +15,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 SIZES = {  # configuration, batch, steps that are not counted
     "small": ({"vocab_size": 2048, "n_positions": 64, "n_embd": 192, "n_layer": 6, "n_head": 6}, (4, 32), 10),
+    "short": ({"vocab_size": 2048, "n_positions": 64, "n_embd": 192, "n_layer": 2, "n_head": 6}, (2, 32), 10),
     "large": ({"vocab_size": 16384, "n_positions": 256, "n_embd": 640, "n_layer": 10, "n_head": 10}, (2, 128), 1),
 }
 

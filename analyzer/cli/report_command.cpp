@@ -16,6 +16,7 @@
 #include "report/job_findings.h"
 #include "report/json.h"
 #include "report/ledger_text.h"
+#include "report/ranks.h"
 #include "report/text.h"
 
 namespace memtrace::cli {
@@ -57,6 +58,7 @@ int report_command(const ReportArguments& arguments) {
   const bool json = arguments.format == "json";
   report::Document document(options);
   report::JobFindings several;
+  report::Ranks ranks;
   const bool workers = std::any_of(processes.begin(), processes.end(),
                                    [](const Process& process) { return process.kind == "worker"; });
   std::string text;
@@ -69,6 +71,7 @@ int report_command(const ReportArguments& arguments) {
     const auto view = report::view(std::move(process.trace), process.kind, process.end, options);
     if (number == 1) check_memory(options, *view);
     several.add(*view, workers);
+    ranks.add(*view);
     if (json) {
       document.add(*view);
     } else if (number == 1 || !view->findings.empty()) {
@@ -82,6 +85,10 @@ int report_command(const ReportArguments& arguments) {
   if (const auto family = family_of(processes); family && (!options.memory || *options.memory == "host")) {
     document.add(*family);
     text += report::family_text(*family, look.color);
+  }
+  for (const report::Outlier& outlier : ranks.outliers()) {
+    document.add_outlier(report::outlier_json(outlier));
+    text += report::outlier_text(outlier, look.color);
   }
   std::string causes;
   for (const report::JobFinding& found : several.find()) {

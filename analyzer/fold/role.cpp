@@ -16,6 +16,11 @@ const char* role_name(Role role) {
   return kRoleNames[static_cast<std::size_t>(role)];
 }
 
+bool is_kept(Role role) {
+  return role == Role::parameter || role == Role::gradient || role == Role::optimizer_state ||
+         role == Role::master || role == Role::buffer || role == Role::input;
+}
+
 std::optional<Role> role_named(const std::string& name) {
   for (std::size_t i = 0; i < sizeof kRoleNames / sizeof kRoleNames[0]; ++i) {
     if (name == kRoleNames[i]) return static_cast<Role>(i);

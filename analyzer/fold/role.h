@@ -34,6 +34,9 @@ enum class Role : std::uint8_t {
 const char* role_name(Role role);
 std::optional<Role> role_named(const std::string& name);
 
+// What training makes once, or in each step, and needs from then on; what is given to it.
+bool is_kept(Role role);
+
 // What became of a block by the time it died, or by the end of the trace.
 struct Fate {
   bool survived = false;       // alive at the end of the trace

@@ -10,6 +10,7 @@
 #include "report/device.h"
 #include "report/holder.h"
 #include "report/units.h"
+#include "report/worth.h"
 
 namespace memtrace::report {
 namespace {
@@ -56,9 +57,7 @@ void second_copy(View& view, std::vector<Finding>& out) {
   const Death& death = *view.death;
   if (view.end.how != "oom_kill" && death.failure == nullptr) return;
   const Copies held = copies(view);
-  const auto all = static_cast<double>(death.then.level.live);
-  constexpr double kWorthwhile = 0.05;
-  if (static_cast<double>(std::min(held.state, held.model)) < kWorthwhile * all) return;
+  if (!worthwhile(static_cast<std::int64_t>(std::min(held.state, held.model)), death.then.level.live)) return;
   Finding finding = finding_of(view, "second-copy-on-load");
   finding.bytes = static_cast<std::int64_t>(held.state);
   finding.certain = view.losses.total() == 0;

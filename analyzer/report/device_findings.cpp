@@ -8,9 +8,11 @@
 #include <map>
 
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/device.h"
 #include "report/units.h"
 #include "report/words.h"
+#include "report/worth.h"
 
 namespace memtrace::report {
 namespace {
@@ -22,17 +24,6 @@ using fold::Segment;
 constexpr std::int64_t kLeastUnused = 64 << 20;
 constexpr std::int64_t kLeastContext = 64 << 20;
 constexpr std::int64_t kLeastCode = 512 << 20;
-constexpr double kWorthwhile = 0.05; // of what the remedy would lower
-
-Finding finding_at(const View& view, const char* id, MemoryId memory, const fold::Peak& peak) {
-  Finding finding;
-  finding.id = id;
-  finding.memory = memory;
-  finding.phase = view.account.paths.text(view.account.paths.last(peak.path));
-  finding.step = peak.step;
-  finding.certain = view.losses.total() == 0;
-  return finding;
-}
 
 // Whose blocks keep the most that is unused.
 format::StackId main_holder(const fold::Segments& segments) {
@@ -51,7 +42,7 @@ void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, 
   const auto bytes = static_cast<std::int64_t>(unused.sum());
   const std::int64_t saved = fold::minus(held.bytes, peaks.tensor.bytes);
   if (bytes < kLeastUnused || bytes < held.bytes / 10) return;
-  if (static_cast<double>(saved) < kWorthwhile * static_cast<double>(held.bytes)) return;
+  if (!worthwhile(saved, held.bytes)) return;
   Finding finding = finding_at(view, "device-fragmentation", memory, held);
   finding.bytes = bytes;
   finding.site = main_holder(segments);
@@ -126,7 +117,7 @@ void idle_context(const View& view, MemoryId memory, const CardUse& card, std::v
 void loaded_code(const View& view, MemoryId memory, const CardUse& card, std::vector<Finding>& out) {
   const std::int64_t code = card.residual.code;
   if (!card.alone() || code < kLeastCode || card.code == 0) return;
-  if (static_cast<double>(code) < kWorthwhile * static_cast<double>(card.peak->bytes)) return;
+  if (!worthwhile(code, card.peak->bytes)) return;
   Finding finding = finding_at(view, "device-context", memory, *card.peak);
   finding.bytes = code;
   finding.certain = false; // what comes with modules is told by time

@@ -10,6 +10,7 @@
 
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/words.h"
 #include "report/worth.h"
@@ -36,21 +37,8 @@ Step first_of(const fold::Account& account) {
 
 // What training makes once and needs from then on.
 bool belongs(Role role) {
-  return role == Role::parameter || role == Role::gradient || role == Role::optimizer_state ||
-         role == Role::master || role == Role::buffer || role == Role::input || role == Role::workspace ||
-         role == Role::context;
+  return fold::is_kept(role) || role == Role::workspace || role == Role::context;
 }
-
-// What one line of the program made in the first step.
-struct Candidate {
-  std::uint64_t bytes = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t lifetime = 0; // ns, of the largest group
-  format::StackId site{};     // of the largest group
-  std::string phase;
-  Step step = Step::none;
-  std::unordered_set<format::StackId> stacks;
-};
 
 // Stacks that later steps have as well, as far as what is alive at their peaks tells: it spares most passes.
 std::unordered_set<format::StackId> recurring(const View& view, Step first) {
@@ -61,31 +49,23 @@ std::unordered_set<format::StackId> recurring(const View& view, Step first) {
   return out;
 }
 
-// Of the peak of tensors its tensors; of that of all that is live what is none.
-std::map<std::string, Candidate> candidates(View& view, fold::Instant peak, Step first) {
+// What each line of the program made in the first step: of the peak of tensors its tensors; of that of all that
+// is live what is none.
+std::map<std::string, OfLine> candidates(View& view, fold::Instant peak, Step first) {
   const std::unordered_set<format::StackId> later = recurring(view, first);
-  std::map<std::string, Candidate> out;
+  std::map<std::string, OfLine> out;
   for (const Holding& holding : view.set(peak)) { // largest first
     if (holding.tensor != (peak.measure == Measure::tensor)) continue;
     if (holding.born_step == Step::none || holding.born_step > first || belongs(holding.role)) continue;
     if (holding.sampled || holding.stack == format::StackId{} || later.contains(holding.stack)) continue;
     if (holding.born_known == fold::Known::data) continue; // a data set that is read once
     const symbols::Site& site = view.symbolizer->site(holding.stack);
-    Candidate& candidate = out[site.where + "\n" + site.caller];
-    if (candidate.stacks.empty()) {
-      candidate.site = holding.stack;
-      candidate.lifetime = holding.lifetime;
-      candidate.phase = view.account.paths.text(holding.born_phase);
-      candidate.step = holding.born_step;
-    }
-    candidate.bytes += holding.bytes;
-    candidate.blocks += holding.blocks;
-    candidate.stacks.insert(holding.stack);
+    out[site.where + "\n" + site.caller].add(view, holding);
   }
   return out;
 }
 
-void say(Finding& finding, View& view, const Candidate& candidate, const fold::Without& without,
+void say(Finding& finding, View& view, const OfLine& candidate, const fold::Without& without,
          const fold::Peak& peak, Measure measure, bool freed) {
   const symbols::Site& site = view.symbolizer->site(candidate.site);
   const std::string made = fmt::format("{} in {}", size(finding.bytes), when(finding.phase, finding.step));
@@ -131,7 +111,7 @@ void of_measure(View& view, MemoryId memory, Measure measure, std::vector<Findin
   const Step first = first_of(view.account);
   if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
   if (number(view.account.last_step) - number(first) < kFewestLater) return;
-  std::vector<Candidate> of;
+  std::vector<OfLine> of;
   std::vector<fold::Excluded> leave;
   for (const auto& [place, candidate] : candidates(view, {memory, measure, peak.at}, first)) {
     if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue;
@@ -145,13 +125,11 @@ void of_measure(View& view, MemoryId memory, Measure measure, std::vector<Findin
     if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
       continue;
     if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding;
-    finding.id = "first-step-only";
-    finding.memory = memory;
+    Finding finding = finding_at(view, "first-step-only", memory, peak);
     finding.phase = of[i].phase;
     finding.step = of[i].step;
     finding.bytes = static_cast<std::int64_t>(of[i].bytes);
-    finding.certain = freed && view.losses.total() == 0;
+    finding.certain = freed && finding.certain;
     finding.site = of[i].site;
     finding.lifetime = of[i].lifetime;
     say(finding, view, of[i], without, peak, measure, freed);

@@ -11,6 +11,7 @@
 
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/worth.h"
 
@@ -23,16 +24,6 @@ using fold::Measure;
 using fold::MemoryId;
 using fold::Role;
 
-// Temporaries that one foreach call took, all alive at the peak.
-struct Candidate {
-  std::uint64_t bytes = 0;
-  std::uint64_t largest = 0; // bytes of the largest tensor
-  std::uint64_t tensors = 0;
-  std::uint64_t lifetime = 0;
-  format::StackId site{}; // of the largest group
-  std::unordered_set<format::StackId> stacks;
-};
-
 bool calls_foreach(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
     if (frame.python) return false;
@@ -41,19 +32,15 @@ bool calls_foreach(const symbols::Site& site) {
   return false;
 }
 
-std::map<std::string, Candidate> candidates(View& view, const fold::Holdings& alive) {
-  std::map<std::string, Candidate> out;
+// Temporaries that one foreach call took, all alive at the peak.
+std::map<std::string, OfLine> candidates(View& view, const fold::Holdings& alive) {
+  std::map<std::string, OfLine> out;
   for (const Holding& holding : alive) { // largest first
     if (holding.role != Role::temporary || holding.born_known != Known::step) continue;
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(holding.stack);
     if (!calls_foreach(site)) continue;
-    Candidate& candidate = out[site.title()];
-    if (candidate.stacks.empty()) candidate.site = holding.stack, candidate.lifetime = holding.lifetime;
-    candidate.bytes += holding.bytes;
-    candidate.tensors += holding.blocks;
-    candidate.largest = std::max(candidate.largest, holding.largest);
-    candidate.stacks.insert(holding.stack);
+    out[site.title()].add(view, holding);
   }
   return out;
 }
@@ -67,14 +54,8 @@ std::size_t optimizer_steps(const View& view) {
   return steps.size();
 }
 
-std::string times_parameters(const View& view, std::uint64_t bytes) {
-  if (!view.facts().parameters || view.facts().parameters->bytes == 0) return {};
-  return fmt::format(" = {:.3f} P",
-                     static_cast<double>(bytes) / static_cast<double>(view.facts().parameters->bytes));
-}
-
 // What the two other paths of torch.optim would save. There is a fused one for few optimizers.
-std::string remedy(const Candidate& candidate, std::int64_t saved, const std::string& where) {
+std::string remedy(const OfLine& candidate, std::int64_t saved, const std::string& where) {
   const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
   const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
                      in("torch/optim/adagrad.py:");
@@ -96,13 +77,13 @@ std::string remedy(const Candidate& candidate, std::int64_t saved, const std::st
 }
 
 // Several lists of one operator may be alive together: then their tensors are more than the parameters are.
-std::string all_tensors(const View& view, const Candidate& candidate) {
+std::string all_tensors(const View& view, const OfLine& candidate) {
   const auto& parameters = view.facts().parameters;
-  if (parameters && candidate.tensors > parameters->tensors) return "all parameters";
-  return fmt::format("all {} tensors", count(candidate.tensors));
+  if (parameters && candidate.blocks > parameters->tensors) return "all parameters";
+  return fmt::format("all {} tensors", count(candidate.blocks));
 }
 
-void say(Finding& finding, const View& view, const Candidate& candidate, const fold::Without& without,
+void say(Finding& finding, const View& view, const OfLine& candidate, const fold::Without& without,
          const symbols::Site& site) {
   const std::int64_t peak = view.account.peaks.at(finding.memory).tensor.bytes;
   const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
@@ -111,7 +92,7 @@ void say(Finding& finding, const View& view, const Candidate& candidate, const f
                               times_parameters(view, candidate.bytes), alive);
   finding.remedy = remedy(candidate, fold::minus(peak, without.peak), site.where);
   finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
-                                  candidate.bytes, candidate.tensors, peak),
+                                  candidate.bytes, candidate.blocks, peak),
                       fmt::format("the peak would be {} bytes without them", without.peak), seen,
                       fmt::format("born and freed inside the step, alive {}", alive)};
   finding.sentences = {
@@ -145,13 +126,8 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
                             {{.memory = memory, .stacks = candidate.stacks, .born = fold::Known::step}})
             .front();
     if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding;
-    finding.id = "foreach-temporaries";
-    finding.memory = memory;
-    finding.phase = "step";
-    finding.step = peak.step;
+    Finding finding = finding_at(view, "foreach-temporaries", memory, peak);
     finding.bytes = static_cast<std::int64_t>(candidate.bytes);
-    finding.certain = view.losses.total() == 0;
     finding.site = candidate.site;
     finding.lifetime = candidate.lifetime;
     finding.no_remedy = no_remedy(alive);

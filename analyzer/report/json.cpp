@@ -13,7 +13,7 @@
 #include "fold/wrap.h"
 #include "report/device.h"
 #include "report/explain.h"
-#include "report/ledger.h"
+#include "report/ledger_json.h"
 #include "report/postmortem_json.h"
 #include "report/utf8.h"
 
@@ -328,63 +328,10 @@ Json devices_json(const trace::Facts& facts) {
   return out;
 }
 
-// Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
-// context, the code of kernels, local memory: it is known by no other means, so it is the residual.
-void add_card_ledgers(const View& view, Json& out) {
-  for (const auto& [memory, card] : view.account.cards) {
-    Json rows = Json::array();
-    rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
-    std::int64_t known = card.live;
-    if (card.pools != 0) {
-      rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
-      known = fold::plus(known, card.pools);
-    }
-    out.push_back(
-        {{"scope", "device"},
-         {"memory", memory_name(memory)},
-         {"at", "peak_used"},
-         {"of", card.own ? "process" : "card"},
-         {"total", card.peak->bytes},
-         {"high_water", card.peak->bytes},
-         {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
-         {"others", card.others},
-         {"others_used", card.others_used == format::kNotSaid ? Json(nullptr) : Json(card.others_used)},
-         {"code_at_least", card.code},
-         {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
-         {"rows", std::move(rows)},
-         {"residual", fold::minus(card.peak->bytes, known)}});
-  }
-}
-
 Json end_json(const Ending& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
   return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
-}
-
-Json ledger_json(const Ledger& ledger) {
-  Json rows = Json::array();
-  for (const LedgerRow& row : ledger.rows) {
-    Json one = {
-        {"name", valid_utf8(row.name)}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
-    if (row.given) one["given"] = *row.given;
-    if (row.parts) one["parts"] = *row.parts;
-    rows.push_back(std::move(one));
-  }
-  Json out = {{"scope", ledger.scope},   {"memory", "host"},           {"at", ledger.at},
-              {"t", ledger.t},           {"total", ledger.total},      {"high_water", ledger.high_water},
-              {"rows", std::move(rows)}, {"residual", ledger.residual}};
-  if (!ledger.of.empty()) out["of"] = valid_utf8(ledger.of);
-  if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
-  return out;
-}
-
-Json ledgers_json(const View& view, const Options& options) {
-  Json out = Json::array();
-  if (!options.memory || *options.memory == "host")
-    for (const Ledger& ledger : ledgers(view)) out.push_back(ledger_json(ledger));
-  add_card_ledgers(view, out);
-  return out;
 }
 
 Json process_json(View& view, const Options& options) {
@@ -498,25 +445,23 @@ void Document::add(View& view) {
 
 void Document::add(const Family& family) {
   if (processes_.empty()) return;
-  Json ledger = ledger_json(family.ledger);
-  Json& members = ledger["members"] = Json::array();
-  for (const Family::Member& member : family.members)
-    members.push_back({{"pid", member.pid},
-                       {"rss", member.share.resident},
-                       {"pss", member.share.pss},
-                       {"private_dirty", member.share.private_dirty}});
-  processes_.front()["ledger"].push_back(std::move(ledger));
+  processes_.front()["ledger"].push_back(family_json(family));
 }
 
 void Document::add_finding(const Finding& finding, Json site) {
   findings_.push_back(finding_json(finding, std::move(site)));
 }
 
+void Document::add_outlier(Json outlier) {
+  outliers_.push_back(std::move(outlier));
+}
+
 Json Document::take() && {
   return {{"schema", schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1"},
           {"job", std::move(job_)},
           {"processes", std::move(processes_)},
-          {"findings", std::move(findings_)}};
+          {"findings", std::move(findings_)},
+          {"outliers", std::move(outliers_)}};
 }
 
 } // namespace memtrace::report

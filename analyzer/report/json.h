@@ -21,6 +21,7 @@ class Document {
   void add(View& view);
   void add(const Family& family);                      // to the ledgers of the first process
   void add_finding(const Finding& finding, Json site); // about several processes
+  void add_outlier(Json outlier);                      // a rank that has more than the others
   Json take() &&;
 
  private:
@@ -29,6 +30,7 @@ class Document {
   Json job_;
   Json processes_ = Json::array();
   Json findings_ = Json::array();
+  Json outliers_ = Json::array();
 };
 
 // Null for no stack.

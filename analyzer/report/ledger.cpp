@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "fold/wrap.h"
 #include "report/units.h"
@@ -49,6 +51,11 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
   return out;
 }
 
+void add_rows(Ledger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {
+  for (const auto& [name, bytes] : rows)
+    if (bytes != 0) ledger.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
+}
+
 // The one with the smallest limit; where none has one, the process's own.
 const trace::Group* group_of(const std::vector<trace::Group>& groups) {
   const trace::Group* found = nullptr;
@@ -73,15 +80,33 @@ Ledger of_group(const View& view, const trace::Group& group) {
   out.t = view.seconds(highest.stamp);
   out.total = highest.charge;
   out.high_water = group.limits && group.limits->highest != trace::kNotSaid ? group.limits->highest : out.total;
-  const auto row = [&](const char* name, std::uint64_t bytes) {
-    if (bytes != 0) out.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
-  };
-  row("anonymous memory", highest.anon);
-  row("page cache, clean", highest.file - shared - dirty);
-  row("page cache, to be written", dirty);
-  row("shared memory", shared);
-  row("page tables", tables);
-  row("kernel, all else", known(highest.kernel) - tables);
+  add_rows(out, {{"anonymous memory", highest.anon},
+                 {"page cache, clean", highest.file - shared - dirty},
+                 {"page cache, to be written", dirty},
+                 {"shared memory", shared},
+                 {"page tables", tables},
+                 {"kernel, all else", known(highest.kernel) - tables}});
+  close(out);
+  return out;
+}
+
+// Of all processes of the machine, and its kernel. What drivers took page by page is in none of its figures.
+Ledger of_node(const View& view, const trace::NodeSample& sample) {
+  const std::uint64_t shared = std::min(sample.shmem, sample.cache);
+  const std::uint64_t dirty = std::min(sample.dirty, sample.cache - shared);
+  Ledger out;
+  out.scope = "node";
+  out.at = "peak_rss";
+  out.of = view.facts().host;
+  out.t = view.seconds(sample.stamp);
+  out.total = out.high_water = sample.total - std::min(sample.free, sample.total);
+  add_rows(out, {{"anonymous memory", sample.anonymous},
+                 {"page cache, clean", sample.cache - shared - dirty},
+                 {"page cache, to be written", dirty},
+                 {"shared memory", shared},
+                 {"hugetlb", sample.hugetlb},
+                 {"page tables", sample.page_tables},
+                 {"kernel, all else", sample.kernel}});
   close(out);
   return out;
 }
@@ -95,6 +120,7 @@ std::vector<Ledger> ledgers(const View& view) {
   if (taken.last()) out.push_back(of_process(view, *taken.last(), view.death ? "death" : "end"));
   if (const trace::Group* const group = group_of(view.trace->samples().groups()); group != nullptr)
     out.push_back(of_group(view, *group));
+  if (const auto& node = view.trace->samples().fullest_node()) out.push_back(of_node(view, *node));
   return out;
 }
 

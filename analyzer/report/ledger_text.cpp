@@ -57,6 +57,19 @@ void write_ledger(const Ledger& ledger, Lines& lines) {
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
+void write_ledger_line(const Ledger& ledger, Lines& lines) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
+  std::string rows;
+  for (const LedgerRow& row : ledger.rows)
+    if (row.bytes >= ledger.total / kTooLittle)
+      rows += fmt::format("{}{} {}", rows.empty() ? "" : " + ", row.name,
+                          in_unit(static_cast<std::int64_t>(row.bytes), unit));
+  lines.paragraph(
+      "", printable(fmt::format("{} {} at {:.1f} s: {} {} used = {}, residual {}", ledger.scope, ledger.of,
+                                ledger.t, in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
+                                rows, in_unit(ledger.residual, unit))));
+}
+
 std::string family_text(const Family& family, bool color) {
   const Unit unit = unit_for(static_cast<std::int64_t>(family.resident));
   const auto figure = [&](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };

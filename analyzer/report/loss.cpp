@@ -10,6 +10,7 @@
 
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/words.h"
 #include "report/worth.h"
@@ -20,7 +21,6 @@ namespace {
 using fold::Holding;
 using fold::Measure;
 using fold::MemoryId;
-using fold::Role;
 
 constexpr std::uint64_t kChunks = 8;
 constexpr std::size_t kNamed = 4; // of the sites
@@ -37,12 +37,6 @@ bool of_loss(const symbols::Site& site) {
   return false;
 }
 
-// What a loss neither makes nor keeps.
-bool lasting(Role role) {
-  return role == Role::parameter || role == Role::gradient || role == Role::optimizer_state ||
-         role == Role::master || role == Role::buffer || role == Role::input;
-}
-
 struct Family {
   const Holding* loss = nullptr;
   std::uint64_t bytes = 0; // alive at the peak
@@ -53,7 +47,7 @@ struct Family {
 const Holding* loss_holding(View& view, const fold::Holdings& alive) {
   const Holding* out = nullptr;
   for (const Holding& holding : alive) {
-    if (!holding.tensor || lasting(holding.role) || holding.stack == format::StackId{}) continue;
+    if (!holding.tensor || fold::is_kept(holding.role) || holding.stack == format::StackId{}) continue;
     if (out != nullptr && holding.largest <= out->largest) continue;
     if (of_loss(view.symbolizer->site(holding.stack))) out = &holding;
   }
@@ -64,7 +58,7 @@ Family family_of(View& view, const fold::Holdings& alive, const std::vector<fold
   Family out;
   out.loss = loss_holding(view, alive);
   for (const Holding& holding : alive) { // largest first
-    if (!holding.tensor || lasting(holding.role) || !has_one_of(holding, sizes)) continue;
+    if (!holding.tensor || fold::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
     out.bytes += holding.bytes;
     out.blocks += holding.blocks;
     out.all.push_back(&holding);
@@ -78,7 +72,7 @@ std::unordered_set<format::StackId> of_others(const View& view, MemoryId memory)
   for (const auto& [instant, alive] : view.sets) {
     if (instant.memory != memory || instant.measure != Measure::tensor) continue;
     for (const Holding& holding : alive)
-      if (lasting(holding.role)) out.insert(holding.stack);
+      if (fold::is_kept(holding.role)) out.insert(holding.stack);
   }
   return out;
 }
@@ -127,13 +121,8 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
           {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(view, memory)}})
           .front();
   if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) return;
-  Finding finding;
-  finding.id = "loss-logits";
-  finding.memory = memory;
-  finding.phase = view.account.paths.text(view.account.paths.last(peak.path));
-  finding.step = peak.step;
+  Finding finding = finding_at(view, "loss-logits", memory, peak);
   finding.bytes = static_cast<std::int64_t>(family.bytes);
-  finding.certain = view.losses.total() == 0;
   finding.site = family.loss->stack;
   say(finding, view, family, without);
   out.push_back(std::move(finding));

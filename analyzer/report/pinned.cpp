@@ -9,6 +9,7 @@
 #include "fold/pinned.h"
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/words.h"
 #include "report/worth.h"
@@ -22,16 +23,6 @@ using format::Kind;
 
 constexpr std::uint64_t kFewestReports = 4;
 constexpr std::uint64_t kLeastIdle = 32 << 20;
-
-Finding finding_at_peak(const View& view, const char* id) {
-  const fold::Peak& peak = view.account.peaks.at(0).live;
-  Finding finding;
-  finding.id = id;
-  finding.phase = view.account.paths.text(view.account.paths.last(peak.path));
-  finding.step = peak.step;
-  finding.certain = view.losses.total() == 0;
-  return finding;
-}
 
 void rounding(View& view, const fold::Holdings& alive, std::vector<Finding>& out) {
   const fold::Peak& peak = view.account.peaks.at(0).live;
@@ -52,7 +43,7 @@ void rounding(View& view, const fold::Holdings& alive, std::vector<Finding>& out
       fold::peaks_without(*view.trace, {{.measure = Measure::live, .rounding = true}}).front();
   const std::int64_t saved = fold::minus(peak.bytes, without.peak);
   if (!worthwhile(saved, peak.bytes)) return;
-  Finding finding = finding_at_peak(view, "pinned-rounding");
+  Finding finding = finding_at(view, "pinned-rounding", 0, peak);
   finding.bytes = static_cast<std::int64_t>(spare);
   finding.site = most->stack;
   finding.title =
@@ -82,7 +73,7 @@ void cache(View& view, const fold::Holdings& alive, std::vector<Finding>& out) {
       fold::pinned_cache(*view.trace, std::max(view.account.first_update, fold::Step{0}));
   if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;
   if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return;
-  Finding finding = finding_at_peak(view, "pinned-cache-held");
+  Finding finding = finding_at(view, "pinned-cache-held", 0, peaks.live);
   finding.bytes = static_cast<std::int64_t>(cache.idle);
   const auto most = std::find_if(alive.begin(), alive.end(),
                                  [](const Holding& holding) { return holding.kind == Kind::pinned; });

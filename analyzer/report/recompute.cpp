@@ -9,6 +9,7 @@
 
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/loss.h"
 #include "report/units.h"
 #include "report/words.h"
@@ -63,13 +64,8 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
           .front();
   const std::int64_t lower = fold::plus(halved.peak, inputs);
   if (!worthwhile(fold::minus(peak.bytes, lower), peak.bytes)) return;
-  Finding finding;
-  finding.id = "recompute-peak";
-  finding.memory = memory;
-  finding.phase = view.account.paths.text(view.account.paths.last(peak.path));
-  finding.step = peak.step;
+  Finding finding = finding_at(view, "recompute-peak", memory, peak);
   finding.bytes = again;
-  finding.certain = view.losses.total() == 0;
   finding.site = segment.site;
   finding.title = fmt::format("recomputed activations of one checkpointed segment: {} in {} blocks, phase {}",
                               size(again), count(segment.blocks), finding.phase);

@@ -10,6 +10,7 @@
 
 #include "fold/without.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/words.h"
 #include "report/worth.h"
@@ -55,12 +56,7 @@ const std::string& line_of(const symbols::Site& site) {
 // What one line of the program had written.
 struct Copy {
   const Writer* writer = nullptr;
-  format::StackId site{};
-  std::uint64_t bytes = 0;
-  std::uint64_t blocks = 0;
-  std::string phase;
-  fold::Step step = fold::Step::none;
-  std::unordered_set<format::StackId> stacks;
+  OfLine of;
 };
 
 // Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
@@ -81,17 +77,7 @@ std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
       out[line].writer = writer;
   });
   each([&](const Holding& holding, const symbols::Site&, const std::string& line) {
-    const auto at = out.find(line);
-    if (at == out.end()) return;
-    Copy& copy = at->second;
-    if (copy.stacks.empty()) {
-      copy.site = holding.stack;
-      copy.phase = view.account.paths.text(holding.born_phase);
-      copy.step = holding.born_step;
-    }
-    copy.bytes += holding.bytes;
-    copy.blocks += holding.blocks;
-    copy.stacks.insert(holding.stack);
+    if (const auto at = out.find(line); at != out.end()) at->second.of.add(view, holding);
   });
   return out;
 }
@@ -103,22 +89,20 @@ std::vector<Finding> find_serialized(View& view) {
   const fold::Peak& peak = view.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
-    if (!worthwhile(static_cast<std::int64_t>(copy.bytes), peak.bytes)) continue; // spares a pass
+    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // spares a pass
     const fold::Without without =
-        fold::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.stacks}}).front();
+        fold::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
     const std::int64_t saved = fold::minus(peak.bytes, without.peak);
     if (!worthwhile(saved, peak.bytes)) continue;
-    Finding finding;
-    finding.id = "serialize-in-memory";
-    finding.phase = copy.phase;
-    finding.step = copy.step;
-    finding.bytes = static_cast<std::int64_t>(copy.bytes);
-    finding.certain = view.losses.total() == 0;
-    finding.site = copy.site;
+    Finding finding = finding_at(view, "serialize-in-memory", 0, peak);
+    finding.phase = copy.of.phase;
+    finding.step = copy.of.step;
+    finding.bytes = static_cast<std::int64_t>(copy.of.bytes);
+    finding.site = copy.of.site;
     finding.title = fmt::format("{}: {} written to memory by {}", line, size(finding.bytes), copy.writer->name);
     finding.evidence = {
-        fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.bytes,
-                    copy.blocks, peak.bytes),
+        fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.of.bytes,
+                    copy.of.blocks, peak.bytes),
         fmt::format("the peak would be {} bytes without them", without.peak),
         fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
     finding.sentences = {fmt::format(

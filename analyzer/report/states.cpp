@@ -8,6 +8,7 @@
 
 #include "fold/near.h"
 #include "fold/wrap.h"
+#include "report/at_peak.h"
 #include "report/units.h"
 #include "report/words.h"
 #include "report/worth.h"
@@ -127,10 +128,7 @@ Finding finding_of(const View& view, const Meeting& meeting, const States& state
   finding.bytes = static_cast<std::int64_t>(states.bytes);
   finding.certain = view.losses.total() == 0;
   finding.site = states.site;
-  std::string of = sized(states.bytes);
-  if (const auto& parameters = view.facts().parameters; parameters && parameters->bytes != 0)
-    of +=
-        fmt::format(" = {:.3f} P", static_cast<double>(states.bytes) / static_cast<double>(parameters->bytes));
+  const std::string of = sized(states.bytes) + times_parameters(view, states.bytes);
   const auto step = static_cast<std::int64_t>(meeting.step);
   finding.title = fmt::format("the states of {} came in step {}: {}", optimizer_of(view),
                               static_cast<std::int64_t>(states.step), of);

@@ -364,7 +364,11 @@ class Text {
   void ledger() {
     if (memory_ != 0) return;
     for (const Ledger& one : ledgers(view_))
-      if (one.scope == "process" && one.at == "peak_rss") write_ledger(one, lines_);
+      if (one.scope != "process") {
+        write_ledger_line(one, lines_);
+      } else if (one.at == "peak_rss") {
+        write_ledger(one, lines_);
+      }
   }
 
   void losses() {

@@ -66,6 +66,9 @@ void Samples::add(const Event& event) {
       machine_ = MachineSample{event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]};
       if (!first_machine_) first_machine_ = machine_;
       break;
+    case EventType::sample_node:
+      node(event);
+      break;
     case EventType::sample_address_space:
       keep_last(address_spaces_, {event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]});
       break;
@@ -162,6 +165,23 @@ void Samples::pressure(const Event& event) {
   } else if (Group* const group = at_level(level); group != nullptr) {
     group->pressure = said;
   }
+}
+
+void Samples::node(const Event& event) {
+  const auto pages = [](std::uint32_t count) { return std::uint64_t{count} * format::kPage; };
+  const auto& word = event.word;
+  if (!machine_ || machine_->total == kNotSaid) return;
+  const NodeSample sample{event.stamp,
+                          machine_->total,
+                          word[0],
+                          word[1],
+                          word[2],
+                          pages(format::low(word[3])),
+                          pages(format::high(word[3])),
+                          word[4],
+                          pages(format::low(word[5])),
+                          pages(format::high(word[5]))};
+  if (!fullest_node_ || sample.held() > fullest_node_->held()) fullest_node_ = sample;
 }
 
 void Samples::failure(const Event& event) {

@@ -40,6 +40,17 @@ struct MachineSample {
   std::uint64_t shm_used = kNotSaid, shm_size = kNotSaid; // /dev/shm
 };
 
+// What the machine's memory was used for. Bytes.
+struct NodeSample {
+  format::Stamp stamp = 0;
+  std::uint64_t total = 0, free = 0;
+  std::uint64_t anonymous = 0, cache = 0; // page cache: shmem and dirty are part of it
+  std::uint64_t shmem = 0, dirty = 0;
+  std::uint64_t kernel = 0, page_tables = 0, hugetlb = 0;
+
+  std::uint64_t held() const { return anonymous + shmem + hugetlb; } // what only its owners can give back
+};
+
 // PSI of memory: percent of the time that some, or all, tasks waited for memory.
 struct Pressure {
   format::Stamp stamp = 0;
@@ -111,17 +122,19 @@ class Samples {
   const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
-  const std::optional<Pressure>& pressure() const { return pressure_; } // of the machine
-  const std::deque<Failure>& failures() const { return failures_; }     // the last ones
-  std::uint64_t failed() const { return failed_; }                      // of all
-  std::uint64_t taken() const { return taken_; }                        // samples of the process
-  std::uint64_t taken_near() const { return taken_near_; }              // of these, near a limit
+  const std::optional<NodeSample>& fullest_node() const { return fullest_node_; } // by held()
+  const std::optional<Pressure>& pressure() const { return pressure_; }           // of the machine
+  const std::deque<Failure>& failures() const { return failures_; }               // the last ones
+  std::uint64_t failed() const { return failed_; }                                // of all
+  std::uint64_t taken() const { return taken_; }                                  // samples of the process
+  std::uint64_t taken_near() const { return taken_near_; }                        // of these, near a limit
 
  private:
   void group(const Event& event);
   void charge(const Event& event);
   void limits(const Event& event);
   void pressure(const Event& event);
+  void node(const Event& event);
   void failure(const Event& event);
   Group* at_level(unsigned level); // that the process is in
 
@@ -131,6 +144,7 @@ class Samples {
   std::vector<ShareSample> shares_;
   std::deque<AddressSpace> address_spaces_;
   std::optional<MachineSample> first_machine_, machine_;
+  std::optional<NodeSample> fullest_node_;
   std::optional<Pressure> pressure_;
   std::deque<Failure> failures_;
   std::uint64_t failed_ = 0, taken_ = 0, taken_near_ = 0;

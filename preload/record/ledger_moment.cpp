@@ -8,6 +8,7 @@
 #include "record/os.h"
 #include "record/recording.h"
 #include "record/resident.h"
+#include "record/statm.h"
 
 namespace memtrace::record {
 

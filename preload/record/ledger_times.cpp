@@ -9,6 +9,7 @@
 #include "record/os.h"
 #include "record/recorder.h"
 #include "record/resident.h"
+#include "record/statm.h"
 
 namespace memtrace::record {
 

@@ -30,7 +30,18 @@ struct Pool {
   std::uint32_t size; // index of it
 };
 
+constexpr std::size_t kLookedAt = 48;
+constexpr std::uint64_t kFillNs = 500'000'000;
+
+struct Arena {
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
 constinit std::uint64_t mapper = 0;
+constinit Arena arenas[kLookedAt] = {};
+constinit ArenaFill last_fill{};
+constinit std::uint64_t last_look = 0;
 constinit Pool pools[kAtOnce] = {};
 constinit std::uint8_t there[256] = {}; // pages of an arena
 
@@ -73,6 +84,32 @@ void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out) {
   const std::size_t whole = static_cast<std::size_t>(got) / sizeof(Pool);
   for (std::size_t i = 0; i < whole; ++i)
     if (!add_pool(pools[i], pool_bytes, out)) return;
+}
+
+void SomeArenas::add(std::uint64_t address, std::uint64_t bytes) {
+  if (seen_++ % step_ != 0) return;
+  if (used_ == kLookedAt) { // every other one goes
+    for (std::size_t i = 0; i < used_ / 2; ++i) arenas[i] = arenas[2 * i];
+    used_ /= 2;
+    step_ *= 2;
+    if ((seen_ - 1) % step_ != 0) return;
+  }
+  arenas[used_++] = {address, bytes};
+}
+
+ArenaFill SomeArenas::look(bool* all) const {
+  const std::uint64_t now = os::monotonic_ns();
+  if (now - last_look > kFillNs) {
+    last_look = now;
+    last_fill = {};
+    for (std::size_t i = 0; i < used_; ++i) look_at_arena(arenas[i].address, arenas[i].bytes, &last_fill);
+  }
+  *all = last_fill.arenas == seen_;
+  return last_fill;
+}
+
+void forget_arena_fill() {
+  last_look = 0;
 }
 
 } // namespace memtrace::record

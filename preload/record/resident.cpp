@@ -24,6 +24,7 @@
 #include "record/python_arenas.h"
 #include "record/recorder.h"
 #include "record/ring.h"
+#include "record/statm.h"
 #include "record/thread.h"
 #include "record/windows.h"
 
@@ -37,17 +38,11 @@ using format::LedgerRow;
 namespace {
 
 constexpr std::uint64_t kChunkHeader = 8; // glibc's
-constexpr std::size_t kArenasLookedAt = 48;
 constexpr std::uint64_t kNewsOfTotal = 200;
 
 constinit Holes holes{};
 constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
 constinit Mapping mapping{};
-
-constinit Extent arenas[kArenasLookedAt] = {};
-constexpr std::uint64_t kArenasNs = 500'000'000; // they fill slowly
-constinit ArenaFill arenas_fill{};
-constinit std::uint64_t arenas_when = 0;
 
 // What mappings with a name hold is told anew only where the kernel's count of such pages moved, or after a
 // while: libraries' own data, which is not in that count, changes while they are loaded.
@@ -62,12 +57,12 @@ struct OfFiles {
 };
 constinit OfFiles of_files{};
 
-// What an allocator said of all its pages. A forked child's begins with its parent's: by what it said first, or,
-// where that was late, by what the parent's said last before the fork.
+// What an allocator said of all its pages. A forked child's begins with its parent's: by what it said first,
+// or, where that was late, by what the parent's said last before the fork.
 struct Said {
   bool is = false;
   std::uint64_t kept = 0;
-  std::uint64_t unseen = 0;
+  std::uint64_t unseen = 0; // blocks in use that this process does not know one by one
 };
 constinit Said said_last{};
 constinit Said said_before_fork{};
@@ -283,42 +278,18 @@ void Sum::other_mapping(const Mapping& one, Pages& pages) {
 
 // --- what the ranges sum up to ---
 
-// Some of Python's arenas, evenly: each `step_`-th. They tell what part is free of the pages that are there.
-class SomeArenas {
- public:
-  void add(std::uint64_t address, std::uint64_t bytes) {
-    if (seen_++ % step_ != 0) return;
-    if (used_ == kArenasLookedAt) { // every other one goes
-      for (std::size_t i = 0; i < used_ / 2; ++i) arenas[i] = arenas[2 * i];
-      used_ /= 2;
-      step_ *= 2;
-      if ((seen_ - 1) % step_ != 0) return;
-    }
-    arenas[used_++] = {address, address + bytes};
-  }
-  void look(Residents& out) const {
-    const std::uint64_t now = os::monotonic_ns();
-    if (now - arenas_when > kArenasNs) {
-      arenas_when = now;
-      arenas_fill = {};
-      for (std::size_t i = 0; i < used_; ++i)
-        look_at_arena(arenas[i].start, arenas[i].end - arenas[i].start, &arenas_fill);
-    }
-    const ArenaFill& fill = arenas_fill;
-    const std::uint64_t pools = fill.used + fill.free;
-    const double part_free = pools == 0 ? 0 : static_cast<double>(fill.free) / static_cast<double>(pools);
-    LedgerAmount& used = out[LedgerRow::python_used];
-    LedgerAmount& free = out[LedgerRow::python_free];
-    free.resident = static_cast<std::uint64_t>(static_cast<double>(used.resident) * part_free);
-    used.resident -= free.resident;
-    used.sampled = free.sampled = fill.arenas != seen_;
-  }
-
- private:
-  std::uint64_t seen_ = 0;
-  std::uint64_t step_ = 1;
-  std::size_t used_ = 0;
-};
+// How full they are is said of some; the rest is taken to be like them.
+void split(const SomeArenas& some, Residents& out) {
+  bool all = false;
+  const ArenaFill fill = some.look(&all);
+  const std::uint64_t pools = fill.used + fill.free;
+  const double part_free = pools == 0 ? 0 : static_cast<double>(fill.free) / static_cast<double>(pools);
+  LedgerAmount& used = out[LedgerRow::python_used];
+  LedgerAmount& free = out[LedgerRow::python_free];
+  free.resident = static_cast<std::uint64_t>(static_cast<double>(used.resident) * part_free);
+  used.resident -= free.resident;
+  used.sampled = free.sampled = !all;
+}
 
 void Sum::small_blocks() {
   const format::SmallTotals later = unpublished_of_all();
@@ -351,10 +322,10 @@ void Sum::kept(const Answer& answer) {
                                   ? above(kept.bytes, above(heap_holes_, heap_holes_live_))
                                   : above(allocator_pages_, tensors.resident + heap.resident + unseen);
   std::uint64_t free = there < kept.bytes ? there : kept.bytes;
-  said_last = {true, free, unseen};
-  if (inherited_is_noted()) { // the parent's lies in pages that are shared, or copied
+  said_last = {true, free, kept.in_use}; // a child knows none of them
+  if (inherited_is_noted()) {            // the parent's lies in pages that are shared, or copied
     const bool late = static_cast<std::uint64_t>(answer.flowed) > out_.total / kNewsOfTotal;
-    if (!of_parent.is) of_parent = late && said_before_fork.is ? said_before_fork : said_last;
+    if (!of_parent.is) of_parent = late && said_before_fork.is ? said_before_fork : Said{true, free, unseen};
     free = above(free, of_parent.kept);
     unseen = above(unseen, of_parent.unseen);
   }
@@ -392,33 +363,12 @@ void Sum::finish(const Answer& answer) {
     small_blocks();
   }
   kept(answer);
-  some.look(out_);
+  split(some, out_);
 }
 
 } // namespace
 
 namespace {
-
-struct Statm {
-  std::uint64_t resident; // bytes
-  std::uint64_t shared;   // of files, and of shared memory
-};
-
-Statm statm() {
-  char text[128];
-  const long fd = os::open_read("/proc/self/statm"); // "size resident shared ...", in pages
-  const long bytes = fd < 0 ? 0 : os::read_all(fd, text, sizeof text - 1);
-  if (fd >= 0) os::close(fd);
-  if (bytes <= 0) return {};
-  text[bytes] = '\0';
-  std::uint64_t pages[2] = {};
-  const char* at = text;
-  for (std::uint64_t& figure : pages) {
-    at = std::strchr(at, ' ');
-    if (at == nullptr || (figure = number_at(++at)) == format::kNotSaid) return {};
-  }
-  return {pages[0] * kPage, pages[1] * kPage};
-}
 
 bool files_moved() {
   const Statm kernels = statm();
@@ -432,14 +382,10 @@ bool files_moved() {
 
 } // namespace
 
-std::uint64_t resident_now() {
-  return statm().resident;
-}
-
 void forget_residents() {
   of_files = {};
   zeros_were_read = false;
-  arenas_when = 0;
+  forget_arena_fill();
   said_before_fork = said_last;
   said_last = of_parent = {};
   forget_inherited();

@@ -28,9 +28,6 @@ struct Residents {
   LedgerAmount& operator[](format::LedgerRow which) { return row[static_cast<std::size_t>(which)]; }
 };
 
-// RSS as the kernel counts it. 0: it does not say. On any thread.
-std::uint64_t resident_now();
-
 // Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
 // the allocator said last. False: the kernel does not say which pages are there.
 bool take_residents(const Answer& answer, Residents* out);

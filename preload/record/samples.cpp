@@ -189,15 +189,41 @@ void add_limits(Gathered& gathered, unsigned level) {
   add_pressure(gathered, level, read_kernel_file(path.text, path.bytes, "memory.pressure"));
 }
 
+std::uint64_t sum_of(const char* meminfo, std::initializer_list<const char*> keys) {
+  std::uint64_t sum = 0;
+  for (const char* key : keys) sum += known(kib_after(meminfo, key));
+  return sum;
+}
+
+std::uint32_t pages(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(bytes / format::kPage);
+}
+
+// What the machine's memory is used for.
+void add_node(Gathered& gathered, const char* meminfo) {
+  RingRecord record = record_of(EventType::sample_node);
+  record.word[0] = sum_of(meminfo, {"MemFree:"});
+  record.word[1] = sum_of(meminfo, {"AnonPages:"});
+  record.word[2] = sum_of(meminfo, {"Buffers:", "Cached:", "SwapCached:"});
+  record.word[3] =
+      format::halves(pages(sum_of(meminfo, {"Shmem:"})), pages(sum_of(meminfo, {"Dirty:", "Writeback:"})));
+  record.word[4] = sum_of(meminfo, {"Slab:", "KernelStack:", "Percpu:"});
+  record.word[5] = format::halves(pages(sum_of(meminfo, {"PageTables:", "SecPageTables:"})),
+                                  pages(sum_of(meminfo, {"Hugetlb:"})));
+  gathered.encoder.add(record);
+}
+
 void add_machine(Gathered& gathered) {
   RingRecord record = record_of(EventType::sample_machine);
   for (std::uint64_t& word : record.word) word = kNotSaid;
-  if (const char* const text = read_kernel_file("/proc/meminfo"); text != nullptr) {
+  const char* const text = read_kernel_file("/proc/meminfo");
+  if (text != nullptr) {
     static constexpr const char* keys[] = {"MemTotal:", "MemAvailable:", "SwapTotal:", "SwapFree:"};
     for (std::size_t i = 0; i < 4; ++i) record.word[i] = kib_after(text, keys[i]);
   }
   os::tmpfs_use("/dev/shm", &record.word[4], &record.word[5]);
   gathered.encoder.add(record);
+  if (text != nullptr) add_node(gathered, text);
   gathered.closeness.to_machine(record.word[0], record.word[1]);
   add_pressure(gathered, format::kWholeMachine, read_kernel_file("/proc/pressure/memory"));
 }

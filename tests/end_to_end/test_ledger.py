@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 from harness import CACHE, MIB, Case, program, torch_python, victim, workload
 
 JEMALLOC = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
+ATTEMPTS = 4
 ALLOCATORS = {"glibc": {}, "one arena": {"MALLOC_ARENA_MAX": "1"}, "jemalloc": {"jemalloc": "1"}}
 
 
@@ -29,13 +31,17 @@ class Watched:
 
     def __init__(self, pid):
         self.highest = 0
+        self.longest = 0  # seconds between two looks
         self.path = f"/proc/{pid}/status"
         self.done = threading.Event()
         self.thread = threading.Thread(target=self.poll)
         self.thread.start()
 
     def poll(self):
+        looked = time.monotonic()
         while not self.done.wait(0.002):
+            looked, before = time.monotonic(), looked
+            self.longest = max(self.longest, looked - before)
             try:
                 with open(self.path, encoding="ascii") as file:
                     lines = [line for line in file if line.startswith("VmHWM")]
@@ -64,6 +70,7 @@ class LedgerCase(Case):
             watched = Watched(child.pid)
             out, err = child.communicate(timeout=280)
             highest = watched.end()
+        self.longest = watched.longest
         self.assertEqual(child.returncode, 0, err.decode(errors="replace")[-2000:])
         mine = [process for process in self.report()["processes"] if process["pid"] == child.pid]
         self.assertEqual(len(mine), 1)
@@ -72,9 +79,9 @@ class LedgerCase(Case):
     def met(self, command, allocator="glibc", at_peak=True, **environment):
         """Output and process of a run whose highest ledger is that of the peak. A peak lasts a millisecond, and on a
         machine with more to do than cores the ledger may come too late, or what ledgers may cost is spent when the
-        last peak comes: of three attempts one has to do, within a step's growth. docs/ledger.md has what a quiet
-        machine gives."""
-        for attempt in range(3):
+        last peak comes: of some attempts one has to do, within a step's growth. Where a thread that looks each 2 ms is
+        kept waiting for 15, nothing can be said. docs/ledger.md has what a quiet machine gives."""
+        for attempt in range(ATTEMPTS):
             shutil.rmtree(self.out, ignore_errors=True)
             out, process, highest = self.watch(command, allocator, **environment)
             one = ledger(process)
@@ -84,9 +91,12 @@ class LedgerCase(Case):
                     self.assertGreater(one["total"], 0.96 * highest)
                 self.assert_closes(one)
                 return out, process
-            except AssertionError:
-                if attempt == 2:
-                    raise
+            except AssertionError as missed:
+                if attempt + 1 < ATTEMPTS:
+                    continue
+                if self.longest > 0.015:
+                    self.skipTest(f"the machine is too busy: a thread waited {self.longest * 1000:.0f} ms, and {missed}")
+                raise
         raise AssertionError
 
     def assert_closes(self, one, within=0.01):
@@ -97,6 +107,19 @@ class LedgerCase(Case):
 
 class Known(LedgerCase):
     """A program whose every mapping is known."""
+
+    def check_node(self, one):
+        """Of the whole machine, where others come and go as well."""
+        with open("/proc/meminfo", encoding="ascii") as file:
+            now = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in file}
+        self.assertEqual(sum(entry["bytes"] for entry in one["rows"]) + one["residual"], one["total"])
+        part = now["MemTotal"] / 20
+        self.assertAlmostEqual(one["total"], now["MemTotal"] - now["MemFree"], delta=part)
+        self.assertAlmostEqual(row(one, "anonymous memory"), now["AnonPages"], delta=part)
+        cache = row(one, "page cache, clean") + row(one, "page cache, to be written") + row(one, "shared memory")
+        self.assertAlmostEqual(cache, now["Cached"] + now["Buffers"], delta=part)
+        self.assertAlmostEqual(row(one, "kernel, all else"), now["Slab"], delta=part)
+        self.assertGreaterEqual(row(one, "anonymous memory"), 40 * MIB, "the program's own is in it")
 
     def check(self, allocator):
         out, process, highest = self.watch([victim("known_memory")], allocator)
@@ -111,6 +134,7 @@ class Known(LedgerCase):
             headers = 0 if allocator == "jemalloc" else 8 * 200033
             self.assertAlmostEqual(row(one, "heap in use"), int(said["in_use"]) + headers, delta=MIB / 8)
             self.assertAlmostEqual(row(one, "stacks"), 2.5 * MIB, delta=MIB / 4)
+        self.check_node(ledger(process, scope="node"))
         one = ledger(process)
         self.assertAlmostEqual(one["total"], highest, delta=highest / 100)
         self.assertAlmostEqual(ledger(process, "end")["total"], int(said["rss"]), delta=MIB)
@@ -257,12 +281,13 @@ class Workloads(LedgerCase):
         packages = os.path.join(CACHE, "datasets")
         if not os.path.isdir(packages):
             self.skipTest("datasets and pyarrow are not installed; scripts/setup installs them where pip can reach them")
-        for attempt in range(3):  # a peak may be missed, see met()
+        for attempt in range(ATTEMPTS):  # a peak may be missed, see met()
             try:
                 return self.file_pages(packages)
             except AssertionError:
-                if attempt == 2:
+                if attempt + 1 == ATTEMPTS:
                     raise
+        raise AssertionError
 
 
 if __name__ == "__main__":

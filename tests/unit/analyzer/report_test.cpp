@@ -74,7 +74,7 @@ class Report : public testing::Test {
 TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
   Builder builder = training();
   const Json out = json(builder);
-  EXPECT_EQ(keys(out), (Keys{"schema", "job", "processes", "findings"}));
+  EXPECT_EQ(keys(out), (Keys{"schema", "job", "processes", "findings", "outliers"}));
   EXPECT_EQ(out["schema"], "memtrace.report/1");
   EXPECT_EQ(keys(out["job"]), (Keys{"id", "attempt", "launcher", "world_size"}));
   const Json& process = out["processes"][0];

@@ -98,6 +98,8 @@ TEST(Samples, LimitsPressureMachineAddressSpace) {
   b.put(EventType::sample_pressure, 0, format::kWholeMachine, {halves(100, 0), 1, 0, 0});
   b.put(EventType::sample_machine, 0, 0, {10, 9, 8, 7, 6, 5});
   b.put(EventType::sample_machine, 0, 0, {10, 4, 8, 7, 60, 5});
+  b.put(EventType::sample_node, 0, 0, {1, 2, 3, format::halves(4, 5), 6, format::halves(7, 8)});
+  b.put(EventType::sample_node, 0, 0, {1, 1, 9, 0, 6, 0}); // less that only its owners can give back
   b.put(EventType::sample_address_space, 0, 0, {100, 200, 50, kNotSaid, 0, 64});
   const Read out = read(b);
   const Group& g = out.samples.groups().at(0);
@@ -113,6 +115,16 @@ TEST(Samples, LimitsPressureMachineAddressSpace) {
   EXPECT_EQ(out.samples.first_machine()->shm_used, 6u);
   EXPECT_EQ(out.samples.machine()->shm_used, 60u);
   EXPECT_EQ(out.samples.machine()->available, 4u);
+  const NodeSample& node = *out.samples.fullest_node();
+  EXPECT_EQ(node.total, 10u);
+  EXPECT_EQ(node.free, 1u);
+  EXPECT_EQ(node.anonymous, 2u);
+  EXPECT_EQ(node.cache, 3u);
+  EXPECT_EQ(node.shmem, 4 * format::kPage);
+  EXPECT_EQ(node.dirty, 5 * format::kPage);
+  EXPECT_EQ(node.kernel, 6u);
+  EXPECT_EQ(node.page_tables, 7 * format::kPage);
+  EXPECT_EQ(node.hugetlb, 8 * format::kPage);
   EXPECT_EQ(out.samples.address_spaces().back().size_limit, 200u);
   EXPECT_EQ(out.samples.address_spaces().back().data_limit, kNotSaid);
 }

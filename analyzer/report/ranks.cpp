@@ -1,0 +1,144 @@
+// Room: report. Needs names, so it stands behind symbols.
+// Job: the rank that holds more than the others, and what of it they have not.
+#include "report/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fold/wrap.h"
+#include "report/lines.h"
+#include "report/units.h"
+#include "report/utf8.h"
+#include "report/words.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Measure;
+using fold::MemoryId;
+
+constexpr std::int64_t kLeastMore = 64 << 20;
+constexpr std::int64_t kPartMore = 10;
+constexpr std::size_t kRows = 40; // the largest of each rank are compared
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+const fold::Peak& peak_of(const fold::MemoryPeaks& peaks, MemoryId memory) {
+  return memory == 0 ? peaks.live : peaks.tensor;
+}
+
+} // namespace
+
+void Ranks::add(View& view) {
+  if (view.facts().rank == trace::kNoRank || view.kind == "worker" || view.kind == "child") return;
+  add(view, 0, host_);
+  MemoryId card = 0;
+  for (const auto& [memory, peaks] : view.account.peaks)
+    if (memory != 0 && (card == 0 || peaks.tensor.bytes > view.account.peaks.at(card).tensor.bytes))
+      card = memory;
+  if (card != 0) add(view, card, cards_);
+}
+
+void Ranks::add(View& view, MemoryId memory, std::vector<Rank>& to) {
+  Rank out;
+  out.rank = view.facts().rank;
+  out.pid = view.facts().pid;
+  out.memory = memory_name(memory);
+  out.peak = peak_of(view.account.peaks.at(memory), memory);
+  out.phase = phase_name(view, out.peak.path);
+  const fold::Holdings& alive = view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
+  for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
+    if (alive[i].stack == format::StackId{}) continue;
+    const symbols::Site& site = view.symbolizer->site(alive[i].stack);
+    const std::string role = fold::role_name(alive[i].role);
+    Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
+    if (row.site == nullptr)
+      row = {role, site.title(), 0, std::make_shared<const Json>(site_json(view, alive[i].stack))};
+    row.bytes = fold::plus(row.bytes, alive[i].bytes);
+  }
+  to.push_back(std::move(out));
+}
+
+std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
+  if (ranks.size() < 2) return std::nullopt;
+  const auto one = std::max_element(ranks.begin(), ranks.end(),
+                                    [](const Rank& a, const Rank& b) { return a.peak.bytes < b.peak.bytes; });
+  const auto of_others = [&](auto figure) {
+    std::vector<std::int64_t> out;
+    for (const Rank& rank : ranks)
+      if (&rank != &*one) out.push_back(figure(rank));
+    return out;
+  };
+  const std::vector<std::int64_t> peaks = of_others([](const Rank& rank) { return rank.peak.bytes; });
+  Outlier out;
+  out.rank = one->rank, out.pid = one->pid, out.memory = one->memory;
+  out.bytes = one->peak.bytes, out.phase = one->phase, out.step = one->peak.step;
+  out.others = peaks.size();
+  out.least = *std::min_element(peaks.begin(), peaks.end());
+  out.most = *std::max_element(peaks.begin(), peaks.end());
+  out.median = median(peaks);
+  const std::int64_t more = fold::minus(out.bytes, out.median);
+  if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
+    return std::nullopt;
+  for (const auto& [key, row] : one->rows) {
+    const std::int64_t there = median(of_others([&, &wanted = key](const Rank& rank) {
+      const auto at = rank.rows.find(wanted);
+      return at == rank.rows.end() ? std::int64_t{0} : at->second.bytes;
+    }));
+    if (row.bytes - there <= out.here - out.there) continue;
+    out.role = row.role, out.title = row.title, out.site = row.site;
+    out.here = row.bytes, out.there = there;
+  }
+  return out;
+}
+
+std::vector<Outlier> Ranks::outliers() const {
+  std::vector<Outlier> out;
+  for (const std::vector<Rank>* ranks : {&host_, &cards_})
+    if (auto found = outlier(*ranks)) out.push_back(std::move(*found));
+  return out;
+}
+
+Json outlier_json(const Outlier& outlier) {
+  return {{"rank", outlier.rank},
+          {"pid", outlier.pid},
+          {"memory", outlier.memory},
+          {"bytes", outlier.bytes},
+          {"phase", valid_utf8(outlier.phase)},
+          {"step",
+           outlier.step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(outlier.step))},
+          {"others",
+           {{"count", outlier.others},
+            {"least", outlier.least},
+            {"median", outlier.median},
+            {"most", outlier.most}}},
+          {"row",
+           {{"role", outlier.role},
+            {"bytes", outlier.here},
+            {"others", outlier.there},
+            {"site", outlier.site ? *outlier.site : Json(nullptr)}}}};
+}
+
+std::string outlier_text(const Outlier& outlier, bool color) {
+  Lines lines(color);
+  std::string others = outlier.others == 1 ? "the other one " : fmt::format("the other {} ", outlier.others);
+  others += size(outlier.median);
+  if (outlier.least != outlier.most)
+    others += fmt::format(" ({} to {})", size(outlier.least), size(outlier.most));
+  lines.plain("");
+  lines.paragraph("", printable(fmt::format("Rank {} (pid {}) has {} of {} at its peak in {}, {}: +{}",
+                                            outlier.rank, outlier.pid, size(outlier.bytes), outlier.memory,
+                                            when(outlier.phase, outlier.step), others,
+                                            size(outlier.bytes - outlier.median))));
+  const std::string role = outlier.role == fold::role_name(fold::Role::unknown) ? "" : outlier.role + " ";
+  if (outlier.here > outlier.there)
+    lines.paragraph("  ", printable(fmt::format("most of the difference: {}{}, {} here and {} there", role,
+                                                outlier.title, size(outlier.here), size(outlier.there))));
+  return lines.take();
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,35 @@
+"""Job: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
+import sys
+import unittest
+
+import harness
+
+MIB = harness.MIB
+
+
+class Ranks(harness.Case):
+    def outliers(self, mib):
+        done, report = self.trace([sys.executable, harness.program("uneven.py"), str(mib)], harness.RECORD_ALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(p["rank"] for p in report["processes"] if p["rank"] is not None), [0, 1, 2])
+        return report["outliers"]
+
+    def test_one_that_has_more(self):
+        [outlier] = self.outliers(90)
+        self.assertEqual((outlier["rank"], outlier["memory"], outlier["others"]["count"]), (2, "host", 2))
+        self.assertAlmostEqual(outlier["bytes"] - outlier["others"]["median"], 90 * MIB, delta=MIB)
+        self.assertAlmostEqual(outlier["row"]["bytes"], 90 * MIB, delta=MIB / 8)
+        self.assertEqual(outlier["row"]["others"], 0)
+        self.assertEqual(outlier["row"]["site"]["frames"][0]["function"], "gathered")
+        self.assertRegex(self.report_text(), r"Rank 2 \(pid \d+\) has 19\d\.\d+ MiB of host at its peak in other, the other 2 "
+                                             r"10\d\.\d+ MiB[^:]*:\s\+(90|89)\.")
+
+    def test_like_ones(self):
+        self.assertEqual(self.outliers(0), [])
+
+    def test_a_little_more(self):
+        self.assertEqual(self.outliers(40), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

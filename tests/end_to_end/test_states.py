@@ -29,27 +29,40 @@ class States(deaths.Case):
         rows = [row for row in process["phases"] if row["memory"] == "host" and row.get("rss")]
         return max(sum(row["rss"]["peak"][kind] for kind in ("anon", "shmem")) for row in rows)
 
+    def near_the_limit(self, need):
+        # The samples may lack some of the peak: the first limit that it lives under is near.
+        for percent in range(104, 140, 3):
+            limit = int(need * percent / 100)
+            status, process = self.run_in_group("adam", limit)
+            if status == 0:
+                break
+        self.assertEqual(status, 0)
+        self.check(process)
+        status, process = self.run_in_group("sgd", limit)
+        self.assertEqual((status, process["findings"]), (0, []), "the same limit without states")
+
+    def killed(self, need):
+        status, process = self.run_in_group("adam", int(need - PARAMETERS))
+        self.assertEqual((status, process["end"]["how"]), (-9, "oom_kill"))
+        self.check(process, least=PARAMETERS / 4)
+
     def test_states(self):
-        need = self.need()
-        with self.subTest("near the limit"):
-            # The samples may lack some of the peak: the first limit that it lives under is near.
-            for percent in range(104, 140, 3):
-                limit = int(need * percent / 100)
-                status, process = self.run_in_group("adam", limit)
-                if status == 0:
-                    break
-            self.assertEqual(status, 0)
-            self.check(process)
-        with self.subTest("the same limit without states"):
-            status, process = self.run_in_group("sgd", limit)
-            self.assertEqual((status, process["findings"]), (0, []))
-        with self.subTest("killed"):
-            status, process = self.run_in_group("adam", int(need - PARAMETERS))
-            self.assertEqual((status, process["end"]["how"]), (-9, "oom_kill"))
-            self.check(process, least=PARAMETERS / 4)
+        """How near it came is told by samples, and where the kill strikes by chance, on a busy machine the more."""
+        for attempt in range(3):
+            try:
+                need = self.need()
+                self.near_the_limit(need)
+                return self.killed(need)
+            except AssertionError as missed:
+                print(f"attempt {attempt + 1}: {missed}")
+                if attempt == 2:
+                    raise
+        raise AssertionError
 
     def check(self, process, least=2 * PARAMETERS):
-        [finding] = [one for one in process["findings"] if one["id"] == "optimizer-states-first-step"]
+        found = [one for one in process["findings"] if one["id"] == "optimizer-states-first-step"]
+        self.assertEqual(len(found), 1, f"{process['findings']} {process['end']} {process['ledger']}")
+        finding = found[0]
         self.assertEqual((finding["step"], finding["phase"], finding["memory"]), (0, "step", "host"))
         self.assertGreaterEqual(finding["bytes"], least)
         self.assertLess(finding["bytes"], 2 * PARAMETERS + MIB)

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "cli/left_behind.h"
 #include "cli/usage.h"
 #include "evidence/file.h"
 #include "evidence/store.h"
@@ -36,15 +37,6 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
   if (facts.fork && facts.data_phases) return "worker"; // forked by a loader, whose phase it inherited
   if (facts.fork || pids.contains(facts.ppid)) return "child";
   return "main";
-}
-
-// As it will be read again, so that the first report says what later ones do.
-void keep(evidence::Evidence& evidence, const std::string& store) {
-  if (evidence::save(store, evidence)) {
-    evidence = evidence::load(store).value_or(evidence);
-  } else {
-    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
-  }
 }
 
 // What is asked of the outside is asked once: it goes away, and a report must say the same tomorrow.
@@ -158,6 +150,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   for (const Process& process : processes) pids.insert(process.facts.pid);
   for (Process& process : processes) process.kind = kind_of(process.facts, pids);
   bring(brought, processes);
+  find_left_behind(processes, meter);
   hear_watchers(processes);
   hear_witnesses(processes);
   std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
@@ -167,6 +160,14 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
     return order(a) < order(b);
   });
   return processes;
+}
+
+void keep(evidence::Evidence& evidence, const std::string& store) {
+  if (evidence::save(store, evidence)) {
+    evidence = evidence::load(store).value_or(evidence);
+  } else {
+    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
+  }
 }
 
 void write_all(const std::string& text, const std::string& output) {

@@ -34,6 +34,9 @@ struct Process {
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
                             Meter& meter);
 
+// Saved, and as it will be read again, so that the first report says what later ones do.
+void keep(evidence::Evidence& evidence, const std::string& store);
+
 // To stdout, where `output` is "".
 void write_all(const std::string& text, const std::string& output);
 

@@ -1,5 +1,6 @@
 // Room: evidence. What others than the trace say about the end of a process.
-// Job: the shapes: kills and faults from a kernel's log, counters of cgroups, statements of orchestrators.
+// Job: the shapes: kills and faults from a kernel's log, counters of cgroups, statements of orchestrators, what
+// was left in /dev/shm.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +73,25 @@ struct Statement {
   bool operator==(const Statement&) const = default;
 };
 
+// A file in /dev/shm that a process made, and that nobody held any more.
+struct Orphan {
+  std::string name;
+  std::uint64_t bytes = 0; // of memory: its pages
+  double made = 0;         // seconds, unix
+  std::optional<double>
+      mapped; // when the process mapped as much as it has; none: its name alone tells whose it is
+  bool operator==(const Orphan&) const = default;
+};
+
+// What a process left in /dev/shm, once nobody of its job was there who might remove it.
+struct Leavings {
+  std::optional<double> looked;    // seconds, unix; none: there was no reason to, or it was too early
+  std::uint64_t unseen = kUnknown; // processes that may hold them: they could not be looked into. kUnknown: any
+  std::string pids;                // the pid namespace of the one that looked
+  std::vector<Orphan> orphans;     // largest first
+  bool operator==(const Leavings&) const = default;
+};
+
 struct Evidence {
   bool asked = false;             // the machine that the process ran on
   double read_unix = 0;           // when it was
@@ -82,6 +102,7 @@ struct Evidence {
   std::vector<Fault> faults;
   std::vector<Group> groups; // the process's own before its ancestors
   std::vector<Statement> statements;
+  Leavings left;
 };
 
 // What is new to it.

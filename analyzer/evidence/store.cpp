@@ -81,6 +81,22 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Orphan> {
+  visit("name", of.name);
+  visit("bytes", of.bytes);
+  visit("made", of.made);
+  visit("mapped", of.mapped);
+}
+
+template <class Visitor, class Shape>
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Leavings> {
+  visit("looked", of.looked);
+  visit("unseen", of.unseen);
+  visit("pids", of.pids);
+  visit("orphans", of.orphans);
+}
+
+template <class Visitor, class Shape>
 void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Evidence> {
   visit("asked", of.asked);
   visit("read_unix", of.read_unix);
@@ -91,6 +107,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
   visit("faults", of.faults);
   visit("groups", of.groups);
   visit("statements", of.statements);
+  visit("left", of.left);
 }
 
 class Writer {
@@ -120,6 +137,9 @@ class Writer {
   void operator()(const char* key, const When& value) {
     Json out = json(value);
     if (!out.empty()) to_[key] = std::move(out);
+  }
+  void operator()(const char* key, const Leavings& value) {
+    if (value.looked) to_[key] = json(value);
   }
 
  private:
@@ -159,6 +179,7 @@ class Reader {
       value = found->get<int>();
   }
   void operator()(const char* key, When& value) { take(find(key), value); }
+  void operator()(const char* key, Leavings& value) { take(find(key), value); }
   template <class T>
   void operator()(const char* key, std::vector<T>& all) {
     const Json* const found = find(key);

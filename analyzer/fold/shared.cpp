@@ -8,10 +8,12 @@ namespace {
 class Watching : public Observer {
  public:
   void born(const Block& block) override {
-    if (counts(block)) flows.births.push_back({block.birth_stamp, block.birth, block.given});
+    if (counts(block))
+      flows.births.push_back({block.birth_stamp, block.birth, block.given, block.stack, block.born});
   }
   void died(const Block& block, const trace::Event& event) override {
-    if (counts(block)) flows.deaths.push_back({event.stamp, event.ordinal, block.given});
+    if (counts(block))
+      flows.deaths.push_back({event.stamp, event.ordinal, block.given, block.stack, block.born});
   }
   SharedFlows flows;
 

@@ -12,6 +12,8 @@ struct SharedFlow {
   format::Stamp stamp = 0;
   trace::Ordinal at = 0;
   std::uint64_t bytes = 0;
+  format::StackId stack{}; // of the block, as is
+  Place born;
 };
 
 struct SharedFlows {

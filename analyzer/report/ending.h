@@ -18,6 +18,7 @@ struct Ending {
   bool certain = false;        // what a witness says is about this process and no other
   std::vector<std::string> evidence;
   evidence::Witness witness; // what it holds lives as long as the evidence
+  evidence::Leavings left;   // in /dev/shm
 };
 
 // From the trace; where that has no end, from whether the process is still there: same host, same pid, and

@@ -9,6 +9,7 @@
 #include "report/foreach.h"
 #include "report/leaks.h"
 #include "report/loss.h"
+#include "report/orphans.h"
 #include "report/pinned.h"
 #include "report/recompute.h"
 #include "report/resident.h"
@@ -19,8 +20,9 @@ namespace memtrace::report {
 
 std::vector<Finding> find(View& view) {
   std::vector<Finding> out;
-  for (const auto family : {find_foreach, find_loss, find_recompute, find_first_step, find_serialized,
-                            find_states, find_pinned, find_leaks, find_in_devices, find_in_resident}) {
+  for (const auto family :
+       {find_foreach, find_loss, find_recompute, find_first_step, find_serialized, find_states, find_pinned,
+        find_leaks, find_in_devices, find_in_resident, find_orphans}) {
     std::vector<Finding> found = family(view);
     out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }

@@ -19,6 +19,8 @@
 namespace memtrace::report {
 namespace {
 
+constexpr char kLeftBehind[] = "orphan-shm";
+
 class Postmortem {
  public:
   Postmortem(View& view, const std::vector<Other>& others, const Look& look)
@@ -39,6 +41,7 @@ class Postmortem {
     } else {
       rest_of_job();
     }
+    left_behind();
     losses();
     return lines_.take();
   }
@@ -358,13 +361,22 @@ class Postmortem {
       lines_.paragraph("", text);
     }
     const Finding* remedy = finding("second-copy-on-load");
-    if (remedy == nullptr && !view_.findings.empty()) remedy = &view_.findings.front();
+    for (const Finding& one : view_.findings)
+      if (remedy == nullptr && one.id != kLeftBehind) remedy = &one; // what stayed afterwards killed nobody
     if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
     if (view_.end.how == "unknown" && view_.end.code == 0)
       lines_.paragraph(
           "",
           "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
           "run -- CMD sees how it ends");
+  }
+
+  void left_behind() {
+    const Finding* const left = finding(kLeftBehind);
+    if (left == nullptr) return;
+    lines_.paragraph("",
+                     fmt::format("left behind ({}): {}", left->certain ? "certain" : "likely", left->title));
+    lines_.paragraph("", "Do: " + printable(left->remedy));
   }
 
   void losses() {

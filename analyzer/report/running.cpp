@@ -82,11 +82,15 @@ bool same_kernel(const trace::Facts& facts) {
          static_cast<double>(facts.start_unix_ns) / 1e9 > boot;
 }
 
+std::string own_pids() {
+  return namespace_of("/proc/self");
+}
+
 bool running(const trace::Facts& facts) {
   if (!facts.has_process || !same_kernel(facts)) return false;
   std::string pid = std::to_string(facts.pid);
   const auto pids = facts.note("pids");
-  if (pids && *pids != namespace_of("/proc/self")) pid = seen_from_here(*pids, pid);
+  if (pids && *pids != own_pids()) pid = seen_from_here(*pids, pid);
   if (pid.empty()) return false;
   const double start = began(pid);
   // btime has whole seconds, and the trace begins after the process did.

@@ -287,6 +287,10 @@ TEST(Store, KeepsAllOfIt) {
   evidence.read_unix = 1795278084.25;
   evidence.log_from = 0.5;
   evidence.groups.push_back({"/sys/fs/cgroup/a", true, true, 1, kUnknown, 3, 4, kUnknown, true});
+  evidence.left = {1795278090.5,
+                   2,
+                   "4026531836",
+                   {{"psm_1", 48 << 20, 1795278000.25, 1795278000.375}, {"torch_7_1_1", 4096, 1795278001, {}}}};
   const std::string path = store_of(scratch.file("t.memtrace"));
   EXPECT_EQ(path, scratch.file("t.evidence"));
   ASSERT_TRUE(save(path, evidence));
@@ -297,6 +301,7 @@ TEST(Store, KeepsAllOfIt) {
   EXPECT_EQ(back->groups, evidence.groups);
   EXPECT_EQ(back->statements, evidence.statements);
   EXPECT_EQ(back->files, evidence.files);
+  EXPECT_EQ(back->left, evidence.left);
   EXPECT_EQ(back->asked, true);
   EXPECT_EQ(back->read_unix, evidence.read_unix);
   EXPECT_EQ(back->log_from, evidence.log_from);

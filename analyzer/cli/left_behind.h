@@ -1,0 +1,15 @@
+// Room: cli.
+// Job: which files in /dev/shm the processes of a job left behind.
+#pragma once
+
+#include <vector>
+
+#include "cli/processes.h"
+
+namespace memtrace::cli {
+
+// Told to their ends. Looked for once, when no process of the job is there that may still open or remove them,
+// and kept beside the traces; where a process can have left nothing, nothing is kept.
+void find_left_behind(std::vector<Process>& processes, Meter& meter);
+
+} // namespace memtrace::cli

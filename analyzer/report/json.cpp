@@ -389,6 +389,11 @@ Json row_json(View& view, const Holding& row) {
               {"lifetime", static_cast<double>(row.lifetime) / 1e9},
               {"how", row.sampled ? "sampled" : "measured"}};
   if (row.sampled) out["error"] = row.error;
+  if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
+  if (row.late != 0)
+    out["came_later"] = {{"bytes", row.late},
+                         {"phase", valid_utf8(view.account.paths.text(row.late_phase))},
+                         {"step", step_json(row.late_step)}};
   return out;
 }
 

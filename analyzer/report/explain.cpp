@@ -152,13 +152,15 @@ std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
 void add_kept_by_malloc(Explanation& out) {
   const std::vector<trace::LedgerPoint>& all = out.view->account.ledgers.all();
   const format::Stamp then = out.view->account.last_update->stamp;
-  const auto after = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.stamp >= then; });
-  if (out.memory != 0 || all.empty()) return;
+  const trace::LedgerPoint* said = nullptr; // the first from then on, else the last
+  for (const trace::LedgerPoint& one : all)
+    if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
+  if (out.memory != 0 || said == nullptr) return;
   KeptRow row;
   row.state = KeptRow::State::kept_by_malloc;
   row.name = "kept by malloc";
   row.kind = format::Kind::heap;
-  row.resident = after != all.end() ? after->kept : all.back().kept;
+  row.resident = said->kept;
   if (row.resident >= kLeastOfOther && out.per_parameter(row.resident) >= kRowOfOther) out.kept.push_back(row);
 }
 

@@ -68,7 +68,8 @@ std::string in_each(const View& view, const std::vector<LedgerPoint>& all) {
                      view.seconds(all.front().stamp), view.seconds(all.back().stamp));
 }
 
-void kept(const View& view, const std::vector<LedgerPoint>& all, std::vector<Finding>& out) {
+void kept(const View& view, std::vector<LedgerPoint> all, std::vector<Finding>& out) {
+  std::erase_if(all, [](const LedgerPoint& one) { return !one.asked; });
   const LedgerPoint* const one = least(all, &LedgerPoint::kept);
   if (one == nullptr || one->kept < 128 * kMiB || one->kept < one->total / 10 * 4) return;
   Finding finding;

@@ -61,7 +61,7 @@ void Ledgers::head(const Event& event) {
   if (into_highest_) highest_ = ledger;
   if (into_last_) {
     last_ = ledger;
-    keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end});
+    keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end, ledger.allocator_asked});
   }
 }
 

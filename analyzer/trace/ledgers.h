@@ -36,6 +36,7 @@ struct LedgerPoint {
   std::uint64_t kept = 0;      // by the allocator, in memory
   std::uint64_t untouched = 0; // of blocks and mappings that are alive, not in memory
   bool at_end = false;
+  bool asked = false; // the allocator: else `kept` is not known
 };
 
 // Give it every event of a pass.

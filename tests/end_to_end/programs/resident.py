@@ -44,7 +44,7 @@ def blocks(every):
 
 def go_on(rest):
     """For long enough that three ledgers are taken in the second half of it."""
-    for _ in range(100):
+    for _ in range(130):
         rest.append(b"y" * 8000)
         time.sleep(0.25)
     return len(rest)

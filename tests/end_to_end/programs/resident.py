@@ -47,7 +47,8 @@ def go_on(rest):
     for _ in range(130):
         rest.append(b"y" * 8000)
         time.sleep(0.25)
-    return len(rest)
+    print(len(rest), flush=True)
+    os._exit(0)  # else the interpreter's end gives it all back before the last look
 
 
 def kept():

@@ -22,11 +22,6 @@ void Ledgers::add(const Event& event) {
 
 namespace {
 
-// The allocator told what it keeps, and little came and went meanwhile.
-bool is_sound(const ProcessLedger& ledger) {
-  return ledger.allocator_asked && ledger.drift <= ledger.total / 100;
-}
-
 void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerAmount& amount) {
   using format::LedgerRow;
   if (row == LedgerRow::kept) point.kept = amount.resident;
@@ -34,11 +29,8 @@ void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerAmount& amoun
   if (blocks && amount.given > amount.resident) point.untouched += amount.given - amount.resident;
 }
 
-// Of two at about the same height the sound one.
-bool beats(const ProcessLedger& one, const ProcessLedger& other) {
-  if (is_sound(one) == is_sound(other)) return one.total > other.total;
-  return is_sound(one) ? one.total >= other.total - other.total / 100
-                       : one.total - one.total / 100 > other.total;
+format::LedgerWorth worth(const ProcessLedger& ledger) {
+  return {ledger.total, ledger.allocator_asked, ledger.drift};
 }
 
 } // namespace
@@ -56,7 +48,7 @@ void Ledgers::head(const Event& event) {
   ledger.at_end = (event.flags & format::kLedgerLast) != 0;
   if (!again) ++taken_;
   high_water_ = std::max(high_water_, ledger.high_water);
-  into_highest_ = !highest_ || beats(ledger, *highest_);
+  into_highest_ = !highest_ || format::beats(worth(ledger), worth(*highest_));
   into_last_ = !again;
   if (into_highest_) highest_ = ledger;
   if (into_last_) {

@@ -82,7 +82,9 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
 void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset, const void* caller) {
   if (!recorded_here(caller)) {
     void* const p = real.mmap(at, n, prot, flags, fd, offset);
-    if (p != MAP_FAILED && is_allocators(caller)) record::allocator_mapped(p, n);
+    if (p == MAP_FAILED) return p;
+    if (is_allocators(caller)) record::allocator_mapped(p, n);
+    else record::mapped_early(p, n, caller);
     return p;
   }
   const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
@@ -110,7 +112,7 @@ EXPORT void* mmap64(void* at, std::size_t n, int prot, int flags, int fd, off_t 
 
 EXPORT int munmap(void* p, std::size_t n) noexcept {
   if (const void* const caller = __builtin_return_address(0); !recorded_here(caller)) {
-    if (is_allocators(caller)) memtrace::record::allocator_unmapped(p);
+    if (is_allocators(caller) || !memtrace::record::active()) memtrace::record::allocator_unmapped(p);
     return real.munmap(p, n);
   }
   memtrace::record::before_large_death(n);

@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include <cstring>
+#include <iterator>
 
 #include "record/modules.h"
 
@@ -22,6 +23,15 @@ constinit const void* others_malloc = nullptr;
 constinit std::uint64_t library_start = 0;
 constinit std::uint64_t library_bytes = 0;
 constinit AllocatorRanges ranges{};
+
+struct Early {
+  const void* address;
+  std::size_t bytes;
+  const void* return_address;
+};
+constinit Early early[64] = {};
+constinit std::size_t earlies = 0; // also those that found no room
+constinit bool library_is_found = false;
 
 template <class F>
 void look_up(F* out, const char* name) {
@@ -71,10 +81,19 @@ void find_allocator(bool glibc, const void* malloc_function) {
 }
 
 void find_allocator_library() {
+  library_is_found = true;
   dl_find_object object{};
   if (others_malloc == nullptr || !find_object(reinterpret_cast<std::uint64_t>(others_malloc), &object)) return;
   library_start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
   library_bytes = reinterpret_cast<std::uint64_t>(object.dlfo_map_end) - library_start;
+  for (const Early& one : early)
+    if (one.address != nullptr && is_in_allocator(one.return_address)) allocator_mapped(one.address, one.bytes);
+}
+
+void mapped_early(const void* address, std::size_t bytes, const void* return_address) {
+  if (library_is_found) return;
+  const std::size_t i = __atomic_fetch_add(&earlies, 1, __ATOMIC_RELAXED);
+  if (i < std::size(early)) early[i] = {address, bytes, return_address};
 }
 
 bool is_in_allocator(const void* return_address) {
@@ -85,6 +104,10 @@ void allocator_mapped(const void* address, std::size_t bytes) {
   ranges.note(reinterpret_cast<std::uint64_t>(address), bytes);
 }
 void allocator_unmapped(const void* address) {
+  if (!library_is_found) {
+    for (Early& one : early)
+      if (one.address == address) one = {};
+  }
   ranges.forget(reinterpret_cast<std::uint64_t>(address));
 }
 const AllocatorRanges& allocator_ranges() {

@@ -18,6 +18,8 @@ void find_allocator(bool glibc, const void* malloc_function);
 void find_allocator_library(); // once, when modules can be found
 bool is_in_allocator(const void* return_address);
 void allocator_mapped(const void* address, std::size_t bytes);
+// Before the libraries are known: jemalloc maps 3 MiB of tables in the first malloc, before our constructor.
+void mapped_early(const void* address, std::size_t bytes, const void* return_address);
 void allocator_unmapped(const void* address);
 // What it gave back in parts is in them still; nothing is mapped there, or something else. Empty for glibc.
 using AllocatorRanges = NotedRanges<256>; // jemalloc's grow by a quarter each

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kRecords = 1 + format::kLedgerRows;
 
-constinit RingRecord highest[kRecords] = {}; // by RSS, for the window that it is in may go
+constinit RingRecord highest[kRecords] = {}; // for the window that it is in may go
 constinit std::size_t highest_records = 0;
 constinit std::uint32_t highest_in = 0; // the window that has it
 
@@ -61,6 +61,10 @@ std::size_t rows(const Residents& residents, RingRecord* out) {
   return count;
 }
 
+format::LedgerWorth worth(const RingRecord& head) {
+  return {head.word[0], (head.flags & format::kLedgerAsked) != 0, head.word[3]};
+}
+
 // Before what comes next, so that a reader of that window has it first.
 bool say_highest_again() {
   for (std::size_t i = 0; i < highest_records; ++i) highest[i].stamp = draw_stamp();
@@ -74,7 +78,7 @@ bool write_ledger(const Residents& residents, std::uint16_t flags) {
   static constinit RingRecord records[kRecords] = {};
   records[0] = head(residents, flags);
   const std::size_t count = 1 + rows(residents, records + 1);
-  const bool is_highest = highest_records == 0 || residents.total > highest[0].word[0];
+  const bool is_highest = highest_records == 0 || format::beats(worth(records[0]), worth(highest[0]));
   if (!is_highest && highest_in != current_window() && say_highest_again()) highest_in = current_window();
   if (!append_samples(records, count)) return false;
   if (!is_highest) return true;

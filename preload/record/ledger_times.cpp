@@ -21,6 +21,7 @@ constexpr std::uint64_t kLookNs = 10'000'000;
 constexpr std::uint64_t kFarLookNs = 200'000'000; // away from the highest `live`: pages of files make RSS, too
 constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which rings
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
+constexpr std::uint64_t kAgainNs = 250'000'000; // after one that is not sound, while RSS stays where it was
 // CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
 // one after the other. The less of it is left, the higher above the last one a peak has to be.
 constexpr std::uint64_t kShare = 1000;
@@ -32,6 +33,7 @@ constexpr std::uint64_t kPaused = 512; // 1 part more than at the last look: RSS
 
 constinit std::int64_t highest_live = 0;
 constinit std::uint64_t highest_taken = 0; // RSS of a ledger
+constinit bool again = false;              // it is not sound
 constinit std::uint64_t last_look = 0;     // RSS then
 constinit std::uint64_t looked = 0;        // when
 constinit std::uint64_t began = 0;
@@ -59,6 +61,7 @@ bool is_due(std::uint64_t now) {
   const std::uint64_t before = last_look;
   last_look = resident_now();
   if (last_look > highest_taken + highest_taken / kFar) return true;
+  if (again && spent <= most && now - taken >= kAgainNs) return last_look >= highest_taken - highest_taken / kNew;
   const std::uint64_t part = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
   return spent <= most && last_look > highest_taken + highest_taken / part &&
          last_look <= before + before / kPaused;
@@ -69,8 +72,12 @@ void take(std::uint16_t flags) {
   const bool done = take_residents(last_answer(), &residents);
   residents.cost = os::thread_cpu_ns() - before;
   residents.stood = stood_so_far();
-  if (done && write_ledger(residents, flags) && residents.total > highest_taken)
-    highest_taken = residents.total;
+  if (done && write_ledger(residents, flags)) {
+    const bool sound = format::is_sound({residents.total, residents.allocator_asked, residents.drift});
+    const bool as_high = residents.total >= highest_taken - highest_taken / kNew;
+    if (as_high) again = !sound && last_answer().given;
+    if (residents.total > highest_taken) highest_taken = residents.total;
+  }
   spent += os::thread_cpu_ns() - before;
   taken = os::monotonic_ns();
   calling = false;
@@ -93,15 +100,15 @@ std::uint64_t ledger_pause() {
 }
 
 void ledger_turn() {
+  const std::uint64_t now = os::monotonic_ns();
+  const bool first = began == 0;
+  if (first) began = taken = now;
   if (ledger_is_answered()) return take(0);
   if (calling) {
     // A page more than ever is no peak: a program that allocates four times a second is waited for.
     if (nobody_answered(resident_now() > highest_taken + highest_taken / kNew)) take(0);
     return;
   }
-  const std::uint64_t now = os::monotonic_ns();
-  const bool first = began == 0;
-  if (first) began = taken = now;
   // A child's first says what its parent left it.
   calling = (first && inherited_is_noted()) || is_due(now);
   if (calling) call_for_ledger();
@@ -119,7 +126,7 @@ void take_last_ledger_if_asked() {
 void forget_ledgers() {
   highest_live = 0;
   highest_taken = last_look = looked = began = taken = spent = 0;
-  calling = last_asked = false;
+  calling = last_asked = again = false;
   ledger_watch = kNeverWatched;
   forget_ledger_records();
   forget_residents();

@@ -199,7 +199,10 @@ void begin_recording() {
       note_share();
       put_inherited_phases();
       announce();
-      if (parent.pid != 0) note_inherited();
+      if (parent.pid != 0) {
+        note_inherited();
+        call_for_ledger(); // what its allocator has of its parent is known best before more comes
+      }
       sample_first();
       start_drain();
     } else {

@@ -19,7 +19,7 @@ struct LedgerAmount {
 
 struct Residents {
   std::uint64_t total = 0; // as the kernel counts it, just before the rows were summed up
-  std::uint64_t drift = 0; // bytes that came and went meanwhile
+  std::uint64_t drift = 0; // bytes that came and went meanwhile, or since the allocator was asked
   bool allocator_asked = false;
   std::uint64_t cost = 0;  // ns of the background thread
   std::uint64_t stood = 0; // ns that threads of the program stood for ledgers so far

@@ -46,7 +46,8 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
         "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "
         "that could ask it");
   if (taken.drift > taken.total / 200)
-    out.remarks.push_back(fmt::format("{} came or went while it was taken, or since the allocator was asked", sized(taken.drift)));
+    out.remarks.push_back(fmt::format("{} came or went while it was taken, or since the allocator was asked",
+                                      sized(taken.drift)));
   close(out);
   return out;
 }

@@ -192,7 +192,10 @@ void* reallocate(void* p, std::size_t n) {
   void* q;
   {
     const Inside inside;
+    local.moving_from = old.address;
+    local.moving = before < n ? before : n;
     q = real.realloc(p, n);
+    local.moving = 0;
   }
   if (q == nullptr && n != 0) { // failed: the old block lives on
     if (drawn) record::sampled_stays(old.address);

@@ -83,8 +83,10 @@ void* map(void* at, std::size_t n, int prot, int flags, int fd, off_t offset, co
   if (!recorded_here(caller)) {
     void* const p = real.mmap(at, n, prot, flags, fd, offset);
     if (p == MAP_FAILED) return p;
-    if (is_allocators(caller)) record::allocator_mapped(p, n);
-    else record::mapped_early(p, n, caller);
+    if (is_allocators(caller))
+      record::allocator_mapped(p, n);
+    else
+      record::mapped_early(p, n, caller);
     return p;
   }
   const Stamp before = flags & MAP_FIXED ? draw_stamp() : 0;
@@ -112,6 +114,7 @@ EXPORT void* mmap64(void* at, std::size_t n, int prot, int flags, int fd, off_t 
 
 EXPORT int munmap(void* p, std::size_t n) noexcept {
   if (const void* const caller = __builtin_return_address(0); !recorded_here(caller)) {
+    if (is_allocators(caller)) memtrace::record::before_purge(p, n);
     if (is_allocators(caller) || !memtrace::record::active()) memtrace::record::allocator_unmapped(p);
     return real.munmap(p, n);
   }
@@ -158,10 +161,11 @@ EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
 }
 
 EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
-  const int result = real.madvise(p, n, advice);
   // What gives pages back: the others change no figure.
   const bool gives_back =
       advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
+  if (gives_back && is_allocators(__builtin_return_address(0))) memtrace::record::before_purge(p, n);
+  const int result = real.madvise(p, n, advice);
   if (result != 0 || !gives_back || !recorded_here(__builtin_return_address(0))) return result;
   const Recording here;
   if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));

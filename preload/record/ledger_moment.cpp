@@ -57,8 +57,11 @@ bool change(Call from, Call to) {
 }
 
 // A handler runs with its signal blocked, and may have interrupted the allocator.
+bool may_stand_here() {
+  return !unsafe && state() == State::hot && local.busy == 0 && !os::in_signal_handler();
+}
 bool may_be_asked() {
-  return !unsafe && state() == State::hot && local.inside == 0 && local.busy == 0 && !os::in_signal_handler();
+  return local.inside == 0 && may_stand_here();
 }
 
 std::uint64_t most_at(std::uint64_t time) {
@@ -92,6 +95,12 @@ void ask() {
   --local.inside;
   answer.kept = kept;
   answer.flowed = flows_since_fork();
+  answer.moving = 0;
+}
+
+void wait_for_ledger(std::uint64_t since) {
+  wait_while(Call::answered, since + kUntilTakingNs);
+  wait_while(Call::taking, since + kTakingNs);
 }
 
 void stand(Call why) {
@@ -108,9 +117,15 @@ void stand(Call why) {
   __atomic_store_n(&standing, stands, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
   wake_drain();
-  if (!stands) return;
-  wait_while(Call::answered, asked + kUntilTakingNs);
-  wait_while(Call::taking, asked + kTakingNs);
+  if (stands) wait_for_ledger(asked);
+}
+
+// At most each 2 ms: RSS is a new peak.
+bool is_new_peak(std::uint64_t time) {
+  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return false;
+  __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
+  const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+  return resident_now() > last + last / new_part(time);
 }
 
 } // namespace
@@ -125,12 +140,26 @@ void stand_before_fall(std::size_t given) {
   if (level - dies < before) __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
   if (dies < level / kFall && level - before < level / kRise) return;
   if (state() != State::hot || local.busy != 0) return;
-  const std::uint64_t time = os::monotonic_ns();
-  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return;
-  __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
   __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
-  const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
-  if (resident_now() > last + last / new_part(time)) stand(Call::none);
+  if (is_new_peak(os::monotonic_ns())) stand(Call::none);
+}
+
+void stand_before_purge(std::uint64_t address, std::size_t bytes) {
+  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || !may_stand_here()) return;
+  const std::uint64_t time = os::monotonic_ns();
+  if (!is_new_peak(time) || !may_stand(time, Call::none)) return;
+  const Recording here;
+  if (!here || (!change(Call::none, Call::asking) && !change(Call::wanted, Call::asking))) return;
+  // Free pages of others go as well, also before the block was copied.
+  answer.moving = local.moving_from - address < bytes ? local.moving : 0;
+  __atomic_store_n(&standing, true, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
+  wake_drain();
+  wait_for_ledger(time);
+  if (change(Call::answered, Call::asking)) { // it came too late, and the block has one place again
+    answer.moving = 0;
+    __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+  }
 }
 
 void answer_at_end() {
@@ -164,9 +193,14 @@ const Answer& last_answer() {
   return answer;
 }
 
+bool somebody_stands() {
+  return __atomic_load_n(&standing, __ATOMIC_ACQUIRE);
+}
+
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost) {
   if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL))
     __atomic_fetch_add(&stood, cost, __ATOMIC_RELAXED);
+  answer.moving = 0;
   if (resident > highest) __atomic_store_n(&highest, resident, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_brink, highest_live - highest_live / 8, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);

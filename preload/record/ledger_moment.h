@@ -20,6 +20,8 @@ struct Answer {
   bool given = false; // it has a call that tells
   KeptFree kept;
   std::int64_t flowed = 0;
+  std::uint64_t moving =
+      0; // of a block that is being moved: it is there twice, where its new place is not known
 };
 
 enum class Call : std::uint32_t { none, wanted, asking, answered, taking };
@@ -27,6 +29,7 @@ extern constinit std::uint32_t ledger_call;
 extern constinit std::int64_t ledger_brink;
 void stand_for_ledger();
 void stand_before_fall(std::size_t given);
+void stand_before_purge(std::uint64_t address, std::size_t bytes);
 
 // After a call of the allocator, at the edges of phases. In a signal handler the thread may be inside the
 // allocator: stand_for_ledger() refuses there, and most calls that come here took the same locks just before.
@@ -42,6 +45,13 @@ inline void before_large_death(std::size_t given) {
     stand_before_fall(given);
 }
 
+// Before an allocator that is not glibc's gives pages back. It holds its locks, so it is not asked. The top of
+// jemalloc's realloc is here: the block was copied, and its old place goes.
+inline void before_purge(const void* p, std::size_t bytes) {
+  if (bytes >= kLargeDeath && host_level() > __atomic_load_n(&ledger_brink, __ATOMIC_RELAXED)) [[unlikely]]
+    stand_before_purge(reinterpret_cast<std::uint64_t>(p), bytes);
+}
+
 // At the orderly end, on the thread that ends the process.
 void answer_at_end();
 
@@ -55,6 +65,7 @@ bool nobody_answered(bool at_peak);
 // The same at once. False: a thread is at it.
 bool take_unanswered();
 const Answer& last_answer();
+bool somebody_stands(); // and waits
 // Who stands may go on. RSS of the ledger, 0 if there is none, the highest `live`, and the CPU time that it
 // took.
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost);

@@ -61,7 +61,8 @@ bool is_due(std::uint64_t now) {
   const std::uint64_t before = last_look;
   last_look = resident_now();
   if (last_look > highest_taken + highest_taken / kFar) return true;
-  if (again && spent <= most && now - taken >= kAgainNs) return last_look >= highest_taken - highest_taken / kNew;
+  if (again && spent <= most && now - taken >= kAgainNs)
+    return last_look >= highest_taken - highest_taken / kNew;
   const std::uint64_t part = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
   return spent <= most && last_look > highest_taken + highest_taken / part &&
          last_look <= before + before / kPaused;

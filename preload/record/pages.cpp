@@ -125,16 +125,19 @@ bool Pages::scan() {
   argument.end = end_;
   argument.regions = reinterpret_cast<std::uint64_t>(answer.regions);
   argument.regions_length = kRuns;
-  argument.mask = of_ == Of::written ? kPresent | kZeros : kPresent;
-  argument.inverted = of_ == Of::written ? kZeros : 0;
-  argument.returned = kPresent | kOfFile;
+  argument.mask = kPresent;
+  // What is of a file the kernel looks up for each page: 20 ms for 900 MiB.
+  argument.returned = kPresent | (of_ == Of::written ? kZeros : kOfFile);
   const long got = os::control(fd_, kScan, &argument);
   if (got < 0) return false;
   for (long i = 0; i < got; ++i) {
     const Region& region = answer.regions[i];
-    runs[i] = {region.start, region.end, (region.categories & kOfFile) != 0, false};
+    if ((region.categories & kZeros) != 0) {
+      zeros_ += region.end - region.start;
+    } else {
+      runs[runs_++] = {region.start, region.end, (region.categories & kOfFile) != 0, false};
+    }
   }
-  runs_ = static_cast<std::size_t>(got);
   at_ = argument.walk_end > at_ ? argument.walk_end : end_;
   return true;
 }

@@ -31,6 +31,7 @@ class Pages {
   bool known() const { return fd_ >= 0; }
   void begin(std::uint64_t start, std::uint64_t end, Of of); // whole pages
   bool next(PageRun* out);                                   // in order of address
+  std::uint64_t zeros() const { return zeros_; }             // bytes that `written` left out so far
 
  private:
   bool fill();
@@ -46,6 +47,7 @@ class Pages {
   std::uint64_t end_ = 0;
   std::size_t run_ = 0;
   std::size_t runs_ = 0;
+  std::uint64_t zeros_ = 0;
 };
 
 } // namespace memtrace::record

@@ -15,6 +15,7 @@
 #include "record/files.h"
 #include "record/holes.h"
 #include "record/inherited.h"
+#include "record/kept.h"
 #include "record/kernel_text.h"
 #include "record/landmarks.h"
 #include "record/maps_text.h"
@@ -38,9 +39,6 @@ using format::LedgerRow;
 namespace {
 
 constexpr std::uint64_t kChunkHeader = 8; // glibc's
-constexpr std::uint64_t kNewsOfTotal = 50; // 1 part may have come since the allocator was asked
-constexpr std::uint64_t kEarlyOfChild = 2 << 20; // it begins to record when a MiB came
-constexpr std::uint64_t kLateOfTotal = 200;
 
 constinit Holes holes{};
 constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
@@ -58,17 +56,6 @@ struct OfFiles {
   LedgerAmount row[format::kLedgerRows];
 };
 constinit OfFiles of_files{};
-
-// What an allocator said of all its pages. A forked child's begins with its parent's: by what it said first,
-// or, where that was late, by what the parent's said last before the fork.
-struct Said {
-  bool is = false;
-  std::uint64_t kept = 0;
-  std::uint64_t unseen = 0; // blocks in use that this process does not know one by one
-};
-constinit Said said_last{};
-constinit Said said_before_fork{};
-constinit Said of_parent{};
 
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came and went meanwhile
@@ -309,36 +296,19 @@ void Sum::small_blocks() {
   heap.given += bytes + headers;
 }
 
-// An answer is good for as long as little came since. Without one all that the allocator keeps is unexplained:
-// 18 % of RSS for a block of 4 MiB that came and went (jemalloc).
 void Sum::kept(const Answer& answer) {
-  const auto since = static_cast<std::uint64_t>(flows_since_fork() - answer.flowed);
-  if (!answer.given || since > out_.total / kNewsOfTotal) return;
-  const KeptFree& kept = answer.kept;
-  out_.allocator_asked = true;
-  out_.drift = since;
   LedgerAmount& heap = out_[LedgerRow::heap];
   const LedgerAmount& tensors = out_[LedgerRow::tensors];
-  // jemalloc's own `operator new` comes to no hook; its own count has all blocks.
-  std::uint64_t unseen = above(kept.in_use, heap.given + tensors.given);
-  // Free space that was given back page by page, or never written to, is kept and not in memory: of glibc's the
-  // holes in its heaps, of another's all but the pages that are there beside its blocks.
-  const std::uint64_t there = kept.by_chunks
-                                  ? above(kept.bytes, above(heap_holes_, heap_holes_live_))
-                                  : above(allocator_pages_, tensors.resident + heap.resident + unseen);
-  std::uint64_t free = there < kept.bytes ? there : kept.bytes;
-  said_last = {true, free, kept.in_use}; // a child knows none of them
-  if (inherited_is_noted()) {            // the parent's lies in pages that are shared, or copied
-    const auto came = static_cast<std::uint64_t>(answer.flowed);
-    const bool late = came > kEarlyOfChild && came > out_.total / kLateOfTotal;
-    if (!of_parent.is) of_parent = late && said_before_fork.is ? said_before_fork : Said{true, free, unseen};
-    free = above(free, of_parent.kept);
-    unseen = above(unseen, of_parent.unseen);
-  }
-  out_[LedgerRow::kept].given = kept.bytes;
-  out_[LedgerRow::kept].resident = free;
-  heap.given += unseen;
-  heap.resident += unseen;
+  heap.given += answer.moving;
+  heap.resident += answer.moving;
+  const Kept kept = kept_of(answer, {out_.total, heap.given + tensors.given, heap.resident + tensors.resident,
+                                     allocator_pages_, above(heap_holes_, heap_holes_live_)});
+  if (!kept.known) return;
+  out_.allocator_asked = true;
+  out_.drift = kept.since;
+  out_[LedgerRow::kept] = {kept.free, kept.given, 0, kept.estimated};
+  heap.given += kept.unseen;
+  heap.resident += kept.unseen;
 }
 
 void Sum::finish(const Answer& answer) {
@@ -376,12 +346,13 @@ void Sum::finish(const Answer& answer) {
 
 namespace {
 
+// Nobody has to stand for what moved by little.
 bool files_moved() {
   const Statm kernels = statm();
   const std::uint64_t now = os::monotonic_ns();
   const std::uint64_t moved = distance(kernels.shared, of_files.pages);
   const bool few = moved <= kFilesMoved || moved <= kernels.resident / kFilesMovedPart;
-  if (few && now - of_files.when < kFilesNs) return false;
+  if (few && (somebody_stands() || now - of_files.when < kFilesNs) && of_files.when != 0) return false;
   of_files = {now, kernels.shared, 0, {}};
   return true;
 }
@@ -392,8 +363,7 @@ void forget_residents() {
   of_files = {};
   zeros_were_read = false;
   forget_arena_fill();
-  said_before_fork = said_last;
-  said_last = of_parent = {};
+  forget_kept();
   forget_inherited();
 }
 
@@ -403,17 +373,16 @@ std::uint64_t zeros_matter(std::uint64_t resident) {
   return resident / kZerosOfTotal > kFewZeros ? resident / kZerosOfTotal : kFewZeros;
 }
 
-// More pages are there than the kernel counts: some were read and never written to, or freed meanwhile. The
-// page tables are asked then, which costs six times as much.
-bool zeros_may_be(std::uint64_t anonymous) {
-  const Statm kernels = statm();
-  const std::uint64_t counted = kernels.resident - kernels.shared;
-  const bool found = !zeros_were_read && anonymous > counted + zeros_matter(kernels.resident);
-  zeros_were_read = zeros_were_read || found;
-  return found;
+// More pages are there than the kernel counted before or since: some may have been read and never written to.
+// Then the page tables are asked, which costs four times as much, and say how many there are.
+bool zeros_may_be(std::uint64_t anonymous, const Statm& before) {
+  const Statm now = statm();
+  const std::uint64_t counted = now.resident - now.shared, then = before.resident - before.shared;
+  return anonymous > (counted > then ? counted : then) + zeros_matter(now.resident);
 }
 
-bool take_once(const Answer& answer, Residents* out, std::uint64_t* there) {
+bool take_once(const Answer& answer, Residents* out) {
+  const Statm before = statm();
   *out = {};
   holes.clear();
   copies.clear();
@@ -429,8 +398,10 @@ bool take_once(const Answer& answer, Residents* out, std::uint64_t* there) {
     if (!anonymous && files) sum.other_mapping(mapping, pages);
   }
   sum.end_of_mappings();
-  *there = sum.anonymous() + of_files.anonymous;
-  if (zeros_may_be(*there)) return false;
+  const bool scanned = zeros_were_read;
+  zeros_were_read = scanned ? pages.zeros() > zeros_matter(before.resident)
+                            : zeros_may_be(sum.anonymous() + of_files.anonymous, before);
+  if (zeros_were_read && !scanned) return false;
   const std::int64_t level = host_level();
   const std::int64_t flows = flows_since_fork();
   drain_rings(false); // so that what is known of blocks is as new as the figure of the kernel
@@ -446,14 +417,8 @@ bool take_once(const Answer& answer, Residents* out, std::uint64_t* there) {
 } // namespace
 
 bool take_residents(const Answer& answer, Residents* out) {
-  const bool knew = zeros_were_read;
-  std::uint64_t there = 0, written = 0;
-  if (take_once(answer, out, &there)) return true;
-  if (zeros_were_read == knew) return false;
-  const bool done = take_once(answer, out, &written);
-  // A program that freed 30 KiB while it began had its page tables asked ever after: 12 ms for 360 MiB.
-  if (written + zeros_matter(out->total) > there) zeros_were_read = false;
-  return done;
+  const bool scans = zeros_were_read;
+  return take_once(answer, out) || (!scans && zeros_were_read && take_once(answer, out));
 }
 
 } // namespace memtrace::record

@@ -71,6 +71,8 @@ struct Local {
   std::int64_t births_left;  // bytes of small births until the next one is looked at: for a tick, or drawn
   std::int64_t deaths_left;  // of small deaths until a tick
   std::size_t tensor_bytes;  // not 0: the next block is a tensor's, and this much was asked for
+  std::uint64_t moving_from; // inside another allocator's realloc: the block that it may move
+  std::size_t moving;        // and how much of it
   std::size_t storage_bytes; // what PyTorch computed last for a storage that no allocator was asked for yet
   Thread* thread;
   std::uint32_t device_calls;  // hooks of CUDA's calls that are open on this thread, one inside the other

@@ -71,7 +71,7 @@ def checkpoint():
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
         files[:] = [file]
 
-    return [training(4, save), files]
+    return [training(10, save), files]
 
 
 torch.manual_seed(0)

@@ -18,6 +18,12 @@ Finding finding_at(const View& view, const char* id, fold::MemoryId memory, cons
   return finding;
 }
 
+std::vector<Finding> in_each_memory(View& view, void (*find)(View&, fold::MemoryId, std::vector<Finding>&)) {
+  std::vector<Finding> out;
+  for (const auto& [memory, peaks] : view.account.peaks) find(view, memory, out);
+  return out;
+}
+
 void OfLine::add(const View& view, const fold::Holding& holding) {
   if (stacks.empty()) {
     site = holding.stack;

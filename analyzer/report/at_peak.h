@@ -4,6 +4,7 @@
 
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "report/view.h"
 
@@ -11,6 +12,9 @@ namespace memtrace::report {
 
 // With id, memory, phase, step and certainty; the rest is the caller's.
 Finding finding_at(const View& view, const char* id, fold::MemoryId memory, const fold::Peak& peak);
+
+// Those that `find` sees in each memory, in turn.
+std::vector<Finding> in_each_memory(View& view, void (*find)(View&, fold::MemoryId, std::vector<Finding>&));
 
 // What one line of the program has at a peak. Give it the largest holding first.
 struct OfLine {

@@ -139,9 +139,7 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
 } // namespace
 
 std::vector<Finding> find_foreach(View& view) {
-  std::vector<Finding> out;
-  for (const auto& [memory, peaks] : view.account.peaks) of_memory(view, memory, out);
-  return out;
+  return in_each_memory(view, of_memory);
 }
 
 } // namespace memtrace::report

@@ -147,9 +147,7 @@ bool has_one_of(const Holding& holding, const std::vector<fold::Sizes>& sizes) {
 }
 
 std::vector<Finding> find_loss(View& view) {
-  std::vector<Finding> out;
-  for (const auto& [memory, peaks] : view.account.peaks) of_memory(view, memory, out);
-  return out;
+  return in_each_memory(view, of_memory);
 }
 
 } // namespace memtrace::report

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "format/ledger_worth.h"
 #include "trace/thinned.h"
 
 namespace memtrace::trace {

@@ -104,21 +104,6 @@ inline constexpr std::uint16_t kLedgerAgain = 2;  // sample_ledger: the highest,
 inline constexpr std::uint16_t kLedgerAsked = 4;  // sample_ledger: the allocator told what it keeps
 inline constexpr std::uint16_t kRowShift = 8;     // sample_resident: high byte, a LedgerRow
 inline constexpr std::uint16_t kRowIsSampled = 1; // sample_resident: from some of its parts
-// A ledger: bytes of RSS; whether the allocator told what it keeps, and little came or went since.
-struct LedgerWorth {
-  std::uint64_t total;
-  bool asked;
-  std::uint64_t drift;
-};
-constexpr bool is_sound(const LedgerWorth& one) {
-  return one.asked && one.drift <= one.total / 100;
-}
-// Which of two stands for the peak: of two at about the same height the sound one.
-constexpr bool beats(const LedgerWorth& one, const LedgerWorth& other) {
-  if (is_sound(one) == is_sound(other)) return one.total > other.total;
-  return is_sound(one) ? one.total >= other.total - other.total / 100
-                       : one.total - one.total / 100 > other.total;
-}
 // Flags of stack.
 inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
 

@@ -2,6 +2,7 @@
 // Job: a ledger that was taken -> records of the trace.
 #include "record/ledger.h"
 
+#include "format/ledger_worth.h"
 #include "record/kernel_text.h"
 #include "record/recorder.h"
 #include "record/samples.h"

@@ -145,9 +145,10 @@ void stand_before_fall(std::size_t given) {
 }
 
 void stand_before_purge(std::uint64_t address, std::size_t bytes) {
-  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || !may_stand_here()) return;
+  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || state() != State::hot || local.busy != 0)
+    return;
   const std::uint64_t time = os::monotonic_ns();
-  if (!is_new_peak(time) || !may_stand(time, Call::none)) return;
+  if (!is_new_peak(time) || !may_stand(time, Call::none) || !may_stand_here()) return;
   const Recording here;
   if (!here || (!change(Call::none, Call::asking) && !change(Call::wanted, Call::asking))) return;
   // Free pages of others go as well, also before the block was copied.

@@ -20,8 +20,7 @@ struct Answer {
   bool given = false; // it has a call that tells
   KeptFree kept;
   std::int64_t flowed = 0;
-  std::uint64_t moving =
-      0; // of a block that is being moved: it is there twice, where its new place is not known
+  std::uint64_t moving = 0; // of a block that realloc has copied: its new place is not known yet
 };
 
 enum class Call : std::uint32_t { none, wanted, asking, answered, taking };

@@ -3,6 +3,7 @@
 // else.
 #include "record/ledger_times.h"
 
+#include "format/ledger_worth.h"
 #include "record/inherited.h"
 #include "record/ledger.h"
 #include "record/ledger_moment.h"

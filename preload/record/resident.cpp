@@ -8,18 +8,13 @@
 // is in memory. What is anonymous and in no range is nobody's: it is what the ledger does not explain.
 #include "record/resident.h"
 
-#include <cstring>
-#include <initializer_list>
-
 #include "record/allocator.h"
-#include "record/files.h"
 #include "record/holes.h"
 #include "record/inherited.h"
 #include "record/kept.h"
-#include "record/kernel_text.h"
 #include "record/landmarks.h"
 #include "record/maps_text.h"
-#include "record/os.h"
+#include "record/named.h"
 #include "record/own_ranges.h"
 #include "record/pages.h"
 #include "record/python_arenas.h"
@@ -43,19 +38,6 @@ constexpr std::uint64_t kChunkHeader = 8; // glibc's
 constinit Holes holes{};
 constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
 constinit Mapping mapping{};
-
-// What mappings with a name hold is told anew only where the kernel's count of such pages moved, or after a
-// while: libraries' own data, which is not in that count, changes while they are loaded.
-constexpr std::uint64_t kFilesNs = 5'000'000'000;
-constexpr std::uint64_t kFilesMoved = 256 * 1024; // or that part of RSS
-constexpr std::uint64_t kFilesMovedPart = 512;
-struct OfFiles {
-  std::uint64_t when;
-  std::uint64_t pages;     // bytes of files and shared memory in RSS
-  std::uint64_t anonymous; // bytes of private copies of them: not in that count
-  LedgerAmount row[format::kLedgerRows];
-};
-constinit OfFiles of_files{};
 
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came and went meanwhile
@@ -115,7 +97,6 @@ class Sum {
   void closed_mapping(const Mapping& one) { guard_ = {one.start, one.end}; }
   void end_of_mappings() { hole(at_, ~kPage + 1, {}); }
   std::uint64_t anonymous() const { return anonymous_; }
-  void other_mapping(const Mapping& one, Pages& pages);
   void finish(const Answer& answer);
 
  private:
@@ -239,33 +220,6 @@ void Sum::of_both(const Mapping& one, const Extent& told, Pages& pages) {
   }
 }
 
-bool has_prefix(const char* text, const char* prefix) {
-  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
-}
-
-LedgerRow row_of(const Mapping& one) {
-  bool ours = false;
-  if (one.path[0] == '[') return has_prefix(one.path, "[stack") ? LedgerRow::stacks : LedgerRow::code;
-  if (library_end(one.start, &ours) != 0) return ours ? LedgerRow::own : LedgerRow::code;
-  if (std::strcmp(one.path, ring_path().text()) == 0 ||
-      std::strcmp(one.path, beside_trace(".coarse").text()) == 0)
-    return LedgerRow::own;
-  for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
-    if (has_prefix(one.path, memory)) return LedgerRow::shared;
-  return LedgerRow::files;
-}
-
-void Sum::other_mapping(const Mapping& one, Pages& pages) {
-  LedgerAmount& row = of_files.row[static_cast<std::size_t>(row_of(one))];
-  pages.begin(one.start, one.end, Pages::Of::file);
-  for (PageRun run; pages.next(&run);) {
-    row.resident += run.end - run.start;
-    if (!run.of_file) of_files.anonymous += run.end - run.start;
-  }
-  row.given += one.end - one.start;
-  ++row.parts;
-}
-
 // --- what the ranges sum up to ---
 
 // How full they are is said of some; the rest is taken to be like them.
@@ -314,10 +268,11 @@ void Sum::kept(const Answer& answer) {
 void Sum::finish(const Answer& answer) {
   SomeArenas some;
   flush_copies();
+  const Named& named = named_mappings();
   for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
-    out_.row[i].resident += of_files.row[i].resident;
-    out_.row[i].given += of_files.row[i].given;
-    out_.row[i].parts += of_files.row[i].parts;
+    out_.row[i].resident += named.row[i].resident;
+    out_.row[i].given += named.row[i].given;
+    out_.row[i].parts += named.row[i].parts;
   }
   {
     const Locked locked(pass_lock);
@@ -344,23 +299,8 @@ void Sum::finish(const Answer& answer) {
 
 } // namespace
 
-namespace {
-
-// Nobody has to stand for what moved by little.
-bool files_moved() {
-  const Statm kernels = statm();
-  const std::uint64_t now = os::monotonic_ns();
-  const std::uint64_t moved = distance(kernels.shared, of_files.pages);
-  const bool few = moved <= kFilesMoved || moved <= kernels.resident / kFilesMovedPart;
-  if (few && (somebody_stands() || now - of_files.when < kFilesNs) && of_files.when != 0) return false;
-  of_files = {now, kernels.shared, 0, {}};
-  return true;
-}
-
-} // namespace
-
 void forget_residents() {
-  of_files = {};
+  forget_named();
   zeros_were_read = false;
   forget_arena_fill();
   forget_kept();
@@ -386,7 +326,7 @@ bool take_once(const Answer& answer, Residents* out) {
   *out = {};
   holes.clear();
   copies.clear();
-  const bool files = files_moved();
+  const bool named = named_moved();
   Pages pages;
   if (!pages.known()) return false;
   Sum sum(out);
@@ -395,12 +335,12 @@ bool take_once(const Answer& answer, Residents* out) {
     const bool anonymous = is_anonymous(mapping);
     if (anonymous && !mapping.readable) sum.closed_mapping(mapping);
     if (anonymous && mapping.readable && !mapping.shared) sum.anonymous_mapping(mapping, pages);
-    if (!anonymous && files) sum.other_mapping(mapping, pages);
+    if (!anonymous && named) add_named(mapping, pages);
   }
   sum.end_of_mappings();
   const bool scanned = zeros_were_read;
   zeros_were_read = scanned ? pages.zeros() > zeros_matter(before.resident)
-                            : zeros_may_be(sum.anonymous() + of_files.anonymous, before);
+                            : zeros_may_be(sum.anonymous() + named_mappings().anonymous, before);
   if (zeros_were_read && !scanned) return false;
   const std::int64_t level = host_level();
   const std::int64_t flows = flows_since_fork();

@@ -1,0 +1,75 @@
+// Room: record. The background thread.
+// Job: what of the mappings that have a name is in memory: files, libraries, shared memory.
+#include "record/named.h"
+
+#include <cstring>
+#include <initializer_list>
+
+#include "record/landmarks.h"
+#include "record/ledger_moment.h"
+#include "record/os.h"
+#include "record/ring.h"
+#include "record/statm.h"
+#include "record/trace_file.h"
+
+namespace memtrace::record {
+namespace {
+
+using format::LedgerRow;
+
+constexpr std::uint64_t kWhileNs = 5'000'000'000;
+constexpr std::uint64_t kMoved = 256 * 1024; // or that part of RSS
+constexpr std::uint64_t kMovedPart = 512;
+
+constinit Named named{};
+
+bool has_prefix(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+LedgerRow row_of(const Mapping& one) {
+  bool ours = false;
+  if (one.path[0] == '[') return has_prefix(one.path, "[stack") ? LedgerRow::stacks : LedgerRow::code;
+  if (library_end(one.start, &ours) != 0) return ours ? LedgerRow::own : LedgerRow::code;
+  if (std::strcmp(one.path, ring_path().text()) == 0 ||
+      std::strcmp(one.path, beside_trace(".coarse").text()) == 0)
+    return LedgerRow::own;
+  for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
+    if (has_prefix(one.path, memory)) return LedgerRow::shared;
+  return LedgerRow::files;
+}
+
+} // namespace
+
+const Named& named_mappings() {
+  return named;
+}
+
+bool named_moved() {
+  const Statm kernels = statm();
+  const std::uint64_t now = os::monotonic_ns();
+  const std::uint64_t moved =
+      kernels.shared > named.pages ? kernels.shared - named.pages : named.pages - kernels.shared;
+  const bool few = moved <= kMoved || moved <= kernels.resident / kMovedPart;
+  // Nobody has to stand for what moved by little.
+  if (few && named.when != 0 && (somebody_stands() || now - named.when < kWhileNs)) return false;
+  named = {now, kernels.shared, 0, {}};
+  return true;
+}
+
+void add_named(const Mapping& one, Pages& pages) {
+  LedgerAmount& row = named.row[static_cast<std::size_t>(row_of(one))];
+  pages.begin(one.start, one.end, Pages::Of::file);
+  for (PageRun run; pages.next(&run);) {
+    row.resident += run.end - run.start;
+    if (!run.of_file) named.anonymous += run.end - run.start;
+  }
+  row.given += one.end - one.start;
+  ++row.parts;
+}
+
+void forget_named() {
+  named = {};
+}
+
+} // namespace memtrace::record

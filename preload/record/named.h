@@ -1,0 +1,30 @@
+// Room: record. The background thread.
+// Job: what of the mappings that have a name is in memory: files, libraries, shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "record/maps_text.h"
+#include "record/pages.h"
+#include "record/resident.h"
+
+namespace memtrace::record {
+
+struct Named {
+  std::uint64_t when;
+  std::uint64_t pages;     // bytes of files and shared memory in RSS then
+  std::uint64_t anonymous; // bytes of private copies of them: not in that count
+  LedgerAmount row[format::kLedgerRows];
+};
+// As they were last told.
+const Named& named_mappings();
+
+// True: they are to be told anew, each by add_named(). Only where the kernel's count of such pages moved, or
+// after a while: libraries' own data, which is not in that count, changes while they are loaded.
+bool named_moved();
+void add_named(const Mapping& one, Pages& pages);
+
+// In a forked child.
+void forget_named();
+
+} // namespace memtrace::record

@@ -104,23 +104,9 @@ class Attribution : public Observer {
       }
       pending_.clear();
     }
-    if (const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
-        memory != 0 && tells_of_device(event.type))
-      cards_[memory].follow(event);
-    if (event.type == EventType::sample_process) {
-      sample(event, place);
-      account_.ledgers.add(event);
-    } else if (event.type == EventType::sample_ledger || event.type == EventType::sample_resident) {
-      account_.ledgers.add(event);
-    } else if (event.type == EventType::reserved) {
-      reserved(event, place);
-    } else if (event.type == EventType::sample_device) {
-      used(event, place);
-    } else if (event.type == EventType::level) {
-      level(event);
-    } else {
-      levels(event, place);
-    }
+    if (event.flags >> format::kMemoryShift != 0) follow(event);
+    if (is_said(event.type)) return said(event, place);
+    levels(event, place);
   }
 
   void cut(const trace::Event& event) override {
@@ -166,10 +152,26 @@ class Attribution : public Observer {
     updated_ = Step::none;
   }
 
-  static bool tells_of_device(EventType type) {
+  // What somebody else measured: not summed up from births and deaths.
+  static bool is_said(EventType type) {
     using enum EventType;
-    return type == birth || type == death || type == reserved || type == format::EventType::level ||
-           type == held;
+    return type == sample_process || type == sample_ledger || type == sample_resident || type == reserved ||
+           type == sample_device || type == format::EventType::level;
+  }
+
+  void said(const trace::Event& event, const Place& place) {
+    if (event.type == EventType::reserved) return reserved(event, place);
+    if (event.type == EventType::sample_device) return used(event, place);
+    if (event.type == EventType::level) return level(event);
+    if (event.type == EventType::sample_process) sample(event, place);
+    account_.ledgers.add(event);
+  }
+
+  void follow(const trace::Event& event) {
+    using enum EventType;
+    const EventType type = event.type;
+    if (type == birth || type == death || type == reserved || type == format::EventType::level || type == held)
+      cards_[static_cast<MemoryId>(event.flags >> format::kMemoryShift)].follow(event);
   }
 
   void close_all() {

@@ -173,17 +173,25 @@ class SiteRoles {
   std::unordered_map<std::uint64_t, Role> roles_;
 };
 
-Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
-  Set settled; // what was guessed may be of a role that others of its site were said to have
-  for (auto& [group, sum] : set) {
-    Group one = group;
-    const Role said = group.guessed ? roles.of(group.stack, group.path) : Role::unknown;
-    if (said != Role::unknown) one.role = said;
-    one.guessed = false;
-    if (const auto [at, fresh] = settled.try_emplace(one, std::move(sum)); !fresh) at->second.add(sum);
+// What was guessed may be of a role that others of its site were said to have.
+void settle(Set& set, const SiteRoles& roles) {
+  std::vector<Group> guessed;
+  for (const auto& [group, sum] : set)
+    if (group.guessed) guessed.push_back(group);
+  for (const Group& group : guessed) {
+    Set::node_type node = set.extract(group);
+    node.key().guessed = false;
+    if (const Role said = roles.of(group.stack, group.path); said != Role::unknown) node.key().role = said;
+    if (auto placed = set.insert(std::move(node)); !placed.inserted)
+      placed.position->second.add(placed.node.mapped());
   }
+}
+
+Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
+  settle(set, roles);
   Holdings out;
-  for (auto& [group, sum] : settled) out.push_back(holding(group, sum, paths));
+  out.reserve(set.size());
+  for (auto& [group, sum] : set) out.push_back(holding(group, sum, paths));
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
       return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);
@@ -253,10 +261,16 @@ class PeakSets : public Observer {
   }
 
   void after(const trace::Event& event, const Place&) override {
-    using enum format::EventType;
-    if (event.type == sample_touched) touched_.look(event);
-    if (event.type == phase_begin || event.type == phase_end || event.type == step)
-      touched_.moved(event.stamp, phases().place(0).path, phases().place(0).step);
+    switch (event.type) {
+      case format::EventType::sample_touched:
+        return touched_.look(event);
+      case format::EventType::phase_begin:
+      case format::EventType::phase_end:
+      case format::EventType::step:
+        return touched_.moved(event.stamp, phases().place(0).path, phases().place(0).step);
+      default:
+        return;
+    }
   }
 
   // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a

@@ -56,8 +56,4 @@ const Touches* Touched::of(std::uint64_t address, format::Stamp birth) const {
   return at == blocks_.end() ? nullptr : &at->second;
 }
 
-void Touched::forget(std::uint64_t address, format::Stamp birth) {
-  if (!blocks_.empty()) blocks_.erase({address, birth});
-}
-
 } // namespace memtrace::fold

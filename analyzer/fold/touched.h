@@ -44,7 +44,9 @@ class Touched {
 
   // Null: nothing was said of it, so it was all there, or too short-lived to be looked at.
   const Touches* of(std::uint64_t address, format::Stamp birth) const;
-  void forget(std::uint64_t address, format::Stamp birth);
+  void forget(std::uint64_t address, format::Stamp birth) {
+    if (!blocks_.empty()) blocks_.erase({address, birth});
+  }
 
  private:
   struct Stay {

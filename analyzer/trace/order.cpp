@@ -20,17 +20,20 @@ format::Kind known_kind(std::uint8_t kind) {
 }
 
 // Flows of small blocks that a record brings, since the thread's last one.
-SmallTotals flows_of(const format::RingRecord& record) {
+SmallTotals flows_of_counters(const format::RingRecord& record) {
   const auto& word = record.word;
-  switch (static_cast<EventType>(record.type)) {
-    case EventType::counters:
-      return {word[0], word[1], word[2], word[3]};
-    case EventType::birth:
-    case EventType::death:
-      return {low(word[4]), high(word[4]), low(word[5]), high(word[5])};
-    default:
-      return {};
-  }
+  return {word[0], word[1], word[2], word[3]};
+}
+SmallTotals flows_of_block(const format::RingRecord& record) {
+  const auto& word = record.word;
+  return {low(word[4]), high(word[4]), low(word[5]), high(word[5])};
+}
+// Bytes that came or that went, the more of both.
+std::uint64_t most_flow(const format::RingRecord& record) {
+  const auto type = static_cast<EventType>(record.type);
+  const auto& word = record.word;
+  if (type == EventType::birth || type == EventType::death) return std::max(low(word[4]), high(word[4]));
+  return type == EventType::counters ? std::max(word[0], word[1]) : 0;
 }
 
 // Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
@@ -81,8 +84,7 @@ bool Order::load(std::size_t index) {
       turns_.push(turn);
     }
   }
-  const SmallTotals flows = thread.loaded ? flows_of(thread.head) : SmallTotals{};
-  wait(thread, std::max(flows.allocated, flows.freed));
+  wait(thread, thread.loaded ? most_flow(thread.head) : 0);
   return thread.loaded;
 }
 
@@ -136,11 +138,11 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   if (states(event.type)) return; // not the affair of a thread
   const auto& word = record.word;
   if (event.type == EventType::counters) {
-    carry(thread, event, flows_of(record));
+    carry(thread, event, flows_of_counters(record));
     return;
   }
   if (event.type == EventType::birth || event.type == EventType::death) {
-    carry(thread, event, flows_of(record));
+    carry(thread, event, flows_of_block(record));
     event.word[4] = event.word[5] = 0;
   } else if (event.type == EventType::move && (event.flags & format::kRange) == 0) {
     Event death = event;

@@ -314,7 +314,7 @@ std::uint64_t zeros_matter(std::uint64_t resident) {
 }
 
 // More pages are there than the kernel counted before or since: some may have been read and never written to.
-// Then the page tables are asked, which costs four times as much, and say how many there are.
+// Then PAGEMAP_SCAN is asked, which costs five times as much as mincore (decision 0016), and says how many.
 bool zeros_may_be(std::uint64_t anonymous, const Statm& before) {
   const Statm now = statm();
   const std::uint64_t counted = now.resident - now.shared, then = before.resident - before.shared;

@@ -228,7 +228,6 @@ class Torch(LedgerCase):
     def test_checkpoint(self):
         for allocator in ALLOCATORS:
             with self.subTest(allocator):
-                # jemalloc copies a block that grows: its peak is within that call, where nobody can look.
                 self.check("checkpoint", allocator)
 
 

@@ -64,9 +64,8 @@ bool nobody_answered(bool at_peak);
 // The same at once. False: a thread is at it.
 bool take_unanswered();
 const Answer& last_answer();
-bool somebody_stands(); // and waits
-// Who stands may go on. RSS of the ledger, 0 if there is none, the highest `live`, and the CPU time that it
-// took.
+// Who stands may go on. RSS of the ledger, 0 if there is none, the highest `live`, and the CPU time that they
+// stood for.
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost);
 // For how long threads of the program stood so far, in ns: of the ledgers' CPU time, not that of others who
 // kept them waiting.

@@ -71,19 +71,23 @@ bool is_due(std::uint64_t now) {
 
 void take(std::uint16_t flags) {
   const std::uint64_t before = os::thread_cpu_ns();
+  const bool given = last_answer().given;
   const bool done = take_residents(last_answer(), &residents);
-  residents.cost = os::thread_cpu_ns() - before;
   residents.stood = stood_so_far();
+  ledger_was_taken(done ? residents.total : 0, highest_live, os::thread_cpu_ns() - before);
+  calling = false;
+  if (done) {
+    complete_residents(&residents);
+    residents.cost = os::thread_cpu_ns() - before;
+  }
   if (done && write_ledger(residents, flags)) {
     const bool sound = format::is_sound({residents.total, residents.allocator_asked, residents.drift});
     const bool as_high = residents.total >= highest_taken - highest_taken / kNew;
-    if (as_high) again = !sound && last_answer().given;
+    if (as_high) again = !sound && given;
     if (residents.total > highest_taken) highest_taken = residents.total;
   }
   spent += os::thread_cpu_ns() - before;
   taken = os::monotonic_ns();
-  calling = false;
-  ledger_was_taken(done ? residents.total : 0, highest_live, residents.cost);
 }
 
 } // namespace

@@ -12,6 +12,7 @@ struct Mapping {
   std::uint64_t end = 0;
   bool readable = false;
   bool writable = false;
+  bool executable = false;
   bool shared = false;
   char path[256] = {}; // empty: anonymous. What is longer is cut
 };

@@ -6,8 +6,9 @@
 #include <initializer_list>
 
 #include "record/landmarks.h"
-#include "record/ledger_moment.h"
+#include "record/maps_text.h"
 #include "record/os.h"
+#include "record/pages.h"
 #include "record/ring.h"
 #include "record/statm.h"
 #include "record/trace_file.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t kMoved = 256 * 1024; // or that part of RSS
 constexpr std::uint64_t kMovedPart = 512;
 
 constinit Named named{};
+constinit Mapping mapping{};
 
 bool has_prefix(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
@@ -39,33 +41,42 @@ LedgerRow row_of(const Mapping& one) {
   return LedgerRow::files;
 }
 
-} // namespace
-
-const Named& named_mappings() {
-  return named;
-}
-
 bool named_moved() {
   const Statm kernels = statm();
   const std::uint64_t now = os::monotonic_ns();
   const std::uint64_t moved =
       kernels.shared > named.pages ? kernels.shared - named.pages : named.pages - kernels.shared;
   const bool few = moved <= kMoved || moved <= kernels.resident / kMovedPart;
-  // Nobody has to stand for what moved by little.
-  if (few && named.when != 0 && (somebody_stands() || now - named.when < kWhileNs)) return false;
+  if (few && named.when != 0 && now - named.when < kWhileNs) return false;
   named = {now, kernels.shared, 0, {}};
   return true;
 }
 
-void add_named(const Mapping& one, Pages& pages) {
+void add(const Mapping& one, Pages& pages) {
   LedgerAmount& row = named.row[static_cast<std::size_t>(row_of(one))];
-  pages.begin(one.start, one.end, Pages::Of::file);
+  const bool copied = !one.shared && !one.executable;
+  pages.begin(one.start, one.end, copied ? Pages::Of::copied_file : Pages::Of::file);
   for (PageRun run; pages.next(&run);) {
     row.resident += run.end - run.start;
     if (!run.of_file) named.anonymous += run.end - run.start;
   }
   row.given += one.end - one.start;
   ++row.parts;
+}
+
+} // namespace
+
+const Named& named_mappings() {
+  return named;
+}
+
+void look_at_named() {
+  if (!named_moved()) return;
+  Pages pages;
+  for (MapsReader maps; maps.next(&mapping);) {
+    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
+    if (!is_anonymous(mapping)) add(mapping, pages);
+  }
 }
 
 void forget_named() {

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "record/maps_text.h"
-#include "record/pages.h"
 #include "record/resident.h"
 
 namespace memtrace::record {
@@ -19,10 +17,9 @@ struct Named {
 // As they were last told.
 const Named& named_mappings();
 
-// True: they are to be told anew, each by add_named(). Only where the kernel's count of such pages moved, or
-// after a while: libraries' own data, which is not in that count, changes while they are loaded.
-bool named_moved();
-void add_named(const Mapping& one, Pages& pages);
+// Tells them anew where the kernel's count of such pages moved, or after a while: libraries' own data, which is
+// not in that count, changes while they are loaded.
+void look_at_named();
 
 // In a forked child.
 void forget_named();

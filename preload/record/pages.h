@@ -10,7 +10,7 @@ namespace memtrace::record {
 struct PageRun { // present
   std::uint64_t start;
   std::uint64_t end;
-  bool of_file; // said of files and their private copies
+  bool of_file; // said of `file` and `copied_file`: not a private copy
   bool shared;  // said of those of a forked process: another has them as well
 };
 
@@ -22,7 +22,10 @@ class Pages {
   // `written`: anonymous but for pages of zeros, which were read and never written to: RSS has them not, and
   // mincore tells no difference. Before Linux 6.7 as `anonymous`.
   // `forked`: anonymous, and it is told which are of another process as well, as only a fork brings about.
-  enum class Of : std::uint8_t { anonymous, written, file, forked };
+  // `file`: nobody writes to a private copy of it. `copied_file`: it is told which pages are copies, for which
+  // the kernel looks up each: 4.3 ms for libraries of 89 MiB, 1.2 if only those are asked of it that are not
+  // code.
+  enum class Of : std::uint8_t { anonymous, written, file, copied_file, forked };
   explicit Pages(bool scan = true);
   ~Pages();
   Pages(const Pages&) = delete;

@@ -38,6 +38,8 @@ constexpr std::uint64_t kChunkHeader = 8; // glibc's
 constinit Holes holes{};
 constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
 constinit Mapping mapping{};
+constinit SomeArenas some_arenas{};
+constinit std::uint64_t of_files = 0; // bytes in RSS, at the same moment as the total
 
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came and went meanwhile
@@ -223,9 +225,9 @@ void Sum::of_both(const Mapping& one, const Extent& told, Pages& pages) {
 // --- what the ranges sum up to ---
 
 // How full they are is said of some; the rest is taken to be like them.
-void split(const SomeArenas& some, Residents& out) {
+void split(Residents& out) {
   bool all = false;
-  const ArenaFill fill = some.look(&all);
+  const ArenaFill fill = some_arenas.look(&all);
   const std::uint64_t pools = fill.used + fill.free;
   const double part_free = pools == 0 ? 0 : static_cast<double>(fill.free) / static_cast<double>(pools);
   LedgerAmount& used = out[LedgerRow::python_used];
@@ -266,14 +268,8 @@ void Sum::kept(const Answer& answer) {
 }
 
 void Sum::finish(const Answer& answer) {
-  SomeArenas some;
   flush_copies();
-  const Named& named = named_mappings();
-  for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
-    out_.row[i].resident += named.row[i].resident;
-    out_.row[i].given += named.row[i].given;
-    out_.row[i].parts += named.row[i].parts;
-  }
+  some_arenas = {};
   {
     const Locked locked(pass_lock);
     if (!locked) return;
@@ -285,7 +281,7 @@ void Sum::finish(const Answer& answer) {
       row.given += end - start;
       row.resident += end - start;
       ++row.parts;
-      if (which == LedgerRow::python_used) some.add(start, end - start);
+      if (which == LedgerRow::python_used) some_arenas.add(start, end - start);
     });
     for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
       std::uint64_t& resident = out_.row[i].resident;
@@ -294,7 +290,6 @@ void Sum::finish(const Answer& answer) {
     small_blocks();
   }
   kept(answer);
-  split(some, out_);
 }
 
 } // namespace
@@ -326,7 +321,6 @@ bool take_once(const Answer& answer, Residents* out) {
   *out = {};
   holes.clear();
   copies.clear();
-  const bool named = named_moved();
   Pages pages;
   if (!pages.known()) return false;
   Sum sum(out);
@@ -335,7 +329,6 @@ bool take_once(const Answer& answer, Residents* out) {
     const bool anonymous = is_anonymous(mapping);
     if (anonymous && !mapping.readable) sum.closed_mapping(mapping);
     if (anonymous && mapping.readable && !mapping.shared) sum.anonymous_mapping(mapping, pages);
-    if (!anonymous && named) add_named(mapping, pages);
   }
   sum.end_of_mappings();
   const bool scanned = zeros_were_read;
@@ -345,7 +338,9 @@ bool take_once(const Answer& answer, Residents* out) {
   const std::int64_t level = host_level();
   const std::int64_t flows = flows_since_fork();
   drain_rings(false); // so that what is known of blocks is as new as the figure of the kernel
-  out->total = resident_now();
+  const Statm kernels = statm();
+  out->total = kernels.resident;
+  of_files = kernels.shared;
   sum.finish(answer);
   const std::uint64_t meanwhile =
       distance(out->total, resident_now()) + static_cast<std::uint64_t>(flows_since_fork() - flows) +
@@ -359,6 +354,19 @@ bool take_once(const Answer& answer, Residents* out) {
 bool take_residents(const Answer& answer, Residents* out) {
   const bool scans = zeros_were_read;
   return take_once(answer, out) || (!scans && zeros_were_read && take_once(answer, out));
+}
+
+void complete_residents(Residents* out) {
+  look_at_named();
+  const Named& named = named_mappings();
+  for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
+    out->row[i].resident += named.row[i].resident;
+    out->row[i].given += named.row[i].given;
+    out->row[i].parts += named.row[i].parts;
+  }
+  const std::uint64_t moved = distance(named.pages, of_files);
+  if (moved > out->drift) out->drift = moved;
+  split(*out);
 }
 
 } // namespace memtrace::record

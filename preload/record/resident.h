@@ -31,6 +31,9 @@ struct Residents {
 // Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
 // the allocator said last. False: the kernel does not say which pages are there.
 bool take_residents(const Answer& answer, Residents* out);
+// Adds what nobody has to stand for: mappings that have a name, and how full Python's arenas are. While
+// libraries are loaded that is the most of it, 4 ms of 5.
+void complete_residents(Residents* out);
 
 // In a forked child.
 void forget_residents();

@@ -155,7 +155,9 @@ class Ranks(Case):
             self.assertEqual(process["parameters"]["bytes"], truth["parameter"])
             _, rows = tensor_rows(process, 1, "step")
             self.assert_roles(rows, parameter=truth["parameter"], gradient=truth["parameter"],
-                              optimizer_state=2 * truth["parameter"], gathered=0, comm=0)
+                              optimizer_state=2 * truth["parameter"], gathered=0)
+            # The last layer's is let go by gloo's own thread when that gets to it: on a busy machine 6 ms into the step.
+            self.assertIn(bytes_by_role(rows).get("comm", 0), (0, truth["layer"]))
             # A layer or two at a time, as they come and as they are used.
             _, rows = tensor_rows(process, 1, "forward")
             gathered = bytes_by_role(rows)["gathered"]

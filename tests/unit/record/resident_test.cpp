@@ -96,6 +96,30 @@ TEST(Pages, OfAFileWhatIsMappedNotWhatIsCached) {
   close(fd);
 }
 
+TEST(Pages, PrivateCopiesOfAFile) {
+  const tests::Scratch scratch;
+  const std::string path = scratch.file("copied");
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  const std::string page(kPage, 'x');
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(write(fd, page.data(), page.size()), static_cast<ssize_t>(kPage));
+  char* const p = static_cast<char*>(mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+  const volatile char read = p[3 * kPage];
+  EXPECT_EQ(read, 'x');
+  p[5 * kPage] = 1;
+  p[6 * kPage] = 1;
+  for (const bool scan : {true, false}) {
+    std::uint64_t copies = 0, of_file = 0;
+    Pages pages(scan);
+    pages.begin(reinterpret_cast<std::uint64_t>(p), reinterpret_cast<std::uint64_t>(p + 16 * kPage),
+                Pages::Of::copied_file);
+    for (PageRun run; pages.next(&run);) (run.of_file ? of_file : copies) += (run.end - run.start) / kPage;
+    EXPECT_EQ(copies, 2u);
+    EXPECT_GE(of_file, 1u);
+  }
+  munmap(p, 16 * kPage);
+  close(fd);
+}
+
 TEST(Holes, WhatOfABlockIsNotThere) {
   static Holes holes;
   holes.clear();

@@ -3,6 +3,7 @@
 Truth: the kernel's log and counters, the cgroup's charge, and what the programs do, by hand.
 """
 import re
+import shutil
 import signal
 import unittest
 
@@ -13,8 +14,14 @@ import harness
 
 class Family(deaths.Case):
     def run_family(self, *arguments, group):
-        done = self.run_in("traced", group.inside(["python3", harness.program("family.py"), *arguments]),
-                           self.environment(MEMTRACE_QUIET="1"))
+        """The child that was killed. On a busy machine the kernel may take the parent, too, before it has back what the
+        child had (6 ms later by its log): then there is nobody to say what happened, and it is done once more."""
+        for _ in range(3):
+            shutil.rmtree(self.out, ignore_errors=True)
+            done = self.run_in("traced", group.inside(["python3", harness.program("family.py"), *arguments]),
+                               self.environment(MEMTRACE_QUIET="1"))
+            if done.returncode != -signal.SIGKILL or len(cgroup.kills(group.path)) < 2:
+                break
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         _, pid, status = done.stdout.split()
         self.assertEqual(int(status), -signal.SIGKILL)

@@ -73,13 +73,20 @@ TEST(Pages, OfMemoryWithoutAFile) {
   munmap(p, kPages * kPage);
 }
 
-TEST(Pages, OfAFileWhatIsMappedNotWhatIsCached) {
+// Of a file of so many pages, each written.
+char* mapped_file(std::size_t pages, int flags) {
   const tests::Scratch scratch;
-  const std::string path = scratch.file("cached");
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  const int fd = open(scratch.file("mapped").c_str(), O_RDWR | O_CREAT, 0600);
   const std::string page(kPage, 'x');
-  for (int i = 0; i < 64; ++i) ASSERT_EQ(write(fd, page.data(), page.size()), static_cast<ssize_t>(kPage));
-  char* const p = static_cast<char*>(mmap(nullptr, 64 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  for (std::size_t i = 0; i < pages; ++i)
+    EXPECT_EQ(write(fd, page.data(), page.size()), static_cast<ssize_t>(kPage));
+  void* const p = mmap(nullptr, pages * kPage, PROT_READ | PROT_WRITE, flags, fd, 0);
+  close(fd);
+  return static_cast<char*>(p);
+}
+
+TEST(Pages, OfAFileWhatIsMappedNotWhatIsCached) {
+  char* const p = mapped_file(64, MAP_SHARED);
   madvise(p, 64 * kPage, MADV_RANDOM);
   p[10 * kPage] = 1;
   for (const bool scan : {true, false}) {
@@ -93,16 +100,10 @@ TEST(Pages, OfAFileWhatIsMappedNotWhatIsCached) {
     EXPECT_LT(pages, 64u) << "all of it is in the page cache, and not all is mapped";
   }
   munmap(p, 64 * kPage);
-  close(fd);
 }
 
 TEST(Pages, PrivateCopiesOfAFile) {
-  const tests::Scratch scratch;
-  const std::string path = scratch.file("copied");
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
-  const std::string page(kPage, 'x');
-  for (int i = 0; i < 16; ++i) ASSERT_EQ(write(fd, page.data(), page.size()), static_cast<ssize_t>(kPage));
-  char* const p = static_cast<char*>(mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+  char* const p = mapped_file(16, MAP_PRIVATE);
   const volatile char read = p[3 * kPage];
   EXPECT_EQ(read, 'x');
   p[5 * kPage] = 1;
@@ -117,7 +118,6 @@ TEST(Pages, PrivateCopiesOfAFile) {
     EXPECT_GE(of_file, 1u);
   }
   munmap(p, 16 * kPage);
-  close(fd);
 }
 
 TEST(Holes, WhatOfABlockIsNotThere) {

@@ -40,7 +40,12 @@ void shrink(std::int64_t& level, std::uint64_t bytes) {
 } // namespace
 
 Ledger::Ledger(const trace::Definitions& definitions, const trace::Facts& facts)
-    : definitions_(definitions), levels_(256), inherited_(256), inherits_(facts.fork.has_value()) {
+    : definitions_(definitions),
+      levels_(256),
+      inherited_(256),
+      inherits_(facts.fork.has_value()),
+      lost_births_(facts.lost_blocks.births),
+      lost_deaths_(facts.lost_blocks.deaths) {
   if (!inherits_) return;
   inherited_[0] = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
   levels_[0] = inherited_[0];
@@ -134,11 +139,32 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
   }
   const auto [at, fresh] = tables_[table_of(block.kind)].insert(block.memory, block.address, block);
   if (!fresh) {
-    leave(*at, event, watcher); // its death was lost
+    displace(*at, event, watcher);
     *at = block;
   }
   enter(block, watcher);
   if (block.kind == Kind::registered) lock(block);
+}
+
+// The death of `block` was lost, for there is a new one at its address. If the recorder dropped it, the flows
+// have its bytes: the level fell when they came.
+void Ledger::displace(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+  if (lost_deaths_ == 0 || block.memory != 0) {
+    leave(block, event, watcher);
+    return;
+  }
+  --lost_deaths_;
+  shrink(levels_[block.memory].tensor, block.tensor_bytes());
+  if (block.counted || block.tensor) watcher.died(block, event);
+}
+
+// True if the birth may be one that the recorder dropped: its bytes came with the flows, and now they go.
+bool Ledger::dies_unlisted(const trace::Event& event, BlockWatcher& watcher) {
+  if (lost_births_ == 0 || memory_of(event) != 0 || !is_memory(event.kind)) return false;
+  --lost_births_;
+  shrink(levels_[0].live, event.word[1]);
+  watcher.flow(0, 0, event.word[1], 0);
+  return true;
 }
 
 // The memory was counted when it was got. It stays known as locked, for programs unlock before they free.
@@ -281,7 +307,7 @@ void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
   }
   const Block* block = tables_[table_of(event.kind)].take(memory_of(event), event.word[0]);
   if (block == nullptr) {
-    unknown_death(event, event.word[1]);
+    if (!dies_unlisted(event, watcher)) unknown_death(event, event.word[1]);
     return;
   }
   leave(*block, event, watcher);

@@ -100,6 +100,8 @@ class Ledger {
   void remap(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void death(const trace::Event& event, BlockWatcher& watcher);
   void unmap(const trace::Event& event, BlockWatcher& watcher);
+  void displace(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  bool dies_unlisted(const trace::Event& event, BlockWatcher& watcher);
   void unknown_death(const trace::Event& event, std::uint64_t bytes);
   void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
@@ -123,6 +125,9 @@ class Ledger {
   // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
   std::vector<Level> inherited_;
   bool inherits_;
+  // Births and deaths that the recorder dropped: their bytes are in the flows of small blocks.
+  std::uint64_t lost_births_;
+  std::uint64_t lost_deaths_;
   std::uint64_t unknown_deaths_ = 0;
 };
 

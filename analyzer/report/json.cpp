@@ -15,6 +15,7 @@
 #include "report/explain.h"
 #include "report/ledger_json.h"
 #include "report/postmortem_json.h"
+#include "report/uncertainty.h"
 #include "report/utf8.h"
 
 namespace memtrace::report {
@@ -276,8 +277,13 @@ Json buckets_json(const View& view) {
   return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", view.buckets.width}};
 }
 
+Json error_json(const Uncertainty& error) {
+  return {{"below", error.below}, {"above", error.above}};
+}
+
 Json trace_json(const View& view) {
   const trace::Facts& facts = view.facts();
+  const format::LostBlocks& lost = facts.lost_blocks;
   const auto own = view.own_bytes();
   Json reasons = Json::object();
   for (const auto& [reason, count] : view.losses.events) reasons[reason] = count;
@@ -292,6 +298,9 @@ Json trace_json(const View& view) {
           {"lost_reasons", std::move(reasons)},
           {"coarsened_events", view.losses.coarsened},
           {"live_error", view.account.counts.small_error},
+          {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
+          {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
+          {"error", {{"live", error_json(live_error(view))}, {"tensor", error_json(tensor_error(view))}}},
           {"exact_min", facts.exact_min},
           {"sample_bytes", facts.sample_bytes},
           {"device_source", std::move(source)},

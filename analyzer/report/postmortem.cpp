@@ -11,6 +11,7 @@
 #include "fold/wrap.h"
 #include "report/holder.h"
 #include "report/lines.h"
+#include "report/uncertainty.h"
 #include "report/units.h"
 #include "report/utf8.h"
 #include "report/witness.h"
@@ -28,6 +29,7 @@ class Postmortem {
 
   std::string write() {
     lines_.strong(printable(verdict()));
+    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
     process();
     for (const std::string& line : view_.end.evidence) lines_.paragraph("  ", printable(line));
     if (view_.death) {

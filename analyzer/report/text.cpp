@@ -15,6 +15,7 @@
 #include "report/ledger_text.h"
 #include "report/lines.h"
 #include "report/transients.h"
+#include "report/uncertainty.h"
 #include "report/units.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -47,6 +48,7 @@ class Text {
         lines_(look.color) {}
 
   std::string write() {
+    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
     causes();
     process();
     phases();

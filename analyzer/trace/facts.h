@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "format/header.h"
 #include "trace/definitions.h"
 
 namespace memtrace::trace {
@@ -74,6 +75,7 @@ struct Facts {
   std::map<unsigned, Device> devices; // by memory, 1 is cuda:0
   std::vector<std::string> notes;
   std::uint64_t coarsened = 0;
+  format::LostBlocks lost_blocks{}; // births and deaths that the recorder dropped
 
   // What decides how steps are counted, see fold/phases.h.
   bool auto_phases = false;

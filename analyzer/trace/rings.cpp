@@ -14,28 +14,57 @@ namespace {
 using format::RingRecord;
 using format::RingSlot;
 
+constexpr int kTries = 8; // until a slot's ring stays where it is while it is read
+
+std::uint64_t offset_of_slot(const format::RingFileHeader& header, std::uint32_t index) {
+  if (index < format::kFirstSlots) return format::kPage + index * format::kSlotBytes;
+  index -= format::kFirstSlots;
+  return header.batch[index / format::kBatchSlots] * std::uint64_t{format::kChunkBytes} +
+         index % format::kBatchSlots * format::kSlotBytes;
+}
+
+bool is_ring(std::uint32_t ring) {
+  const std::uint32_t records = format::records_of_ring(ring);
+  return ring == 0 ||
+         ((ring & 0xFF) < 32 && records >= format::kSlotRecords && records <= format::kRingRecords);
+}
+
+std::uint64_t offset_of_ring(std::uint64_t slot, std::uint32_t ring) {
+  return ring == 0 ? slot + sizeof(RingSlot) : format::chunk_of_ring(ring) * std::uint64_t{format::kChunkBytes};
+}
+
 // Records from `tail` on whose commit word holds. The tail is read again after the copy: a record below the
 // new tail may have been overwritten under our hands, but then it is in a segment.
-bool read_slot(const File& file, std::uint64_t offset, Leftover& out, bool& cut) {
-  RingSlot slot{};
-  if (file.read(offset, &slot, sizeof slot) != sizeof slot) {
-    cut = true;
-    return false;
+// `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
+bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out, bool& cut) {
+  RingSlot slot{}, after{};
+  std::vector<RingRecord> ring;
+  std::size_t got = 0;
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (file.read(offset, &slot, sizeof slot) != sizeof slot || !is_ring(slot.ring)) {
+      cut = true;
+      return false;
+    }
+    if (slot.tid == 0) return false;
+    ring.assign(format::records_of_ring(slot.ring), {});
+    const std::size_t bytes = ring.size() * sizeof(RingRecord);
+    if (bytes > budget) {
+      cut = true;
+      return false;
+    }
+    got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
+    cut = cut || got != bytes; // what is missing stays zero, and no commit word is zero but by wrapping
+    if (file.read(offset, &after, sizeof after) != sizeof after) after = slot;
+    if (after.ring == slot.ring) break;
   }
-  if (slot.tid == 0) return false;
-  std::vector<RingRecord> ring(format::kRingRecords);
-  const std::size_t bytes = ring.size() * sizeof(RingRecord);
-  const std::size_t got = file.read(offset + format::kPage, ring.data(), bytes);
-  cut = cut || got != bytes; // what is missing stays zero, and no commit word is zero but by wrapping
-  RingSlot after{};
-  if (file.read(offset, &after, sizeof after) != sizeof after) after = slot;
-  if (after.thread != slot.thread || after.tail < slot.tail) after = slot;
+  budget -= ring.size() * sizeof(RingRecord);
+  if (after.thread != slot.thread || after.tail < slot.tail || after.ring != slot.ring) after = slot;
   out.thread = slot.thread;
   out.small = after.small;
   out.first_sequence = after.tail;
-  for (std::uint64_t i = 0; i < format::kRingRecords; ++i) {
+  for (std::uint64_t i = 0; i < ring.size(); ++i) {
     const std::uint64_t sequence = after.tail + i;
-    const std::size_t index = sequence % format::kRingRecords;
+    const std::size_t index = sequence % ring.size();
     const RingRecord& record = ring[index];
     if ((index + 1) * sizeof(RingRecord) > got || record.commit != static_cast<std::uint32_t>(sequence + 1))
       break;
@@ -54,13 +83,13 @@ std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id)
   const format::RingFileHeader& header = rings.header;
   if (std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0) return std::nullopt;
   if (header.version != format::kVersion || header.trace_id != trace_id) return std::nullopt;
-  if (header.slot_bytes != format::kSlotBytes) return std::nullopt;
-  const std::uint64_t there = file.size() / format::kSlotBytes + 1;
-  const std::uint64_t slots = std::min<std::uint64_t>({header.slots, format::kMaxSlots, there});
+  if (header.chunk_bytes != format::kChunkBytes) return std::nullopt;
+  const std::uint32_t slots = std::min(header.slots, format::kMaxSlots);
   rings.cut = slots < header.slots;
-  for (std::uint64_t i = 0; i < slots; ++i) {
+  std::uint64_t budget = file.size() + format::kChunkBytes; // it may have grown since
+  for (std::uint32_t i = 0; i < slots; ++i) {
     Leftover leftover;
-    if (read_slot(file, format::kPage + i * format::kSlotBytes, leftover, rings.cut)) {
+    if (read_slot(file, offset_of_slot(header, i), budget, leftover, rings.cut)) {
       rings.slots.push_back(std::move(leftover));
     }
   }

@@ -3,6 +3,7 @@
 #include "trace/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <span>
 
@@ -79,10 +80,30 @@ Trace::Trace(const std::string& path, Progress* progress)
   const std::string stem = stem_of(file_.path());
   windows_ = find_windows(stem, index_.trace_id());
   coarse_ = read_coarse(stem + ".coarse", index_.trace_id());
-  if (!rings_ && windows_.empty()) return;
-  index_.extend();
-  build_parts();
-  survey();
+  if (rings_ || !windows_.empty()) {
+    index_.extend();
+    build_parts();
+    survey();
+  }
+  facts_.lost_blocks = lost_blocks();
+}
+
+// A process that ended in an orderly way has no ring file: it left its totals in notes.
+format::LostBlocks Trace::lost_blocks() const {
+  if (rings_) return rings_->header.lost_blocks;
+  format::LostBlocks lost{};
+  const auto read = [this](const char* key, const std::array<std::uint64_t*, 4>& fields) {
+    const std::string note = facts_.note(key).value_or("");
+    const char* at = note.data();
+    const char* const end = at + note.size();
+    for (std::uint64_t* const field : fields) {
+      at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+      at = std::from_chars(at, end, *field).ptr;
+    }
+  };
+  read("lost.births", {&lost.births, &lost.birth_bytes, &lost.uncounted_birth_bytes, &lost.tensor_birth_bytes});
+  read("lost.deaths", {&lost.deaths, &lost.death_bytes, &lost.uncounted_death_bytes, &lost.tensor_death_bytes});
+  return lost;
 }
 
 void Trace::find_rings() {

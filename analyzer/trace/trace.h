@@ -69,6 +69,7 @@ class Trace {
   };
 
   void find_rings();
+  format::LostBlocks lost_blocks() const;
   void build_parts();
   static void take(const File& file, const SegmentIndex& index, Part& part);
   void add_rings();

@@ -27,6 +27,7 @@ class Fold {
   [[gnu::always_inline]] void expect(const format::RingRecord& record) const {
     if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect(record);
   }
+  void lost(std::uint64_t births, std::uint64_t deaths) { ledger_.lost(births, deaths); }
   // All of a pass was applied. `complete`: nothing recorded before what comes next is missing.
   void passed(bool complete);
 

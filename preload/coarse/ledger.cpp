@@ -95,6 +95,16 @@ bool Ledger::adopt(const Block& block) {
   return false;
 }
 
+// If the recorder dropped its death, the flows have its bytes: the level fell when they came.
+void Ledger::displace(const Host& host, const Block& block, const Place& place) {
+  if (found_deaths_ >= lost_deaths_ || block.memory != 0) {
+    leave(host, block, place);
+    return;
+  }
+  ++found_deaths_;
+  shrink(levels_[0][tensor], block.tensor_bytes());
+}
+
 void Ledger::birth(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
   Block block = block_of(record, place);
   if (is_mapping(record.kind)) {
@@ -109,7 +119,7 @@ void Ledger::birth(const Host& host, const RingRecord& record, const Place& plac
     enter(host, block, file);
     leave(host, block, place);
   } else if (before != nullptr) { // whose death was lost, or comes late: a move says its only afterwards
-    leave(host, *before, place);
+    displace(host, *before, place);
     block.state |= Block::kOwed;
     *before = block;
     enter(host, block, file);
@@ -163,6 +173,13 @@ void Ledger::unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, s
     --unlisted_;
     if (is_memory(kind)) shrink(levels_[memory][live], bytes);
     if (is_tensor) shrink(levels_[memory][tensor], bytes);
+    return;
+  }
+  if (found_births_ < lost_births_ && memory == 0 && is_memory(kind)) {
+    ++found_births_;
+    shrink(levels_[0][live], bytes);
+    shrink(small_, bytes);
+    --small_blocks_;
     return;
   }
   if (!forked_ || memory != 0) return;

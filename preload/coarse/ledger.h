@@ -28,6 +28,12 @@ class Ledger {
   void label(const format::RingRecord& record);
   void reserve(unsigned memory, std::uint64_t bytes);
 
+  // Births and deaths that the recorder dropped so far: their bytes are in the flows of small blocks.
+  void lost(std::uint64_t births, std::uint64_t deaths) {
+    lost_births_ = births;
+    lost_deaths_ = deaths;
+  }
+
   // Something recorded earlier than what comes next is still missing: deaths may come before their births. When
   // all is there, those that found none never had one.
   void ragged(bool is);
@@ -76,6 +82,7 @@ class Ledger {
                     format::Stamp death, const Place& place);
   void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
   bool adopt(const Block& block);
+  void displace(const Host& host, const Block& block, const Place& place);
 
   Live live_;
   Mappings mappings_;
@@ -88,7 +95,11 @@ class Ledger {
   bool forked_ = false;
   std::int64_t inherited_live_ = 0; // what of the parent's is still here
   std::int64_t inherited_tensor_ = 0;
-  std::uint64_t unlisted_ = 0; // blocks for which there was no room
+  std::uint64_t unlisted_ = 0;    // blocks for which there was no room
+  std::uint64_t lost_births_ = 0; // dropped by the recorder
+  std::uint64_t lost_deaths_ = 0;
+  std::uint64_t found_births_ = 0; // of those: their death came
+  std::uint64_t found_deaths_ = 0; // of those: their address was given out again
   bool ragged_ = false;
   std::uint32_t orphans_used_ = 0;
   Orphan orphans_[kOrphans] = {};

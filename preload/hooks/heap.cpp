@@ -54,7 +54,10 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
   if (code != ENOMEM || !record::active()) return;
   record::check_raw_fork();
   const Recording here;
-  if (!here) return record::not_recorded();
+  if (!here) {
+    record::event_is_lost();
+    return;
+  }
   Block block = block_of(nullptr, 0, asked);
   if (local.tensor_bytes != 0) {
     block.flags = format::kTensor;
@@ -79,7 +82,7 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
   }
   const Recording here;
   if (!here) {
-    record::not_recorded();
+    record::block_not_recorded(usable, 0, tensor != 0);
     return p;
   }
   Block block = block_of(p, usable, asked);
@@ -111,7 +114,7 @@ void dies(void* p) {
     return;
   }
   const Recording here;
-  if (!here) return record::not_recorded();
+  if (!here) return record::block_not_recorded(0, usable, tensor);
   local.tensor_freed = false;
   Block block = block_of(p, usable, 0);
   if (tensor) block.flags = format::kTensor;
@@ -207,7 +210,7 @@ void* reallocate(void* p, std::size_t n) {
     if (const Recording here; here) {
       here.moved(old.address, before, block_of(q, after, n), death);
     } else {
-      record::not_recorded();
+      record::block_not_recorded(after, before);
     }
     if (beyond_caches(n)) record::ledger_moment();
     return q;
@@ -218,7 +221,7 @@ void* reallocate(void* p, std::size_t n) {
   } else if (const Recording here; here) {
     here.died(old, death);
   } else {
-    record::not_recorded();
+    record::block_not_recorded(0, before);
   }
   if (q != nullptr) born(q, n); // realloc(p, 0) was a death
   return q;

@@ -294,7 +294,14 @@ def _loader_next(module):
 
 def _worker_loop(module):
     # All that a worker process does. It is pickled by name under spawn, which finds the wrapper by that name.
-    _replace(module, "_worker_loop", _marked("data", module._worker_loop))
+    loop = _marked("data", module._worker_loop)
+
+    @wraps(loop)
+    def worker(*args, **kwargs):
+        _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
+        return loop(*args, **kwargs)
+
+    _replace(module, "_worker_loop", worker)
 
 
 def _process_group(module):

@@ -28,6 +28,7 @@ constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills
 constexpr std::uint32_t kCrowded = kCapacity / 4 * 3;
 constexpr std::uint32_t kTable = 2 * kCapacity;
 constexpr std::uint32_t kEmpty = 0;
+constexpr std::uint32_t kInSegment = 2; // Entry.gone: in the segment that is being written
 constexpr std::size_t kBufferBytes = 256 * 1024;
 
 constinit SpinLock log_lock;
@@ -124,7 +125,7 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
   if (!locked) {
     lost(format::Loss::busy);
-    return Kept::yes;
+    return Kept::lost;
   }
   if (closed) return Kept::closed;
   if (log == nullptr) {
@@ -133,13 +134,13 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
     if (log == nullptr || table == nullptr) {
       log = nullptr;
       lost(format::Loss::memory);
-      return Kept::yes;
+      return Kept::lost;
     }
   }
   if (used == kCapacity) fold();
   if (used == kCapacity) {
     lost(format::Loss::cold);
-    return Kept::crowded;
+    return Kept::full;
   }
   log[used++] = {thread.index, 0, record};
   return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
@@ -170,7 +171,7 @@ void cold_flush() {
       Entry& entry = log[next];
       if (entry.gone || entry.thread != thread) continue;
       if (!encoder.add(entry.record)) break;
-      entry.gone = 1;
+      entry.gone = kInSegment;
       ++sequence;
     }
     for (std::uint32_t rest = next; rest < used; ++rest)
@@ -179,8 +180,13 @@ void cold_flush() {
     const format::SegmentHeader header =
         encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
     const Appended appended = append_to_trace(header, buffer, Part::definitions);
-    if (appended != Appended::yes)
+    if (appended != Appended::yes) {
       lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
+      for (std::uint32_t at = i; at < next; ++at)
+        if (log[at].gone == kInSegment) lost_folded_block(log[at].record);
+    }
+    for (std::uint32_t at = i; at < next; ++at)
+      if (log[at].gone == kInSegment) log[at].gone = 1;
   }
   os::unmap(buffer, kBufferBytes);
   closed = true;

@@ -11,6 +11,8 @@ enum class Kept {
   yes,
   crowded, // too many live blocks stay: the process should begin recording now
   closed,  // recording has begun meanwhile: to the ring
+  full,    // not kept, for want of room: the process should begin recording now
+  lost,    // not kept
 };
 // Keeps `record` of `thread`. When the log is full, pairs of birth and death fold into the threads' counters
 // and live blocks stay. What is not kept for want of room, memory or the lock is counted as lost.

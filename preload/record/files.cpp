@@ -2,12 +2,11 @@
 // Job: the files of this process: where they can be, and who says so.
 #include "record/files.h"
 
-#include <sys/resource.h>
-
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
 
+#include "record/bound.h"
 #include "record/disk.h"
 #include "record/os.h"
 #include "record/place.h"
@@ -53,19 +52,10 @@ bool is_in(const Path& directory, const Path& path) {
   return std::strncmp(path.text(), directory.text(), bytes) == 0 && path.text()[bytes] == '/';
 }
 
-std::uint64_t bytes_asked() {
-  const bool small = !place.founder && place.rank == ~0u; // workers and children
-  std::uint64_t bytes = small ? settings.max_trace / 8 : settings.max_trace;
-  if (bytes < kLeastTrace) bytes = kLeastTrace;
-  // Else the last segment would be torn there.
-  const std::uint64_t limit = os::resource_limit(RLIMIT_FSIZE);
-  return bytes < limit ? bytes : limit;
-}
-
 // 0, or why not.
 long make_trace(std::uint64_t id) {
   const Path& path = with(".memtrace");
-  if (!create_trace_file(path, id, bytes_asked())) {
+  if (!create_trace_file(path, id, bytes_at_first())) {
     if (path.cut()) return -ENAMETOOLONG;
     const long fd = os::create(path.text());
     if (fd < 0) return fd;
@@ -84,7 +74,7 @@ bool make_rings_in(const char* directory, std::uint64_t start, std::uint64_t id)
   std::size_t there = 0;
   if (*directory == '\0' || make_directories(directory, &there) < 0) return false;
   set_stem(directory, start);
-  if (create_ring_file(with(".rings"), id)) return true;
+  if (start_rings(with(".rings"), id)) return true;
   remove_directories(directory, there);
   return false;
 }
@@ -141,8 +131,7 @@ void say_of_attempt() {
 bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
   granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
-  trace_file.max_bytes = granted.bytes;
-  trace_file.shares = shares_of(granted.bytes);
+  set_bound(granted.bytes);
   if (granted.detail != Detail::none) {
     tried = take_attempt(place.directory.text());
     return true;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "record/allocator.h"
+#include "record/bound.h"
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
@@ -61,13 +62,13 @@ constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
 constinit bool ring_removed = false; // for an exec
 
-void put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
+bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
   format::RingRecord record{};
   record.type = static_cast<std::uint8_t>(type);
   record.kind = kind;
   record.word[0] = word;
   record.stamp = draw_stamp();
-  emit(record);
+  return emit(record);
 }
 
 // With the process the ring slots go, and what the other threads did since their last record with them.
@@ -89,7 +90,23 @@ void put_note(const Line<N>& text) {
   put(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
 }
 
-// These two lie in the ring file, which goes.
+// "lost.births=EVENTS BYTES UNCOUNTED TENSOR", and the same of deaths: see LostBlocks.
+void note_lost_blocks() {
+  const format::LostBlocks lost = lost_blocks_so_far();
+  if ((lost.births | lost.deaths) == 0) return;
+  Line<160> text;
+  const auto put_sums = [&text](std::uint64_t events, std::uint64_t bytes, std::uint64_t uncounted,
+                                std::uint64_t tensor) {
+    put_note(text.add(events).add(" ").add(bytes).add(" ").add(uncounted).add(" ").add(tensor));
+    text.clear();
+  };
+  text.add("lost.births=");
+  put_sums(lost.births, lost.birth_bytes, lost.uncounted_birth_bytes, lost.tensor_birth_bytes);
+  text.add("lost.deaths=");
+  put_sums(lost.deaths, lost.death_bytes, lost.uncounted_death_bytes, lost.tensor_death_bytes);
+}
+
+// These lie in the ring file, which goes.
 void note_losses() {
   for (std::size_t i = 0; i < format::kLosses; ++i) {
     const std::uint64_t count = lost_so_far(static_cast<format::Loss>(i));
@@ -97,6 +114,7 @@ void note_losses() {
     Line<64> text;
     put_note(text.add("lost.").add(format::kLossNames[i]).add("=").add(count));
   }
+  note_lost_blocks();
 }
 void note_own_memory() {
   Line<64> text;
@@ -112,9 +130,10 @@ void note_ring_place() {
 
 // MEMTRACE_MAX_NODE left less than was asked for.
 void note_share() {
-  if (share().detail == Detail::full) return;
+  if (share().detail == Detail::full && !bound_became_known()) return;
   Line<64> text;
-  put_note(text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(share().bytes));
+  put_note(
+      text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(trace_file.max_bytes));
 }
 
 // Whose log tells of this process, and in which namespace its pid is one.
@@ -184,7 +203,7 @@ void begin_recording() {
   if (!beginning.try_lock()) return; // another thread is at it
   if (state() == State::cold) {
     if (open_files()) {
-      keep_losses_in(ring_header()->lost);
+      keep_losses_in(ring_header());
       count_only(share().detail == Detail::counts);
       prepare_identity(parent);
       write_definitions(&put_identity);
@@ -240,6 +259,7 @@ void begin_as_child(bool raw) {
   forget_samples();
   forget_rings();
   forget_windows();
+  forget_bound();
   keep_losses_in(nullptr);
   cold_forget();
   sampled_forked();
@@ -283,10 +303,10 @@ bool before_exec(const char* path) {
   note_losses();
   note_own_memory();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
-  put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  const bool said = put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
   retire_drain();
   drain_rings(true);
-  ring_removed = rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
+  ring_removed = said && rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
   if (ring_removed) remove_ring_file();
   return true;
 }
@@ -304,6 +324,7 @@ void end_life(int code) {
     enter(State::inert);
     return;
   }
+  bool said = false; // the end record is in a ring
   {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
@@ -311,10 +332,11 @@ void end_life(int code) {
     drain_rings(true);
     open_reserve();
     put_flows_of_others();
+    if (share().detail == Detail::full) note_share();
     note_losses();
     note_own_memory();
-    put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
-        static_cast<std::uint32_t>(code));
+    said = put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
+               static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
   answer_at_end();
@@ -325,8 +347,9 @@ void end_life(int code) {
   enter(State::inert);
   drain_rings(true);
   close_windows();
-  ring_header()->ended = 1;
-  if (drain_gone && rings_are_empty()) remove_ring_file();
+  // Without the end record in the trace, the ring file stays: it has what was lost.
+  if (said) ring_header()->ended = 1;
+  if (said && drain_gone && rings_are_empty()) remove_ring_file();
 }
 
 // The process may go on, by a handler that jumps: then this thread has later records, and the end was none.

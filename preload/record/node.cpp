@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kFigure = 20;          // digits of a claim, so that it can be changed in place
 constexpr std::uint64_t kMostRead = 4 << 20; // of the file: some ten thousand processes
-constexpr std::uint64_t kSensible = 4 << 20; // less than this is better spent on counting alone
 constexpr std::uint64_t kCountingPart = 16;  // of MEMTRACE_MAX_NODE: kept for those that only count
 constexpr const char* kOthers[] = {".coarse", ".window-0", ".window-1", ".window-2", ".window-3"};
 static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 1);
@@ -23,6 +22,10 @@ static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 1);
 constinit Path path{};
 constinit Line<4400> line{};
 constinit char buffer[16 * 1024];
+// This process's claim.
+constinit Path own_directory{};
+constinit std::uint64_t own_offset = 0;
+constinit std::uint64_t own_bytes = 0;
 
 struct Claim {
   std::uint64_t bytes;
@@ -130,14 +133,12 @@ Share share_of(std::uint64_t left, std::uint64_t asked) {
   const std::uint64_t kept = settings.max_node / kCountingPart;
   const std::uint64_t room = left > kept ? left - kept : 0;
   if (room >= asked) return {Detail::full, asked};
-  if (room >= kSensible) return {Detail::less, room};
+  if (room >= kSensibleTrace) return {Detail::less, room};
   if (left >= kLeastTrace) return {Detail::counts, kLeastTrace};
   return {Detail::none, 0};
 }
 
-} // namespace
-
-Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+Share first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
   path.clear();
   path.add(directory).add("/node-").add(place.host.text());
   std::uint64_t taken = 0;
@@ -146,6 +147,7 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
                         ? taken_before(stem, &taken, [](const Claim& c) { return c.bytes; })
                         : -1;
   if (ours < 0) return {Detail::counts, kLeastTrace};
+  own_offset = static_cast<std::uint64_t>(ours);
   const auto left = [&] { return settings.max_node > taken ? settings.max_node - taken : 0; };
   Share share = share_of(left(), asked);
   if (share.detail == Detail::full) return share;
@@ -153,6 +155,35 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
   share = share_of(left(), asked);
   if (share.detail != Detail::full) change_claim(static_cast<std::uint64_t>(ours), share.bytes);
   return share;
+}
+
+} // namespace
+
+Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+  const Share share = first_claim(directory, stem, rings, asked);
+  own_directory.clear();
+  own_directory.add(directory);
+  own_bytes = share.bytes;
+  return share;
+}
+
+// The claim is raised first and read with all others then, so of two processes at least one sees both.
+bool raise_claim(std::uint64_t bytes) {
+  if (own_directory.size() == 0) return false;
+  path.clear();
+  path.add(own_directory.text()).add("/node-").add(place.host.text());
+  change_claim(own_offset, bytes);
+  std::uint64_t taken = 0;
+  const long fd = os::open_read(path.text());
+  if (fd < 0) return false;
+  lines_before(fd, "", [&](const Claim& claim) { taken += counts_with(claim, own_directory.text()); });
+  os::close(fd);
+  if (taken + settings.max_node / kCountingPart <= settings.max_node) {
+    own_bytes = bytes;
+    return true;
+  }
+  change_claim(own_offset, own_bytes);
+  return false;
 }
 
 void each_claim(const char* directory, const char* host,

@@ -8,6 +8,9 @@
 
 namespace memtrace::record {
 
+// Less than this is better spent on counting alone.
+inline constexpr std::uint64_t kSensibleTrace = 4 << 20;
+
 enum class Detail : std::uint8_t {
   full,   // as asked
   less,   // less room than asked: it folds earlier
@@ -24,6 +27,10 @@ struct Share {
 // its own by one write and then reads the lines before it: those that still have their ring file run, or were
 // killed, and count with their claim; the others with what they left. `stem` without directory.
 Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
+
+// Raises this process's claim to `bytes`, if all claims together leave room for it. Of two processes that raise
+// theirs at the same time both may be refused, never both admitted beyond the bound. claim_share() came before.
+bool raise_claim(std::uint64_t bytes);
 
 // All lines of `directory/node-HOST` in their order.
 void each_claim(const char* directory, const char* host,

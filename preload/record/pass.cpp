@@ -4,6 +4,7 @@
 
 #include "record/encode.h"
 #include "record/life.h"
+#include "record/loss.h"
 #include "record/models.h"
 #include "record/os.h"
 #include "record/ring.h"
@@ -25,10 +26,13 @@ constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last pass, on a slo
 
 struct Run {           // records of one slot that were appended and wait to be folded
   format::Stamp stamp; // of the next
-  std::uint32_t slot;
+  RingSlot* slot;
+  const RingRecord* records; // the ring as the pass found it: its owner may move to a longer one meanwhile
+  std::uint32_t mask;
   std::uint32_t thread;
   std::uint64_t next;
   std::uint64_t end;
+  const RingRecord& at(std::uint64_t sequence) const { return records[sequence & mask]; }
 };
 
 constinit std::uint8_t* buffer = nullptr;
@@ -36,6 +40,7 @@ constinit Run* runs = nullptr;          // a heap by stamp
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
 constinit std::uint32_t said_in[format::kMaxSlots] = {}; // the window in which the slot's thread has a segment
+constinit std::uint32_t said_slots = 0;                  // slots below it were claimed
 
 bool committed(const RingRecord& record, std::uint64_t sequence) {
   return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
@@ -47,12 +52,12 @@ bool before(const RingRecord& record, format::Stamp cut) {
   return record.stamp + (moves ? format::high(record.word[5]) : 0) < cut;
 }
 
-// Codes what `slot` recorded before `cut`, as far as there is room. Sets `whole` when that is all of it.
-std::uint64_t code(RingSlot* slot, std::uint64_t first, format::Stamp cut, Encoder& encoder, bool* whole) {
-  const RingRecord* const records = records_of(slot);
-  std::uint64_t next = first;
-  for (*whole = true; next - first < kRingRecords; ++next) {
-    const RingRecord& record = records[next % kRingRecords];
+// Codes what `run` has before `cut`, as far as there is room. Returns the sequence after it and sets `whole` if
+// that is all of it.
+std::uint64_t code(const Run& run, format::Stamp cut, Encoder& encoder, bool* whole) {
+  std::uint64_t next = run.next;
+  for (*whole = true; next - run.next <= run.mask; ++next) {
+    const RingRecord& record = run.at(next);
     if (!committed(record, next) || record.type >= format::kEventTypes || !before(record, cut)) break;
     if (!encoder.add(record)) {
       *whole = false;
@@ -63,38 +68,39 @@ std::uint64_t code(RingSlot* slot, std::uint64_t first, format::Stamp cut, Encod
   return next;
 }
 
-// One segment of what `slot` holds. On success it waits to be folded in `run`.
-Passed append(RingSlot* slot, std::uint32_t index, format::Stamp cut, bool last, Run* run) {
+// One segment of what a slot holds. On success it waits to be folded in `run`. `said`: the window in which the
+// slot's thread has a segment.
+Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last, Run* run) {
   const std::uint64_t room = events_room(last);
   const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
                                : room > sizeof(format::SegmentHeader)
                                    ? static_cast<std::size_t>(room - sizeof(format::SegmentHeader))
                                    : 0;
-  const std::uint64_t first = slot->tail;
-  *run = {0, index, slot->thread, first, first};
-  const RingRecord& head = records_of(slot)[first % kRingRecords];
+  const std::uint64_t first = __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
+  *run = {0, slot, ring.records, ring.size - 1, slot->thread, first, first};
+  const RingRecord& head = run->at(first);
   if (!committed(head, first) || !before(head, cut)) return Passed::all;
   const std::uint32_t window = current_window();
-  ThreadModel* const model = model_for(slot->thread, window, first);
+  ThreadModel* const model = model_for(run->thread, window, first);
   if (model == nullptr) return Passed::failed;
   Encoder encoder(buffer, capacity, model->model);
   bool whole;
-  const std::uint64_t next = code(slot, first, cut, encoder, &whole);
+  const std::uint64_t next = code(*run, cut, encoder, &whole);
   const Passed all = whole ? Passed::all : trace_file.shares.window != 0 ? Passed::some : Passed::no_room;
   if (next == first) { // no room
     coded(*model, first);
     return all;
   }
-  const bool opens = window != 0 && said_in[index] != window;
-  const format::SegmentHeader header = encoder.header(trace_file.trace_id, slot->thread, format::Source::ring,
+  const bool opens = window != 0 && said != window;
+  const format::SegmentHeader header = encoder.header(trace_file.trace_id, run->thread, format::Source::ring,
                                                       first, opens ? format::kAfterWindow : std::uint8_t{0});
   const Appended appended = append_events(header, buffer, last);
   if (appended == Appended::failed) return Passed::failed;
   if (appended == Appended::no_room) return Passed::some;
   coded(*model, next);
-  said_in[index] = window;
+  said = window;
   run->end = next;
-  run->stamp = records_of(slot)[first % kRingRecords].stamp;
+  run->stamp = head.stamp;
   return all;
 }
 
@@ -110,23 +116,22 @@ void sink(std::uint32_t at, std::uint32_t count) {
   runs[at] = run;
 }
 
-void fold_runs(RingSlot* const* slots, std::uint32_t count) {
+void fold_runs(std::uint32_t count) {
   for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
   while (count != 0) {
     Run& run = runs[0];
-    const RingRecord* const records = records_of(slots[run.slot]);
     // Up to where another thread comes in.
     format::Stamp other = ~format::Stamp{0};
     if (count > 1) other = runs[1].stamp;
     if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
     do {
-      if (run.next + kAhead < run.end) folded.expect(records[(run.next + kAhead) % kRingRecords]);
-      folded.apply(run.thread, records[run.next % kRingRecords]);
+      if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
+      folded.apply(run.thread, run.at(run.next));
       if (++run.next == run.end) break;
-      run.stamp = records[run.next % kRingRecords].stamp;
+      run.stamp = run.at(run.next).stamp;
     } while (run.stamp <= other);
     if (run.next == run.end) {
-      __atomic_store_n(&slots[run.slot]->tail, run.end, __ATOMIC_RELEASE);
+      __atomic_store_n(&run.slot->tail, run.end, __ATOMIC_RELEASE);
       runs[0] = runs[--count];
     }
     if (count != 0) sink(0, count);
@@ -137,30 +142,61 @@ Passed worse(Passed a, Passed b) {
   return static_cast<int>(a) > static_cast<int>(b) ? a : b;
 }
 
-Passed pass_locked(RingSlot* const* slots, std::uint32_t count, bool last) {
-  if (!rotate_if_due() && events_room(last) < sizeof(format::SegmentHeader) + format::kMaxCoded)
-    return Passed::failed;
-  // What happened before is seen by now, and so is all that it depends on: a birth's record is there before its
-  // block can die.
+void publish_own_bytes() {
+  ring_header()->own_bytes = own_bytes();
+  if (folded.attached()) folded.header().own_bytes = ring_header()->own_bytes;
+}
+
+// What happened before the cut is seen by now, and so is all that it depends on: a birth's record is there
+// before its block can die.
+Passed pass_all(bool last) {
   const format::Stamp cut = draw_stamp();
   Passed result = Passed::all;
   const std::uint64_t until = os::monotonic_ns() + kEndNs;
   std::uint32_t used = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    RingSlot* const slot = slots[i];
+  for (std::uint32_t i = 0, count = slots_made(); i < count; ++i) {
+    RingSlot* const slot = slot_at(i);
     if (last && os::monotonic_ns() > until) { // a program's thread: the ring file keeps what is left
       result = Passed::failed;
       break;
     }
-    if (slot == nullptr || __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) continue;
-    result = worse(result, append(slot, i, cut, last, &runs[used]));
-    if (runs[used].end != runs[used].next) ++used;
+    if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) continue;
+    result = worse(result, append(slot, ring_of(i), said_in[i], cut, last, &runs[used]));
+    if (runs[used].end != runs[used].next) {
+      ++used;
+    } else {
+      take_back_if_short(i);
+    }
   }
   write_late();
-  fold_runs(slots, used);
+  const format::LostBlocks lost = lost_blocks_so_far();
+  folded.lost(lost.births, lost.deaths);
+  fold_runs(used);
   folded.passed(result == Passed::all);
-  ring_header()->own_bytes = own_bytes();
-  if (folded.attached()) folded.header().own_bytes = ring_header()->own_bytes;
+  settle_rings();
+  return result;
+}
+
+// Pass lock held.
+template <class Pass>
+Passed in_file(bool last, Pass pass) {
+  if (!rotate_if_due() && events_room(last) < sizeof(format::SegmentHeader) + format::kMaxCoded)
+    return Passed::failed;
+  const Passed result = pass();
+  publish_own_bytes();
+  return result;
+}
+
+template <class Pass>
+Passed within_bounds(bool last, Pass pass) {
+  if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
+  if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
+  if (alive->here == 0) return Passed::busy; // a forked child that does not know it yet
+  const Locked locked(pass_lock);
+  if (!locked) return Passed::busy;
+  const Passed result = in_file(last, pass);
+  if (result == Passed::no_room) __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
+  if (result == Passed::failed) __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
   return result;
 }
 
@@ -176,23 +212,27 @@ void forget_pass() {
   not_before = 0;
   at_bound = false;
   forget_models();
-  for (std::uint32_t& window : said_in) window = 0;
+  for (std::uint32_t i = 0; i < said_slots; ++i) said_in[i] = 0;
+  said_slots = 0;
 }
 
 void slot_claimed(std::uint32_t index) {
+  if (index >= said_slots) said_slots = index + 1;
   __atomic_store_n(&said_in[index], 0u, __ATOMIC_RELAXED);
 }
 
-Passed pass(RingSlot* const* slots, std::uint32_t count, bool last) {
-  if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
-  if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
-  if (alive->here == 0) return Passed::busy; // a forked child that does not know it yet
-  const Locked locked(pass_lock);
-  if (!locked) return Passed::busy;
-  const Passed result = pass_locked(slots, count, last);
-  if (result == Passed::no_room) __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
-  if (result == Passed::failed) __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
-  return result;
+Passed pass(bool last) {
+  return within_bounds(last, [last] { return pass_all(last); });
+}
+
+Passed pass_over(RingSlot* slot, const Ring& ring) {
+  return within_bounds(false, [&] {
+    std::uint32_t said = 0;
+    const Passed result = append(slot, ring, said, draw_stamp(), false, &runs[0]);
+    write_late();
+    fold_runs(runs[0].end != runs[0].next ? 1 : 0);
+    return result;
+  });
 }
 
 } // namespace memtrace::record

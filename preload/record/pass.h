@@ -2,7 +2,7 @@
 // Job: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
 #pragma once
 
-#include "format/header.h"
+#include "record/ring_file.h"
 
 namespace memtrace::record {
 
@@ -13,12 +13,10 @@ enum class Passed {
   failed,  // the disk
   busy,    // the lock could not be had in time
 };
-// `last`: at an end, when a little more room may be used. `slots` may have empty places.
-Passed pass(format::RingSlot* const* slots, std::uint32_t count, bool last);
-
-inline format::RingRecord* records_of(format::RingSlot* slot) {
-  return reinterpret_cast<format::RingRecord*>(reinterpret_cast<char*>(slot) + format::kPage);
-}
+// Over all slots of the ring file. `last`: at an end, when a little more room may be used.
+Passed pass(bool last);
+// Over one slot of a ring file that was given up.
+Passed pass_over(format::RingSlot* slot, const Ring& ring);
 
 // Its buffers. False: no memory.
 bool prepare_pass();

@@ -3,7 +3,9 @@
 #include "record/phases.h"
 
 #include <cstring>
+#include <initializer_list>
 
+#include "record/bound.h"
 #include "record/definitions.h"
 #include "record/drain.h"
 #include "record/ledger_moment.h"
@@ -36,6 +38,12 @@ std::uint32_t depth_of(const Thread& thread, TextId name) {
   return 0;
 }
 
+bool is_training(const char* name, std::size_t bytes) {
+  for (const char* phase : {"forward", "backward", "step"})
+    if (bytes == std::strlen(phase) && std::memcmp(name, phase, bytes) == 0) return true;
+  return false;
+}
+
 // A mark is reason enough to leave a trace.
 void begin_if_cold() {
   if (state() == State::cold) begin_recording();
@@ -45,6 +53,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   const Recording here;
   if (!here) return;
   notice_fork();
+  if ((flags & format::kAuto) != 0 && is_training(name, bytes)) becomes_trainer();
   begin_if_cold();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
@@ -146,6 +155,8 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
 }
 
 void note(const char* text, std::size_t bytes) {
+  constexpr char kWorker[] = "kind=worker";
+  if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
   if (const Recording here; here) here.mark(EventType::note, 0, id(name_of(text, bytes)));
 }
 

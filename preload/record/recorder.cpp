@@ -52,8 +52,8 @@ bool store(Thread& thread, RingRecord& record) {
     record.commit = 0;
     const Kept kept = cold_append(thread, record);
     if (kept == Kept::closed) return ring_append(thread, record);
-    if (kept == Kept::crowded) begin_recording();
-    return true;
+    if (kept == Kept::crowded || kept == Kept::full) begin_recording();
+    return kept == Kept::yes || kept == Kept::crowded;
   }
   RingRecord half{};
   half.flags = record.flags;
@@ -62,7 +62,7 @@ bool store(Thread& thread, RingRecord& record) {
   half.stamp = record.stamp;
   half.word[0] = record.word[0];
   half.word[1] = record.word[4];
-  store(thread, half);
+  if (!store(thread, half)) lost_block(half);
   half.type = static_cast<std::uint8_t>(EventType::birth);
   half.flags = static_cast<std::uint16_t>(half.flags & ~format::kRange);
   half.stamp = record.stamp + format::high(record.word[5]);
@@ -70,7 +70,8 @@ bool store(Thread& thread, RingRecord& record) {
   half.word[1] = record.word[2];
   half.word[2] = record.word[3];
   half.word[3] = format::low(record.word[5]);
-  return store(thread, half);
+  if (!store(thread, half)) lost_block(half);
+  return true;
 }
 
 void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
@@ -86,29 +87,34 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
 
 } // namespace
 
-void emit(RingRecord& record) {
+bool emit(RingRecord& record) {
   Thread* const thread = this_thread();
   if (thread == nullptr) {
     lost(format::Loss::memory);
-    return;
+    lost_block(record);
+    return false;
   }
   const SmallTotals flows = unpublished(*thread);
   if (!none(flows)) level(0, static_cast<std::int64_t>(flows.allocated - flows.freed));
   const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
+  bool stored = true;
   if (none(flows)) {
-    if (!only_flows) store(*thread, record);
+    stored = only_flows || store(*thread, record);
   } else if (carries_flows(record) && fits(flows)) {
     record.word[4] =
         format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
     record.word[5] =
         format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
-    if (store(*thread, record)) set_published(*thread, flows);
+    stored = store(*thread, record);
+    if (stored) set_published(*thread, flows);
   } else {
     emit_counters(*thread, flows, record.stamp);
-    if (!only_flows) store(*thread, record);
+    stored = only_flows || store(*thread, record);
   }
+  if (!stored) lost_block(record);
   if (state() == State::cold && due_to_begin()) begin_recording();
   keep_drain_running();
+  return stored;
 }
 
 void emit_bare(RingRecord& record) {
@@ -120,7 +126,9 @@ bool publish_left_over(Thread& thread, RingRecord& record) {
   if (state() == State::inert) return true;
   level(0, static_cast<std::int64_t>(record.word[0] - record.word[1]));
   // Not by store(): the threads lock is held, and recording cannot begin under it.
-  if (state() == State::cold && cold_append(thread, record) != Kept::closed) return true;
+  if (state() == State::cold)
+    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
+      return kept == Kept::yes || kept == Kept::crowded;
   return ring_append(thread, record);
 }
 

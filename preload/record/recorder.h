@@ -23,8 +23,9 @@ inline bool active() {
 void enter(State next);
 
 // Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since
-// its last one: in the record when it is a birth or a death, before it otherwise. Guard held.
-void emit(format::RingRecord& record);
+// its last one: in the record when it is a birth or a death, before it otherwise. Guard held. False: it is
+// lost, and counted by reason and by its bytes.
+bool emit(format::RingRecord& record);
 // The same without flows, into the ring: a definition, which must come before what uses it, or flows by
 // themselves.
 void emit_bare(format::RingRecord& record);

@@ -72,8 +72,14 @@ class Recording {
 
 // A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
 // none.
-inline void not_recorded() {
-  if (active() && local.busy != 0) lost(format::Loss::reentered);
+inline bool event_is_lost() {
+  if (!active() || local.busy == 0) return false;
+  lost(format::Loss::reentered);
+  return true;
+}
+// The same of a block. Bytes as given, 0 for none.
+inline void block_not_recorded(std::uint64_t born, std::uint64_t died, bool tensor = false) {
+  if (event_is_lost()) lost_heap_block(born, died, tensor);
 }
 
 } // namespace memtrace::record

@@ -1,5 +1,5 @@
 // Room: record. Runs inside the victim's malloc, and in the drain.
-// Job: one ring per thread in a shared file, so that what is recorded outlives the process.
+// Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #include "record/ring.h"
 
 #include "record/drain.h"
@@ -22,54 +22,46 @@ using format::RingSlot;
 
 namespace {
 
-constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
-constexpr std::uint64_t kFastNs = 8'000'000;      // between two rings half full
+constexpr std::uint64_t kFastNs = 8'000'000; // between two rings half full
 
-constinit Path path{};
-constinit format::RingFileHeader* header = nullptr;
-constinit RingSlot* slots[format::kMaxSlots] = {};
 constinit SpinLock slots_lock;
-constinit std::uint64_t no_slot_before = 0; // after a disk error: no new slot earlier than this
-constinit std::uint32_t capacity = kRingRecords - kRingReserve;
+constinit std::uint32_t first_free = 1; // slots from 1 to here are taken; slot 0 is the reserve
+constinit bool reserve_open = false;
+constinit bool short_of_rings = false;   // a thread was refused a longer ring since the last pass
 constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
-std::uint64_t slot_offset(std::uint32_t index) {
-  return format::kPage + index * format::kSlotBytes;
-}
+// Holds a slot while its thread writes or its ring is taken back. Not taken if the holder gets no turn.
+class Writing {
+ public:
+  explicit Writing(RingSlot* slot) : slot_(slot) {
+    for (int tries = 0; __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0; ++tries) {
+      if (tries == kPatience) {
+        slot_ = nullptr;
+        return;
+      }
+      if (tries < kSpins) {
+        __builtin_ia32_pause();
+      } else {
+        os::yield();
+      }
+    }
+  }
+  ~Writing() {
+    if (slot_ != nullptr) __atomic_store_n(&slot_->writing, 0u, __ATOMIC_RELEASE);
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  explicit operator bool() const { return slot_ != nullptr; }
 
-RingSlot* extend(std::uint32_t index) {
-  if (index >= format::kMaxSlots) {
-    lost(format::Loss::memory);
-    return nullptr;
-  }
-  const std::uint64_t ring_bytes = slot_offset(index + 1);
-  const bool shared = trace_file.shares.window == 0; // with the trace file
-  const std::uint64_t others = shared ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED) : 0;
-  if (ring_bytes + others > trace_file.shares.rings) {
-    lost(format::Loss::bound);
-    return nullptr;
-  }
-  if (os::monotonic_ns() < no_slot_before) {
-    lost(format::Loss::disk);
-    return nullptr;
-  }
-  RingSlot* slot = nullptr;
-  const long fd = os::open_both(path.text());
-  if (fd >= 0) {
-    if (os::allocate(fd, slot_offset(index), format::kSlotBytes) >= 0)
-      slot = static_cast<RingSlot*>(os::map_shared(fd, slot_offset(index), format::kSlotBytes));
-    os::close(fd);
-  }
-  if (slot == nullptr) {
-    no_slot_before = os::monotonic_ns() + kRetryNs;
-    lost(format::Loss::disk);
-    return nullptr;
-  }
-  slots[index] = slot;
-  __atomic_store_n(&trace_file.ring_bytes, ring_bytes, __ATOMIC_RELAXED);
-  __atomic_store_n(&header->slots, index + 1, __ATOMIC_RELEASE);
-  return slot;
+ private:
+  static constexpr int kSpins = 64, kPatience = 1000;
+  RingSlot* slot_;
+};
+
+// Records that fit before the ring counts as full.
+std::uint32_t capacity_of(std::uint32_t size) {
+  return size > kRingReserve && !reserve_open ? size - kRingReserve : size;
 }
 
 // Adds what came to `now` after `before`.
@@ -80,29 +72,43 @@ void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const 
   add_to(to.deaths, now.deaths - before.deaths);
 }
 
-// A ring for `thread`: one that its last owner left, or a new one.
+// Slots lock held. Returns slots_made() if there is none.
+std::uint32_t find_slot() {
+  if (reserve_open && __atomic_load_n(&slot_at(0)->tid, __ATOMIC_ACQUIRE) == 0) return 0;
+  std::uint32_t index = first_free;
+  while (index < slots_made() && __atomic_load_n(&slot_at(index)->tid, __ATOMIC_ACQUIRE) != 0) ++index;
+  first_free = index;
+  return index;
+}
+
+// Gives `thread` a slot: one that its last owner left, or a new one.
 bool claim(Thread& thread) {
   const Locked locked(slots_lock);
-  if (!locked || header == nullptr) {
+  if (!locked || ring_header() == nullptr) {
     lost(format::Loss::busy);
     return false;
   }
-  std::uint32_t index = 0;
-  while (index < header->slots && __atomic_load_n(&slots[index]->tid, __ATOMIC_ACQUIRE) != 0) ++index;
-  RingSlot* const slot = index < header->slots ? slots[index] : extend(index);
-  if (slot == nullptr) return false;
+  const std::uint32_t index = find_slot();
+  if (index == slots_made()) {
+    __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
+    if (!add_slots()) return false;
+  }
+  RingSlot* const slot = slot_at(index);
   slot_claimed(index);
-  RingRecord* const records = records_of(slot);
-  for (std::uint32_t i = 0; i < kRingRecords; ++i)
+  RingRecord* const records = records_inside(slot);
+  for (std::uint32_t i = 0; i < format::kSlotRecords; ++i)
     records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
   slot->head = slot->tail = thread.sequence;
+  set_ring(index, 0);
+  slot->writing = 0;
   const format::SmallTotals& until_now = thread.slot != nullptr ? thread.slot->small : thread.own;
   const format::SmallTotals moved = until_now;
   slot->small = moved;
-  slot->drain_lock = 0;
-  thread.records = records;
   thread.slot = slot;
+  thread.slot_index = index;
+  thread.ring = 0;
+  thread.records = {records, format::kSlotRecords};
   thread.ring_file = file_number;
   if (local.thread == &thread) {
     local.small = &slot->small;
@@ -113,22 +119,48 @@ bool claim(Thread& thread) {
   return true;
 }
 
-// The way out of a full ring: one pass, and another when the first one's file was full.
+// Moves what waits to a longer ring. False: it is the longest, or there is none to be had. Slot held.
+bool grow(Thread& thread) {
+  RingSlot* const slot = thread.slot;
+  const std::uint32_t size = thread.records.size;
+  if (size == format::kRingRecords) return false;
+  const bool longer = size == format::kSlotRecords;
+  const Locked locked(slots_lock);
+  if (!locked || thread.ring_file != file_number) return false;
+  const Spare spare = reserve_open ? Spare::none : longer ? Spare::quarter : Spare::half;
+  const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
+  if (ring == 0) {
+    if (longer) __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
+    return false;
+  }
+  const std::uint32_t left = thread.ring;
+  const Ring before = thread.records;
+  const Ring after = ring_at(ring);
+  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  std::uint64_t at = thread.sequence - (waiting < size ? waiting : size);
+  for (; at != thread.sequence; ++at) after.records[at & (after.size - 1)] = before.records[at & (size - 1)];
+  // One store: the file of a killed process has all that waits in the one ring or in the other.
+  set_ring(thread.slot_index, ring);
+  thread.ring = ring;
+  thread.records = after;
+  outgrow_ring(left);
+  return true;
+}
+
+// Empties a full ring: one pass, and another if the first one filled its file.
 Passed make_pass(RingSlot* slot) {
   if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
   const std::uint64_t tail = slot->tail;
   Passed result = Passed::some;
-  for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries)
-    result = pass(slots, header->slots, false);
+  for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries) result = pass(false);
   return slot->tail != tail ? Passed::all : result;
 }
 
-// A slot of a ring file that was given up: it has no place among the others.
-Passed pass_old(RingSlot* const* slot) {
-  slot_claimed(0);
-  const Passed result = pass(slot, 1, false);
-  slot_claimed(0);
-  return result;
+// Empties the slot of a ring file that was given up: no pass over the new file sees it.
+Passed pass_old(Thread& thread) {
+  const bool same = thread.slot->ring == thread.ring; // else it was taken back, drained
+  return pass_over(thread.slot,
+                   same ? thread.records : Ring{records_inside(thread.slot), format::kSlotRecords});
 }
 
 // The same for the event that waits for the room: it is lost where there is none.
@@ -161,83 +193,78 @@ void wake_if_slow(format::Stamp now) {
 
 // A ring that is as full as before after it was written out has a record at its tail that cannot be read (a
 // stray write of the program's): it is given up, so that the others are not.
-void make_room(RingSlot* slot, std::uint64_t sequence) {
+void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t capacity) {
   const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
   if (sequence - tail < capacity) return;
   lost(format::Loss::memory);
   __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
 }
 
+// Leaves the ring of a file that was given up, then has a slot in the current one.
+bool enter_file(Thread& thread) {
+  if (thread.slot != nullptr && !write_out(pass_old(thread))) return false;
+  return claim(thread);
+}
+
+// Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
+bool make_room(Thread& thread, const RingRecord& record) {
+  RingSlot* const slot = thread.slot;
+  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
+  const std::uint32_t capacity = capacity_of(thread.records.size);
+  if (waiting < capacity || grow(thread)) return true;
+  if (!write_out(make_pass(slot))) return false;
+  give_up_unreadable(slot, thread.sequence, capacity);
+  return true;
+}
+
 } // namespace
 
-bool create_ring_file(const Path& at, std::uint64_t trace_id) {
-  if (at.cut() || !prepare_pass()) return false;
-  const long fd = os::create(at.text());
-  if (fd < 0) return false;
-  void* const mapped = os::allocate(fd, 0, format::kPage) >= 0 ? os::map_shared(fd, 0, format::kPage) : nullptr;
-  os::close(fd);
-  if (mapped == nullptr) {
-    os::unlink(at.text());
-    return false;
-  }
-  path = at;
-  header = static_cast<format::RingFileHeader*>(mapped);
-  std::memcpy(header->magic, format::kRingMagic, sizeof header->magic);
-  header->version = format::kVersion;
-  header->pid = static_cast<std::uint32_t>(os::process_id());
-  header->trace_id = trace_id;
-  ++file_number;
-  header->slot_bytes = static_cast<std::uint32_t>(format::kSlotBytes);
-  __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{format::kPage}, __ATOMIC_RELAXED);
-  forget_pass();
-  capacity = kRingRecords - kRingReserve;
-  no_slot_before = 0;
-  return true;
-}
-
 bool renew_ring_file() {
-  const Locked no_claim(slots_lock);
-  if (!no_claim) return false;
-  // What the others recorded while exec failed; a thread leaves its old ring with its next record.
-  pass(slots, header->slots, true);
+  pass(true); // what the others recorded while exec failed
   const Locked no_pass(pass_lock);
-  if (!no_pass) return false;
+  const Locked no_claim(slots_lock);
+  if (!no_pass || !no_claim) return false;
   static constinit Path again{};
-  again = path;
-  const std::uint64_t id = header->trace_id;
-  if (!create_ring_file(again, id)) return false;
-  for (RingSlot*& slot : slots) slot = nullptr;
-  keep_losses_in(header->lost);
+  again = ring_path();
+  if (!start_rings(again, ring_header()->trace_id)) return false;
+  keep_losses_in(ring_header());
   return true;
 }
 
-void remove_ring_file() {
-  os::unlink(path.text());
-}
-const Path& ring_path() {
-  return path;
-}
-format::RingFileHeader* ring_header() {
-  return header;
+bool start_rings(const Path& path, std::uint64_t trace_id) {
+  if (!prepare_pass() || !create_ring_file(path, trace_id)) return false;
+  ++file_number;
+  first_free = 1;
+  reserve_open = short_of_rings = false;
+  forget_pass();
+  return true;
 }
 
 void open_reserve() {
-  capacity = kRingRecords;
+  reserve_open = true;
+}
+bool reserve_is_open() {
+  return reserve_open;
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot != nullptr && thread.ring_file != file_number && !write_out(pass_old(&thread.slot)))
-    return false;
-  if ((thread.slot == nullptr || thread.ring_file != file_number) && !claim(thread)) return false;
+  if ((thread.slot == nullptr || thread.ring_file != file_number) && !enter_file(thread)) return false;
   RingSlot* const slot = thread.slot;
-  const std::uint64_t sequence = thread.sequence;
-  const std::uint64_t waiting = sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (waiting >= capacity) {
-    if (!write_out(make_pass(slot))) return false;
-    make_room(slot, sequence);
+  const Writing held(slot);
+  if (!held) {
+    lost(format::Loss::busy);
+    return false;
   }
-  if (waiting == kRingRecords / 2) wake_if_slow(record.stamp);
-  RingRecord* const at = &thread.records[sequence % kRingRecords];
+  if (ring_word(thread.slot_index) != thread.ring) { // taken back
+    thread.ring = 0;
+    thread.records = {records_inside(slot), format::kSlotRecords};
+  }
+  const std::uint64_t sequence = thread.sequence;
+  if (sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE) >= thread.records.size / 2 &&
+      !make_room(thread, record))
+    return false;
+  RingRecord* const at = &thread.records.records[sequence & (thread.records.size - 1)];
   at->type = record.type;
   at->kind = record.kind;
   at->flags = record.flags;
@@ -249,17 +276,36 @@ bool ring_append(Thread& thread, RingRecord& record) {
   return true;
 }
 
+void take_back_if_short(std::uint32_t index) {
+  if (ring_word(index) == 0 || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED)) return;
+  RingSlot* const slot = slot_at(index);
+  if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0) return; // it is not idle
+  if (slot->head == slot->tail) {
+    const Locked locked(slots_lock);
+    if (locked) {
+      give_back_ring(ring_word(index));
+      set_ring(index, 0);
+    }
+  }
+  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+}
+
+void settle_rings() {
+  __atomic_store_n(&short_of_rings, false, __ATOMIC_RELAXED);
+  const Locked locked(slots_lock);
+  if (locked) free_outgrown();
+}
+
 void drain_rings(bool essential) {
-  if (header == nullptr) return;
+  if (ring_header() == nullptr) return;
   Passed result = Passed::some;
-  for (int tries = 0; tries < 4 && result == Passed::some; ++tries)
-    result = pass(slots, __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE), essential);
-  header->trace_bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
+  for (int tries = 0; tries < 4 && result == Passed::some; ++tries) result = pass(essential);
+  ring_header()->trace_bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
 }
 
 bool rings_are_empty() {
-  for (std::uint32_t i = 0; i < header->slots; ++i)
-    if (slots[i]->tid != 0 && slots[i]->tail != slots[i]->head) return false;
+  for (std::uint32_t i = 0; i < slots_made(); ++i)
+    if (const RingSlot* const slot = slot_at(i); slot->tid != 0 && slot->tail != slot->head) return false;
   return true;
 }
 
@@ -283,21 +329,27 @@ bool ring_release(Thread& thread) {
   if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);
   if (!no_pass || slot->tail != slot->head) return false;
+  const Locked locked(slots_lock);
+  if (!locked) return false;
+  if (thread.ring_file == file_number) {
+    give_back_ring(ring_word(thread.slot_index));
+    set_ring(thread.slot_index, 0);
+  }
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
+  first_free = 1;
   return true;
 }
 
 bool has_ring(std::uint32_t thread) {
-  for (std::uint32_t i = 0; i < header->slots; ++i)
-    if (slots[i] != nullptr && slots[i]->thread == thread && slots[i]->tid != 0) return true;
+  for (std::uint32_t i = 0; i < slots_made(); ++i)
+    if (const RingSlot* const slot = slot_at(i); slot->thread == thread && slot->tid != 0) return true;
   return false;
 }
 
 void forget_rings() {
-  header = nullptr;
-  for (RingSlot*& slot : slots) slot = nullptr;
+  forget_ring_file();
   slots_lock.reset();
 }
 

@@ -18,13 +18,13 @@ struct Shares {
 inline constexpr std::uint64_t kMostCoarse = 8 << 20;
 inline constexpr std::uint64_t kLeastCoarse = 20 * 1024;
 
-// Rings an eighth, but room for one thread; of the rest, in fourteenths: head 4, windows 2 each, definitions 1,
+// Rings an eighth, but four chunks; of the rest, in fourteenths: head 4, windows 2 each, definitions 1,
 // coarse rows 1. A page for each file is left to the file system's own bookkeeping.
 constexpr Shares shares_of(std::uint64_t max_bytes) {
   constexpr std::uint64_t kFiles = 3 + format::kWindowFiles;
-  constexpr std::uint64_t kOneRing = format::kPage + format::kSlotBytes;
+  constexpr std::uint64_t kLeastRings = 4 * format::kChunkBytes;
   Shares shares;
-  shares.rings = max_bytes / 8 > kOneRing ? max_bytes / 8 : kOneRing;
+  shares.rings = max_bytes / 8 > kLeastRings ? max_bytes / 8 : kLeastRings;
   const std::uint64_t taken = shares.rings + kFiles * format::kPage;
   const std::uint64_t part = max_bytes > taken ? (max_bytes - taken) / 14 / format::kPage * format::kPage : 0;
   if (part < kLeastCoarse) {

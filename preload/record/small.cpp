@@ -43,7 +43,7 @@ void arm(Pace& pace) {
 
 void draw(const Recording& here, const Block& block) {
   if (!here) {
-    not_recorded();
+    event_is_lost();
   } else if (sampled_put(block.address)) {
     here.born(block);
   }
@@ -87,7 +87,7 @@ void check_raw_fork() {
 bool sampled_leaves(std::uint64_t address) {
   const Recording here;
   if (!here) {
-    if (sampled_holds(address)) not_recorded();
+    if (sampled_holds(address)) event_is_lost();
     return false;
   }
   notice_fork();

@@ -2,8 +2,8 @@
 // Job: what the recorder knows of one thread, and the few words it keeps in TLS.
 #pragma once
 
-#include "format/header.h"
 #include "record/python_frames.h"
+#include "record/ring_file.h"
 #include "record/unwinder.h"
 
 namespace memtrace::record {
@@ -47,8 +47,10 @@ struct alignas(64) Thread {
   std::uint32_t tid;
   std::uint64_t pointer;  // glibc's thread pointer, at the top of its stack
   std::uint64_t sequence; // of its next record in its ring
-  format::RingSlot* slot; // null: no ring yet
-  format::RingRecord* records;
+  format::RingSlot* slot; // null: none yet
+  Ring records;           // its ring when it last wrote
+  std::uint32_t ring;     // as RingSlot.ring then
+  std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far

@@ -79,6 +79,11 @@ bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t m
   return true;
 }
 
+void set_bound(std::uint64_t max_bytes) {
+  trace_file.max_bytes = max_bytes;
+  trace_file.shares = shares_of(max_bytes);
+}
+
 const Path& beside_trace(const char* suffix, std::uint64_t number) {
   constexpr std::size_t kSuffix = sizeof ".memtrace" - 1;
   beside.clear();

@@ -22,6 +22,9 @@ extern constinit TraceFile trace_file;
 // Creates it, new. False with nothing left behind when it cannot be.
 bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t max_bytes);
 
+// All files may have so many bytes from now on, more than before.
+void set_bound(std::uint64_t max_bytes);
+
 // The path of another file of this trace: its own with `suffix` for `.memtrace`. Pass lock held.
 const Path& beside_trace(const char* suffix, std::uint64_t number = ~std::uint64_t{0});
 // Its disk is slow just now, or hangs: a thread of the program's should not write to it.

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <new>
 
+#include "record/bound.h"
 #include "record/definitions.h"
 #include "record/device_memory.h"
 #include "record/encode.h"
@@ -209,8 +210,10 @@ std::uint64_t bytes_now() {
   return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED)
                              : windows[current.file].bytes;
 }
-std::uint64_t size_now() {
-  return current.number == 0 ? trace_file.shares.head : trace_file.shares.window;
+bool is_nearly_full() {
+  const std::uint64_t size = current.number == 0 ? trace_file.shares.head : trace_file.shares.window;
+  const std::uint64_t reserve = size / 4 < kMostReserve ? size / 4 : kMostReserve;
+  return bytes_now() + reserve > size;
 }
 
 } // namespace
@@ -232,9 +235,7 @@ std::uint32_t current_window() {
 }
 
 bool rotate_if_due() {
-  const std::uint64_t size = size_now();
-  const std::uint64_t reserve = size / 4 < kMostReserve ? size / 4 : kMostReserve;
-  if (trace_file.shares.window == 0 || bytes_now() + reserve <= size) return true;
+  if (trace_file.shares.window == 0 || !is_nearly_full() || raise_bound()) return true;
   const std::uint64_t now = os::monotonic_ns();
   if (now < current.not_before) return false;
   see_highest();

@@ -14,8 +14,12 @@ RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")
 PAGE = 4096
 SNAPSHOT = 3
-RING_RECORDS = 2048
-SLOT_BYTES = PAGE + RING_RECORDS * RECORD.size
+CHUNK = 16 * 1024
+SLOT_RECORDS = 8
+SLOT_BYTES = SLOT.size + SLOT_RECORDS * RECORD.size
+FIRST_SLOTS, BATCH_SLOTS = (CHUNK - PAGE) // SLOT_BYTES, CHUNK // SLOT_BYTES
+SLOTS_AT = 28  # in the header of a ring file: how many there are
+BATCHES_AT = 1368  # and the chunks that hold them
 
 Record = namedtuple("Record", "thread sequence source stamp type kind flags words")
 TENSOR, NO_ACCESS, RANGE, SAMPLED = 1, 2, 4, 16
@@ -178,15 +182,27 @@ def rings(path):
         return
     with open(path, "rb") as file:
         data = file.read()
-    for base in range(PAGE, len(data) - SLOT_BYTES + 1, SLOT_BYTES):
-        thread, tid, _, sequence, *_ = SLOT.unpack_from(data, base)
+    for base in slots(data):
+        thread, tid, _, sequence, *_, ring, _ = SLOT.unpack_from(data, base)
+        at, size = (base + SLOT.size, SLOT_RECORDS) if ring == 0 else (CHUNK * (ring >> 8), 1 << (ring & 0xFF))
         while tid:
-            commit, code, kind, flags, stamp, *words = RECORD.unpack_from(
-                data, base + PAGE + sequence % RING_RECORDS * RECORD.size)
+            commit, code, kind, flags, stamp, *words = RECORD.unpack_from(data, at + sequence % size * RECORD.size)
             if commit != (sequence + 1) & 0xFFFFFFFF:
                 break
             yield Record(thread, sequence, 1, stamp, EVENTS[code], kind, flags, tuple(words))
             sequence += 1
+
+
+def slots(data):
+    """Where each slot of a ring file begins."""
+    (count,) = struct.unpack_from("<I", data, SLOTS_AT)
+    for i in range(count):
+        if i < FIRST_SLOTS:
+            yield PAGE + i * SLOT_BYTES
+        else:
+            batch, within = divmod(i - FIRST_SLOTS, BATCH_SLOTS)
+            (chunk,) = struct.unpack_from("<H", data, BATCHES_AT + 2 * batch)
+            yield chunk * CHUNK + within * SLOT_BYTES
 
 
 def windows(path):

@@ -57,10 +57,13 @@ std::string ring_file(const std::vector<RingSlotContent>& slots,
   std::memcpy(header.magic, format::kRingMagic, sizeof header.magic);
   header.version = format::kVersion;
   header.trace_id = trace_id;
-  header.slot_bytes = format::kSlotBytes;
+  header.chunk_bytes = format::kChunkBytes;
   header.slots = static_cast<std::uint32_t>(slots.size());
   for (const auto& [reason, count] : lost) header.lost[static_cast<std::size_t>(reason)] = count;
-  std::string out(format::kPage + slots.size() * format::kSlotBytes, '\0');
+  if (slots.size() > format::kFirstSlots) throw std::runtime_error("more slots than the first chunk has");
+  constexpr std::uint32_t kLog2Longest = 11;
+  constexpr std::size_t kChunks = format::kRingRecords * sizeof(RingRecord) / format::kChunkBytes;
+  std::string out(format::kChunkBytes, '\0');
   std::memcpy(out.data(), &header, sizeof header);
   std::size_t at = format::kPage;
   for (const RingSlotContent& content : slots) {
@@ -70,12 +73,19 @@ std::string ring_file(const std::vector<RingSlotContent>& slots,
     slot.tail = content.tail;
     slot.head = content.tail + content.records.size();
     slot.small = content.small;
+    std::size_t ring = at + sizeof slot;
+    if (content.records.size() > format::kSlotRecords) { // a ring of its own
+      const std::size_t chunk = (out.size() / format::kChunkBytes + kChunks - 1) / kChunks * kChunks;
+      slot.ring = format::ring_at(static_cast<std::uint32_t>(chunk), kLog2Longest);
+      ring = chunk * format::kChunkBytes;
+      out.resize(ring + kChunks * format::kChunkBytes);
+    }
     std::memcpy(out.data() + at, &slot, sizeof slot);
     for (std::size_t i = 0; i < content.records.size(); ++i) {
       RingRecord record = content.records[i];
       record.commit = static_cast<std::uint32_t>(content.tail + i + 1);
-      const std::size_t index = (content.tail + i) % format::kRingRecords;
-      std::memcpy(out.data() + at + format::kPage + index * sizeof record, &record, sizeof record);
+      const std::size_t index = (content.tail + i) % format::records_of_ring(slot.ring);
+      std::memcpy(out.data() + ring + index * sizeof record, &record, sizeof record);
     }
     at += format::kSlotBytes;
   }

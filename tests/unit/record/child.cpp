@@ -51,8 +51,8 @@ void open_files(const Scratch& scratch, std::uint64_t max_bytes) {
   trace.add(scratch.file("t.memtrace").c_str());
   rings.add(scratch.file("t.rings").c_str());
   ASSERT_TRUE(record::create_trace_file(trace, kTraceId, max_bytes));
-  ASSERT_TRUE(record::create_ring_file(rings, kTraceId));
-  record::keep_losses_in(record::ring_header()->lost);
+  ASSERT_TRUE(record::start_rings(rings, kTraceId));
+  record::keep_losses_in(record::ring_header());
   record::start_windows(false, 0, 0);
 }
 

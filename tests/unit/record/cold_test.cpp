@@ -218,8 +218,7 @@ TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
         << "full of live blocks";
     tests::open_files(scratch);
     EXPECT_EQ(tests::lost_in_all(), 0u);
-    EXPECT_EQ(cold_append(thread, tests::birth_of(4096, 4096, kCapacity + 1)), Kept::crowded)
-        << "no room at all";
+    EXPECT_EQ(cold_append(thread, tests::birth_of(4096, 4096, kCapacity + 1)), Kept::full) << "no room at all";
     EXPECT_EQ(tests::lost_for(format::Loss::cold), 1u);
     cold_flush();
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));

@@ -151,8 +151,8 @@ TEST(Windows, ADirectoryThatVanishesAndComesBack) {
     trace.add(scratch.file("in/t.memtrace").c_str());
     rings.add(scratch.file("t.rings").c_str());
     ASSERT_TRUE(create_trace_file(trace, tests::kTraceId, kBound));
-    ASSERT_TRUE(create_ring_file(rings, tests::kTraceId));
-    keep_losses_in(ring_header()->lost);
+    ASSERT_TRUE(start_rings(rings, tests::kTraceId));
+    keep_losses_in(ring_header());
     start_windows(false, 0, 0);
     enter(State::hot);
     EXPECT_EQ(churn(0, 10'000), 0u);

@@ -1,0 +1,58 @@
+// Room: report.
+// Job: by how much the figures of a process may be off, because its recorder dropped records.
+#include "report/uncertainty.h"
+
+#include <fmt/format.h>
+
+#include "report/units.h"
+#include "report/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+std::string bytes(std::uint64_t value) {
+  return size(static_cast<std::int64_t>(value));
+}
+
+std::string reasons(const trace::Losses& losses) {
+  std::string text;
+  for (const auto& [reason, number] : losses.events)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(reason), count(number));
+  return text;
+}
+
+std::string range(const char* what, const Uncertainty& error) {
+  if (error.below == 0 && error.above == 0) return fmt::format("{}: exact", what);
+  return fmt::format("{}: up to {} less or {} more than shown", what, bytes(error.below), bytes(error.above));
+}
+
+} // namespace
+
+Uncertainty live_error(const View& view) {
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  const std::uint64_t small = view.account.counts.small_error;
+  return {small + lost.uncounted_death_bytes, small + lost.uncounted_birth_bytes};
+}
+
+Uncertainty tensor_error(const View& view) {
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  return {lost.tensor_death_bytes, lost.tensor_birth_bytes};
+}
+
+std::string uncertainty_text(const View& view) {
+  const trace::Losses& losses = view.losses;
+  if (losses.damaged_bytes != 0)
+    return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
+                       count(losses.damaged_bytes));
+  if (losses.total() == 0) return "";
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  std::string text = fmt::format("{} events were lost ({}). {}; {}.", count(losses.total()), reasons(losses),
+                                 range("Live bytes", live_error(view)), range("tensors", tensor_error(view)));
+  if (lost.births + lost.deaths != 0)
+    text +=
+        fmt::format(" No owner is known of {} in {} lost births. {} in {} lost deaths may still be listed.",
+                    bytes(lost.birth_bytes), count(lost.births), bytes(lost.death_bytes), count(lost.deaths));
+  return text;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,26 @@
+// Room: report.
+// Job: by how much the figures of a process may be off, because its recorder dropped records.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/view.h"
+
+namespace memtrace::report {
+
+// The truth lies within [figure - below, figure + above]. Bytes.
+struct Uncertainty {
+  std::uint64_t below = 0;
+  std::uint64_t above = 0;
+};
+
+// Of `live` of all memories together. The bytes of dropped heap blocks are in the flows of their threads, so
+// they count; left are mappings, device memory, and what a thread did since its last record.
+Uncertainty live_error(const View& view);
+Uncertainty tensor_error(const View& view);
+
+// One paragraph for the top of a text report. Empty if nothing was dropped and nothing is damaged.
+std::string uncertainty_text(const View& view);
+
+} // namespace memtrace::report

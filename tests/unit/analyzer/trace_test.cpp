@@ -207,7 +207,8 @@ TEST_F(Files, RecordsThatWereNotCommittedEndTheRing) {
   const auto& all = builder.records(0);
   write(builder.definitions() + builder.segment(0, 0, 10));
   std::string ring = tests::ring_file({{0, 10, {all.begin() + 10, all.end()}, {}}});
-  std::memset(ring.data() + 2 * format::kPage + 15 * sizeof(format::RingRecord), 0, 4);
+  constexpr std::size_t kRing = 8 * format::kChunkBytes; // the first place for a long ring
+  std::memset(ring.data() + kRing + 15 * sizeof(format::RingRecord), 0, 4);
   tests::write_file(rings(), ring);
   EXPECT_EQ(addresses(read(path()).events), count_up(0, 15));
 }

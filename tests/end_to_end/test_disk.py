@@ -336,20 +336,20 @@ class Bounds(Case):
             return [int(line.split()[0]) for line in file]
 
     def test_the_bound_of_a_host(self):
-        """Children of one job: as asked, less, counting only, and no file; room again when the others have ended."""
-        settings = {"MEMTRACE_MAX_NODE": "48M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1",
+        """Children of one job: as asked, counting only, and no file; room again when the others have ended."""
+        settings = {"MEMTRACE_MAX_NODE": "11M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1",
                     "MEMTRACE_SAMPLE": "64"}  # most small blocks are drawn: they must not count twice
         programs = []
         for _ in range(6):
             programs.append(self.start(2, settings))
             programs[-1].wait_for_round()
-        self.assertEqual(self.notes(), [32 * MIB, 13 * MIB, MIB, MIB, MIB, 0])
+        self.assertEqual(self.notes(), [4 * MIB, 4 * MIB, MIB, MIB, MIB, 0])
         self.assertEqual(len(self.trace_files()), 5)
         for program in programs:
             program.rounds(1)
             program.go_on()
             self.check(program.end(), 2)
-        self.assertLessEqual(self.files(), 48 * MIB)
+        self.assertLessEqual(self.files(), 11 * MIB)
         processes = {process["pid"]: process for process in self.report("--all")["processes"]}
         self.assertNotIn(programs[5].process.pid, processes)
         for program in programs[:5]:
@@ -367,8 +367,22 @@ class Bounds(Case):
         again.rounds(1)
         again.go_on()
         self.check(again.end(), 2)
-        self.assertEqual(self.notes()[-1], 32 * MIB)
+        self.assertEqual(self.notes()[-1], 4 * MIB)
         self.assertIn("MEMTRACE_MAX_NODE", self.report_text())
+
+    def test_a_claim_grows_with_need(self):
+        """An eighth of the bound of a child first, then twice as much where that is full, up to all of it."""
+        settings = {"MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1", "MEMTRACE_MAX_TRACE": "64M"}
+        program = self.start(60, settings)
+        program.wait_for_round()
+        self.assertEqual(self.notes(), [4 * MIB])
+        program.go_on()
+        self.check(program.end(), 60)
+        self.assertEqual(self.notes(), [8 * MIB], "an eighth of MEMTRACE_MAX_TRACE")
+        self.assertLessEqual(self.files(), 8 * MIB + 4096)
+        process = self.only_process(self.report())
+        self.assert_nothing_lost(process)
+        self.assertNotIn("MEMTRACE_MAX_NODE", self.report_text())
 
     def test_less_room_is_kept_to(self):
         settings = {"MEMTRACE_MAX_NODE": "6M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1"}

@@ -1,4 +1,6 @@
 """Job: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
+import collections
+import subprocess
 import sys
 import unittest
 
@@ -29,6 +31,28 @@ class Ranks(harness.Case):
 
     def test_a_little_more(self):
         self.assertEqual(self.outliers(40), [])
+
+
+class Workers(harness.Case):
+    """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 72 processes claimed 18 of 4 GiB."""
+
+    RANKS, WORKERS = 8, 8
+
+    def test_every_rank_is_recorded_beside_its_workers(self):
+        python, script = harness.torch_python(), harness.program("rank_with_workers.py")
+        ranks = [subprocess.Popen([python, script, str(self.WORKERS), "12"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, cwd=self.scratch,
+                                  env=self.environment(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(self.RANKS),
+                                                       MEMTRACE_JOB=f"job;{self.out}"))
+                 for rank in range(self.RANKS)]
+        for rank in ranks:
+            output, _ = rank.communicate(timeout=600)
+            self.assertEqual((output, rank.returncode), (b"done\n", 0))
+        processes = self.report()["processes"]
+        kinds = collections.Counter((p["kind"], p["end"]["how"], p["trace"]["lost_events"]) for p in processes)
+        self.assertEqual(kinds, {("rank", "exit", 0): self.RANKS, ("worker", "exit", 0): self.RANKS * self.WORKERS})
+        self.assertEqual({p["pid"] for p in processes if p["kind"] == "rank"}, {rank.pid for rank in ranks})
+        self.assertNotIn("MEMTRACE_MAX_NODE", self.report_text())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Room: hooks. At the edges of a process's life.
-// Job: fork, exec, exit, abort, and the calls that count threads.
+// Job: fork, exec, exit, abort, the calls that count threads, and those that are made by number.
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "hooks/find.h"
+#include "hooks/privileges.h"
 #include "hooks/process.h"
 #include "record/life.h"
 #include "record/recorder.h"
@@ -30,10 +32,12 @@ namespace {
 template <class Exec>
 int replace_image(const char* path, Exec exec) {
   const int errno_before = errno;
-  const bool ended = record::before_exec(path != nullptr ? path : "");
+  const bool marked = record::unmark_vfork_child();
+  const bool ended = !marked && record::before_exec(path != nullptr ? path : "");
   errno = errno_before;
   const int result = exec();
   const int errno_after = errno;
+  if (marked) record::mark_vfork_child();
   if (ended) record::after_failed_exec();
   errno = errno_after;
   return result;
@@ -79,22 +83,11 @@ void at_quick_exit_with(void*) {
   record::end_life(record::remembered_exit_code());
 }
 
-template <class Call>
-auto without_drain(Call call) {
-  const int errno_before = errno;
-  if (record::active()) record::before_single_thread_call();
-  errno = errno_before;
-  const auto result = call();
-  const int errno_after = errno;
-  if (record::active()) record::after_single_thread_call();
-  errno = errno_after;
-  return result;
-}
-
 } // namespace
 
 void process_start() {
   find_process_calls();
+  find_privilege_calls();
   __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child,
                     &__dso_handle);
   on_exit(&at_exit_with, nullptr);
@@ -160,7 +153,7 @@ EXPORT int execle(const char* path, const char* first, ...) noexcept {
 
 EXPORT __attribute__((noreturn)) void _exit(int code) {
   find_process_calls();
-  record::end_life(code);
+  if (!record::unmark_vfork_child()) record::end_life(code);
   real_exit_now(code);
   __builtin_unreachable();
 }
@@ -186,11 +179,11 @@ void memtrace_at_abort() noexcept {
 
 EXPORT int unshare(int flags) noexcept {
   find_process_calls();
-  return without_drain([&] { return real_unshare(flags); });
+  return with_change(record::Change::threads, [=] { return real_unshare(flags); });
 }
 EXPORT int setns(int fd, int type) noexcept {
   find_process_calls();
-  return without_drain([&] { return real_setns(fd, type); });
+  return with_change(record::Change::threads, [=] { return real_setns(fd, type); });
 }
 
 // The raw forms of the above. In assembly, because syscall(SYS_vfork) returns twice: nothing of ours may be on
@@ -199,21 +192,37 @@ extern "C" {
 constinit Syscall memtrace_real_syscall = nullptr;
 }
 
+// Bit N of the map: system call N concerns us.
+namespace {
+constexpr long kMapped = 320;
+constexpr long kOurs[] = {SYS_fork,      SYS_exit,     SYS_exit_group, SYS_unshare,   SYS_setns,
+                          SYS_setuid,    SYS_setgid,   SYS_setreuid,   SYS_setregid,  SYS_setresuid,
+                          SYS_setresgid, SYS_setfsuid, SYS_setfsgid,   SYS_setgroups, SYS_capset,
+                          SYS_prctl,     SYS_seccomp};
+struct SyscallMap {
+  std::uint64_t words[kMapped / 64];
+};
+constexpr SyscallMap map_of_ours() {
+  SyscallMap map{};
+  for (const long number : kOurs) map.words[number / 64] |= std::uint64_t{1} << number % 64;
+  return map;
+}
+} // namespace
+extern "C" {
+__attribute__((visibility("hidden"), used)) extern constinit const SyscallMap memtrace_our_syscalls =
+    map_of_ours();
+}
+
 asm(R"(
   .text
   .globl syscall
   .type syscall, @function
 syscall:
-  cmpq $57, %rdi      # fork
-  je memtrace_syscall
-  cmpq $60, %rdi      # exit, of this thread: it may be the last one but the drain
-  je memtrace_syscall
-  cmpq $231, %rdi     # exit_group
-  je memtrace_syscall
-  cmpq $272, %rdi     # unshare
-  je memtrace_syscall
-  cmpq $308, %rdi     # setns
-  je memtrace_syscall
+  cmpq $320, %rdi     # kMapped
+  jae 1f
+  btq %rdi, memtrace_our_syscalls(%rip)
+  jc memtrace_syscall
+1:
   movq memtrace_real_syscall(%rip), %rax
   testq %rax, %rax
   je memtrace_syscall # before the constructor
@@ -225,12 +234,10 @@ extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(lon
                                                                              long c, long d, long e, long f) {
   find_process_calls();
   const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
-  if (number == SYS_unshare || number == SYS_setns) return without_drain(call);
-  if (number == SYS_exit && record::active()) {
-    record::before_single_thread_call();
-    record::after_single_thread_call(); // others that are left start it again
-  }
-  if (number == SYS_exit_group) record::end_life(static_cast<int>(a));
+  if (const record::Change change = change_of(number, a, b); change != record::Change::none)
+    return with_change(change, call, number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
+  if (number == SYS_exit && !record::unmark_vfork_child()) record::before_thread_exit();
+  if (number == SYS_exit_group && !record::unmark_vfork_child()) record::end_life(static_cast<int>(a));
   if (number != SYS_fork) return call();
   record::before_fork();
   const long result = call();

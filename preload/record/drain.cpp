@@ -2,13 +2,16 @@
 // Job: rings -> segments, and the samples, off the program's threads.
 #include "record/drain.h"
 
+#include "record/changes.h"
 #include "record/ledger_times.h"
 #include "record/os.h"
+#include "record/os_gate.h"
 #include "record/ring.h"
 #include "record/sample_times.h"
 #include "record/shares.h"
 #include "record/spin_lock.h"
 #include "record/sync.h"
+#include "record/thread_privileges.h"
 #include "record/touched.h"
 #include "record/trace_file.h"
 
@@ -23,9 +26,10 @@ constinit SpinLock control;
 constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
 constinit std::uint32_t bell = 0; // futex: changes when there is something to do
 constinit bool stop = false;
-constinit bool wanted = false;    // recording: there should be one
-constinit std::uint64_t due = 0;  // not 0: start again, but not before this time
-constinit char* memory = nullptr; // its stack and the block that stands in for TLS
+constinit bool wanted = false;     // recording: there should be one
+constinit std::uint64_t due = 0;   // not 0: start again, but not before this time
+constinit std::uint32_t holds = 0; // calls under way that it may not outlive
+constinit char* memory = nullptr;  // its stack and the block that stands in for TLS
 
 // Until it is rung for, or so long. Peaks of RSS are shorter than that: it is looked at meanwhile, without a
 // pass.
@@ -39,9 +43,44 @@ void rest(std::uint32_t heard, std::uint64_t pause) {
   }
 }
 
+// A system call that the program makes itself, past all libraries, is not seen: the thread that memtrace
+// started before it would keep what the program has given up.
+class Likeness {
+ public:
+  // True: it may do what the program's first thread may, or that cannot be told.
+  bool holds() {
+    const std::uint64_t now = os::monotonic_ns();
+    if (now - looked_ < kBetweenLooksNs) return true;
+    looked_ = now;
+    if (!own_.known) own_ = privileges_of(os::thread_id());
+    first_ = privileges_of(os::process_id());
+    return !own_.known || !first_.known || (own_.credentials == first_.credentials && !has_more_filters());
+  }
+  bool has_more_filters() const { return first_.strict || first_.filters > own_.filters; }
+  bool first_is_strict() const { return first_.strict; }
+
+ private:
+  static constexpr std::uint64_t kBetweenLooksNs = 100'000'000;
+  ThreadPrivileges own_{}, first_{};
+  std::uint64_t looked_ = 0;
+};
+
+// The thread that started it may have been another than the first one.
+constexpr std::uint64_t kUnlikeNs = 1'000'000'000;
+
+void end_for_unlikeness(const Likeness& likeness) {
+  if (likeness.has_more_filters())
+    os::stop_calls(likeness.first_is_strict() ? os::Counter::refused : os::Counter::readable);
+  // In a sandbox there is nothing to start again, but the program's next event has something to say.
+  const std::uint64_t when = os::calls_are_stopped() ? 1 : os::monotonic_ns() + kUnlikeNs;
+  __atomic_store_n(&due, when, __ATOMIC_RELAXED);
+}
+
 void run(void*) {
   os::close_all_of_this_thread();
+  Likeness likeness;
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+    if (!likeness.holds()) return end_for_unlikeness(likeness);
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     ledger_turn(); // first: a thread of the program may stand for it
     drain_rings(false);
@@ -64,7 +103,9 @@ void start_drain() {
   if (!control.try_lock()) return; // somebody else is at it
   wanted = true;
   __atomic_store_n(&due, 0u, __ATOMIC_RELAXED);
-  if (gone()) {
+  if (holds != 0) {
+    // It comes when they are over.
+  } else if (gone()) {
     if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
     if (memory != nullptr) {
       // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the
@@ -82,12 +123,13 @@ void start_drain() {
   control.unlock();
 }
 
-bool retire_drain() {
+namespace {
+
+bool retire_within(std::uint64_t patience_ns) {
   const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
   __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
-  // A disk that hangs would cost this with each fork.
-  const std::uint64_t until = os::monotonic_ns() + (disk_is_slow() ? 20'000'000 : 500'000'000);
+  const std::uint64_t until = os::monotonic_ns() + patience_ns;
   // The kernel clears the word before it takes the thread off its count: wait for that too.
   while (!gone() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
@@ -97,13 +139,40 @@ bool retire_drain() {
   return true;
 }
 
+} // namespace
+
+bool retire_drain() {
+  // A disk that hangs would cost this with each fork.
+  return retire_within(disk_is_slow() ? 20'000'000 : 500'000'000);
+}
+
+bool hold_drain() {
+  // Under the lock: one that is being started is seen.
+  const bool locked = control.lock();
+  __atomic_fetch_add(&holds, 1u, __ATOMIC_ACQ_REL);
+  if (locked) control.unlock();
+  // A signal handler may have interrupted the holder of a lock that it waits for, a second at most.
+  return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
+}
+
+bool drain_is_running() {
+  return !gone();
+}
+
+void release_drain(std::uint64_t quiet_ns) {
+  __atomic_fetch_sub(&holds, 1u, __ATOMIC_ACQ_REL);
+  restart_drain_after(quiet_ns);
+}
+
 void restart_drain_after(std::uint64_t quiet_ns) {
   if (wanted) __atomic_store_n(&due, os::monotonic_ns() + quiet_ns, __ATOMIC_RELAXED);
 }
 
 void keep_drain_running() {
   const std::uint64_t when = __atomic_load_n(&due, __ATOMIC_RELAXED);
-  if (when != 0 && os::monotonic_ns() >= when) start_drain();
+  if (when == 0 || os::monotonic_ns() < when) return;
+  start_drain();
+  if (os::calls_are_stopped()) note_sandbox_found();
 }
 
 void wake_drain() {
@@ -123,6 +192,7 @@ void forget_drain() {
   control.reset();
   tid = 0;
   wanted = false;
+  holds = 0;
   due = 0;
   forget_sampling_times();
   forget_ledgers();

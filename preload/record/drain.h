@@ -11,9 +11,16 @@ namespace memtrace::record {
 // counted at exit).
 void start_drain();
 
-// Ends it and waits, bounded, until the kernel no longer counts it; it comes back by `restart_drain`. Before
-// fork, unshare, setns. False: it is still there.
+// Ends it and waits, bounded, until the kernel no longer counts it; it comes back by `restart_drain_after`.
+// Before fork and exec. False: it is still there.
 bool retire_drain();
+
+// The same, and no other one is started until release_drain: before a call that changes what the process's
+// threads may do. A disk that hangs keeps the thread in the kernel: it ends when that returns.
+bool hold_drain();
+// `quiet_ns`: as below.
+void release_drain(std::uint64_t quiet_ns);
+bool drain_is_running();
 
 // Allows it again, not before `quiet_ns` from now (the program must have had the result of the call by then).
 void restart_drain_after(std::uint64_t quiet_ns);

@@ -9,6 +9,7 @@
 
 #include "record/allocator.h"
 #include "record/bound.h"
+#include "record/changes.h"
 #include "record/cold.h"
 #include "record/definitions.h"
 #include "record/drain.h"
@@ -23,6 +24,7 @@
 #include "record/map_levels.h"
 #include "record/modules.h"
 #include "record/os.h"
+#include "record/os_gate.h"
 #include "record/own_ranges.h"
 #include "record/phases.h"
 #include "record/place.h"
@@ -165,17 +167,18 @@ void raise_alive() {
   alive = page;
 }
 
-bool mine() {
-  return owner == os::process_id();
-}
-
 } // namespace
+
+bool is_own_process() {
+  return !local.filtered_child && owner == os::process_id();
+}
 
 void start_life(bool may_unwind) {
   char path[4096];
   const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
   executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   const char* const slash = std::strrchr(executable.text(), '/');
+  os::begin_clock();
   owner = os::process_id();
   os::remember_stderr();
   born_ns = 0;
@@ -248,11 +251,14 @@ namespace {
 
 // `raw`: by a system call of the program's, without handlers.
 void begin_as_child(bool raw) {
+  if (os::calls_are_stopped()) return enter(State::inert); // its parent's filter is its own
   parent = {static_cast<std::uint32_t>(owner), state() == State::hot ? trace_file.trace_id : 0,
             local.fork_stamp, host_level(), tensor_level()};
   owner = os::process_id();
   born_ns = os::monotonic_ns();
   place.founder = false;
+  os::forget_calls();
+  forget_changes();
   forget_own_of_parent();
   forget_drain();
   forget_ledger_moments(raw);
@@ -287,23 +293,24 @@ void notice_raw_fork() {
   if (active()) begin_as_child(true);
 }
 
-void before_single_thread_call() {
+void before_thread_exit() {
+  if (!active() || !is_own_process()) return;
   retire_drain();
-}
-void after_single_thread_call() {
-  restart_drain_after(0);
+  restart_drain_after(0); // by a thread that is left
 }
 
 bool before_exec(const char* path) {
-  if (!active() || !mine() || state() != State::hot) return false;
+  if (!active() || !is_own_process() || state() != State::hot) return false;
   const Recording here;
   if (!here) return false;
+  ring_removed = false;
   drain_rings(true);
   open_reserve();
   note_losses();
   note_own_memory();
   put(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
   const bool said = put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  if (os::calls_are_stopped()) return true; // the ring file keeps it all
   retire_drain();
   drain_rings(true);
   ring_removed = said && rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
@@ -319,7 +326,7 @@ void after_failed_exec() {
 }
 
 void end_life(int code) {
-  if (!active() || !mine()) return;
+  if (!active() || !is_own_process()) return;
   if (state() != State::hot) {
     enter(State::inert);
     return;
@@ -339,6 +346,11 @@ void end_life(int code) {
                static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
+  if (os::calls_are_stopped()) { // the ring file keeps it all
+    enter(State::inert);
+    ring_header()->ended = 1;
+    return;
+  }
   answer_at_end();
   ask_for_last_ledger();
   const bool drain_gone = retire_drain();
@@ -354,7 +366,7 @@ void end_life(int code) {
 
 // The process may go on, by a handler that jumps: then this thread has later records, and the end was none.
 void note_abort() {
-  if (!active() || !mine() || state() != State::hot) return;
+  if (!active() || !is_own_process() || state() != State::hot) return;
   const Recording here;
   if (!here) return;
   put(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::signal), SIGABRT);

@@ -35,9 +35,11 @@ inline void notice_fork() {
     notice_raw_fork();
 }
 
-// unshare and setns refuse a process of several threads.
-void before_single_thread_call();
-void after_single_thread_call();
+// False in a child of vfork, whose memory is its parent's.
+bool is_own_process();
+
+// A thread ends past glibc: it may be the last one but the background thread.
+void before_thread_exit();
 
 // Before exec: everything is on disk, says that the image ends, and the ring file is gone. `path` is for the
 // record. False when nothing was done: not recording, or a vfork child.

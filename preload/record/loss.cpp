@@ -2,6 +2,7 @@
 // Job: what was dropped, and why.
 #include "record/loss.h"
 
+#include "record/os_gate.h"
 #include "record/small.h"
 #include "record/thread.h"
 
@@ -93,11 +94,24 @@ void count_without_flows(const Bytes& bytes) {
   add(totals().uncounted_death_bytes, bytes.died);
 }
 
+constinit format::Loss of_files = format::Loss::disk;
+
+// In a sandbox no file can be opened and no memory be had, whatever was tried.
+format::Loss cause_of(format::Loss reason) {
+  if (reason != format::Loss::disk && reason != format::Loss::memory) return reason;
+  if (os::calls_are_stopped()) return format::Loss::sandbox;
+  return reason == format::Loss::disk ? __atomic_load_n(&of_files, __ATOMIC_RELAXED) : reason;
+}
+
 } // namespace
 
 void lost(format::Loss reason, std::uint64_t events) {
   std::uint64_t* const totals_now = __atomic_load_n(&events_by_reason, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&totals_now[static_cast<std::size_t>(reason)], events, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&totals_now[static_cast<std::size_t>(cause_of(reason))], events, __ATOMIC_RELAXED);
+}
+
+void blame_files_on(format::Loss reason) {
+  __atomic_store_n(&of_files, reason, __ATOMIC_RELAXED);
 }
 
 std::uint64_t lost_so_far(format::Loss reason) {

@@ -9,6 +9,9 @@ namespace memtrace::record {
 // Adds `events` to the running total of its reason. Any thread, any time.
 void lost(format::Loss reason, std::uint64_t events = 1);
 
+// What a file does not take is lost for this reason from now on: the disk's fault, or the credentials'.
+void blame_files_on(format::Loss reason);
+
 std::uint64_t lost_so_far(format::Loss reason);
 
 // The record of a birth, death or move was dropped; its reason is counted by lost(). What a block of the host

@@ -19,6 +19,7 @@
 
 #include <cerrno>
 
+#include "record/os_gate.h"
 #include "record/own_ranges.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
@@ -30,7 +31,10 @@ namespace {
 
 constexpr long kSyncs = 8; // under way at once
 
+// Fails with EPERM once the program is in a sandbox.
 long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  const Passage passage(number == SYS_openat);
+  if (!passage) return -EPERM;
   long result;
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
@@ -72,28 +76,33 @@ class NoWriteSignal {
   std::uint64_t theirs_ = 0;
 };
 
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now); // vDSO: 20 ns, no errno on success
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+// A descriptor that the recorder has from now on.
+long open(const char* path, long flags, long mode = 0) {
+  const long fd = call(SYS_openat, AT_FDCWD, word(path), flags, mode);
+  opened(fd);
+  return fd;
 }
+
+constinit int process = 0; // as long as the recorder could ask
 
 } // namespace
 
 long open_append(const char* path) {
-  return call(SYS_openat, AT_FDCWD, word(path), O_WRONLY | O_APPEND | O_CLOEXEC);
+  return open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 long create(const char* path) {
-  return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 }
 long open_read(const char* path) {
-  return call(SYS_openat, AT_FDCWD, word(path), O_RDONLY | O_CLOEXEC);
+  return open(path, O_RDONLY | O_CLOEXEC);
 }
 long open_both(const char* path) {
-  return call(SYS_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC);
+  return open(path, O_RDWR | O_CLOEXEC);
 }
 long close(long fd) {
-  return call(SYS_close, fd);
+  const long result = call(SYS_close, fd);
+  if (result != -EPERM) closed();
+  return result;
 }
 
 long read_all(long fd, void* data, std::size_t bytes) {
@@ -198,8 +207,9 @@ long reserve(long fd, std::uint64_t offset, std::uint64_t bytes) {
 
 long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
   long result = reserve(fd, offset, bytes);
-  if (result != -EOPNOTSUPP && result != -ENOSYS) return result;
-  // No fallocate there (some overlays and network file systems): write zeros, which takes the blocks as well.
+  if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EPERM) return result;
+  // No fallocate there (some overlays and network file systems), or a container's filter refuses it: write
+  // zeros, which takes the blocks as well.
   static constexpr char zeros[4096] = {};
   result = call(SYS_lseek, fd, static_cast<long>(offset), 0);
   for (std::uint64_t done = 0; result >= 0 && done < bytes; done += sizeof zeros)
@@ -322,7 +332,7 @@ long advise(void* address, std::size_t bytes, int advice) {
 
 // No signal set can be changed in an unknown way, but the kernel reads the set before it says so.
 bool is_readable(const void* address) {
-  return call(SYS_rt_sigprocmask, ~0, word(address), 0, sizeof(std::uint64_t)) != -EFAULT;
+  return call(SYS_rt_sigprocmask, ~0, word(address), 0, sizeof(std::uint64_t)) == -EINVAL;
 }
 long copy_memory(void* out, const Piece* pieces, std::size_t count) {
   constexpr std::size_t kMost = 64;
@@ -345,11 +355,14 @@ bool make_writable(void* address, std::size_t bytes) {
 
 void close_all_of_this_thread() {
   if (call(SYS_close_range, 0, ~0u, 0) == 0) return;
-  for (int fd = 0; fd < 65536; ++fd) close(fd); // before Linux 5.9
+  for (int fd = 0; fd < 65536; ++fd) call(SYS_close, fd); // before Linux 5.9
 }
 
+// In a sandbox the last answer: no fork ends there as another process that records.
 int process_id() {
-  return static_cast<int>(call(SYS_getpid));
+  const long id = call(SYS_getpid);
+  if (id > 0) __atomic_store_n(&process, static_cast<int>(id), __ATOMIC_RELAXED);
+  return id > 0 ? static_cast<int>(id) : __atomic_load_n(&process, __ATOMIC_RELAXED);
 }
 int parent_id() {
   return static_cast<int>(call(SYS_getppid));
@@ -367,19 +380,6 @@ void sleep_ns(std::uint64_t ns) {
   const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
   call(SYS_nanosleep, word(&duration), 0);
 }
-std::uint64_t monotonic_ns() {
-  return clock_ns(CLOCK_MONOTONIC);
-}
-std::uint64_t thread_cpu_ns() {
-  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-std::uint64_t unix_ns() {
-  return clock_ns(CLOCK_REALTIME);
-}
-std::uint64_t boot_ns() {
-  return clock_ns(CLOCK_BOOTTIME);
-}
-
 void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {
   const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),
                           static_cast<long>(timeout_ns % 1'000'000'000u)};
@@ -387,7 +387,7 @@ void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_
 }
 bool in_signal_handler() {
   std::uint64_t blocked = 0;
-  call(SYS_rt_sigprocmask, SIG_BLOCK, 0, word(&blocked), sizeof blocked);
+  if (call(SYS_rt_sigprocmask, SIG_BLOCK, 0, word(&blocked), sizeof blocked) < 0) return true;
   return (blocked & ~(std::uint64_t{1} << (SIGPIPE - 1))) != 0;
 }
 void futex_wake(const std::uint32_t* word_) {
@@ -396,6 +396,8 @@ void futex_wake(const std::uint32_t* word_) {
 
 long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid) {
+  const Passage passage;
+  if (!passage) return -EPERM;
   // The new thread starts with this one's mask: block everything around the clone.
   std::uint64_t all = ~std::uint64_t{0}, before = 0;
   call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);

@@ -9,7 +9,8 @@ namespace memtrace::record::os {
 
 // Writing past the program's RLIMIT_FSIZE fails here as it should; the SIGXFSZ that comes with it does not
 // reach the program. Every call returns what the kernel returned: a negative errno on failure. Interrupted
-// reads and writes go on. All are safe in signal handlers and after fork.
+// reads and writes go on. All are safe in signal handlers and after fork. In a program that has put itself in a
+// sandbox no call is made, and all of them fail (os_gate.h).
 long open_append(const char* path); // existing file, O_APPEND
 long create(const char* path);      // new file only, for reading and writing
 long open_read(const char* path);

@@ -7,6 +7,7 @@
 #include "record/loss.h"
 #include "record/models.h"
 #include "record/os.h"
+#include "record/os_gate.h"
 #include "record/ring.h"
 #include "record/stamp.h"
 #include "record/windows.h"
@@ -189,6 +190,7 @@ Passed in_file(bool last, Pass pass) {
 
 template <class Pass>
 Passed within_bounds(bool last, Pass pass) {
+  if (os::calls_are_stopped()) return Passed::failed;
   if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
   if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
   if (alive->here == 0) return Passed::busy; // a forked child that does not know it yet

@@ -7,6 +7,7 @@
 
 #include "record/loss.h"
 #include "record/os.h"
+#include "record/os_gate.h"
 #include "record/ring.h"
 #include "record/sampling.h"
 #include "record/settings.h"
@@ -61,6 +62,7 @@ Thread* left_over() {
 
 Thread* this_thread() {
   if (local.thread != nullptr) return local.thread;
+  if (os::calls_are_stopped()) return nullptr; // nobody can tell which threads have ended
   const Locked locked(table_lock);
   if (!locked) return nullptr;
   Thread* thread = left_over();

@@ -15,6 +15,7 @@
 #include "report/explain.h"
 #include "report/ledger_json.h"
 #include "report/postmortem_json.h"
+#include "report/rings_only.h"
 #include "report/uncertainty.h"
 #include "report/utf8.h"
 
@@ -281,6 +282,15 @@ Json error_json(const Uncertainty& error) {
   return {{"below", error.below}, {"above", error.above}};
 }
 
+// Only where there was such a time.
+void add_rings_only(const View& view, Json& trace) {
+  for (const RingsOnly& time : rings_only(view))
+    trace["rings_only"].push_back(
+        {{"why", valid_utf8(time.why)},
+         {"from", view.seconds(time.from)},
+         {"until", time.until != 0 ? Json(view.seconds(time.until)) : Json(nullptr)}});
+}
+
 Json trace_json(const View& view) {
   const trace::Facts& facts = view.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
@@ -292,27 +302,29 @@ Json trace_json(const View& view) {
     if (!device.source.empty()) source = valid_utf8(device.source);
   }
   const auto cupti = facts.note("cupti");
-  return {{"bytes", view.trace->bytes()},
-          {"events", view.account.counts.records},
-          {"lost_events", view.losses.total()},
-          {"lost_reasons", std::move(reasons)},
-          {"coarsened_events", view.losses.coarsened},
-          {"live_error", view.account.counts.small_error},
-          {"exact_min", facts.exact_min},
-          {"sample_bytes", facts.sample_bytes},
-          {"device_source", std::move(source)},
-          {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
-          {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
-          {"error", {{"live", error_json(live_error(view))}, {"tensor", error_json(tensor_error(view))}}},
-          {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
-          {"damaged_bytes", view.losses.damaged_bytes},
-          {"damaged_file",
-           view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
-          {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
-          {"unknown_deaths", view.account.unknown_deaths},
-          {"buckets", buckets_json(view)},
-          {"own_bytes", own ? Json(*own) : Json(nullptr)},
-          {"cut_stacks", view.losses.cut_stacks}};
+  Json trace = {{"bytes", view.trace->bytes()},
+                {"events", view.account.counts.records},
+                {"lost_events", view.losses.total()},
+                {"lost_reasons", std::move(reasons)},
+                {"coarsened_events", view.losses.coarsened},
+                {"live_error", view.account.counts.small_error},
+                {"exact_min", facts.exact_min},
+                {"sample_bytes", facts.sample_bytes},
+                {"device_source", std::move(source)},
+                {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
+                {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
+                {"error", {{"live", error_json(live_error(view))}, {"tensor", error_json(tensor_error(view))}}},
+                {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
+                {"damaged_bytes", view.losses.damaged_bytes},
+                {"damaged_file",
+                 view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
+                {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
+                {"unknown_deaths", view.account.unknown_deaths},
+                {"buckets", buckets_json(view)},
+                {"own_bytes", own ? Json(*own) : Json(nullptr)},
+                {"cut_stacks", view.losses.cut_stacks}};
+  add_rings_only(view, trace);
+  return trace;
 }
 
 Json parameters_json(const trace::Facts& facts) {

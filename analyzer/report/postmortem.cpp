@@ -11,6 +11,7 @@
 #include "fold/wrap.h"
 #include "report/holder.h"
 #include "report/lines.h"
+#include "report/rings_only.h"
 #include "report/uncertainty.h"
 #include "report/units.h"
 #include "report/utf8.h"
@@ -388,6 +389,7 @@ class Postmortem {
       text += fmt::format("; {} bytes are damaged", count(view_.losses.damaged_bytes));
     if (const auto own = view_.own_bytes()) text += fmt::format("; memtrace's own memory: {}", sized(*own));
     lines_.paragraph("", text);
+    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
   }
 
   View& view_;

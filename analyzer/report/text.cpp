@@ -14,6 +14,7 @@
 #include "report/device.h"
 #include "report/ledger_text.h"
 #include "report/lines.h"
+#include "report/rings_only.h"
 #include "report/transients.h"
 #include "report/uncertainty.h"
 #include "report/units.h"
@@ -397,6 +398,7 @@ class Text {
       text += fmt::format("; no Python frames, stacks are native only (Python: {})",
                           printable(python->substr(0, python->find(" ("))));
     lines_.paragraph("", text);
+    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
     if (const auto own = view_.own_bytes())
       lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
   }

@@ -13,6 +13,8 @@
 #include "hooks/real.h"
 #include "record/environment.h"
 #include "record/life.h"
+#include "record/os_gate.h"
+#include "record/place.h"
 #include "record/recorder.h"
 #include "record/settings.h"
 
@@ -24,6 +26,13 @@ __attribute__((constructor)) void start() {
   const int errno_before = errno;
   memtrace::hooks::find_real();
   memtrace::hooks::process_start();
+  // Only what the loader did as well, for a list that the program's starter made may allow no more.
+  if (memtrace::record::starts_in_a_sandbox()) {
+    memtrace::hooks::hide_absent(false);
+    memtrace::record::os::never_call();
+    errno = errno_before;
+    return;
+  }
   const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
   const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
   memtrace::hooks::hide_absent(cuda);

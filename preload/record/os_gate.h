@@ -18,6 +18,8 @@ enum class Counter : std::uint8_t { readable, refused };
 void stop_calls(Counter counter);
 // The program's filter was not installed.
 void allow_calls();
+// The process began under such a filter, and is not recorded.
+void never_call();
 
 inline constinit std::uint32_t call_stage = 0; // 0: all calls; 1: none that opens; 2: none
 

@@ -13,6 +13,7 @@
 #include "record/environment.h"
 #include "record/kernel_text.h"
 #include "record/os.h"
+#include "record/thread_privileges.h"
 
 namespace memtrace::record {
 
@@ -71,14 +72,16 @@ std::uint64_t hash_of_command() {
   return hash;
 }
 
-// MEMTRACE_FOUNDED is "BEGAN COMMAND", hexadecimal: for whoever of the job records first.
+// MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal: the first two for the process of the job that
+// records first, and the seccomp filters that the founder started with.
 void found() {
   place.founder = true;
   place.began = os::unix_ns();
   place.command = hash_of_command();
-  static constinit Line<64> assignment{}; // kept in the environment
+  static constinit Line<96> assignment{}; // kept in the environment
   assignment.clear();
   assignment.add("MEMTRACE_FOUNDED=").add(place.began, 16).add(" ").add(place.command, 16);
+  assignment.add(" ").add(filters_at_start(), 16);
   add_to_environment(assignment.text());
 }
 
@@ -145,6 +148,15 @@ bool founded_here() {
 }
 
 } // namespace
+
+bool starts_in_a_sandbox() {
+  const char* at = environment("MEMTRACE_FOUNDED");
+  for (int word = 0; at != nullptr && word < 2; ++word) {
+    at = std::strchr(at, ' ');
+    if (at != nullptr) ++at;
+  }
+  return at != nullptr && filters_at_start() > hexadecimal_at(at);
+}
 
 // Recording begins on any stack, also a small one, and on one thread at a time.
 static constinit Path scratch{};

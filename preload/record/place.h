@@ -28,6 +28,10 @@ extern constinit Place place;
 // descendants), expands MEMTRACE_OUT. Constructor only.
 void find_place();
 
+// True if a process of this job installed seccomp filters for this one to start under: more are there than the
+// founder had, which a container's runtime may have given it. Constructor only.
+bool starts_in_a_sandbox();
+
 // Makes `directory` and what is above it: 0 or a negative errno. `*there` are the bytes of the path that were
 // there before, for remove_directories.
 long make_directories(const char* directory, std::size_t* there);

@@ -30,23 +30,23 @@ std::string reason(const std::string& why) {
 
 } // namespace
 
-// The recorder notes "rings_only=WHY STAMP" and, where files can be written again, "files_again=STAMP".
+// Times that are over are noted, "rings_only=WHY FROM UNTIL"; the present one stands in the header of the
+// rings.
 std::vector<RingsOnly> rings_only(const View& view) {
-  constexpr std::string_view kFrom = "rings_only=", kUntil = "files_again=";
+  constexpr std::string_view kKey = "rings_only=";
   std::vector<RingsOnly> times;
-  std::vector<format::Stamp> ends;
   for (const std::string& note : view.facts().notes) {
-    const std::string_view text = note;
-    if (text.starts_with(kUntil)) ends.push_back(stamp_at(text.substr(kUntil.size())));
-    const std::size_t gap = text.find(' ');
-    if (!text.starts_with(kFrom) || gap == std::string_view::npos) continue;
-    times.push_back(
-        {std::string(text.substr(kFrom.size(), gap - kFrom.size())), stamp_at(text.substr(gap + 1)), 0});
+    const std::size_t first = note.find(' ');
+    const std::size_t second = first == std::string::npos ? first : note.find(' ', first + 1);
+    if (!note.starts_with(kKey) || second == std::string::npos) continue;
+    times.push_back({note.substr(kKey.size(), first - kKey.size()), stamp_at(note.substr(first + 1)),
+                     stamp_at(note.substr(second + 1))});
   }
   std::ranges::sort(times, {}, &RingsOnly::from);
-  std::ranges::sort(ends);
-  for (RingsOnly& time : times)
-    if (const auto end = std::ranges::upper_bound(ends, time.from); end != ends.end()) time.until = *end;
+  const trace::Losses& losses = view.losses;
+  if (losses.shut_since != 0)
+    times.push_back({losses.shut_why < format::kLosses ? format::kLossNames[losses.shut_why] : "unknown",
+                     losses.shut_since, 0});
   return times;
 }
 

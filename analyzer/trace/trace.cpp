@@ -313,6 +313,10 @@ Losses Trace::losses(const OrderCounts& counts) const {
   if (!coarse_.coarse) losses.damage(coarse_.bytes, 0, stem_of(file_.path()) + ".coarse");
   losses.coarsened = coarse_.coarse ? coarse_.coarse->header.coarsened : std::max(folded_, facts_.coarsened);
   losses.rows_missing = folded_ != 0 && !coarse_.coarse;
+  if (rings_ && rings_->header.shut_since != 0) {
+    losses.shut_since = rings_->header.shut_since;
+    losses.shut_why = std::min<std::uint64_t>(rings_->header.shut_why, format::kLosses);
+  }
   for (std::size_t i = 0; i < format::kLosses; ++i) {
     std::uint64_t count = rings_ ? rings_->header.lost[i] : 0;
     // A process that ended in an orderly way has no ring file: it left its totals in notes.

@@ -29,6 +29,8 @@ struct Losses {
   std::string damaged_file;     // and the name of the file it is in
   std::uint64_t coarsened = 0;  // events that only rows are left of
   bool rows_missing = false;    // or not even those
+  format::Stamp shut_since = 0; // not 0: from then on no file could be written, and the rings have the rest
+  std::uint64_t shut_why = 0;   // a Loss
   void damage(std::uint64_t bytes, std::uint64_t at, const std::string& path);
   std::uint64_t total() const;
 };

@@ -133,6 +133,9 @@ struct RingFileHeader {
   char group[1024];    // directory of that; empty: not known
   LostBlocks lost_blocks;
   std::uint16_t batch[kMaxBatches]; // chunk of each batch of slots after the first chunk
+  // Since when no file can be written, and a Loss that says why: the rings are all there is. 0: files can be.
+  Stamp shut_since;
+  std::uint64_t shut_why;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -16,26 +16,28 @@
 #include "record/trace_file.h"
 
 namespace memtrace::record {
-
-using format::RingRecord;
-
 namespace {
 
 // A server that takes another user's part for each request changes its ids a thousand times a second: a thread
 // that began again after each would be started as often.
 constexpr std::uint64_t kQuietNs = 10'000'000;
 
-constinit bool shut_out = false;      // of the files, by the credentials
-constinit bool sandbox_noted = false; // in the trace
+constinit std::uint64_t lost_before = 0; // events, when the credentials shut the files
 
-format::TextId intern_key(const char* key) {
-  Line<64> text;
-  text.add(key).add(draw_stamp());
-  return intern_text(text.text(), text.size());
+bool are_shut() {
+  return ring_header()->shut_since != 0;
 }
 
-void put_note(const Recording& here, format::TextId text) {
-  here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(text));
+// The files are there again. What was lost meanwhile is told with its time, once.
+void reopen_files(const Recording& here) {
+  const format::Stamp since = ring_header()->shut_since;
+  __atomic_store_n(&ring_header()->shut_since, 0u, __ATOMIC_RELEASE);
+  blame_files_on(format::Loss::disk);
+  forget_disk_errors();
+  if (lost_so_far(format::Loss::credentials) == lost_before) return;
+  Line<96> text;
+  text.add("rings_only=credentials ").add(since).add(" ").add(draw_stamp());
+  here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
 }
 
 // The files are opened by name each time, with the credentials of then.
@@ -44,10 +46,11 @@ void look_at_files() {
   if (!here || state() != State::hot) return;
   const long fd = os::open_append(trace_file.path.text());
   if (fd >= 0) os::close(fd);
-  if ((fd < 0) == shut_out) return;
-  shut_out = fd < 0;
-  blame_files_on(shut_out ? format::Loss::credentials : format::Loss::disk);
-  put_note(here, intern_key(shut_out ? "rings_only=credentials " : "files_again="));
+  if ((fd < 0) == are_shut()) return;
+  if (fd >= 0) return reopen_files(here);
+  lost_before = lost_so_far(format::Loss::credentials);
+  blame_files_on(format::Loss::credentials);
+  shut_files(format::Loss::credentials);
 }
 
 // What the rings have is in the file while that can be written.
@@ -88,7 +91,6 @@ void Changing::prepare_filter() {
   if (const Recording here; here) {
     if (state() == State::cold && (place.founder || place.rank != ~0u)) begin_recording();
     if (state() == State::hot) {
-      note_ = intern_key("rings_only=sandbox ");
       sample_last();
       drain_rings(false);
     }
@@ -102,9 +104,8 @@ void Changing::filter_is_over(bool made) {
     release_drain(0);
     return;
   }
-  __atomic_store_n(&sandbox_noted, true, __ATOMIC_RELAXED);
   if (state() == State::cold) return enter(State::inert);
-  if (const Recording here; here && note_ != format::TextId{0}) put_note(here, note_);
+  shut_files(format::Loss::sandbox);
 }
 
 // The recorder keeps away from a thread that it is on already.
@@ -119,15 +120,14 @@ void mark_vfork_child() {
   local.busy = 1;
 }
 
-void note_sandbox_found() {
-  if (__atomic_exchange_n(&sandbox_noted, true, __ATOMIC_RELAXED) || state() != State::hot) return;
-  RingRecord record = record_of(format::EventType::note);
-  record.word[0] = static_cast<std::uint32_t>(intern_key("rings_only=sandbox "));
-  emit(record);
+void shut_files(format::Loss why) {
+  format::RingFileHeader* const header = ring_header();
+  if (header == nullptr) return;
+  header->shut_why = static_cast<std::uint64_t>(why);
+  __atomic_store_n(&header->shut_since, draw_stamp(), __ATOMIC_RELEASE);
 }
 
 void forget_changes() {
-  shut_out = sandbox_noted = false;
   blame_files_on(format::Loss::disk);
 }
 

@@ -29,7 +29,6 @@ class Changing {
   enum class In : std::uint8_t { nothing, own_process, vfork_child };
   Change change_;
   In in_ = In::nothing;
-  format::TextId note_{}; // says that the rings are all that is left
 
   void prepare_filter();
   void filter_is_over(bool made);
@@ -41,8 +40,8 @@ class Changing {
 bool unmark_vfork_child();
 void mark_vfork_child();
 
-// A filter was found that no hook saw. Guard held.
-void note_sandbox_found();
+// The files cannot be written from now on, which the header of the rings says.
+void shut_files(format::Loss why);
 
 // In a forked child: its files are its own.
 void forget_changes();

@@ -69,11 +69,12 @@ class Likeness {
 constexpr std::uint64_t kUnlikeNs = 1'000'000'000;
 
 void end_for_unlikeness(const Likeness& likeness) {
-  if (likeness.has_more_filters())
+  if (likeness.has_more_filters()) {
     os::stop_calls(likeness.first_is_strict() ? os::Counter::refused : os::Counter::readable);
-  // In a sandbox there is nothing to start again, but the program's next event has something to say.
-  const std::uint64_t when = os::calls_are_stopped() ? 1 : os::monotonic_ns() + kUnlikeNs;
-  __atomic_store_n(&due, when, __ATOMIC_RELAXED);
+    shut_files(format::Loss::sandbox);
+    return;
+  }
+  __atomic_store_n(&due, os::monotonic_ns() + kUnlikeNs, __ATOMIC_RELAXED);
 }
 
 void run(void*) {
@@ -170,9 +171,7 @@ void restart_drain_after(std::uint64_t quiet_ns) {
 
 void keep_drain_running() {
   const std::uint64_t when = __atomic_load_n(&due, __ATOMIC_RELAXED);
-  if (when == 0 || os::monotonic_ns() < when) return;
-  start_drain();
-  if (os::calls_are_stopped()) note_sandbox_found();
+  if (when != 0 && os::monotonic_ns() >= when) start_drain();
 }
 
 void wake_drain() {

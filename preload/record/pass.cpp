@@ -218,6 +218,10 @@ void forget_pass() {
   said_slots = 0;
 }
 
+void forget_pass_errors() {
+  __atomic_store_n(&not_before, 0u, __ATOMIC_RELAXED);
+}
+
 void slot_claimed(std::uint32_t index) {
   if (index >= said_slots) said_slots = index + 1;
   __atomic_store_n(&said_in[index], 0u, __ATOMIC_RELAXED);

@@ -25,4 +25,7 @@ void slot_claimed(std::uint32_t index);
 // In a forked child, and when a trace begins.
 void forget_pass();
 
+// The files can be written again: what a failed pass waits for is over.
+void forget_pass_errors();
+
 } // namespace memtrace::record

@@ -174,7 +174,7 @@ bool write_out(Passed result) {
       break;
     case Passed::failed:
       lost(format::Loss::disk);
-      say_of_losses(trace_file.path.text(), disk_error());
+      if (header->shut_since == 0) say_of_losses(trace_file.path.text(), disk_error());
       break;
     case Passed::busy:
       lost(format::Loss::busy);
@@ -346,6 +346,11 @@ bool has_ring(std::uint32_t thread) {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
     if (const RingSlot* const slot = slot_at(i); slot->thread == thread && slot->tid != 0) return true;
   return false;
+}
+
+void forget_disk_errors() {
+  forget_chunk_errors();
+  forget_pass_errors();
 }
 
 void forget_rings() {

@@ -40,6 +40,8 @@ bool ring_release(Thread& thread);
 void take_back_if_short(std::uint32_t slot);
 // At the end of a pass, pass lock held.
 void settle_rings();
+// The files can be written again: at once, not when an error is a second old.
+void forget_disk_errors();
 
 // In a forked child: the parent's rings are the parent's. Unmaps nothing, touches nothing of them.
 void forget_rings();

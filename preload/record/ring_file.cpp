@@ -172,6 +172,10 @@ RingSlot* slot_at(std::uint32_t index) {
   return reinterpret_cast<RingSlot*>(at + index * format::kSlotBytes);
 }
 
+void forget_chunk_errors() {
+  no_chunk_before = 0;
+}
+
 std::uint32_t ring_word(std::uint32_t index) {
   return __atomic_load_n(&rings[index], __ATOMIC_ACQUIRE);
 }

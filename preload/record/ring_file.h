@@ -37,6 +37,9 @@ format::RingSlot* slot_at(std::uint32_t index);
 std::uint32_t ring_word(std::uint32_t index); // as RingSlot.ring
 Ring ring_of(std::uint32_t index);
 
+// The disk is tried again at once, not when an error is a second old. Any thread.
+void forget_chunk_errors();
+
 // The following change the file. Slots lock held.
 
 // `ring` is the slot's from now on: one store, with release.

@@ -40,19 +40,6 @@ void reopen_files(const Recording& here) {
   here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
 }
 
-// The files are opened by name each time, with the credentials of then.
-void look_at_files() {
-  const Recording here;
-  if (!here || state() != State::hot) return;
-  const long fd = os::open_append(trace_file.path.text());
-  if (fd >= 0) os::close(fd);
-  if ((fd < 0) == are_shut()) return;
-  if (fd >= 0) return reopen_files(here);
-  lost_before = lost_so_far(format::Loss::credentials);
-  blame_files_on(format::Loss::credentials);
-  shut_files(format::Loss::credentials);
-}
-
 // What the rings have is in the file while that can be written.
 void empty_rings() {
   const Recording here;
@@ -82,7 +69,7 @@ void Changing::over(bool made) {
   if (in_ != In::own_process) return;
   if (is_filter(change_)) return filter_is_over(made);
   release_drain(change_ == Change::threads ? 0 : kQuietNs);
-  look_at_files();
+  if (const Recording here; here) look_at_files(here);
 }
 
 // A process too small to leave a file has none to write to later. The job's first one and its ranks are what
@@ -125,6 +112,25 @@ void shut_files(format::Loss why) {
   if (header == nullptr) return;
   header->shut_why = static_cast<std::uint64_t>(why);
   __atomic_store_n(&header->shut_since, draw_stamp(), __ATOMIC_RELEASE);
+}
+
+void files_are_refused() {
+  if (are_shut()) return;
+  lost_before = lost_so_far(format::Loss::credentials);
+  blame_files_on(format::Loss::credentials);
+  shut_files(format::Loss::credentials);
+}
+
+// The files are opened by name each time, with the credentials of then.
+void look_at_files(const Recording& here) {
+  if (state() != State::hot || os::calls_are_stopped()) return;
+  const long fd = os::open_append(trace_file.path.text());
+  if (fd >= 0) os::close(fd);
+  if (fd < 0) {
+    files_are_refused();
+  } else if (are_shut()) {
+    reopen_files(here);
+  }
 }
 
 void forget_changes() {

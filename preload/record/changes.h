@@ -6,6 +6,8 @@
 
 namespace memtrace::record {
 
+class Recording;
+
 enum class Change : std::uint8_t {
   none,
   threads,    // it counts threads, or moves them to other namespaces: unshare, setns
@@ -42,6 +44,11 @@ void mark_vfork_child();
 
 // The files cannot be written from now on, which the header of the rings says.
 void shut_files(format::Loss why);
+
+// The kernel refused to open a file that this process made: its credentials changed, unseen by the hooks.
+void files_are_refused();
+// They may be written again, or not any more. Guard held.
+void look_at_files(const Recording& here);
 
 // In a forked child: its files are its own.
 void forget_changes();

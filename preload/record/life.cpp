@@ -335,6 +335,7 @@ void end_life(int code) {
   {
     const Recording here;
     if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    look_at_files(here);
     // At the bound a full ring takes nothing more: the last records have room of their own.
     drain_rings(true);
     open_reserve();

@@ -2,6 +2,9 @@
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #include "record/ring.h"
 
+#include <cerrno>
+
+#include "record/changes.h"
 #include "record/drain.h"
 #include "record/loss.h"
 #include "record/os.h"
@@ -173,6 +176,7 @@ bool write_out(Passed result) {
       lost(format::Loss::bound);
       break;
     case Passed::failed:
+      if (disk_error() == -EACCES) files_are_refused();
       lost(format::Loss::disk);
       if (header->shut_since == 0) say_of_losses(trace_file.path.text(), disk_error());
       break;

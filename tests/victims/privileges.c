@@ -145,7 +145,7 @@ static void by_prctl(void) {
 }
 
 static void in_vfork_child(void) {
-  for (int i = 0; i < 20; ++i) {
+  for (volatile int i = 0; i < 20; ++i) {
     const pid_t pid = vfork();
     if (pid == 0) _exit(setresuid(kOther, kOther, kOther) == 0 && getuid() == kOther ? 0 : 1);
     int status = 0;

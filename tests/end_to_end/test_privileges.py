@@ -1,0 +1,53 @@
+"""Job: no thread of memtrace's keeps what the program gives up, and what the new credentials cannot write is said."""
+import os
+import shutil
+import unittest
+
+import harness
+
+# After these the program can still write its trace.
+WRITABLE = ("prctl", "capset", "capset_raw", "vfork", "handler", "often")
+SHUT_OUT = ("glibc", "syscall", "unseen")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root has privileges to give up")
+class Privileges(harness.Case):
+    """Filled below, one test for each way to give them up."""
+
+    def alike(self, mode):
+        command = [harness.victim("privileges"), mode]
+        bare = self.bare(command)
+        self.assertEqual((bare.returncode, bare.stderr), (0, b""))
+        for settings in ({}, harness.RECORD_ALL):
+            shutil.rmtree(self.out, ignore_errors=True)
+            done = self.run_in("traced", command, self.environment(**settings))
+            self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
+        process = self.only_process(self.report())
+        self.assertEqual(process["end"]["how"], "exit")
+        return process
+
+
+def add(mode):
+    def test(self):
+        process = self.alike(mode)
+        if mode in WRITABLE:
+            self.assert_nothing_lost(process)
+            self.assertNotIn("rings_only", process["trace"])
+            self.assertEqual(self.ring_files(), [])
+            return
+        self.assertEqual(set(process["trace"]["lost_reasons"]), {"credentials"})
+        time = process["trace"]["rings_only"][-1]
+        self.assertEqual((time["why"], time["until"]), ("credentials", None))
+        self.assertGreater(time["from"], 0)
+        self.assertIn("the program changed its credentials, and those cannot write the trace",
+                      " ".join(self.report_text().split()))
+
+    setattr(Privileges, f"test_{mode}", test)
+
+
+for each in (*WRITABLE, *SHUT_OUT):
+    add(each)
+
+
+if __name__ == "__main__":
+    unittest.main()

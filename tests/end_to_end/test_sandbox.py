@@ -1,0 +1,105 @@
+"""Job: programs that put themselves in a sandbox live as they do bare, and what is lost there is said."""
+import os
+import shutil
+import unittest
+
+import harness
+
+BLOCKS = 400 * 200000  # held before the sandbox, and in it
+ABOVE_RING = 2048      # records that a thread's ring has room for
+
+# (mode, how the filter is installed)
+WAYS = [("plain", "prctl"), ("plain", "seccomp"), ("plain", "tsync"), ("full", "tsync"), ("threads", "prctl"),
+        ("threads", "tsync"), ("fork", "prctl"), ("exec", "seccomp"), ("vfork", "prctl"), ("strict", "prctl")]
+
+
+class Sandbox(harness.Case):
+    """Filled below, one test for each way into a sandbox."""
+
+    def alike(self, *arguments):
+        """The victim's outcome bare, with the defaults, and recorded from its first block: one and the same."""
+        command = [harness.victim("sandbox"), *arguments]
+        bare = self.bare(command)
+        for settings in ({"MEMTRACE_QUIET": "1"}, harness.RECORD_ALL):
+            shutil.rmtree(self.out, ignore_errors=True)
+            done = self.run_in("traced", command, self.environment(**settings))
+            self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
+        self.assertIn(bare.returncode, (0, 5), "the victim itself needs a call that its list has not")
+        return self.report()
+
+    def assert_told(self, process):
+        """Whole up to the sandbox, and what came then is in the rings or counted."""
+        self.assertGreaterEqual(harness.peak(process), BLOCKS)
+        (time,) = process["trace"]["rings_only"]
+        self.assertEqual((time["why"], time["until"]), ("sandbox", None))
+        self.assertGreater(time["from"], 0)
+        self.assertLessEqual(set(process["trace"]["lost_reasons"]), {"sandbox"})
+
+    def test_a_full_ring_is_a_loss_with_a_reason(self):
+        process = self.only_process(self.alike("full", "seccomp"))
+        self.assert_told(process)
+        trace = process["trace"]
+        self.assertGreater(trace["lost_reasons"]["sandbox"], 0)
+        # Of 11 rounds of 400 blocks in the sandbox a ring takes what it has room for.
+        self.assertGreater(trace["events"] + trace["lost_events"], 11 * 400 * 2)
+        self.assertGreater(trace["events"], ABOVE_RING)
+        self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
+        text = " ".join(self.report_text().split())
+        self.assertIn("memtrace could write to no file, and recorded what its rings had room for: the program put "
+                      "itself in a sandbox (seccomp)", text)
+
+    def test_a_child_of_the_sandbox_is_not_recorded(self):
+        self.assert_told(self.only_process(self.alike("fork", "prctl")))
+
+    def test_a_program_started_in_the_sandbox_is_not_recorded(self):
+        process = self.only_process(self.alike("exec", "prctl"))
+        self.assert_told(process)
+        self.assertEqual(process["end"]["how"], "exec")
+
+    def test_a_sandboxed_child_of_vfork_leaves_its_parent_alone(self):
+        process = self.only_process(self.alike("vfork", "prctl"))
+        self.assert_nothing_lost(process)
+        self.assertNotIn("rings_only", process["trace"])
+        self.assertEqual(process["end"]["how"], "exit")
+        self.assertEqual(self.ring_files(), [])
+
+
+def add(mode, way):
+    def test(self):
+        self.alike(mode, way)
+
+    setattr(Sandbox, f"test_{mode}_by_{way}", test)
+
+
+for each in WAYS:
+    add(*each)
+
+
+class Containers(harness.Case):
+    """Filters that are there when the job begins."""
+
+    def under(self, which):
+        command = [harness.victim("filtered"), which, "env", f"LD_PRELOAD={harness.LIBRARY}",
+                   harness.victim("sandbox"), "work"]
+        environment = self.environment(**harness.RECORD_ALL)
+        del environment["LD_PRELOAD"]
+        done = self.run_in("traced", command, environment)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (b"worked\n", b"", 0))
+        processes = [process for process in self.report()["processes"] if "work" in process["argv"]]
+        self.assertEqual(len(processes), 1)
+        return processes[0]
+
+    def test_calls_that_it_refuses_are_done_without(self):
+        process = self.under("some")
+        self.assert_nothing_lost(process)
+        self.assertEqual(process["end"]["how"], "exit")
+        self.assertGreater(harness.peak(process), 50 * 200000)
+
+    def test_a_file_that_cannot_be_written_is_a_loss_with_a_reason(self):
+        process = self.under("append")
+        self.assertEqual(set(process["trace"]["lost_reasons"]), {"disk"})
+        self.assertEqual(process["end"]["how"], "exit")
+
+
+if __name__ == "__main__":
+    unittest.main()

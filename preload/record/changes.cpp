@@ -2,6 +2,8 @@
 // Job: what the recorder does around a call that changes what the process may do.
 #include "record/changes.h"
 
+#include <cerrno>
+
 #include "record/definitions.h"
 #include "record/drain.h"
 #include "record/life.h"
@@ -126,11 +128,8 @@ void look_at_files(const Recording& here) {
   if (state() != State::hot || os::calls_are_stopped()) return;
   const long fd = os::open_append(trace_file.path.text());
   if (fd >= 0) os::close(fd);
-  if (fd < 0) {
-    files_are_refused();
-  } else if (are_shut()) {
-    reopen_files(here);
-  }
+  if (fd == -EACCES) files_are_refused();
+  if (fd >= 0 && are_shut()) reopen_files(here);
 }
 
 void forget_changes() {

@@ -45,7 +45,7 @@ void mark_vfork_child();
 // The files cannot be written from now on, which the header of the rings says.
 void shut_files(format::Loss why);
 
-// The kernel refused to open a file that this process made: its credentials changed, unseen by the hooks.
+// EACCES for a file that this process made: its credentials are others now, whether the hooks saw that or not.
 void files_are_refused();
 // They may be written again, or not any more. Guard held.
 void look_at_files(const Recording& here);

@@ -45,7 +45,8 @@ Medium medium_of(const char* directory) {
 long try_room(long fd, std::uint64_t bytes) {
   const long result = os::reserve(fd, 0, bytes);
   if (result == 0) return os::cut(fd, 0);
-  if (result != -EOPNOTSUPP && result != -ENOSYS) return result;
+  // EPERM: a container's filter refuses that call alone.
+  if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EPERM) return result;
   return os::free_bytes(fd) < bytes ? -ENOSPC : 0;
 }
 

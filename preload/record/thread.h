@@ -82,9 +82,9 @@ struct Local {
   std::uint8_t busy;           // inside the recorder
   std::uint8_t inside;         // inside a real allocator call: mappings it makes are not the program's
   bool tensor_freed;           // the next block freed is a tensor's
-  bool filtered_child;         // a child of vfork, which shares this, may make no system call that it did not list
-  bool holds_definitions;      // across a fork: threads may fork at once, each in handlers of its own
-  std::uint64_t fork_stamp;    // drawn before the fork
+  bool filtered_child;      // a child of vfork, which shares this, may make no system call that it did not list
+  bool holds_definitions;   // across a fork: threads may fork at once, each in handlers of its own
+  std::uint64_t fork_stamp; // drawn before the fork
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 

@@ -40,8 +40,8 @@ class Sandbox(harness.Case):
         self.assert_told(process)
         trace = process["trace"]
         self.assertGreater(trace["lost_reasons"]["sandbox"], 0)
-        # Of 11 rounds of 400 blocks in the sandbox a ring takes what it has room for.
-        self.assertGreater(trace["events"] + trace["lost_events"], 11 * 400 * 2)
+        # Of four rounds of 400 blocks in the sandbox a ring takes what it has room for.
+        self.assertGreater(trace["events"] + trace["lost_events"], 4 * 400 * 2)
         self.assertGreater(trace["events"], ABOVE_RING)
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
         text = " ".join(self.report_text().split())

@@ -235,7 +235,9 @@ extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(lon
   find_process_calls();
   const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
   if (const record::Change change = change_of(number, a, b); change != record::Change::none)
-    return with_change(change, call, number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
+    return with_change(
+        change, call,
+        number == SYS_seccomp && (static_cast<unsigned long>(b) & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
   if (number == SYS_exit && !record::unmark_vfork_child()) record::before_thread_exit();
   if (number == SYS_exit_group && !record::unmark_vfork_child()) record::end_life(static_cast<int>(a));
   if (number != SYS_fork) return call();

@@ -94,13 +94,14 @@ void count_without_flows(const Bytes& bytes) {
   add(totals().uncounted_death_bytes, bytes.died);
 }
 
-constinit format::Loss of_files = format::Loss::disk;
+constinit std::uint8_t of_files = static_cast<std::uint8_t>(format::Loss::disk);
 
 // In a sandbox no file can be opened and no memory be had, whatever was tried.
 format::Loss cause_of(format::Loss reason) {
   if (reason != format::Loss::disk && reason != format::Loss::memory) return reason;
   if (os::calls_are_stopped()) return format::Loss::sandbox;
-  return reason == format::Loss::disk ? __atomic_load_n(&of_files, __ATOMIC_RELAXED) : reason;
+  return reason == format::Loss::disk ? static_cast<format::Loss>(__atomic_load_n(&of_files, __ATOMIC_RELAXED))
+                                      : reason;
 }
 
 } // namespace
@@ -111,7 +112,7 @@ void lost(format::Loss reason, std::uint64_t events) {
 }
 
 void blame_files_on(format::Loss reason) {
-  __atomic_store_n(&of_files, reason, __ATOMIC_RELAXED);
+  __atomic_store_n(&of_files, static_cast<std::uint8_t>(reason), __ATOMIC_RELAXED);
 }
 
 std::uint64_t lost_so_far(format::Loss reason) {

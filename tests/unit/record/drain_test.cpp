@@ -3,6 +3,9 @@
 #include "record/drain.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +16,7 @@
 #include "child.h"
 #include "reading.h"
 #include "record/os.h"
+#include "record/os_gate.h"
 #include "record/recording.h"
 #include "record/ring.h"
 
@@ -106,6 +110,51 @@ TEST(Drain, ManyTimes) {
     drain_rings(true);
     EXPECT_EQ(all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth).size(), 50u);
   });
+}
+
+TEST(Drain, StaysAwayWhileItIsHeld) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    start_drain();
+    EXPECT_TRUE(hold_drain());
+    EXPECT_TRUE(hold_drain()) << "two threads may change something at once";
+    EXPECT_TRUE(tasks().empty());
+    start_drain();
+    EXPECT_TRUE(tasks().empty());
+    release_drain(0);
+    keep_drain_running();
+    EXPECT_TRUE(tasks().empty()) << "the other one is not over";
+    release_drain(0);
+    keep_drain_running();
+    EXPECT_EQ(tasks().size(), 1u);
+    EXPECT_TRUE(retire_drain());
+  });
+}
+
+// By system calls that no hook sees: each leaves a thread that may do more than the first one.
+TEST(Drain, EndsWhenTheFirstThreadMayDoLess) {
+  const Scratch scratch;
+  for (const bool filter : {false, true}) {
+    in_child([&] {
+      tests::become_hot(scratch);
+      start_drain();
+      EXPECT_EQ(tasks().size(), 1u);
+      append(1);
+      EXPECT_TRUE(becomes([] { return rings_are_empty(); })) << "it has looked at least once";
+      ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+      sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+      const sock_fprog program = {1, &all};
+      if (filter) {
+        ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+      }
+      EXPECT_TRUE(becomes([] { return tasks().empty(); }));
+      EXPECT_EQ(os::calls_are_stopped(), filter);
+      EXPECT_EQ(ring_header()->shut_since != 0, filter);
+    });
+    std::filesystem::remove(scratch.file("t.memtrace"));
+    std::filesystem::remove(scratch.file("t.rings"));
+  }
 }
 
 TEST(Drain, BlocksEverySignal) {

@@ -178,7 +178,7 @@ bool write_out(Passed result) {
     case Passed::failed:
       if (disk_error() == -EACCES) files_are_refused();
       lost(format::Loss::disk);
-      if (header->shut_since == 0) say_of_losses(trace_file.path.text(), disk_error());
+      if (ring_header()->shut_since == 0) say_of_losses(trace_file.path.text(), disk_error());
       break;
     case Passed::busy:
       lost(format::Loss::busy);

@@ -28,7 +28,26 @@ struct Stopped {
   std::uint64_t scale; // ns for each 2^32 of the counter; 0: it cannot be read
 };
 constinit Stopped stopped{};
-constinit std::uint64_t first_counter = 0, first_monotonic = 0;
+
+// Both at one moment, as closely as some tries come: a thread may lose the processor between the two.
+struct Moment {
+  std::uint64_t counter, monotonic;
+};
+constinit Moment first{};
+
+Moment this_moment() {
+  Moment best{};
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < 8; ++i) {
+    const std::uint64_t before = __builtin_ia32_rdtsc();
+    const std::uint64_t monotonic = now(CLOCK_MONOTONIC);
+    const std::uint64_t took = __builtin_ia32_rdtsc() - before;
+    if (took < least) best = {before + took / 2, monotonic};
+    if (took < least) least = took;
+  }
+  return best;
+}
+
 constinit std::uint64_t ticks = 0;
 
 std::uint64_t since_stopped() {
@@ -38,10 +57,11 @@ std::uint64_t since_stopped() {
 }
 
 void keep_clocks(Counter counter) {
-  stopped = {__builtin_ia32_rdtsc(), now(CLOCK_MONOTONIC), now(CLOCK_REALTIME), now(CLOCK_BOOTTIME), 0};
-  if (counter == Counter::refused || first_counter == 0 || stopped.counter <= first_counter) return;
-  const auto ns = static_cast<double>(stopped.monotonic - first_monotonic);
-  const auto counted = static_cast<double>(stopped.counter - first_counter);
+  const Moment last = this_moment();
+  stopped = {last.counter, last.monotonic, now(CLOCK_REALTIME), now(CLOCK_BOOTTIME), 0};
+  if (counter == Counter::refused || first.counter == 0 || last.counter <= first.counter) return;
+  const auto ns = static_cast<double>(last.monotonic - first.monotonic);
+  const auto counted = static_cast<double>(last.counter - first.counter);
   stopped.scale = static_cast<std::uint64_t>(ns / counted * 4294967296.0);
 }
 
@@ -96,8 +116,7 @@ void closed() {
 }
 
 void begin_clock() {
-  first_counter = __builtin_ia32_rdtsc();
-  first_monotonic = now(CLOCK_MONOTONIC);
+  first = this_moment();
 }
 
 std::uint64_t monotonic_ns() {

@@ -9,8 +9,8 @@
 namespace memtrace::record::os {
 namespace {
 
-constexpr std::uint64_t kPatienceNs = 100'000'000; // for other threads' calls; a ledger's wait takes 50 ms
-constexpr std::uint64_t kTickNs = 1'000;           // between two readings of a clock that stands still
+constexpr std::uint64_t kPatienceNs = 1'000'000'000; // for other threads' calls, as for a lock
+constexpr std::uint64_t kTickNs = 1'000;             // between two readings of a clock that stands still
 
 constinit std::uint32_t inside = 0; // calls under way
 constinit std::uint32_t files = 0;  // descriptors open
@@ -73,7 +73,7 @@ void wait_for(const std::uint32_t& a, const std::uint32_t& b) {
   const std::uint64_t until = monotonic_ns() + kPatienceNs;
   while ((__atomic_load_n(&a, __ATOMIC_SEQ_CST) | __atomic_load_n(&b, __ATOMIC_SEQ_CST)) != 0 &&
          monotonic_ns() < until)
-    __builtin_ia32_pause();
+    yield(); // as long as that may be called
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace memtrace::record::os {
 // What the program may still use to read the time. Strict mode takes the time stamp counter away too.
 enum class Counter : std::uint8_t { readable, refused };
 
-// Refuses to open files, waits a tenth of a second at most for other threads to close theirs and to return from
+// Refuses to open files, waits a second at most for other threads to close theirs and to return from
 // the kernel, then refuses all calls.
 void stop_calls(Counter counter);
 // The program's filter was not installed.

@@ -76,7 +76,9 @@ def all_suites():
         path = os.path.join(site, name)
         yield Suite(name.replace("/tests/test_", " ").replace(".py", "").replace("/", "."),
                     (harness.TORCH_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--rootdir",
-                     site, "--junit-xml", "RESULT", path), path, read_junit, (("PYTHONPATH", PYTEST),))
+                     site, "--junit-xml", "RESULT", path), path, read_junit,
+                    # Tests that need much memory ask how much there is, which differs from run to run.
+                    (("PYTHONPATH", PYTEST), ("NPY_AVAILABLE_MEM", "2 GB")))
     yield Suite("torch OpInfo samples", (harness.TORCH_PYTHON, os.path.join(HERE, "torch_ops.py"), "RESULT"),
                 os.path.join(site, "torch/testing/_internal/opinfo/core.py"), read_lines, (("PYTHONPATH", PYTEST),))
 

@@ -18,7 +18,9 @@ import harness
 WORDS = ("pid", "ready", "done", "surely", "perhaps", "surely_peak", "perhaps_peak", "births_begun", "births",
          "deaths_begun", "deaths", "threads_begun", "threads", "held", "left")
 CLASSES = 48
+MEETINGS = 256
 PAGE = 4096
+LENGTH = len(WORDS) + CLASSES + 1 + MEETINGS
 CPU = "/sys/fs/cgroup/cpu"
 GROUPS = itertools.count()
 
@@ -35,6 +37,8 @@ class Way:
     seed: int = 1
     starved: str = ""          # cpu: a fifth of one core; memory: the kernel kills it at a limit
     held: int = 256 * harness.MIB
+    meet: float = 0            # seconds from one meeting of all threads to the next
+    meetings: int = 0
 
     def __str__(self):
         return (f"{self.threads} threads, {self.as_}, bound {self.bound or 'default'}, {self.sizes}"
@@ -88,9 +92,10 @@ class Truth:
 
     def __init__(self, path):
         with open(path, "rb") as file:
-            words = struct.unpack(f"<{len(WORDS) + CLASSES}q", file.read(8 * (len(WORDS) + CLASSES)))
+            words = struct.unpack(f"<{LENGTH}q", file.read(8 * LENGTH))
         self.__dict__.update(zip(WORDS, words))
-        self.births_of = words[len(WORDS):]
+        self.births_of = words[len(WORDS):len(WORDS) + CLASSES]
+        self.at_meetings = words[LENGTH - MEETINGS:][:words[LENGTH - MEETINGS - 1]]
 
 
 @contextlib.contextmanager
@@ -141,7 +146,8 @@ class Stress:
         settings = {**harness.RECORD_ALL, **({"MEMTRACE_MAX_TRACE": way.bound} if way.bound else {})}
         command = [harness.victim("stress"), self.page, "--threads", str(way.threads), "--way", way.way, "--as", way.as_,
                    "--sizes", way.sizes, "--operations", str(way.operations), "--seed", str(way.seed),
-                   "--held", str(way.held), "--touch", str(int(way.starved == "memory"))]
+                   "--held", str(way.held), "--touch", str(int(way.starved == "memory")),
+                   "--meet", str(way.meet), "--meetings", str(way.meetings)]
         environment = harness.bare_environment(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=self.out, **settings)
         return subprocess.Popen(command, env=environment, cwd=self.scratch, stdin=subprocess.DEVNULL, preexec_fn=enter)
 
@@ -167,7 +173,7 @@ class Stress:
 
     def run_to_end(self, way):
         with self.start(way) as process:
-            status = process.wait(timeout=300)
+            status = process.wait(timeout=300 + 2 * way.meet * way.meetings)
         if status != 0:
             raise AssertionError(f"{way}: status {status}")
         truth = Truth(self.page)
@@ -214,6 +220,17 @@ class Stress:
         return process, [
             Verdict("peak", truth.held + base, truth.held + base, harness.peak(process), down, up),
             Verdict("live", truth.left + base, truth.left + base, left(process), down, up)]
+
+    def verdicts_at_meetings(self, way):
+        """Of `churn` with meetings: the level at each, and the bytes of all files at the end."""
+        base = self.base(way.threads, way.as_)[0]
+        truth, process = self.run_to_end(way)
+        bytes_on_disk = sum(entry.stat().st_size for entry in os.scandir(self.out))
+        down, up = admitted_interval(process)
+        return process, bytes_on_disk, [
+            Verdict(f"live at meeting {number}", level + base, level + base,
+                    harness.phase_row(process, f"meeting {number}", None)["exit_live"], down, up)
+            for number, level in enumerate(truth.at_meetings)]
 
     def verdicts_at_kill(self, way, delay):
         truth, process = self.kill(way, delay)

@@ -3,7 +3,7 @@
 The program is tests/victims/stress.cpp. Each verdict: the reported figure is the truth, or the truth lies in the
 interval that the report admits. Where nothing was lost and each block is recorded by itself it is the truth to the
 byte. `python3 test_stress.py --long [KILLS]` is the long form: a thousand kills, with the threads, kinds and bounds
-of LONG, and a table of what they gave.
+of LONG, and a table of what they gave; `--soak [MINUTES]` is a run of 30 minutes, with a level each minute.
 """
 import collections
 import os
@@ -17,6 +17,7 @@ import stress
 
 KILLS = 20
 THREADS = (1, 8, 64, 512)
+MOST_BESIDE = 4096  # the names of the job and of the node
 LONG = {"threads": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), "kinds": ("main", "exec", "fork"),
         "bounds": ("", "", "1M", "4M", "32M"), "starved": ("", "", "", "cpu", "memory")}
 
@@ -46,6 +47,14 @@ class Ends(StressCase):
                 self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
                 # Small blocks of a thread may wait to be carried by its next record.
                 self.assert_verdicts(process, verdicts, exact=sizes == "large")
+
+    def test_levels_while_it_runs(self):
+        """All threads stand still now and then. Meanwhile the trace outgrows its bound and is folded."""
+        way = stress.Way(8, "churn", bound="8M", sizes="large", seed=11, meet=0.4, meetings=6)
+        process, bytes_on_disk, verdicts = self.stress.verdicts_at_meetings(way)
+        self.assertEqual(len(verdicts), way.meetings)
+        self.assertLessEqual(bytes_on_disk, 8 * harness.MIB + MOST_BESIDE)
+        self.assert_verdicts(process, verdicts, exact=process["trace"]["lost_events"] == 0)
 
     def test_number_of_allocations(self):
         for as_ in ("main", "exec"):
@@ -145,7 +154,26 @@ def long_form(kills, seed):
     return int(errors > 0 or wrong > 0 or wide * 100 > len(every))
 
 
+def soak(minutes):
+    """256 threads, a level each minute. Exit status: 0 when all hold, and the files keep their bound."""
+    one = stress.Stress()
+    try:
+        process, bytes_on_disk, verdicts = one.verdicts_at_meetings(
+            stress.Way(256, "churn", sizes="large", seed=9, meet=60, meetings=minutes))
+    finally:
+        one.close()
+    wrong = [str(verdict) for verdict in verdicts if not verdict.holds]
+    print(f"soak of {minutes} minutes, 256 threads: {process['trace']['events']} events, lost "
+          f"{process['trace']['lost_events']}, {bytes_on_disk / harness.MIB:.1f} MiB of files, own memory "
+          f"{process['trace']['own_bytes']} bytes, levels exact {sum(v.error == 0 for v in verdicts)} of {len(verdicts)}, "
+          f"outside of their interval {len(wrong)}")
+    print(*wrong, sep="\n")
+    return int(bool(wrong) or bytes_on_disk > 256 * harness.MIB + MOST_BESIDE)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--soak"]:
+        sys.exit(soak(int(sys.argv[2]) if len(sys.argv) > 2 else 30))
     if sys.argv[1:2] == ["--long"]:
         sys.exit(long_form(int(sys.argv[2]) if len(sys.argv) > 2 else 1000, int(os.environ.get("MEMTRACE_TEST_SEED", "1"))))
     unittest.main()

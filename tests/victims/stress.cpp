@@ -2,7 +2,7 @@
 // Job: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
 //
 // usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large]
-//               [--operations N] [--held BYTES] [--seed N] [--touch 1]
+//               [--operations N] [--held BYTES] [--seed N] [--touch 1] [--meet SECONDS] [--meetings N]
 // PAGE is a file of at least sizeof(Truth) bytes. `hold`: all threads allocate, meet, and free half. `churn`:
 // they allocate, resize, free and hand blocks to each other without end, or `--operations` times each.
 //
@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include <pthread.h>
 
@@ -34,6 +35,7 @@ constexpr std::size_t kStack = 64 * 1024;
 constexpr std::size_t kSlots = 64;
 constexpr std::size_t kHanded = 256;
 constexpr std::size_t kClasses = 48;
+constexpr long kMostMeetings = 256;
 
 using Level = std::atomic<std::int64_t>;
 
@@ -45,7 +47,10 @@ struct Truth {
   Level threads_begun, threads;
   Level held, left;          // of `hold`: the level when all threads met, and when half was freed
   Level births_of[kClasses]; // by the logarithm of the usable size
+  Level meetings;            // of `churn` with --meet: how often all threads have met
+  Level at_meeting[kMostMeetings];
 };
+static_assert(sizeof(Truth) <= kPage);
 
 struct Options {
   long threads = 1;
@@ -54,6 +59,8 @@ struct Options {
   bool touch = false;
   char as = 'm';
   long operations = -1;
+  double meet = 0;
+  long meetings = 0;
   std::int64_t held = 256 << 20;
   std::uint64_t seed = 1;
 } options;
@@ -219,9 +226,41 @@ void hand_over(Held& mine, std::size_t slot, Random& random) {
   if (!place.compare_exchange_strong(expected, &store[index])) release(store[index]);
 }
 
-void churn(Held& mine, Random& random) {
+double now() {
+  timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return static_cast<double>(at.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec);
+}
+
+std::atomic<long> called{0}; // to so many meetings
+
+// All threads stand still while the first one notes the level and marks a phase of that instant.
+void attend(long number, bool first) {
+  pthread_barrier_wait(&meeting);
+  if (first) {
+    char name[32];
+    std::snprintf(name, sizeof name, "meeting %ld", number);
+    truth->at_meeting[number].store(truth->surely.load());
+    truth->meetings.store(number + 1);
+    memtrace_phase_begin(name);
+    memtrace_phase_end();
+  }
+  pthread_barrier_wait(&meeting);
+}
+
+void churn(Held& mine, Random& random, bool first) {
   const std::int64_t most = options.held / options.threads;
+  double next = now() + options.meet;
+  long met = 0;
   for (long i = 0; options.operations < 0 || i < options.operations; ++i) {
+    if (options.meetings > 0) {
+      if (first && i % 64 == 0 && now() >= next) {
+        next += options.meet;
+        called.fetch_add(1);
+      }
+      if (called.load() > met) attend(met++, first);
+      if (met == options.meetings) return;
+    }
     const std::size_t slot = random.next() % kSlots;
     Block& block = mine.block[slot];
     const std::uint64_t what = random.next() % 32;
@@ -260,7 +299,7 @@ void* work(void* number) {
   Random random(options.seed * 1000 + index);
   truth->ready.fetch_add(1);
   if (options.churn) {
-    churn(held_by[index], random);
+    churn(held_by[index], random, index == 0);
   } else {
     hold(held_by[index], random, index == 0);
   }
@@ -280,9 +319,11 @@ void read_options(int count, char** words) {
     if (std::strcmp(name, "--operations") == 0) options.operations = std::atol(value);
     if (std::strcmp(name, "--held") == 0) options.held = std::atol(value);
     if (std::strcmp(name, "--seed") == 0) options.seed = std::strtoul(value, nullptr, 10);
+    if (std::strcmp(name, "--meet") == 0) options.meet = std::atof(value);
+    if (std::strcmp(name, "--meetings") == 0) options.meetings = std::atol(value);
     if (std::strcmp(name, "--touch") == 0) options.touch = value[0] == '1';
   }
-  if (options.threads < 1 || options.threads > kMostThreads) std::_Exit(2);
+  if (options.threads < 1 || options.threads > kMostThreads || options.meetings > kMostMeetings) std::_Exit(2);
 }
 
 bool open_truth(const char* path) {

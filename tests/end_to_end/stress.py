@@ -144,8 +144,8 @@ class Stress:
         with open(self.page, "wb") as file:
             file.write(bytes(PAGE))
         settings = {**harness.RECORD_ALL, **({"MEMTRACE_MAX_TRACE": way.bound} if way.bound else {})}
-        command = [harness.victim("stress"), self.page, "--threads", str(way.threads), "--way", way.way, "--as", way.as_,
-                   "--sizes", way.sizes, "--operations", str(way.operations), "--seed", str(way.seed),
+        command = [harness.victim("stress"), self.page, "--threads", str(way.threads), "--way", way.way,
+                   "--as", way.as_, "--sizes", way.sizes, "--operations", str(way.operations), "--seed", str(way.seed),
                    "--held", str(way.held), "--touch", str(int(way.starved == "memory")),
                    "--meet", str(way.meet), "--meetings", str(way.meetings)]
         environment = harness.bare_environment(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=self.out, **settings)

@@ -149,8 +149,9 @@ def long_form(kills, seed):
         print(row(name, groups[name]))
     every = [verdict for name in groups if name.endswith(" of all") for verdict in groups[name]]
     wrong, wide = sum(not verdict.holds for verdict in every), sum(not verdict.narrow for verdict in every)
-    print(f"kills: {kills}, without a verdict: {errors}, with losses: {lost}, figures outside of their interval: {wrong}, "
-          f"interval wider than three times the error plus 1 MiB: {wide} of {len(every)}; {time.monotonic() - started:.0f} s")
+    print(f"kills: {kills}, without a verdict: {errors}, with losses: {lost}, figures outside of their interval: "
+          f"{wrong}, interval wider than three times the error plus 1 MiB: {wide} of {len(every)}; "
+          f"{time.monotonic() - started:.0f} s")
     return int(errors > 0 or wrong > 0 or wide * 100 > len(every))
 
 
@@ -165,8 +166,8 @@ def soak(minutes):
     wrong = [str(verdict) for verdict in verdicts if not verdict.holds]
     print(f"soak of {minutes} minutes, 256 threads: {process['trace']['events']} events, lost "
           f"{process['trace']['lost_events']}, {bytes_on_disk / harness.MIB:.1f} MiB of files, own memory "
-          f"{process['trace']['own_bytes']} bytes, levels exact {sum(v.error == 0 for v in verdicts)} of {len(verdicts)}, "
-          f"outside of their interval {len(wrong)}")
+          f"{process['trace']['own_bytes']} bytes, levels exact {sum(v.error == 0 for v in verdicts)} of "
+          f"{len(verdicts)}, outside of their interval {len(wrong)}")
     print(*wrong, sep="\n")
     return int(bool(wrong) or bytes_on_disk > 256 * harness.MIB + MOST_BESIDE)
 
@@ -175,5 +176,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--soak"]:
         sys.exit(soak(int(sys.argv[2]) if len(sys.argv) > 2 else 30))
     if sys.argv[1:2] == ["--long"]:
-        sys.exit(long_form(int(sys.argv[2]) if len(sys.argv) > 2 else 1000, int(os.environ.get("MEMTRACE_TEST_SEED", "1"))))
+        sys.exit(long_form(int(sys.argv[2]) if len(sys.argv) > 2 else 1000,
+                           int(os.environ.get("MEMTRACE_TEST_SEED", "1"))))
     unittest.main()

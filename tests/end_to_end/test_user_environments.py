@@ -16,8 +16,8 @@ import harness
 import stress
 
 USER = 54321  # no account has this number
-NO_RIGHTS = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
-             "--no-new-privs")
+NO_RIGHTS = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=-all",
+             "--bounding-set=-all", "--no-new-privs")
 PYTHON = "/usr/bin/python3"  # a user has no way into root's home
 PROGRAMS = {
     "maps": (harness.victim("maps"),),
@@ -46,7 +46,8 @@ class Place:
 
 PRIVATE = "mount --make-rprivate / && "
 # Only what the test itself writes to may be written.
-READ_ONLY = PRIVATE + ("mount --bind $SCRATCH $SCRATCH && mount -o remount,bind,ro / && mount -o remount,bind,rw $SCRATCH && ")
+READ_ONLY = PRIVATE + ("mount --bind $SCRATCH $SCRATCH && mount -o remount,bind,ro / && "
+                       "mount -o remount,bind,rw $SCRATCH && ")
 PLACES = (
     Place("a user without rights", wrap=NO_RIGHTS, owner=USER, settings=(("kernel/dmesg_restrict", "1"),),
           doctor=(("kernel's log", False, "an administrator"),)),
@@ -99,7 +100,7 @@ class Environments(harness.Case):
         for path in (harness.LIBRARY, harness.COMMAND, harness.victim("threads")):
             while path != "/":
                 if not os.stat(path).st_mode & stat.S_IXOTH:
-                    self.skipTest(f"another user cannot reach {path}") if place.owner else None
+                    self.assertEqual(place.owner, 0, f"another user cannot reach {path}")
                 path = os.path.dirname(path)
 
     def set(self, path, value):
@@ -150,8 +151,9 @@ class Environments(harness.Case):
             with open(page, "wb") as file:
                 file.write(bytes(4096))
             os.chown(page, place.owner, place.owner)
-            done = self.inside(place, "traced", [harness.victim("stress"), page, "--threads", "8", "--way", "hold",
-                                                 "--sizes", "large", "--operations", str(operations)], harness.RECORD_ALL)
+            command = [harness.victim("stress"), page, "--threads", "8", "--way", "hold", "--sizes", "large",
+                       "--operations", str(operations)]
+            done = self.inside(place, "traced", command, harness.RECORD_ALL)
             self.assertEqual(done.returncode, 0, done.stderr)
             truth, process = stress.Truth(page), self.only_process(self.report())
             subprocess.run(["rm", "-rf", self.out], check=True)

@@ -30,11 +30,9 @@ CPYTHON = ("test_os", "test_subprocess", "test_threading", "test_signal", "test_
            "test_multiprocessing_fork", "test_multiprocessing_forkserver", "test_multiprocessing_spawn",
            "test_faulthandler", "test_posix", "test_fork1", "test_concurrent_futures", "test_socket", "test_gc")
 # Of numpy's tests those that allocate most, share memory, use threads or start processes.
-NUMPY = ("numpy/_core/tests/test_mem_overlap.py", "numpy/_core/tests/test_mem_policy.py", "numpy/_core/tests/test_memmap.py",
-         "numpy/_core/tests/test_multithreading.py", "numpy/_core/tests/test_indexing.py", "numpy/_core/tests/test_dlpack.py",
-         "numpy/_core/tests/test_shape_base.py", "numpy/_core/tests/test_nditer.py", "numpy/_core/tests/test_regression.py",
-         "numpy/lib/tests/test_io.py", "numpy/lib/tests/test_format.py", "numpy/linalg/tests/test_linalg.py",
-         "numpy/random/tests/test_generator_mt19937.py", "numpy/fft/tests/test_pocketfft.py", "numpy/ma/tests/test_core.py")
+NUMPY = ("_core mem_overlap", "_core mem_policy", "_core memmap", "_core multithreading", "_core indexing", "_core dlpack",
+         "_core shape_base", "_core nditer", "_core regression", "lib io", "lib format", "linalg linalg",
+         "random generator_mt19937", "fft pocketfft", "ma core")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,10 +71,11 @@ def all_suites():
                     os.path.join("/usr/lib/python3.11/test/", "test_os.py"), read_junit)
     site = next(iter(glob.glob(os.path.join(harness.CACHE, "venv/lib/python3*/site-packages"))), "/absent")
     for name in NUMPY:
-        path = os.path.join(site, name)
-        yield Suite(name.replace("/tests/test_", " ").replace(".py", "").replace("/", "."),
-                    (harness.TORCH_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--rootdir",
-                     site, "--junit-xml", "RESULT", path), path, read_junit,
+        package, module = name.split()
+        path = os.path.join(site, "numpy", package, "tests", f"test_{module}.py")
+        yield Suite(f"numpy.{name}",
+                    (harness.TORCH_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", site,
+                     "--junit-xml", "RESULT", path), path, read_junit,
                     # Tests that need much memory ask how much there is, which differs from run to run.
                     (("PYTHONPATH", PYTEST), ("NPY_AVAILABLE_MEM", "2 GB")))
     yield Suite("torch OpInfo samples", (harness.TORCH_PYTHON, os.path.join(HERE, "torch_ops.py"), "RESULT"),
@@ -103,9 +102,9 @@ def run(suite, traced):
         environment.update(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=out, **harness.RECORD_ALL)
     started = time.monotonic()
     try:
-        with subprocess.Popen([result if word == "RESULT" else word for word in suite.command], cwd=work, env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              start_new_session=True) as process:
+        command = [result if word == "RESULT" else word for word in suite.command]
+        with subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, start_new_session=True) as process:
             try:
                 said, _ = process.communicate(timeout=LIMIT)
             except subprocess.TimeoutExpired:
@@ -168,17 +167,19 @@ def compare(suite):
         note = traced.report["error"]
     if differ:
         print(traced.errors[-4000:], file=sys.stderr)
-    return Row(suite.name, collections.Counter(said.split()[0] for said in first.outcomes.values()), flaky, differ, *losses(traced.report), first.seconds,
-               traced.seconds, note)
+    counts = collections.Counter(said.split()[0] for said in first.outcomes.values())
+    return Row(suite.name, counts, flaky, differ, *losses(traced.report), first.seconds, traced.seconds, note)
 
 
 def table(rows):
     yield "| suite | passed | failed | skipped | flaky bare | differ traced | processes | with losses | s bare, traced |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for row in rows:
-        lost = f"{row.with_losses}" + (f" ({', '.join(f'{k} {v}' for k, v in sorted(row.reasons.items()))})" if row.reasons else "")
-        yield (f"| {row.name} | {row.counts['passed']} | {row.counts['failed']} | {row.counts['skipped']} | {len(row.flaky)} | "
-               f"{len(row.differ)} | {row.processes} | {lost} | {row.bare:.0f}, {row.traced:.0f} |")
+        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(row.reasons.items()))
+        lost = f"{row.with_losses} ({reasons})" if reasons else "0"
+        counts = " | ".join(str(row.counts[kind]) for kind in ("passed", "failed", "skipped"))
+        yield (f"| {row.name} | {counts} | {len(row.flaky)} | {len(row.differ)} | {row.processes} | {lost} | "
+               f"{row.bare:.0f}, {row.traced:.0f} |")
 
 
 def main():

@@ -99,8 +99,8 @@ class Environments(harness.Case):
             os.chown(path, place.owner, place.owner)
         for path in (harness.LIBRARY, harness.COMMAND, harness.victim("threads")):
             while path != "/":
-                if not os.stat(path).st_mode & stat.S_IXOTH:
-                    self.assertEqual(place.owner, 0, f"another user cannot reach {path}")
+                if place.owner and not os.stat(path).st_mode & stat.S_IXOTH:
+                    self.skipTest(f"another user cannot reach {path}")
                 path = os.path.dirname(path)
 
     def set(self, path, value):

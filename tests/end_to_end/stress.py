@@ -32,7 +32,7 @@ class Way:
     way: str = "churn"
     as_: str = "main"          # or exec, fork: in a child
     bound: str = ""            # MEMTRACE_MAX_TRACE; empty: the default
-    sizes: str = "mixed"
+    sizes: str = "mixed"       # or large: each block is recorded by itself; narrow: and little is in flight
     operations: int = -1
     seed: int = 1
     starved: str = ""          # cpu: a fifth of one core; memory: the kernel kills it at a limit
@@ -260,5 +260,5 @@ def random_ways(count, threads, bounds=("",), kinds=("main",), seed=1, starved=(
     chance = random.Random(seed)
     for i in range(count):
         way = Way(threads=chance.choice(threads), as_=chance.choice(kinds), bound=chance.choice(bounds),
-                  sizes=chance.choice(("mixed", "large")), seed=seed * 100000 + i, starved=chance.choice(starved))
+                  sizes=chance.choice(("mixed", "large", "narrow")), seed=seed * 100000 + i, starved=chance.choice(starved))
         yield way, chance.choice((0.02, 0.1, 0.3)) * chance.random()

@@ -1,7 +1,7 @@
 // Room: tests. Run under memtrace.
 // Job: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
 //
-// usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large]
+// usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large|narrow]
 //               [--operations N] [--held BYTES] [--seed N] [--touch 1] [--meet SECONDS] [--meetings N]
 // PAGE is a file of at least sizeof(Truth) bytes. `hold`: all threads allocate, meet, and free half. `churn`:
 // they allocate, resize, free and hand blocks to each other without end, or `--operations` times each.
@@ -55,7 +55,7 @@ static_assert(sizeof(Truth) <= kPage);
 struct Options {
   long threads = 1;
   bool churn = false;
-  bool mixed = true;
+  char sizes = 'm';
   bool touch = false;
   char as = 'm';
   long operations = -1;
@@ -134,7 +134,8 @@ class Random {
 
 std::size_t random_size(Random& random) {
   const std::uint64_t what = random.next() % 100;
-  if (options.mixed && what < 60) return random.between(1, 4000);
+  if (options.sizes == 'n') return random.between(kPage, 2 * kPage); // little is in flight
+  if (options.sizes == 'm' && what < 60) return random.between(1, 4000);
   if (what < 95) return random.between(kPage, 128 * 1024);
   return random.between(128 * 1024, 1 << 20);
 }
@@ -315,7 +316,7 @@ void read_options(int count, char** words) {
     if (std::strcmp(name, "--threads") == 0) options.threads = std::atol(value);
     if (std::strcmp(name, "--way") == 0) options.churn = value[0] == 'c';
     if (std::strcmp(name, "--as") == 0) options.as = value[0];
-    if (std::strcmp(name, "--sizes") == 0) options.mixed = value[0] == 'm';
+    if (std::strcmp(name, "--sizes") == 0) options.sizes = value[0];
     if (std::strcmp(name, "--operations") == 0) options.operations = std::atol(value);
     if (std::strcmp(name, "--held") == 0) options.held = std::atol(value);
     if (std::strcmp(name, "--seed") == 0) options.seed = std::strtoul(value, nullptr, 10);

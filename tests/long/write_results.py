@@ -18,6 +18,9 @@ A name whose outcome differs between the bare runs is flaky. A thousand kills ho
 of a program with up to 512 threads ([stress.cpp](../tests/victims/stress.cpp)): the truth must lie in the interval that
 the report admits. Kills at a bound of 1 to 32 MiB lose events; `wide` counts intervals of more than three times the
 error plus 1 MiB.
+
+What `scripts/test` runs of the same kind, in CPU time: victims 30 s, the stress program with 24 kills 5 s, the places in
+which users run 75 s. On two cores that is less than two minutes.
 """
 
 

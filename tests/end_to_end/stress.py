@@ -39,6 +39,7 @@ class Way:
     held: int = 256 * harness.MIB
     meet: float = 0            # seconds from one meeting of all threads to the next
     meetings: int = 0
+    stay: bool = False         # of `hold`: wait for the kill when all threads hold all
 
     def __str__(self):
         return (f"{self.threads} threads, {self.as_}, bound {self.bound or 'default'}, {self.sizes}"
@@ -154,7 +155,7 @@ class Stress:
         command = [harness.victim("stress"), self.page, "--threads", str(way.threads), "--way", way.way,
                    "--as", way.as_, "--sizes", way.sizes, "--operations", str(way.operations), "--seed", str(way.seed),
                    "--held", str(way.held), "--touch", str(int(way.starved == "memory")),
-                   "--meet", str(way.meet), "--meetings", str(way.meetings)]
+                   "--meet", str(way.meet), "--meetings", str(way.meetings), "--stay", str(int(way.stay))]
         environment = harness.bare_environment(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=self.out, **settings)
         return subprocess.Popen(command, env=environment, cwd=self.scratch, stdin=subprocess.DEVNULL, preexec_fn=enter)
 
@@ -196,7 +197,7 @@ class Stress:
                 enter = stack.enter_context(cgroup.Group("stress", way.held // 4)).enter
             process = stack.enter_context(self.start(way, enter))
             until = time.monotonic() + 60
-            while Truth(self.page).pid == 0:
+            while Truth(self.page).pid == 0 or (way.stay and Truth(self.page).held == 0):
                 if process.poll() is not None or time.monotonic() > until:
                     raise AssertionError(f"{way}: it did not begin, its status is {process.poll()}")
                 time.sleep(0.001)

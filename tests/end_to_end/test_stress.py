@@ -112,6 +112,14 @@ class Kills(StressCase):
     def test_with_small_bounds(self):
         self.rounds(KILLS // 2, (1, 8, 64), bounds=("1M", "4M", "32M"), kinds=("main", "exec"), seed=2)
 
+    def test_threads_that_had_small_blocks_alone(self):
+        """They have not recorded anything by themselves when they are killed; what they hold counts all the same."""
+        for as_ in ("main", "exec"):
+            with self.subTest(as_):
+                process, verdicts = self.stress.verdicts_at_kill(stress.Way(8, "hold", as_, sizes="tiny", stay=True), 0)
+                self.assert_nothing_lost(process)
+                self.assert_verdicts(process, verdicts)
+
     def test_starved_of_cpu(self):
         self.rounds(4, (8, 64), starved=("cpu",), seed=3)
 

@@ -1,8 +1,9 @@
 // Room: tests. Run under memtrace.
 // Job: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
 //
-// usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large|narrow]
-//               [--operations N] [--held BYTES] [--seed N] [--touch 1] [--meet SECONDS] [--meetings N]
+// usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large|narrow|tiny]
+//               [--operations N] [--held BYTES] [--seed N] [--stay 1] [--touch 1] [--meet SECONDS] [--meetings
+//               N]
 // PAGE is a file of at least sizeof(Truth) bytes. `hold`: all threads allocate, meet, and free half. `churn`:
 // they allocate, resize, free and hand blocks to each other without end, or `--operations` times each.
 //
@@ -57,6 +58,7 @@ struct Options {
   bool churn = false;
   char sizes = 'm';
   bool touch = false;
+  bool stay = false; // of `hold`: when all threads hold all, wait for the kill
   char as = 'm';
   long operations = -1;
   double meet = 0;
@@ -135,6 +137,7 @@ class Random {
 std::size_t random_size(Random& random) {
   const std::uint64_t what = random.next() % 100;
   if (options.sizes == 'n') return random.between(kPage, 2 * kPage); // little is in flight
+  if (options.sizes == 't') return random.between(1, 2000);
   if (options.sizes == 'm' && what < 60) return random.between(1, 4000);
   if (what < 95) return random.between(kPage, 128 * 1024);
   return random.between(128 * 1024, 1 << 20);
@@ -286,6 +289,7 @@ void hold(Held& mine, Random& random, bool first) {
   for (long i = 0; i < count; ++i) mine.block[i % kSlots] = allocate(random);
   pthread_barrier_wait(&meeting);
   if (first) truth->held.store(truth->surely.load());
+  while (first && options.stay) pause();
   pthread_barrier_wait(&meeting);
   for (long i = 0; i < count; i += 2) release(mine.block[i % kSlots]);
   pthread_barrier_wait(&meeting);
@@ -322,6 +326,7 @@ void read_options(int count, char** words) {
     if (std::strcmp(name, "--seed") == 0) options.seed = std::strtoul(value, nullptr, 10);
     if (std::strcmp(name, "--meet") == 0) options.meet = std::atof(value);
     if (std::strcmp(name, "--meetings") == 0) options.meetings = std::atol(value);
+    if (std::strcmp(name, "--stay") == 0) options.stay = value[0] == '1';
     if (std::strcmp(name, "--touch") == 0) options.touch = value[0] == '1';
   }
   if (options.threads < 1 || options.threads > kMostThreads || options.meetings > kMostMeetings) std::_Exit(2);

@@ -7,6 +7,7 @@ venv=$cache/venv
 deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
 datasets=$cache/datasets
+pytest=$cache/pytest
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
 
 # stdout is data, stderr is talk.

@@ -14,6 +14,7 @@
 
 #include "cli/doctor_device.h"
 #include "cli/doctor_spool.h"
+#include "cli/doctor_surroundings.h"
 #include "cli/doctor_traced.h"
 #include "cli/installed.h"
 #include "cli/usage.h"
@@ -33,7 +34,9 @@ Check check_tracing(const std::string& library) {
             expected_library("libmemtrace.so") + " is not there: install memtrace with cmake --install"};
   const Folder folder(fs::temp_directory_path());
   if (folder.path().empty())
-    return {"tracing", false, "no folder can be made in " + fs::temp_directory_path().string()};
+    return {"tracing", false,
+            fmt::format("no folder can be made in {}: set TMPDIR to a directory that can be written",
+                        fs::temp_directory_path().string())};
   const int status = run_traced({"/bin/sh", "-c", ":"}, library, folder.path());
   if (status == 0 && facts_in(folder.path())) return {"tracing", true, "a process was traced by " + library};
   return {"tracing", false,
@@ -41,6 +44,10 @@ Check check_tracing(const std::string& library) {
 }
 
 void check_pythons(const std::string& library, std::vector<Check>& out) {
+  if (Folder(fs::temp_directory_path()).path().empty()) {
+    out.push_back({"Python", false, "cannot be tried: no folder can be made for its trace"});
+    return;
+  }
   bool any = false;
   std::vector<std::string> seen;
   for (const char* name : kPythons) {
@@ -122,6 +129,7 @@ std::vector<Check> all_checks() {
   out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));
   out.push_back(check_injection("NVTX_INJECTION64_PATH", "phases from NVTX ranges"));
   out.push_back(check_group());
+  for (Check& check : check_surroundings()) out.push_back(std::move(check));
   return out;
 }
 

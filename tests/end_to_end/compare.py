@@ -1,8 +1,12 @@
-"""Job: a command bare, traced with the defaults, and recording from its first block: the same three times."""
+"""Job: a command bare, and traced in several ways: the same each time."""
 import os
 import shutil
 
 import harness
+
+DEFAULTS = ("defaults", {})
+RECORDING = ("recording", harness.RECORD_ALL)
+BOUNDED = ("bounded", {**harness.RECORD_ALL, "MEMTRACE_MAX_TRACE": "1M"})
 
 
 class InvisibleCase(harness.Case):
@@ -10,27 +14,32 @@ class InvisibleCase(harness.Case):
         return sorted(os.path.relpath(os.path.join(at, name), folder)
                       for at, folders, files in os.walk(folder) for name in folders + files)
 
-    def check(self, command, outcome=lambda data: data, records=False, environment=None):
-        """Bare, with the defaults, and recording from the first block: the same three times."""
+    def check(self, command, outcome=lambda data: data, records=False, environment=None, modes=(DEFAULTS, RECORDING),
+              leaves_rings=False):
+        """Bare, and in each mode: the same output, status and files. What was recorded of it can be read."""
         bare = self.bare(command, environment)
         bare_files = self.listing(os.path.join(self.scratch, "bare"))
-        for mode, settings in (("defaults", {}), ("recording", harness.RECORD_ALL)):
+        for mode, settings in modes:
             with self.subTest(mode):
                 shutil.rmtree(os.path.join(self.scratch, "traced"), ignore_errors=True)
                 shutil.rmtree(self.out, ignore_errors=True)
                 done = self.run_in("traced", command, self.environment(**settings, **(environment or {})))
                 errors = done.stderr
-                if mode == "defaults" and records:
+                if mode == "defaults" and records is not False:
                     errors = b"".join(line for line in errors.splitlines(keepends=True)
                                       if not line.startswith(b"memtrace: recording to "))
                 self.assertEqual(outcome(done.stdout), outcome(bare.stdout))
                 self.assertEqual(errors, bare.stderr)
                 self.assertEqual(done.returncode, bare.returncode)
                 self.assertEqual(self.listing(os.path.join(self.scratch, "traced")), bare_files, "stray files")
-                if mode == "recording":
+                if mode != "defaults":
                     self.assertTrue(self.trace_files(), "nothing was recorded")
-                    self.assertEqual(self.ring_files(), [])
-                    self.report()
-                elif not records:
+                    if not leaves_rings:
+                        self.assertEqual(self.ring_files(), [])
+                    self.check_report(mode, self.report())
+                elif records is False:
                     self.assertFalse(os.path.exists(self.out), "a small process left files")
         return bare
+
+    def check_report(self, mode, report):
+        """For tests that know what the report must say."""

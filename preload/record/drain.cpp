@@ -52,6 +52,7 @@ void run(void*) {
     rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
+  leave_ledger();
 }
 
 bool gone() {

@@ -23,7 +23,11 @@ constexpr std::uint64_t kMoved = 256 * 1024; // or that part of RSS
 constexpr std::uint64_t kMovedPart = 512;
 
 constinit Named named{};
+constinit Named found{}; // what of it is known so far
 constinit Mapping mapping{};
+constinit MapsReader maps{};       // open: between two turns
+constinit std::uint64_t at = 0;    // in the mapping; 0: at the next one
+constexpr unsigned kTimeEach = 16; // mappings
 
 bool has_prefix(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
@@ -48,20 +52,26 @@ bool named_moved() {
       kernels.shared > named.pages ? kernels.shared - named.pages : named.pages - kernels.shared;
   const bool few = moved <= kMoved || moved <= kernels.resident / kMovedPart;
   if (few && named.when != 0 && now - named.when < kWhileNs) return false;
-  named = {now, kernels.shared, 0, {}};
+  found = {now, kernels.shared, 0, {}};
   return true;
 }
 
-void add(const Mapping& one, Pages& pages) {
-  LedgerAmount& row = named.row[static_cast<std::size_t>(row_of(one))];
+// False: the turn is over.
+bool add(const Mapping& one, Pages& pages, const Turn& turn) {
+  LedgerAmount& row = found.row[static_cast<std::size_t>(row_of(one))];
   const bool copied = !one.shared && !one.executable;
-  pages.begin(one.start, one.end, copied ? Pages::Of::copied_file : Pages::Of::file);
+  const bool begins = at == 0;
+  pages.begin(begins ? one.start : at, one.end, copied ? Pages::Of::copied_file : Pages::Of::file, &turn);
   for (PageRun run; pages.next(&run);) {
     row.resident += run.end - run.start;
-    if (!run.of_file) named.anonymous += run.end - run.start;
+    if (!run.of_file) found.anonymous += run.end - run.start;
   }
-  row.given += one.end - one.start;
-  ++row.parts;
+  if (begins) {
+    row.given += one.end - one.start;
+    ++row.parts;
+  }
+  at = pages.done() ? 0 : pages.at();
+  return at == 0;
 }
 
 } // namespace
@@ -70,16 +80,29 @@ const Named& named_mappings() {
   return named;
 }
 
-void look_at_named() {
-  if (!named_moved()) return;
-  Pages pages;
-  for (MapsReader maps; maps.next(&mapping);) {
-    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
-    if (!is_anonymous(mapping)) add(mapping, pages);
+bool look_at_named(const Turn& turn) {
+  if (!maps.is_open()) {
+    if (!named_moved()) return true;
+    at = 0;
+    maps.open();
   }
+  Pages pages;
+  for (unsigned count = 1; at != 0 || maps.next(&mapping); ++count) {
+    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
+    if (!is_anonymous(mapping) && !add(mapping, pages, turn)) return false;
+    if (count % kTimeEach == 0 && turn.is_over()) return false;
+  }
+  maps.close();
+  named = found;
+  return true;
+}
+
+void leave_named() {
+  maps.close();
 }
 
 void forget_named() {
+  maps.forget();
   named = {};
 }
 

@@ -18,8 +18,10 @@ struct Named {
 const Named& named_mappings();
 
 // Tells them anew where the kernel's count of such pages moved, or after a while: libraries' own data, which is
-// not in that count, changes while they are loaded.
-void look_at_named();
+// not in that count, changes while they are loaded. False: the turn is over, and the next call goes on.
+bool look_at_named(const Turn& turn);
+// What was not done is begun anew.
+void leave_named();
 
 // In a forked child.
 void forget_named();

@@ -1,0 +1,165 @@
+"""Job: looks at a program's memory are bounded, whatever it has mapped, and come close to a kill, however fast it
+grows.
+"""
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import cgroup
+import harness
+import rawtrace
+
+MIB = harness.MIB
+ROUNDS = int(os.environ.get("KILLS", "5"))
+MAX_MAPPINGS = "/proc/sys/vm/max_map_count"
+LAST = 1  # of a ledger's flags: taken at the orderly end
+
+
+def quiet():
+    """True if no more threads than CPUs want to run: only then a clock says what memtrace costs."""
+    return os.getloadavg()[0] < os.cpu_count()
+
+
+@contextlib.contextmanager
+def mappings_allowed(count):
+    with open(MAX_MAPPINGS, encoding="ascii") as file:
+        before = file.read()
+    if int(before) < count:
+        try:
+            with open(MAX_MAPPINGS, "w", encoding="ascii") as file:
+                file.write(str(count))
+        except OSError as error:
+            raise unittest.SkipTest(f"vm.max_map_count cannot be raised to {count}: {error}") from error
+    try:
+        yield
+    finally:
+        if int(before) < count:
+            with open(MAX_MAPPINGS, "w", encoding="ascii") as file:
+                file.write(before)
+
+
+class Looks(harness.Case):
+    def looks(self, seconds, *shape, bare=False):
+        """CPU time of memtrace's thread as a part of what it may have, and how long the process took to end, in s."""
+        environment = harness.bare_environment() if bare else self.environment(**harness.RECORD_ALL)
+        done = self.run_in("bare" if bare else "traced", [harness.victim("looks"), str(seconds), *map(str, shape)],
+                           environment)
+        end = time.monotonic_ns()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cpu, elapsed, now = (int(word) / 1e9 for word in done.stdout.split()[1::2])
+        # 1 % of the time, and what the first ten seconds may have for ledgers and looks: 2.35 % of those.
+        return cpu / (elapsed * 0.01 + min(elapsed, 10) * 0.0235 + 0.1), end / 1e9 - now
+
+    def records(self):
+        [path] = self.trace_files()
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0)
+        return records
+
+    def assert_ends_as_soon(self, traced, *shape):
+        """By the clock where the machine is quiet; else what bounds it is in the ledger's own figure."""
+        ledgers = [record for record in self.records() if record.type == "sample_ledger" and record.flags & LAST]
+        for ledger in ledgers:
+            self.assertLess(ledger.words[4] & 0xFFFFFFFF, 100_000, "us of CPU for the last ledger")
+        if not quiet():
+            print(f"a busy machine, load {os.getloadavg()[0]:.1f}: the end took {traced:.2f} s, not checked")
+            return
+        _, bare = self.looks(0, *shape, bare=True)
+        self.assertLess(traced, bare + 0.2)
+
+    def assert_sampled(self, seconds, cpu, at_least):
+        records = self.records()
+        samples = [record for record in records if record.type == "sample_process"]
+        self.assertGreaterEqual(len(samples), seconds)
+        self.assertGreaterEqual(samples[-1].words[0], at_least * MIB)
+        self.assertLess(samples[-1].words[0], (at_least + 16) * MIB)
+        self.assertLess(cpu, 1, "of the CPU time that it may have")
+        return records
+
+    def test_a_reservation(self):
+        shape = ["reserve", 64, 112, 28]
+        cpu, end = self.looks(6, *shape)
+        records = self.assert_sampled(6, cpu, 112)
+        ledgers = [record for record in records if record.type == "sample_ledger"]
+        self.assertGreaterEqual(ledgers[-1].words[0], 112 * MIB)
+        process = self.only_process(self.report())
+        self.assert_nothing_lost(process)
+        [ledger] = [one for one in process["ledger"] if (one["scope"], one["at"]) == ("process", "peak_rss")]
+        rows = {row["name"]: row["bytes"] for row in ledger["rows"]}
+        self.assertEqual(rows["anonymous mappings"], 112 * MIB, rows)
+        self.assertLess(abs(ledger["residual"]), MIB)
+        self.assert_ends_as_soon(end, *shape)
+
+    def test_a_reservation_touched_page_by_page(self):
+        """Each page has page tables of its own, so no kernel says quickly where they are: samples go on."""
+        shape = ["reserve", 64, 32, 8192]
+        cpu, end = self.looks(6, *shape)
+        self.assert_sampled(6, cpu, 32)
+        self.assert_ends_as_soon(end, *shape)
+
+    def test_many_mappings(self):
+        shape = ["mappings", 60_000]
+        with mappings_allowed(65_530):
+            cpu, end = self.looks(6, *shape)
+            self.assert_sampled(6, cpu, 60_000 / 16 * 4096 / MIB)
+            self.assert_ends_as_soon(end, *shape)
+
+    def test_a_million_mappings(self):
+        shape = ["mappings", 1_000_000]
+        with mappings_allowed(1_100_000):
+            cpu, end = self.looks(6, *shape)
+            self.assert_sampled(6, cpu, 1_000_000 / 16 * 4096 / MIB)
+            self.assert_ends_as_soon(end, *shape)
+
+    def test_many_threads(self):
+        """As many at once as the machine admits."""
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            count = min(20_000, int(file.read()) // 2)
+        shape = ["threads", count]
+        with mappings_allowed(65_530):
+            _, end = self.looks(6, *shape)
+        samples = [record for record in self.records() if record.type == "sample_process"]
+        self.assertGreaterEqual(len(samples), 6)
+        self.assert_ends_as_soon(end, *shape)
+
+
+class Growth(harness.Case):
+    def missing(self, limit, pace):
+        """Bytes of the last sample short of what the kernel's log says, and how much of it may be."""
+        with cgroup.Group("looks", limit * MIB) as group:
+            command = [harness.victim("looks"), "1", "grow", str(2 * limit), "256", str(pace), "1"]
+            done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1"), preexec_fn=group.enter)
+            self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+            line, _ = cgroup.last_kill(group.path)
+        resident = int(line.split("anon-rss:")[1].split("kB")[0]) * 1024
+        [path] = self.trace_files()
+        records, _ = rawtrace.read(path)
+        last = [record for record in records if record.type == "sample_process"][-1]
+        subprocess.run(["rm", "-r", self.out], check=True)
+        return resident - last.words[0], max(resident // 100, 16 * MIB)
+
+    def close_to_kills(self, limit, pace, rounds):
+        told = [self.missing(limit, pace) for _ in range(rounds)]
+        late = [missing for missing, most in told if missing > most]
+        self.assertLessEqual(len(late), max(1, rounds // 20), [missing // MIB for missing, _ in told])
+
+    def test_at_two_gib_a_second(self):
+        self.close_to_kills(1200, 2048, 2 * ROUNDS)
+
+    def test_as_fast_as_it_goes(self):
+        self.close_to_kills(1200, 0, 2 * ROUNDS)
+
+    def test_of_a_large_group(self):
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:")) // 1024
+        limit = 8192 if available > 14_000 else 4096
+        if available < limit + 2048:
+            self.skipTest(f"{available} MiB are available, and {limit} are to be filled")
+        self.close_to_kills(limit, 2048, max(1, ROUNDS // 2))
+
+
+if __name__ == "__main__":
+    unittest.main()

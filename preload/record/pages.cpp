@@ -54,6 +54,7 @@ union {
   std::uint8_t bytes[kBytes];
 } constinit answer = {};
 constinit PageRun runs[kRuns] = {};
+constinit bool scan_asked = false;
 constinit bool scan_refused = false;
 
 std::uint64_t eight_at(std::size_t i) {
@@ -81,7 +82,12 @@ std::size_t alike(std::size_t i, std::size_t end) {
 
 } // namespace
 
-Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {}
+Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {
+  if (fd_ < 0 || !scans_ || scan_asked) return;
+  std::uint64_t end = 0;
+  if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // of no pages
+  scan_asked = true;
+}
 
 Pages::~Pages() {
   if (fd_ >= 0) os::close(fd_);

@@ -38,7 +38,7 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
 
   bool known() const { return fd_ >= 0; }
-  bool scans() const { return scans_; } // as far as is known
+  bool scans() const { return scans_; }
   // Whole pages. Where `turn` is over, next() returns false before it was at the end: done() says which, and
   // at() from where on to begin again.
   void begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* turn = nullptr);

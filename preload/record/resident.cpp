@@ -20,6 +20,7 @@
 #include "record/python_arenas.h"
 #include "record/recorder.h"
 #include "record/ring.h"
+#include "record/smaps.h"
 #include "record/statm.h"
 #include "record/thread.h"
 #include "record/turn.h"
@@ -39,7 +40,10 @@ constexpr std::uint64_t kChunkHeader = 8; // glibc's
 constinit Holes holes{};
 constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
 constinit SomeArenas some_arenas{};
-constinit std::uint64_t of_files = 0; // bytes in RSS, at the same moment as the total
+constinit SmapsReader smaps{};
+constexpr std::uint64_t kLargest = std::uint64_t{64} << 30;   // mincore takes 8 ms
+constexpr std::uint64_t kSmapsMost = std::uint64_t{16} << 30; // of RSS: 100 ms
+constinit std::uint64_t of_files = 0;                         // bytes in RSS, at the same moment as the total
 
 constinit bool zeros_were_read = false;
 constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came and went meanwhile
@@ -109,6 +113,7 @@ class Sum {
   void hole(std::uint64_t start, std::uint64_t end);
   void begin(const Mapping& one);
   bool look_at_pages(const Mapping& one, Pages& pages, const Turn& turn);
+  bool too_large(const Mapping& one, const Pages& pages);
   bool of_both(const Mapping& one, Pages& pages, const Turn& turn);
   void own_copy(std::uint64_t start, std::uint64_t end, const Extent& told);
   void flush();
@@ -206,9 +211,26 @@ bool Sum::look_at_pages(const Mapping& one, Pages& pages, const Turn& turn) {
   return pages.done();
 }
 
+// Before Linux 6.7, where nothing tells which pages of a large reservation are there, the kernel says how many.
+// They count as those at its start, for such a mapping is one block as a rule.
+bool Sum::too_large(const Mapping& one, const Pages& pages) {
+  if (one.end - one.start <= kLargest || pages.scans()) return false;
+  const std::uint64_t resident = resident_now() < kSmapsMost ? smaps.resident_of(one.start) : 0;
+  anonymous_ += resident;
+  hole(one.start + resident, one.end);
+  at_ = one.end;
+  return true;
+}
+
 bool Sum::anonymous_mapping(const Mapping& one, Pages& pages, const Turn& turn, Residents* out) {
   out_ = out;
-  if (stage_ == Stage::none) begin(one);
+  if (stage_ == Stage::none) {
+    begin(one);
+    if (too_large(one, pages)) {
+      stage_ = Stage::none;
+      return true;
+    }
+  }
   if (stage_ == Stage::pages && !look_at_pages(one, pages, turn)) return false;
   stage_ = Stage::of_both;
   if (inherited_is_noted() && !of_both(one, pages, turn)) return false;
@@ -359,6 +381,7 @@ void begin_walk(Residents* out) {
   holes.clear();
   copies.clear();
   walk.maps.open();
+  smaps.open();
   walk.in_mapping = false;
   walk.sum = {};
   walk.zeros = 0;
@@ -390,6 +413,7 @@ bool walk_on(Pages& pages, const Turn& turn, Residents* out) {
 // False: it has to be looked at again, for zeros were read.
 bool finish_walk(const Answer& answer, Residents* out) {
   walk.maps.close();
+  smaps.close();
   walk.sum.end_of_mappings();
   const bool scanned = zeros_were_read;
   zeros_were_read = scanned ? walk.zeros > zeros_matter(walk.before.resident)
@@ -448,11 +472,13 @@ bool complete_residents(const Turn& turn, Residents* out) {
 
 void leave_residents() {
   walk.maps.close();
+  smaps.close();
   leave_named();
 }
 
 void forget_residents() {
   walk.maps.forget();
+  smaps.forget();
   forget_named();
   zeros_were_read = false;
   forget_arena_fill();

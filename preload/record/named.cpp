@@ -2,9 +2,12 @@
 // Job: what of the mappings that have a name is in memory: files, libraries, shared memory.
 #include "record/named.h"
 
+#include <linux/magic.h>
+
 #include <cstring>
 #include <initializer_list>
 
+#include "record/kernel_text.h"
 #include "record/landmarks.h"
 #include "record/maps_text.h"
 #include "record/os.h"
@@ -33,6 +36,12 @@ bool has_prefix(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
+// MAP_HUGETLB, or a file of hugetlbfs.
+bool is_huge(const Mapping& one) {
+  if (has_prefix(one.path, "/anon_hugepage")) return true;
+  return found.huge != 0 && one.path[0] == '/' && os::file_system_at(one.path) == HUGETLBFS_MAGIC;
+}
+
 LedgerRow row_of(const Mapping& one) {
   bool ours = false;
   if (one.path[0] == '[') return has_prefix(one.path, "[stack") ? LedgerRow::stacks : LedgerRow::code;
@@ -42,7 +51,7 @@ LedgerRow row_of(const Mapping& one) {
     return LedgerRow::own;
   for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
     if (has_prefix(one.path, memory)) return LedgerRow::shared;
-  return LedgerRow::files;
+  return is_huge(one) ? LedgerRow::huge : LedgerRow::files;
 }
 
 bool named_moved() {
@@ -51,24 +60,32 @@ bool named_moved() {
   const std::uint64_t moved =
       kernels.shared > named.pages ? kernels.shared - named.pages : named.pages - kernels.shared;
   const bool few = moved <= kMoved || moved <= kernels.resident / kMovedPart;
-  if (few && named.when != 0 && now - named.when < kWhileNs) return false;
-  found = {now, kernels.shared, 0, {}};
+  const char* const status = read_kernel_file("/proc/self/status");
+  const std::uint64_t said = status == nullptr ? format::kNotSaid : kib_after(status, "HugetlbPages:");
+  const std::uint64_t huge = said == format::kNotSaid ? 0 : said;
+  if (few && huge == named.huge && named.when != 0 && now - named.when < kWhileNs) return false;
+  found = {now, kernels.shared, huge, 0, {}};
   return true;
 }
 
 // False: the turn is over.
 bool add(const Mapping& one, Pages& pages, const Turn& turn) {
-  LedgerAmount& row = found.row[static_cast<std::size_t>(row_of(one))];
+  const LedgerRow which = row_of(one);
+  LedgerAmount& row = found.row[static_cast<std::size_t>(which)];
   const bool copied = !one.shared && !one.executable;
   const bool begins = at == 0;
+  if (begins) {
+    row.given += one.end - one.start;
+    ++row.parts;
+  }
+  if (which == LedgerRow::huge) {
+    row.resident = found.huge; // as the kernel counts it for the process
+    return true;
+  }
   pages.begin(begins ? one.start : at, one.end, copied ? Pages::Of::copied_file : Pages::Of::file, &turn);
   for (PageRun run; pages.next(&run);) {
     row.resident += run.end - run.start;
     if (!run.of_file) found.anonymous += run.end - run.start;
-  }
-  if (begins) {
-    row.given += one.end - one.start;
-    ++row.parts;
   }
   at = pages.done() ? 0 : pages.at();
   return at == 0;

@@ -11,7 +11,8 @@ namespace memtrace::record {
 struct Named {
   std::uint64_t when;
   std::uint64_t pages;     // bytes of files and shared memory in RSS then
-  std::uint64_t anonymous; // bytes of private copies of them: not in that count
+  std::uint64_t huge;      // of the pool of huge pages: in no RSS
+  std::uint64_t anonymous; // bytes of private copies of files: not in that count
   LedgerAmount row[format::kLedgerRows];
 };
 // As they were last told.

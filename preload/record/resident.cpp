@@ -464,6 +464,10 @@ bool complete_residents(const Turn& turn, Residents* out) {
     out->row[i].given += named.row[i].given;
     out->row[i].parts += named.row[i].parts;
   }
+  // The hooks have these as mappings without a file, of which nothing is in memory.
+  const std::uint64_t huge = named.row[static_cast<std::size_t>(LedgerRow::huge)].given;
+  LedgerAmount& anonymous = (*out)[LedgerRow::anonymous];
+  if (anonymous.given >= anonymous.resident + huge) anonymous.given -= huge;
   const std::uint64_t moved = distance(named.pages, of_files);
   if (moved > out->drift) out->drift = moved;
   split(*out);

@@ -16,7 +16,8 @@ import rawtrace
 
 MIB = harness.MIB
 ROUNDS = int(os.environ.get("KILLS", "5"))
-MAX_MAPPINGS = "/proc/sys/vm/max_map_count"
+MAPPINGS = "max_map_count"
+HUGE = 14  # a row of a ledger
 LAST = 1  # of a ledger's flags: taken at the orderly end
 
 
@@ -26,21 +27,26 @@ def quiet():
 
 
 @contextlib.contextmanager
-def mappings_allowed(count):
-    with open(MAX_MAPPINGS, encoding="ascii") as file:
+def at_least(name, count):
+    """Raises a setting of the kernel, and puts it back."""
+    path = os.path.join("/proc/sys/vm", name)
+    with open(path, encoding="ascii") as file:
         before = file.read()
-    if int(before) < count:
-        try:
-            with open(MAX_MAPPINGS, "w", encoding="ascii") as file:
-                file.write(str(count))
-        except OSError as error:
-            raise unittest.SkipTest(f"vm.max_map_count cannot be raised to {count}: {error}") from error
+
+    def write(text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    if int(before) >= count:
+        yield
+        return
+    try:
+        write(str(count))
+    except OSError as error:
+        raise unittest.SkipTest(f"vm.{name} cannot be raised to {count}: {error}") from error
     try:
         yield
     finally:
-        if int(before) < count:
-            with open(MAX_MAPPINGS, "w", encoding="ascii") as file:
-                file.write(before)
+        write(before)
 
 
 def refuse_scans():
@@ -128,24 +134,43 @@ class Looks(harness.Case):
 
     def test_many_mappings(self):
         shape = ["mappings", 60_000]
-        with mappings_allowed(65_530):
+        with at_least(MAPPINGS, 65_530):
             cpu, end = self.looks(6, *shape)
             self.assert_sampled(6, cpu, 60_000 / 16 * 4096 / MIB)
             self.assert_ends_as_soon(end, *shape)
 
     def test_a_million_mappings(self):
         shape = ["mappings", 1_000_000]
-        with mappings_allowed(1_100_000):
+        with at_least(MAPPINGS, 1_100_000):
             cpu, end = self.looks(6, *shape)
             self.assert_sampled(6, cpu, 1_000_000 / 16 * 4096 / MIB)
             self.assert_ends_as_soon(end, *shape)
+
+    def test_huge_pages(self):
+        """In no RSS, and a row of its own."""
+        with at_least("nr_hugepages", 24):
+            with open("/proc/meminfo", encoding="ascii") as file:
+                free = next(int(line.split()[1]) for line in file if line.startswith("HugePages_Free:"))
+            if free < 24:
+                self.skipTest(f"the kernel has {free} huge pages to give, of 24")
+            self.looks(1, "huge", 48)
+        rows = [record for record in self.records() if record.type == "sample_resident" and record.flags >> 8 == HUGE]
+        self.assertEqual(rows[-1].words[:2], (48 * MIB, 48 * MIB))
+        process = self.only_process(self.report())
+        [ledger] = [one for one in process["ledger"] if (one["scope"], one["at"]) == ("process", "end")]
+        rows = {row["name"]: row["bytes"] for row in ledger["rows"]}
+        self.assertEqual(rows["huge pages of the pool"], 48 * MIB)
+        self.assertGreater(ledger["total"], 48 * MIB)
+        self.assertEqual(sum(rows.values()) + ledger["residual"], ledger["total"])
+        self.assertLess(abs(ledger["residual"]), MIB)
+        self.assertTrue(any("are in no RSS" in remark for remark in ledger["remarks"]), ledger)
 
     def test_many_threads(self):
         """As many at once as the machine admits."""
         with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
             count = min(20_000, int(file.read()) // 2)
         shape = ["threads", count]
-        with mappings_allowed(65_530):
+        with at_least(MAPPINGS, 65_530):
             _, end = self.looks(6, *shape)
         samples = [record for record in self.records() if record.type == "sample_process"]
         self.assertGreaterEqual(len(samples), 6)

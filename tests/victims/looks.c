@@ -4,6 +4,7 @@
 // usage: looks SECONDS SHAPE ...
 //   reserve TIB MIB PIECES     one mapping without reservation, MIB of it touched in PIECES places
 //   mappings COUNT             so many mappings that the kernel cannot merge, one in 16 with its page in memory
+//   huge MIB                   of the kernel's pool of huge pages, all touched
 //   threads COUNT              so many threads at once, all asleep
 //   grow MIB STEP_KIB MIB_PER_S HUGE   one mapping, touched from its start at that pace; 0: as fast as it goes;
 //                                      HUGE 1: in huge pages, so that a busy machine reaches the pace as well
@@ -113,10 +114,18 @@ int main(int argc, char** argv) {
   size_t made = 0, value[4] = {0, 1, 1, 0};
   for (int i = 3; i < argc && i < 7; ++i) value[i - 3] = strtoul(argv[i], NULL, 10);
   free(malloc(1 << 20)); // an event: recording begins with it
-  if (strcmp(argv[2], "reserve") == 0) reserve(value[0], value[1], value[2]);
-  if (strcmp(argv[2], "mappings") == 0) mappings(value[0]);
-  if (strcmp(argv[2], "threads") == 0) threads(made = value[0]);
-  if (strcmp(argv[2], "grow") == 0) grow(value[0], value[1] << 10, value[2], value[3]);
+  if (strcmp(argv[2], "reserve") == 0)
+    reserve(value[0], value[1], value[2]);
+  else if (strcmp(argv[2], "mappings") == 0)
+    mappings(value[0]);
+  else if (strcmp(argv[2], "huge") == 0)
+    memset(map(value[0] << 20, MAP_HUGETLB), 1, value[0] << 20);
+  else if (strcmp(argv[2], "threads") == 0)
+    threads(made = value[0]);
+  else if (strcmp(argv[2], "grow") == 0)
+    grow(value[0], value[1] << 10, value[2], value[3]);
+  else
+    return 2;
   const unsigned long long end = now_ns() + strtoul(argv[1], NULL, 10) * 1000000000ull;
   while (now_ns() < end) {
     usleep(50000);

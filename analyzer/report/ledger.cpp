@@ -41,6 +41,14 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
     if (amount.parts != 0) row.parts = amount.parts;
     out.rows.push_back(std::move(row));
   }
+  if (const auto& huge = taken.rows[static_cast<std::size_t>(format::LedgerRow::huge)];
+      huge && huge->resident) {
+    out.total += huge->resident; // modulo 2^64, as the rows
+    out.high_water += huge->resident;
+    out.remarks.push_back(
+        fmt::format("{} of huge pages of the pool are in no RSS: they were added to VmRSS and VmHWM here",
+                    sized(huge->resident)));
+  }
   if (!taken.allocator_asked)
     out.remarks.push_back(
         "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "

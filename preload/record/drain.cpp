@@ -37,8 +37,10 @@ void rest(std::uint32_t heard, std::uint64_t pause) {
   const std::uint64_t until = os::monotonic_ns() + pause;
   for (std::uint64_t now;
        (now = os::monotonic_ns()) < until && __atomic_load_n(&bell, __ATOMIC_ACQUIRE) == heard;) {
-    const std::uint64_t look = ledger_pause();
+    std::uint64_t look = ledger_pause();
+    if (const std::uint64_t growth = growth_pause(); growth < look) look = growth;
     os::futex_wait(&bell, heard, look < until - now ? look : until - now);
+    look_at_growth_if_due();
     ledger_turn();
   }
 }
@@ -92,6 +94,7 @@ void run(void*) {
     rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
+  leave_ledger();
 }
 
 bool gone() {

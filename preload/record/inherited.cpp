@@ -3,11 +3,13 @@
 #include "record/inherited.h"
 
 #include "record/maps_text.h"
+#include "record/turn.h"
 
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint32_t kMost = 1024; // of a worker of PyTorch: some 400, side by side counted as one
+constexpr std::uint64_t kLookNs = 20'000'000; // the program waits for it; a million mappings take 1 s
+constexpr std::uint32_t kMost = 1024;         // of a worker of PyTorch: some 400, side by side counted as one
 
 constinit InheritedPart parts[kMost] = {};
 constinit std::uint32_t used = 0;
@@ -25,10 +27,14 @@ void add(std::uint64_t start, std::uint64_t end) {
 
 void note_inherited() {
   static constinit Mapping mapping{};
+  static constinit MapsReader maps{};
   used = 0;
   noted = true;
-  for (MapsReader maps; maps.next(&mapping);)
+  const Turn turn(kLookNs);
+  maps.forget();
+  for (maps.open(); maps.next(&mapping) && used < kMost && !turn.is_over();)
     if (is_anonymous(mapping) && mapping.readable && !mapping.shared) add(mapping.start, mapping.end);
+  maps.close();
 }
 
 void forget_inherited() {

@@ -70,14 +70,14 @@ std::uint64_t library_end(std::uint64_t address, bool* ours) {
   return pages_up(reinterpret_cast<std::uint64_t>(object.dlfo_map_end));
 }
 
-Extent heap_within(const Mapping& one) {
+Extent heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end) {
   if (std::strcmp(one.path, "[heap]") == 0) return {one.start, one.end};
   Extent out;
-  for (std::uint64_t at = (one.start + kArenaStep - 1) & ~(kArenaStep - 1); at < one.end; at += kArenaStep) {
-    const std::uint64_t end = heap_end(at);
-    if (end == 0) continue;
+  for (std::uint64_t at = (start + kArenaStep - 1) & ~(kArenaStep - 1); at < end; at += kArenaStep) {
+    const std::uint64_t heap = heap_end(at);
+    if (heap == 0) continue;
     if (out.end == 0) out.start = at;
-    out.end = end < one.end ? end : one.end;
+    out.end = heap < one.end ? heap : one.end;
   }
   return out;
 }

@@ -19,8 +19,8 @@ struct Extent {
 // memtrace's.
 std::uint64_t library_end(std::uint64_t address, bool* ours);
 
-// The allocator's own pages in an anonymous mapping.
-Extent heap_within(const Mapping& one);
+// The allocator's own pages in an anonymous mapping, as far as they begin in [start, end), which is in memory.
+Extent heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end);
 
 // A thread's stack in an anonymous mapping: glibc's begin above a page that cannot be read. What lies above one
 // may have become one mapping with it.

@@ -8,13 +8,6 @@
 #include "record/os.h"
 
 namespace memtrace::record {
-namespace {
-
-constexpr std::size_t kBytes = 16 * 1024; // a line has at most a page
-
-constinit char text[kBytes];
-
-} // namespace
 
 // "7f0c1c000000-7f0c1c021000 rw-p 00000000 00:00 0          /path with blanks"
 bool parse_mapping(const char* line, std::size_t bytes, Mapping* out) {
@@ -45,17 +38,23 @@ bool is_anonymous(const Mapping& one) {
          std::strncmp(one.path, "[anon:", 6) == 0;
 }
 
-MapsReader::MapsReader() : fd_(os::open_read("/proc/self/maps")) {}
+void MapsReader::open() {
+  close();
+  fd_ = os::open_read("/proc/self/maps");
+  open_ = fd_ >= 0;
+  at_ = end_ = 0;
+}
 
-MapsReader::~MapsReader() {
-  if (fd_ >= 0) os::close(fd_);
+void MapsReader::close() {
+  if (open_) os::close(fd_);
+  open_ = false;
 }
 
 bool MapsReader::refill() {
-  std::memmove(text, text + at_, end_ - at_);
+  std::memmove(text_, text_ + at_, end_ - at_);
   end_ -= at_;
   at_ = 0;
-  const long got = fd_ < 0 ? 0 : os::read_once(fd_, text + end_, kBytes - end_);
+  const long got = !open_ ? 0 : os::read_once(fd_, text_ + end_, kBytes - end_);
   if (got <= 0) return false;
   end_ += static_cast<std::size_t>(got);
   return true;
@@ -63,13 +62,13 @@ bool MapsReader::refill() {
 
 bool MapsReader::next(Mapping* out) {
   for (;;) {
-    const char* const line = text + at_;
+    const char* const line = text_ + at_;
     const auto* const newline = static_cast<const char*>(std::memchr(line, '\n', end_ - at_));
     if (newline == nullptr) {
       if (!refill()) return false;
       continue;
     }
-    at_ = static_cast<std::size_t>(newline + 1 - text);
+    at_ = static_cast<std::size_t>(newline + 1 - text_);
     if (parse_mapping(line, static_cast<std::size_t>(newline - line), out)) return true;
   }
 }

@@ -2,9 +2,12 @@
 // Job: what of the mappings that have a name is in memory: files, libraries, shared memory.
 #include "record/named.h"
 
+#include <linux/magic.h>
+
 #include <cstring>
 #include <initializer_list>
 
+#include "record/kernel_text.h"
 #include "record/landmarks.h"
 #include "record/maps_text.h"
 #include "record/os.h"
@@ -23,10 +26,20 @@ constexpr std::uint64_t kMoved = 256 * 1024; // or that part of RSS
 constexpr std::uint64_t kMovedPart = 512;
 
 constinit Named named{};
+constinit Named found{}; // what of it is known so far
 constinit Mapping mapping{};
+constinit MapsReader maps{};       // open: between two turns
+constinit std::uint64_t at = 0;    // in the mapping; 0: at the next one
+constexpr unsigned kTimeEach = 16; // mappings
 
 bool has_prefix(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+// MAP_HUGETLB, or a file of hugetlbfs.
+bool is_huge(const Mapping& one) {
+  if (has_prefix(one.path, "/anon_hugepage")) return true;
+  return found.huge != 0 && one.path[0] == '/' && os::file_system_at(one.path) == HUGETLBFS_MAGIC;
 }
 
 LedgerRow row_of(const Mapping& one) {
@@ -38,7 +51,7 @@ LedgerRow row_of(const Mapping& one) {
     return LedgerRow::own;
   for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
     if (has_prefix(one.path, memory)) return LedgerRow::shared;
-  return LedgerRow::files;
+  return is_huge(one) ? LedgerRow::huge : LedgerRow::files;
 }
 
 bool named_moved() {
@@ -47,21 +60,35 @@ bool named_moved() {
   const std::uint64_t moved =
       kernels.shared > named.pages ? kernels.shared - named.pages : named.pages - kernels.shared;
   const bool few = moved <= kMoved || moved <= kernels.resident / kMovedPart;
-  if (few && named.when != 0 && now - named.when < kWhileNs) return false;
-  named = {now, kernels.shared, 0, {}};
+  const char* const status = read_kernel_file("/proc/self/status");
+  const std::uint64_t said = status == nullptr ? format::kNotSaid : kib_after(status, "HugetlbPages:");
+  const std::uint64_t huge = said == format::kNotSaid ? 0 : said;
+  if (few && huge == named.huge && named.when != 0 && now - named.when < kWhileNs) return false;
+  found = {now, kernels.shared, huge, 0, {}};
   return true;
 }
 
-void add(const Mapping& one, Pages& pages) {
-  LedgerAmount& row = named.row[static_cast<std::size_t>(row_of(one))];
+// False: the turn is over.
+bool add(const Mapping& one, Pages& pages, const Turn& turn) {
+  const LedgerRow which = row_of(one);
+  LedgerAmount& row = found.row[static_cast<std::size_t>(which)];
   const bool copied = !one.shared && !one.executable;
-  pages.begin(one.start, one.end, copied ? Pages::Of::copied_file : Pages::Of::file);
+  const bool begins = at == 0;
+  if (begins) {
+    row.given += one.end - one.start;
+    ++row.parts;
+  }
+  if (which == LedgerRow::huge) {
+    row.resident = found.huge; // as the kernel counts it for the process
+    return true;
+  }
+  pages.begin(begins ? one.start : at, one.end, copied ? Pages::Of::copied_file : Pages::Of::file, &turn);
   for (PageRun run; pages.next(&run);) {
     row.resident += run.end - run.start;
-    if (!run.of_file) named.anonymous += run.end - run.start;
+    if (!run.of_file) found.anonymous += run.end - run.start;
   }
-  row.given += one.end - one.start;
-  ++row.parts;
+  at = pages.done() ? 0 : pages.at();
+  return at == 0;
 }
 
 } // namespace
@@ -70,16 +97,29 @@ const Named& named_mappings() {
   return named;
 }
 
-void look_at_named() {
-  if (!named_moved()) return;
-  Pages pages;
-  for (MapsReader maps; maps.next(&mapping);) {
-    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
-    if (!is_anonymous(mapping)) add(mapping, pages);
+bool look_at_named(const Turn& turn) {
+  if (!maps.is_open()) {
+    if (!named_moved()) return true;
+    at = 0;
+    maps.open();
   }
+  Pages pages;
+  for (unsigned count = 1; at != 0 || maps.next(&mapping); ++count) {
+    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
+    if (!is_anonymous(mapping) && !add(mapping, pages, turn)) return false;
+    if (count % kTimeEach == 0 && turn.is_over()) return false;
+  }
+  maps.close();
+  named = found;
+  return true;
+}
+
+void leave_named() {
+  maps.close();
 }
 
 void forget_named() {
+  maps.forget();
   named = {};
 }
 

@@ -44,7 +44,9 @@ constexpr std::uint64_t kOfFile = 1 << 2;
 constexpr std::uint64_t kPresent = 1 << 3;
 constexpr std::uint64_t kZeros = 1 << 5;
 
-constexpr std::size_t kBytes = 4096; // pages that one call of mincore tells of
+constexpr std::size_t kBytes = 4096;                           // pages that one call of mincore tells of
+constexpr std::uint64_t kMostScanned = std::uint64_t{1} << 18; // pages that are there, in one call: 3 ms
+constexpr std::uint64_t kFewScanned = 1024;                    // behind a hole
 
 union {
   Region regions[kRuns];
@@ -52,6 +54,7 @@ union {
   std::uint8_t bytes[kBytes];
 } constinit answer = {};
 constinit PageRun runs[kRuns] = {};
+constinit bool scan_asked = false;
 constinit bool scan_refused = false;
 
 std::uint64_t eight_at(std::size_t i) {
@@ -79,16 +82,23 @@ std::size_t alike(std::size_t i, std::size_t end) {
 
 } // namespace
 
-Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {}
+Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {
+  if (fd_ < 0 || !scans_ || scan_asked) return;
+  std::uint64_t end = 0;
+  if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // of no pages
+  scan_asked = true;
+}
 
 Pages::~Pages() {
   if (fd_ >= 0) os::close(fd_);
 }
 
-void Pages::begin(std::uint64_t start, std::uint64_t end, Of of) {
+void Pages::begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* turn) {
   at_ = start;
   end_ = end;
   of_ = of;
+  turn_ = turn;
+  was_hole_ = false;
   run_ = runs_ = 0;
 }
 
@@ -118,18 +128,37 @@ bool Pages::ask() {
   return true;
 }
 
-bool Pages::scan() {
+// How many regions there are between at_ and end_, at most so many, with at most `pages` in all.
+long Pages::ask_for_regions(std::uint64_t regions, std::uint64_t pages, std::uint64_t returned,
+                            std::uint64_t* end) {
   ScanArgument argument{};
   argument.size = sizeof argument;
   argument.start = at_;
   argument.end = end_;
   argument.regions = reinterpret_cast<std::uint64_t>(answer.regions);
-  argument.regions_length = kRuns;
+  argument.regions_length = regions;
+  argument.max_pages = pages;
   argument.mask = kPresent;
-  argument.returned = kPresent;
-  if (of_ == Of::written) argument.returned |= kZeros;
-  if (of_ == Of::copied_file) argument.returned |= kOfFile;
+  argument.returned = returned;
   const long got = os::control(fd_, kScan, &argument);
+  *end = argument.walk_end > at_ ? argument.walk_end : end_;
+  return got;
+}
+
+// Goes on to the next page that is there. False: the kernel does not say where that is.
+bool Pages::skip_hole() {
+  std::uint64_t end = 0;
+  const long got = ask_for_regions(1, 1, kPresent, &end);
+  if (got < 0) return false;
+  at_ = got == 0 ? end : answer.regions[0].start;
+  return true;
+}
+
+bool Pages::scan(std::uint64_t most) {
+  std::uint64_t returned = kPresent, end = 0;
+  if (of_ == Of::written) returned |= kZeros;
+  if (of_ == Of::copied_file) returned |= kOfFile;
+  const long got = ask_for_regions(kRuns, most, returned, &end);
   if (got < 0) return false;
   for (long i = 0; i < got; ++i) {
     const Region& region = answer.regions[i];
@@ -139,7 +168,7 @@ bool Pages::scan() {
       runs[runs_++] = {region.start, region.end, of_ == Of::file || (region.categories & kOfFile) != 0, false};
     }
   }
-  at_ = argument.walk_end > at_ ? argument.walk_end : end_;
+  at_ = end;
   return true;
 }
 
@@ -158,19 +187,36 @@ bool Pages::read() {
   return true;
 }
 
+void Pages::refused() {
+  scan_refused = true; // an older kernel
+  scans_ = false;
+}
+
 bool Pages::fill() {
   run_ = runs_ = 0;
-  if (of_ == Of::anonymous) return ask();
-  if (of_ == Of::forked) return read();
-  if (scans_ && scan()) return true;
-  if (scans_) scan_refused = true; // an older kernel
-  scans_ = false;
-  return of_ == Of::written ? ask() : read();
+  const bool after_hole = was_hole_;
+  was_hole_ = false;
+  const bool forked = of_ == Of::forked;
+  const bool by_mincore = of_ == Of::anonymous || of_ == Of::written;
+  if (scans_ && !forked && (after_hole || of_ != Of::anonymous)) {
+    const bool all = of_ != Of::anonymous;
+    if (scan(all ? kMostScanned : kFewScanned)) return true;
+    refused();
+  }
+  if (scans_ && forked && after_hole) {
+    if (!skip_hole()) refused();
+    if (at_ >= end_) return true;
+  }
+  if (!(by_mincore ? ask() : read())) return false;
+  was_hole_ = runs_ == 0;
+  return true;
 }
 
 bool Pages::next(PageRun* out) {
-  while (run_ == runs_)
-    if (at_ >= end_ || fd_ < 0 || !fill()) return false;
+  while (run_ == runs_) {
+    if (at_ >= end_ || (turn_ != nullptr && turn_->is_over())) return false;
+    if (fd_ < 0 || !fill()) at_ = end_; // the mapping has gone
+  }
   *out = runs[run_++];
   return true;
 }

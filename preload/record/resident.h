@@ -7,6 +7,7 @@
 
 #include "format/event.h"
 #include "record/ledger_moment.h"
+#include "record/turn.h"
 
 namespace memtrace::record {
 
@@ -28,12 +29,17 @@ struct Residents {
   LedgerAmount& operator[](format::LedgerRow which) { return row[static_cast<std::size_t>(which)]; }
 };
 
+enum class Look : std::uint8_t { done, later, failed };
+
 // Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
-// the allocator said last. False: the kernel does not say which pages are there.
-bool take_residents(const Answer& answer, Residents* out);
+// the allocator said last. `later`: the turn is over, and the next call goes on where this one stopped.
+// `failed`: the kernel does not say which pages are there.
+Look take_residents(const Answer& answer, const Turn& turn, Residents* out);
 // Adds what nobody has to stand for: mappings that have a name, and how full Python's arenas are. While
-// libraries are loaded that is the most of it, 4 ms of 5.
-void complete_residents(Residents* out);
+// libraries are loaded that is the most of it, 4 ms of 5. False: the turn is over, as above.
+bool complete_residents(const Turn& turn, Residents* out);
+// What was not done is begun anew by the next call.
+void leave_residents();
 
 // In a forked child.
 void forget_residents();

@@ -4,10 +4,12 @@
 
 #include "record/definitions.h"
 #include "record/frame_rules.h"
+#include "record/growth.h"
 #include "record/os.h"
 #include "record/recorder.h"
 #include "record/samples.h"
 #include "record/stack.h"
+#include "record/statm.h"
 
 namespace memtrace::record {
 namespace {
@@ -18,6 +20,8 @@ constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a pha
 constexpr std::uint64_t kFarShare = 2000;      // of the time, each of the two: 0.1 % together
 constexpr std::uint64_t kNearShare = 100;
 constexpr unsigned kMachineEach = 4;
+constexpr std::uint64_t kGrowthShare = 200;      // of the time, for looks at RSS and samples where it grows
+constexpr std::uint64_t kGrowthNs = 100'000'000; // and that much more: a kill comes once
 constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // at least, between two times that caches are given back
 
 enum class Asked : std::uint8_t { nothing, process, all };
@@ -33,6 +37,9 @@ constinit std::uint64_t until_half = ~std::uint64_t{0}; // of what is left is go
 constinit Closeness close{};
 constinit std::uint64_t given_back = 0; // when the caches were
 constinit std::int64_t level_then = 0;  // of the process, at the last look at the groups
+constinit Growth growth{};
+constinit std::uint64_t growth_began = 0;
+constinit std::uint64_t growth_spent = 0;
 
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
   return a > b ? a : b;
@@ -59,6 +66,7 @@ std::uint64_t time_left(std::uint64_t now, Asked asked) {
 }
 
 bool half_is_gone() {
+  if (growth.half_is_gone()) return true;
   const std::int64_t grown = host_level() - level_then;
   return grown > 0 && static_cast<std::uint64_t>(grown) > close.left / 2;
 }
@@ -88,6 +96,7 @@ void sample_groups(std::uint64_t now, Asked asked) {
   const std::uint64_t before = os::thread_cpu_ns();
   close = sample_now(all ? Depth::all : Depth::groups, close.near);
   groups_cost = mean(groups_cost, os::thread_cpu_ns() - before);
+  growth.set_limit(now, close.left, close.limit, resident_now());
   if (close.near && !was_near) give_back_caches(now);
   const bool closer = close.left < left - left / 16;
   until_half = ~std::uint64_t{0};
@@ -129,6 +138,30 @@ std::uint64_t sample_if_due() {
   return time_left(now, Asked::nothing);
 }
 
+std::uint64_t growth_pause() {
+  const std::uint64_t now = os::monotonic_ns(), due = growth.due();
+  const bool may = growth_spent <= (now - growth_began) / kGrowthShare + kGrowthNs;
+  const std::uint64_t left = now < due ? due - now : 0;
+  return may ? left : larger(left, kFarNs);
+}
+
+void look_at_growth_if_due() {
+  if (growth_began == 0) growth_began = os::monotonic_ns();
+  if (growth_pause() != 0) return;
+  const std::uint64_t now = os::monotonic_ns(), before = os::thread_cpu_ns();
+  growth.look(now, resident_now());
+  if (growth.wants_sample()) {
+    __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+    if (groups_are_due(now, Asked::nothing)) {
+      sample_groups(now, Asked::nothing);
+    } else {
+      sample_now(Depth::process, close.near);
+    }
+    growth.sampled();
+  }
+  growth_spent += os::thread_cpu_ns() - before;
+}
+
 bool ask_for_sample() {
   std::uint8_t nothing = static_cast<std::uint8_t>(Asked::nothing);
   __atomic_compare_exchange_n(&asked_for, &nothing, static_cast<std::uint8_t>(Asked::process), false,
@@ -150,6 +183,8 @@ void forget_sampling_times() {
   near_gap = kNearNs;
   until_half = ~std::uint64_t{0};
   level_then = 0;
+  growth = {};
+  growth_began = growth_spent = 0;
 }
 
 } // namespace memtrace::record

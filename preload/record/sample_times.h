@@ -20,6 +20,11 @@ void sample_last();
 // is: when half of what is left of it will be gone at the present pace, and once it is gone.
 std::uint64_t sample_if_due();
 
+// Between two of these: a look at RSS of some us, and a sample where it has grown. The pause until the next
+// look shrinks with the distance to the limit over the pace: 250 ms far from it, 0.5 ms before it is reached.
+void look_at_growth_if_due();
+std::uint64_t growth_pause(); // in ns
+
 // True: the background thread should wake up for it.
 bool ask_for_sample();      // a phase ended
 bool ask_for_full_sample(); // an allocation failed

@@ -35,6 +35,8 @@ struct Known {
   std::uint64_t given;
   Stamp birth;
   std::uint64_t resident; // as it was said, or need not be
+  std::uint64_t at;       // looked at up to here; 0: not begun
+  std::uint64_t so_far;   // in memory up to there
   Stamp looked;           // at its birth nothing was there
   bool alive;
   bool whole;
@@ -67,7 +69,7 @@ void meet(Block& block, Stamp now) {
   if (one == nullptr) {
     if (known_used == kMost || block.birth + kLeastAgeNs > now) return;
     one = &known[known_used++];
-    *one = {block.address, block.given, block.birth, block.given, block.birth, false, false};
+    *one = {block.address, block.given, block.birth, block.given, 0, 0, block.birth, false, false};
   }
   if (one->whole) block.state |= Block::kWhole;
   one->alive = !one->whole;
@@ -91,17 +93,24 @@ void drop_dead() {
   known_used = used;
 }
 
-std::uint64_t in_memory(Pages& pages, std::uint64_t start, std::uint64_t end) {
-  std::uint64_t bytes = 0;
-  pages.begin(start / kPage * kPage, (end + kPage - 1) / kPage * kPage, Pages::Of::written);
+// False: the turn is over, and the next one goes on.
+bool look_at_pages(Pages& pages, Known& one, const Turn& turn) {
+  const std::uint64_t start = one.address, end = start + one.given;
+  if (one.at == 0) {
+    one.at = start / kPage * kPage;
+    one.so_far = 0;
+  }
+  pages.begin(one.at, (end + kPage - 1) / kPage * kPage, Pages::Of::written, &turn);
   for (PageRun run; pages.next(&run);)
-    bytes += (run.end < end ? run.end : end) - (run.start > start ? run.start : start);
-  return bytes;
+    one.so_far += (run.end < end ? run.end : end) - (run.start > start ? run.start : start);
+  one.at = pages.done() ? 0 : pages.at();
+  return pages.done();
 }
 
 // True: there is news.
-bool look(Pages& pages, Known& one, RingRecord* out) {
-  const std::uint64_t resident = in_memory(pages, one.address, one.address + one.given);
+bool look(Pages& pages, Known& one, const Turn& turn, RingRecord* out) {
+  if (!look_at_pages(pages, one, turn)) return false;
+  const std::uint64_t resident = one.so_far;
   *out = record_of(format::EventType::sample_touched);
   out->word[0] = one.address;
   out->word[1] = one.birth;
@@ -116,16 +125,17 @@ bool look(Pages& pages, Known& one, RingRecord* out) {
   return is_news;
 }
 
-void look_at_known(std::uint64_t until) {
+void look_at_known() {
   static constinit RingRecord records[64] = {};
   std::size_t count = 0;
+  const Turn turn(kOneLookNs);
   Pages pages;
   if (!pages.known()) return;
   if (next >= known_used) next = 0;
-  for (std::size_t left = known_used; left != 0 && os::thread_cpu_ns() < until; --left) {
+  for (std::size_t left = known_used; left != 0 && !turn.is_over(); --left) {
     Known& one = known[next];
     next = next + 1 == known_used ? 0 : next + 1;
-    if (!one.whole && look(pages, one, &records[count])) ++count;
+    if (!one.whole && look(pages, one, turn, &records[count])) ++count;
     if (count == sizeof records / sizeof records[0]) break;
   }
   if (count != 0) append_samples(records, count);
@@ -134,7 +144,7 @@ void look_at_known(std::uint64_t until) {
 void look_at_blocks() {
   if (!meet_all()) return;
   drop_dead();
-  look_at_known(os::thread_cpu_ns() + kOneLookNs);
+  look_at_known();
   std::uint32_t now = 0;
   for (std::size_t i = 0; i < known_used; ++i) now += known[i].whole ? 0 : 1;
   __atomic_store_n(&incomplete, now, __ATOMIC_RELAXED);

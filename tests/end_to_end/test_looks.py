@@ -1,0 +1,216 @@
+"""Job: looks at a program's memory are bounded, whatever it has mapped, and come close to a kill, however fast it
+grows.
+"""
+import contextlib
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import cgroup
+import harness
+import rawtrace
+
+MIB = harness.MIB
+ROUNDS = int(os.environ.get("KILLS", "5"))
+MAPPINGS = "max_map_count"
+HUGE = 14  # a row of a ledger
+LAST = 1  # of a ledger's flags: taken at the orderly end
+
+
+def quiet():
+    """True if no more threads than CPUs want to run: only then a clock says what memtrace costs."""
+    return os.getloadavg()[0] < os.cpu_count()
+
+
+@contextlib.contextmanager
+def at_least(name, count):
+    """Raises a setting of the kernel, and puts it back."""
+    path = os.path.join("/proc/sys/vm", name)
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+
+    def write(text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    if int(before) >= count:
+        yield
+        return
+    try:
+        write(str(count))
+    except OSError as error:
+        raise unittest.SkipTest(f"vm.{name} cannot be raised to {count}: {error}") from error
+    try:
+        yield
+    finally:
+        write(before)
+
+
+def refuse_scans():
+    """A preexec_fn: the kernel's PAGEMAP_SCAN is not there, as before Linux 6.7."""
+    ioctl, request, errno_inappropriate = 16, 0xC0606610, 25
+    program = b"".join(struct.pack("<HBBI", *one) for one in (
+        (0x20, 0, 0, 0), (0x15, 0, 3, ioctl), (0x20, 0, 0, 24), (0x15, 0, 1, request),
+        (0x06, 0, 0, 0x00050000 | errno_inappropriate), (0x06, 0, 0, 0x7FFF0000)))
+    text = ctypes.create_string_buffer(program, len(program))
+    filters = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(text)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(seccomp, by_filter, filters, 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+class Looks(harness.Case):
+    def looks(self, seconds, *shape, bare=False, **options):
+        """CPU time of memtrace's thread as a part of what it may have, and how long the process took to end, in s."""
+        environment = harness.bare_environment() if bare else self.environment(**harness.RECORD_ALL)
+        done = self.run_in("bare" if bare else "traced", [harness.victim("looks"), str(seconds), *map(str, shape)],
+                           environment, **options)
+        end = time.monotonic_ns()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cpu, elapsed, now = (int(word) / 1e9 for word in done.stdout.split()[1::2])
+        # 1 % of the time, and what the first ten seconds may have for ledgers and looks: 2.35 % of those.
+        return cpu / (elapsed * 0.01 + min(elapsed, 10) * 0.0235 + 0.1), end / 1e9 - now
+
+    def records(self):
+        [path] = self.trace_files()
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0)
+        return records
+
+    def assert_ends_as_soon(self, traced, *shape):
+        """By the clock where the machine is quiet; else what bounds it is in the ledger's own figure."""
+        ledgers = [record for record in self.records() if record.type == "sample_ledger" and record.flags & LAST]
+        for ledger in ledgers:
+            self.assertLess(ledger.words[4] & 0xFFFFFFFF, 100_000, "us of CPU for the last ledger")
+        if not quiet():
+            print(f"a busy machine, load {os.getloadavg()[0]:.1f}: the end took {traced:.2f} s, not checked")
+            return
+        _, bare = self.looks(0, *shape, bare=True)
+        self.assertLess(traced, bare + 0.2)
+
+    def assert_sampled(self, seconds, cpu, at_least):
+        records = self.records()
+        samples = [record for record in records if record.type == "sample_process"]
+        self.assertGreaterEqual(len(samples), seconds)
+        self.assertGreaterEqual(samples[-1].words[0], at_least * MIB)
+        self.assertLess(samples[-1].words[0], (at_least + 16) * MIB)
+        self.assertLess(cpu, 1, "of the CPU time that it may have")
+        return records
+
+    def assert_ledger_has(self, mib):
+        process = self.only_process(self.report())
+        self.assert_nothing_lost(process)
+        [ledger] = [one for one in process["ledger"] if (one["scope"], one["at"]) == ("process", "peak_rss")]
+        rows = {row["name"]: row["bytes"] for row in ledger["rows"]}
+        self.assertEqual(rows["anonymous mappings"], mib * MIB, rows)
+        self.assertLess(abs(ledger["residual"]), MIB)
+
+    def test_a_reservation(self):
+        shape = ["reserve", 64, 112, 28]
+        cpu, end = self.looks(6, *shape)
+        records = self.assert_sampled(6, cpu, 112)
+        ledgers = [record for record in records if record.type == "sample_ledger"]
+        self.assertGreaterEqual(ledgers[-1].words[0], 112 * MIB)
+        self.assert_ledger_has(112)
+        self.assert_ends_as_soon(end, *shape)
+
+    def test_a_reservation_before_linux_6_7(self):
+        shape = ["reserve", 64, 112, 28]
+        cpu, end = self.looks(6, *shape, preexec_fn=refuse_scans)
+        self.assert_sampled(6, cpu, 112)
+        self.assert_ledger_has(112)
+        self.assert_ends_as_soon(end, *shape)
+
+    def test_a_reservation_touched_page_by_page(self):
+        """Each page has page tables of its own, so no kernel says quickly where they are: samples go on."""
+        shape = ["reserve", 64, 32, 8192]
+        cpu, end = self.looks(6, *shape)
+        self.assert_sampled(6, cpu, 32)
+        self.assert_ends_as_soon(end, *shape)
+
+    def test_many_mappings(self):
+        shape = ["mappings", 60_000]
+        with at_least(MAPPINGS, 65_530):
+            cpu, end = self.looks(6, *shape)
+            self.assert_sampled(6, cpu, 60_000 / 16 * 4096 / MIB)
+            self.assert_ends_as_soon(end, *shape)
+
+    def test_a_million_mappings(self):
+        shape = ["mappings", 1_000_000]
+        with at_least(MAPPINGS, 1_100_000):
+            cpu, end = self.looks(6, *shape)
+            self.assert_sampled(6, cpu, 1_000_000 / 16 * 4096 / MIB)
+            self.assert_ends_as_soon(end, *shape)
+
+    def test_huge_pages(self):
+        """In no RSS, and a row of its own."""
+        with at_least("nr_hugepages", 24):
+            with open("/proc/meminfo", encoding="ascii") as file:
+                free = next(int(line.split()[1]) for line in file if line.startswith("HugePages_Free:"))
+            if free < 24:
+                self.skipTest(f"the kernel has {free} huge pages to give, of 24")
+            self.looks(1, "huge", 48)
+        rows = [record for record in self.records() if record.type == "sample_resident" and record.flags >> 8 == HUGE]
+        self.assertEqual(rows[-1].words[:2], (48 * MIB, 48 * MIB))
+        process = self.only_process(self.report())
+        [ledger] = [one for one in process["ledger"] if (one["scope"], one["at"]) == ("process", "end")]
+        rows = {row["name"]: row["bytes"] for row in ledger["rows"]}
+        self.assertEqual(rows["huge pages of the pool"], 48 * MIB)
+        self.assertGreater(ledger["total"], 48 * MIB)
+        self.assertEqual(sum(rows.values()) + ledger["residual"], ledger["total"])
+        self.assertLess(abs(ledger["residual"]), MIB)
+        self.assertTrue(any("are in no RSS" in remark for remark in ledger["remarks"]), ledger)
+
+    def test_many_threads(self):
+        """As many at once as the machine admits."""
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            count = min(20_000, int(file.read()) // 2)
+        shape = ["threads", count]
+        with at_least(MAPPINGS, 65_530):
+            _, end = self.looks(6, *shape)
+        samples = [record for record in self.records() if record.type == "sample_process"]
+        self.assertGreaterEqual(len(samples), 6)
+        self.assert_ends_as_soon(end, *shape)
+
+
+class Growth(harness.Case):
+    def missing(self, limit, pace):
+        """Bytes of the last sample short of what the kernel's log says, and how much of it may be."""
+        with cgroup.Group("looks", limit * MIB) as group:
+            command = [harness.victim("looks"), "1", "grow", str(2 * limit), "256", str(pace), "1"]
+            done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1"), preexec_fn=group.enter)
+            self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+            line, _ = cgroup.last_kill(group.path)
+        resident = int(line.split("anon-rss:")[1].split("kB")[0]) * 1024
+        [path] = self.trace_files()
+        records, _ = rawtrace.read(path)
+        last = [record for record in records if record.type == "sample_process"][-1]
+        subprocess.run(["rm", "-r", self.out], check=True)
+        return resident - last.words[0], max(resident // 100, 16 * MIB)
+
+    def close_to_kills(self, limit, pace, rounds):
+        told = [self.missing(limit, pace) for _ in range(rounds)]
+        late = [missing for missing, most in told if missing > most]
+        self.assertLessEqual(len(late), max(1, rounds // 20), [missing // MIB for missing, _ in told])
+
+    def test_at_two_gib_a_second(self):
+        self.close_to_kills(1200, 2048, 2 * ROUNDS)
+
+    def test_as_fast_as_it_goes(self):
+        self.close_to_kills(1200, 0, 2 * ROUNDS)
+
+    def test_of_a_large_group(self):
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:")) // 1024
+        limit = 8192 if available > 14_000 else 4096
+        if available < limit + 2048:
+            self.skipTest(f"{available} MiB are available, and {limit} are to be filled")
+        self.close_to_kills(limit, 2048, max(1, ROUNDS // 2))
+
+
+if __name__ == "__main__":
+    unittest.main()

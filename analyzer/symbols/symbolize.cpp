@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 namespace memtrace::symbols {
 namespace {
@@ -16,7 +17,9 @@ namespace {
 using format::high;
 using format::low;
 
+// A name of C is no mangled one, but __cxa_demangle takes `i` for `int` and `f` for `float`.
 std::string demangle(const char* name) {
+  if (std::strncmp(name, "_Z", 2) != 0) return name;
   int status = 0;
   char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string out = status == 0 && plain != nullptr ? plain : name;

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <time.h> // clock_gettime: an address in libc
 
 #include <cstdint>
 #include <cstring>
 
 #include "hooks/find.h"
 #include "record/allocator.h"
+#include "record/libc.h"
 #include "record/os.h"
 #include "record/tracked_filter.h"
 
@@ -196,13 +196,15 @@ void find_real() {
   find_next(&next.mprotect, "mprotect");
   find_next(&next.madvise, "madvise");
   Dl_info here{}, libc{};
-  foreign_allocator = dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-                      dladdr(reinterpret_cast<const void*>(&clock_gettime), &libc) != 0 &&
-                      here.dli_fbase != libc.dli_fbase;
+  foreign_allocator =
+      record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
+      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime), &libc) != 0 &&
+      here.dli_fbase != libc.dli_fbase;
   // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
   // as 0.
   Dl_info sizes{};
-  if (dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 || sizes.dli_fbase != here.dli_fbase)
+  if (record::libc.dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 ||
+      sizes.dli_fbase != here.dli_fbase)
     next.usable = early_usable;
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
   record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));

@@ -1,15 +1,21 @@
-// Room: hooks. In the constructor, or before it.
-// Job: the symbols of loaded objects, read from their own tables: where dlsym itself is looked for, or hidden
-// from.
-#include "hooks/objects.h"
-
-#include <dlfcn.h>
+// Room: record. In the constructor, or before it.
+// Job: the symbols of loaded objects, read from their own tables, without a call to the loader.
+#include "record/objects.h"
 
 #include <cstring>
 
 #include "record/forbidden.h"
 
-namespace memtrace::hooks {
+namespace memtrace::record {
+namespace {
+
+std::uint32_t hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+} // namespace
 
 Dynamic::Dynamic(const link_map* object) {
   for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
@@ -42,29 +48,31 @@ Dynamic::Dynamic(const link_map* object) {
   }
 }
 
-link_map* own_object() {
-  Dl_info info{};
-  link_map* self = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&own_object), &info, reinterpret_cast<void**>(&self),
-              RTLD_DL_LINKMAP) == 0)
-    return nullptr;
-  return self;
-}
-
-void* next_function(const char* name) {
-  const link_map* const self = own_object();
-  for (const link_map* map = self != nullptr ? self->l_next : nullptr; map != nullptr; map = map->l_next) {
-    const Dynamic object(map);
-    if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr) continue;
-    void* found = nullptr;
-    object.each_defined([&](const ElfW(Sym) & symbol) {
-      if (symbol.st_value != 0 && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-          std::strcmp(object.names + symbol.st_name, name) == 0)
-        found = reinterpret_cast<void*>(map->l_addr + symbol.st_value);
-    });
-    if (found != nullptr) return found;
+void* Dynamic::function(ElfW(Addr) base, const char* name) const {
+  const std::uint32_t buckets = hash[0];
+  if (buckets == 0) return nullptr;
+  for (std::uint32_t i = bucket(hash_of(name) % buckets); i >= hash[1]; ++i) {
+    const ElfW(Sym)& symbol = symbols[i];
+    if (symbol.st_value != 0 && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+        std::strcmp(names + symbol.st_name, name) == 0)
+      return reinterpret_cast<void*>(base + symbol.st_value);
+    if (ends_chain(i)) break;
   }
   return nullptr;
 }
 
-} // namespace memtrace::hooks
+const link_map* first_object() {
+  return _r_debug.r_map;
+}
+
+void* function_from(const link_map* map, const char* name) {
+  for (; map != nullptr; map = map->l_next) {
+    const Dynamic object(map);
+    // The vDSO's pointers are not relocated.
+    if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr) continue;
+    if (void* const found = object.function(map->l_addr, name); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+} // namespace memtrace::record

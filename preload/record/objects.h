@@ -1,6 +1,5 @@
-// Room: hooks. In the constructor, or before it.
-// Job: the symbols of loaded objects, read from their own tables: where dlsym itself is looked for, or hidden
-// from.
+// Room: record. In the constructor, or before it.
+// Job: the symbols of loaded objects, read from their own tables, without a call to the loader.
 #pragma once
 
 #include <elf.h>
@@ -9,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memtrace::hooks {
+namespace memtrace::record {
 
 // The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the
 // vDSO's.
@@ -29,21 +28,29 @@ struct Dynamic {
   // Each symbol that the object defines, or once did.
   template <class Take>
   void each_defined(Take take) const {
-    const std::uint32_t buckets = hash[0], first = hash[1], filter = hash[2];
-    const std::uint32_t* const bucket = hash + 4 + filter * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
-    const std::uint32_t* const chain = bucket + buckets;
+    const std::uint32_t buckets = hash[0], first = hash[1];
     for (std::uint32_t b = 0; b < buckets; ++b) {
-      for (std::uint32_t i = bucket[b]; i >= first; ++i) {
+      for (std::uint32_t i = bucket(b); i >= first; ++i) {
         take(symbols[i]);
-        if (chain[i - first] & 1) break;
+        if (ends_chain(i)) break;
       }
     }
   }
+
+  // The function of this name that the object at `base` defines. Null if there is none.
+  void* function(ElfW(Addr) base, const char* name) const;
+
+ private:
+  const std::uint32_t* first_bucket() const {
+    return hash + 4 + hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  }
+  std::uint32_t bucket(std::uint32_t b) const { return first_bucket()[b]; }
+  bool ends_chain(std::uint32_t i) const { return (first_bucket()[hash[0] + i - hash[1]] & 1) != 0; }
 };
 
-// This library's own.
-link_map* own_object();
-// The next definition of a function after ours, as RTLD_NEXT finds it, without dlsym. Null: there is none.
-void* next_function(const char* name);
+// The first object of the program's list: the executable.
+const link_map* first_object();
+// The next definition of a function in `map` or in an object after it. Null: there is none.
+void* function_from(const link_map* map, const char* name);
 
-} // namespace memtrace::hooks
+} // namespace memtrace::record

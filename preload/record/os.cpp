@@ -15,10 +15,12 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include <cerrno>
 
+#include "record/libc.h"
 #include "record/own_ranges.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
@@ -74,7 +76,7 @@ class NoWriteSignal {
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
-  clock_gettime(clock, &now); // vDSO: 20 ns, no errno on success
+  libc.clock_gettime(clock, &now); // vDSO: 20 ns, no errno on success
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
@@ -348,6 +350,17 @@ void close_all_of_this_thread() {
   for (int fd = 0; fd < 65536; ++fd) close(fd); // before Linux 5.9
 }
 
+bool working_directory(char* out, std::size_t capacity) {
+  return call(SYS_getcwd, word(out), static_cast<long>(capacity)) > 0 && out[0] == '/';
+}
+bool host_name(char* out, std::size_t capacity) {
+  utsname system{};
+  if (call(SYS_uname, word(&system)) != 0) return false;
+  std::size_t bytes = 0;
+  for (; bytes + 1 < capacity && system.nodename[bytes] != '\0'; ++bytes) out[bytes] = system.nodename[bytes];
+  out[bytes] = '\0';
+  return true;
+}
 int process_id() {
   return static_cast<int>(call(SYS_getpid));
 }
@@ -366,6 +379,9 @@ void yield() {
 void sleep_ns(std::uint64_t ns) {
   const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
   call(SYS_nanosleep, word(&duration), 0);
+}
+int clock_call(clockid_t clock, timespec* out) {
+  return static_cast<int>(call(SYS_clock_gettime, clock, word(out)));
 }
 std::uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);

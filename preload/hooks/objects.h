@@ -1,0 +1,16 @@
+// Room: hooks. In the constructor, or before it.
+// Job: where this library stands among the loaded objects, and what comes after it.
+#pragma once
+
+#include "record/objects.h"
+
+namespace memtrace::hooks {
+
+using record::Dynamic;
+
+// This library's own. Null: not in the program's list.
+const link_map* own_object();
+// The next definition of a function after ours, as RTLD_NEXT finds it, without dlsym. Null: there is none.
+void* next_function(const char* name);
+
+} // namespace memtrace::hooks

@@ -13,6 +13,7 @@
 #include "record/libc.h"
 #include "record/os.h"
 #include "record/tracked_filter.h"
+#include "record/valgrind.h"
 
 #include "record/forbidden.h"
 
@@ -175,10 +176,17 @@ std::size_t bootstrap_size(const void* p) {
   return bytes;
 }
 
+// The tool's blocks have none of glibc's headers.
+bool malloc_is_valgrinds() {
+  return record::under_valgrind && !foreign_allocator && !real.sizes_in_headers;
+}
+
 void find_real() {
   if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL))
     return;
   const int errno_before = errno;
+  record::find_valgrind();
+  const record::Unjudged unjudged; // words in front of blocks are read
   Real next = real;
   find_next(&next.malloc, "malloc");
   find_next(&next.free, "free");

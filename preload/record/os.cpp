@@ -22,6 +22,7 @@
 
 #include "record/libc.h"
 #include "record/own_ranges.h"
+#include "record/valgrind.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
 #error "memtrace runs on x86-64 Linux only"
@@ -296,13 +297,16 @@ void* map_private(std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), bytes);
   note_own(reinterpret_cast<void*>(p), bytes);
   return reinterpret_cast<void*>(p);
 }
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       static_cast<long>(offset));
-  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+  if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), bytes);
+  return reinterpret_cast<void*>(p);
 }
 void unmap(void* address, std::size_t bytes) {
   forget_own(address);
@@ -312,6 +316,7 @@ void* extend(void* address, std::size_t bytes, std::size_t wanted) {
   const long p =
       call(SYS_mremap, word(address), static_cast<long>(bytes), static_cast<long>(wanted), MREMAP_MAYMOVE);
   if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), wanted);
   forget_own(address);
   note_own(reinterpret_cast<void*>(p), wanted);
   own_stays_behind(reinterpret_cast<void*>(p)); // the tables that grow are all of that kind

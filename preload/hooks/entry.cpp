@@ -11,9 +11,11 @@
 #include "hooks/process.h"
 #include "hooks/python.h"
 #include "hooks/real.h"
+#include "hooks/sanitizer.h"
 #include "record/environment.h"
 #include "record/libc.h"
 #include "record/life.h"
+#include "record/line.h"
 #include "record/recorder.h"
 #include "record/settings.h"
 #include "record/valgrind.h"
@@ -30,6 +32,20 @@ void say_whose_malloc(const void* first, bool ours) {
     memtrace::record::malloc_is_elsewhere(where.dli_fname);
 }
 
+// `memtrace run` puts the runtime of a sanitizer before us, for that program alone: a child without that
+// sanitizer would be judged by it, and end with its status.
+void keep_runtime_from_children() {
+  namespace record = memtrace::record;
+  const char* const runtime = record::environment_text("MEMTRACE_RUNTIME");
+  const char* const list = record::environment_text("LD_PRELOAD");
+  if (runtime == nullptr || list == nullptr) return;
+  const std::size_t bytes = std::strlen(runtime);
+  if (std::strncmp(list, runtime, bytes) != 0 || list[bytes] != ':') return;
+  static constinit record::Line<8192> rest{}; // the environment keeps it
+  rest.add("LD_PRELOAD=").add(list + bytes + 1);
+  if (!rest.cut()) record::add_to_environment(rest.text());
+}
+
 __attribute__((constructor)) void start() {
   const int errno_before = errno;
   memtrace::record::find_valgrind();
@@ -40,7 +56,7 @@ __attribute__((constructor)) void start() {
   const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
   memtrace::hooks::hide_absent(cuda);
   void* const first = dlsym(RTLD_DEFAULT, "malloc");
-  const bool ours = first == reinterpret_cast<void*>(&malloc);
+  const bool ours = first == reinterpret_cast<void*>(&malloc) || memtrace::hooks::blocks_come_from_sanitizer();
   say_whose_malloc(first, ours);
   // An allocator before us calls our mmap with its locks held, and libunwind allocates a thread's first time.
   memtrace::record::start_life(ours);
@@ -49,6 +65,7 @@ __attribute__((constructor)) void start() {
     const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
   }
+  keep_runtime_from_children();
   errno = errno_before;
 }
 

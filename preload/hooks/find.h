@@ -20,6 +20,16 @@ void find_next(F* out, const char* name) {
   }
 }
 
+// The program's own definition, which may come before ours. Leaves `*out` as it is when there is none.
+template <class F>
+void find_first(F* out, const char* name) {
+  if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
+    std::memcpy(out, &p, sizeof p);
+  } else {
+    record::libc.dlerror();
+  }
+}
+
 // In a library that is loaded, maybe RTLD_LOCAL (RTLD_NEXT sees the global scope alone): the first of `sonames`
 // that is, and has it. Null-terminated list.
 template <class F>

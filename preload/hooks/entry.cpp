@@ -8,6 +8,7 @@
 
 #include "hooks/absent.h"
 #include "hooks/injection.h"
+#include "hooks/objects.h"
 #include "hooks/process.h"
 #include "hooks/python.h"
 #include "hooks/real.h"
@@ -15,7 +16,6 @@
 #include "record/environment.h"
 #include "record/libc.h"
 #include "record/life.h"
-#include "record/line.h"
 #include "record/recorder.h"
 #include "record/settings.h"
 #include "record/valgrind.h"
@@ -33,17 +33,16 @@ void say_whose_malloc(const void* first, bool ours) {
 }
 
 // `memtrace run` puts the runtime of a sanitizer before us, for that program alone: a child without that
-// sanitizer would be judged by it, and end with its status.
+// sanitizer would be judged by it, and end with its status. In place, for ASan starts its symbolizer with the
+// environment that the kernel gave.
 void keep_runtime_from_children() {
   namespace record = memtrace::record;
   const char* const runtime = record::environment_text("MEMTRACE_RUNTIME");
-  const char* const list = record::environment_text("LD_PRELOAD");
+  auto* const list = const_cast<char*>(record::environment_text("LD_PRELOAD"));
   if (runtime == nullptr || list == nullptr) return;
   const std::size_t bytes = std::strlen(runtime);
   if (std::strncmp(list, runtime, bytes) != 0 || list[bytes] != ':') return;
-  static constinit record::Line<8192> rest{}; // the environment keeps it
-  rest.add("LD_PRELOAD=").add(list + bytes + 1);
-  if (!rest.cut()) record::add_to_environment(rest.text());
+  std::memmove(list, list + bytes + 1, std::strlen(list + bytes + 1) + 1);
 }
 
 __attribute__((constructor)) void start() {
@@ -56,7 +55,10 @@ __attribute__((constructor)) void start() {
   const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
   memtrace::hooks::hide_absent(cuda);
   void* const first = dlsym(RTLD_DEFAULT, "malloc");
-  const bool ours = first == reinterpret_cast<void*>(&malloc) || memtrace::hooks::blocks_come_from_sanitizer();
+  bool ours = first == reinterpret_cast<void*>(&malloc);
+  if (!ours || memtrace::hooks::next_function("__lsan_init") != nullptr)
+    memtrace::hooks::hide_globals_from_leak_checkers();
+  if (!ours) ours = memtrace::hooks::blocks_come_from_sanitizer();
   say_whose_malloc(first, ours);
   // An allocator before us calls our mmap with its locks held, and libunwind allocates a thread's first time.
   memtrace::record::start_life(ours);

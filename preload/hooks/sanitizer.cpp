@@ -1,10 +1,13 @@
 // Room: hooks. Inside the allocator of a sanitizer's runtime, which holds no lock then.
-// Job: the blocks of a sanitizer's allocator, which comes before our malloc.
+// Job: the blocks of a sanitizer's allocator, which comes before our malloc; and what its leak checker sees of
+// us.
 #include "hooks/sanitizer.h"
 
 #include <cstddef>
 
 #include "hooks/find.h"
+#include "record/objects.h"
+#include "record/os.h"
 #include "record/recording.h"
 #include "record/small.h"
 
@@ -53,6 +56,17 @@ void dies(const volatile void* p) {
 }
 
 } // namespace
+
+// The loader has read the headers; who walks over the objects of a process reads them again.
+void hide_globals_from_leak_checkers() {
+  const record::Segments own = record::own_segments();
+  for (std::size_t i = 0; i < own.count; ++i) {
+    ElfW(Phdr)& header = own.headers[i];
+    if (header.p_type == PT_LOAD && (header.p_flags & PF_W) != 0 &&
+        record::os::make_writable(&header, sizeof header))
+      header.p_flags &= ~static_cast<ElfW(Word)>(PF_W);
+  }
+}
 
 bool blocks_come_from_sanitizer() {
   Install install = nullptr;

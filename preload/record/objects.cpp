@@ -6,6 +6,9 @@
 
 #include "record/forbidden.h"
 
+// The first byte of this object: the linker's name.
+extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
+
 namespace memtrace::record {
 namespace {
 
@@ -59,6 +62,11 @@ void* Dynamic::function(ElfW(Addr) base, const char* name) const {
     if (ends_chain(i)) break;
   }
   return nullptr;
+}
+
+Segments own_segments() {
+  const auto base = reinterpret_cast<std::uintptr_t>(&__ehdr_start);
+  return {base, reinterpret_cast<ElfW(Phdr)*>(base + __ehdr_start.e_phoff), __ehdr_start.e_phnum};
 }
 
 const link_map* first_object() {

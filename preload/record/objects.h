@@ -48,6 +48,14 @@ struct Dynamic {
   bool ends_chain(std::uint32_t i) const { return (first_bucket()[hash[0] + i - hash[1]] & 1) != 0; }
 };
 
+// The program headers of the object that this is linked into, as they lie in memory.
+struct Segments {
+  std::uintptr_t base;
+  ElfW(Phdr) * headers;
+  std::size_t count;
+};
+Segments own_segments();
+
 // The first object of the program's list: the executable.
 const link_map* first_object();
 // The next definition of a function in `map` or in an object after it. Null: there is none.

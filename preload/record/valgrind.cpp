@@ -2,13 +2,9 @@
 // Job: what valgrind is asked and told, by its client requests.
 #include "record/valgrind.h"
 
-#include <elf.h>
-#include <link.h>
+#include "record/objects.h"
 
 #include "record/forbidden.h"
-
-// The first byte of the object that this is linked into: the linker's name.
-extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
 namespace memtrace::record {
 
@@ -21,11 +17,10 @@ constexpr unsigned long kDrdSuppressed = 0x44520002;     // START_SUPPRESSION
 
 // The writable segments of this library: hooks read words there before they enter the recorder.
 void exempt_globals() {
-  const auto base = reinterpret_cast<unsigned long>(&__ehdr_start);
-  const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff);
-  for (int i = 0; i < __ehdr_start.e_phnum; ++i) {
-    if (headers[i].p_type != PT_LOAD || (headers[i].p_flags & PF_W) == 0) continue;
-    exempt_from_races(reinterpret_cast<const void*>(base + headers[i].p_vaddr), headers[i].p_memsz);
+  const Segments own = own_segments();
+  for (std::size_t i = 0; i < own.count; ++i) {
+    if (own.headers[i].p_type != PT_LOAD || (own.headers[i].p_flags & PF_W) == 0) continue;
+    exempt_from_races(reinterpret_cast<const void*>(own.base + own.headers[i].p_vaddr), own.headers[i].p_memsz);
   }
 }
 

@@ -41,8 +41,10 @@ bool passage(const std::string& file) {
 // Functions that every allocation goes through: they name nothing.
 bool plumbing(const std::string& function) {
   static constexpr const char* kPrefixes[] = {
-      "operator new", "malloc",  "calloc", "realloc",     "posix_memalign", "aligned_alloc", "memtrace",
-      "mmap",         "__libc_", "std::",  "void* std::", "__gnu_cxx::",    "c10::alloc_cpu"};
+      "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
+      "aligned_alloc", "memtrace",    "mmap",           "__libc_",        "std::",
+      "void* std::",   "__gnu_cxx::", "c10::alloc_cpu", "__sanitizer",    "__asan",
+      "__lsan",        "__msan",      "__tsan",         "__interceptor_", "void* mmap_interceptor"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
 }

@@ -31,7 +31,7 @@ std::string file_of(const std::string& command) {
   for (;;) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder(rest.substr(0, end));
-    const std::string path = (folder.empty() ? "." : folder) + "/" + command;
+    std::string path = (folder.empty() ? "." : folder) + "/" + command;
     if (can_run(path)) return path;
     if (end == rest.size()) return {};
     rest.remove_prefix(end + 1);

@@ -215,6 +215,7 @@ void find_real() {
       sizes.dli_fbase != here.dli_fbase)
     next.usable = early_usable;
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
+  if (next.sizes_in_headers) record::tool_leaves_malloc();
   record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
   record::filter_pin(0); // free(nullptr) is looked at as well
   real = next;

@@ -9,6 +9,7 @@
 namespace memtrace::record {
 
 constinit bool under_valgrind = false;
+constinit bool judged = false;
 
 namespace {
 
@@ -28,8 +29,12 @@ void exempt_globals() {
 
 void find_valgrind() {
   if (under_valgrind || ask_valgrind(kValgrindRuns) == 0) return;
-  under_valgrind = true;
+  under_valgrind = judged = true;
   exempt_globals();
+}
+
+void tool_leaves_malloc() {
+  judged = false;
 }
 
 void exempt_from_races(const void* start, std::size_t bytes) {

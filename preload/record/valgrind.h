@@ -11,6 +11,11 @@ namespace memtrace::record {
 [[gnu::visibility("hidden")]] extern constinit bool under_valgrind;
 void find_valgrind();
 
+// True if its tool may report errors: under valgrind, until it is known that malloc is not the tool's. Those
+// that leave malloc alone count and time (callgrind, cachegrind), and would count the requests.
+[[gnu::visibility("hidden")]] extern constinit bool judged;
+void tool_leaves_malloc();
+
 // The request numbers of valgrind.h and helgrind.h, which stay as they are.
 inline constexpr unsigned long kValgrindRuns = 0x1001;
 inline constexpr unsigned long kValgrindErrors = 0x1801; // 1 turns this thread's reports off, -1 on again
@@ -30,11 +35,11 @@ inline unsigned long ask_valgrind(unsigned long request, unsigned long a = 0, un
 // Between the two the tool reports nothing of what this thread does. The recorder reads words in front of
 // blocks and on stacks, and its atomic words are races to helgrind. They nest.
 inline void be_unjudged() {
-  if (under_valgrind) [[unlikely]]
+  if (judged) [[unlikely]]
     ask_valgrind(kValgrindErrors, 1);
 }
 inline void be_judged() {
-  if (under_valgrind) [[unlikely]]
+  if (judged) [[unlikely]]
     ask_valgrind(kValgrindErrors, ~0ul);
 }
 class Unjudged {

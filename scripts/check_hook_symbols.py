@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Job: the preload object takes and gives no more than it may.
 
-usage: check_hook_symbols.py LIBRARY [--allow FILE] [--exports MAP]
+usage: check_hook_symbols.py LIBRARY [--allow FILE] [--intercepted FILE] [--exports MAP]
 
 What is asked of it, and why:
   undefined names  only those on the allow-list: a new one is a decision, made by adding a line there
+  sanitizers       no name that a sanitizer's runtime stands before: it crashes before the runtime has begun
   C++ runtime      none: it allocates, throws, locks, and may not be in the process
   DT_NEEDED        libc alone: a preload whose needs are not met keeps every child from starting
   glibc floor      2.34, by version needs; newer names are taken by dlsym
@@ -37,7 +38,7 @@ def tool(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 
-def read_allow(path):
+def read_names(path):
     with open(path, encoding="utf-8") as file:
         lines = (line.partition("#")[0].strip() for line in file)
         return {line for line in lines if line}
@@ -60,10 +61,13 @@ def dynamic_names(library, which):
             yield name
 
 
-def check_undefined(library, allow_file):
-    allow = read_allow(allow_file)
+def check_undefined(library, allow_file, intercepted_file):
+    allow = read_names(allow_file)
+    intercepted = read_names(intercepted_file)
     for name in sorted(set(dynamic_names(library, "--undefined-only")) - TOOLCHAIN):
-        if CPP_RUNTIME.match(name) and name not in allow:
+        if name in intercepted:
+            yield f"a sanitizer stands before it: {name} (take libc's own, see preload/record/libc.h)"
+        elif CPP_RUNTIME.match(name) and name not in allow:
             yield f"needs the C++ runtime: {name}"
         elif name not in allow:
             yield f"not on the allow-list: {name} (if a hook may call it, add it to {allow_file} with the reason)"
@@ -126,10 +130,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
     parser.add_argument("--allow", default=os.path.join(here, "hook_symbols.allow"))
+    parser.add_argument("--intercepted", default=os.path.join(here, "hook_symbols.intercepted"))
     parser.add_argument("--exports", default=os.path.join(here, "..", "preload", "hooks", "exports.map"))
     args = parser.parse_args()
-    faults = [*check_undefined(args.library, args.allow), *check_exports(args.library, args.exports),
-              *check_dynamic(args.library), *check_versions(args.library), *check_segments(args.library)]
+    faults = [*check_undefined(args.library, args.allow, args.intercepted),
+              *check_exports(args.library, args.exports), *check_dynamic(args.library),
+              *check_versions(args.library), *check_segments(args.library)]
     for fault in faults:
         print(f"{args.library}: {fault}", file=sys.stderr)
     return 1 if faults else 0

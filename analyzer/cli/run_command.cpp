@@ -18,6 +18,7 @@
 #include "cli/installed.h"
 #include "cli/job_place.h"
 #include "cli/postmortem_command.h"
+#include "cli/sanitizer_runtime.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
 
@@ -51,7 +52,18 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
   for (const auto& [name, value] : arguments.variables) ::setenv(name.c_str(), value.c_str(), 1);
   const char* before = std::getenv("LD_PRELOAD");
   const std::string others = before != nullptr && *before != '\0' ? std::string(":") + before : "";
-  ::setenv("LD_PRELOAD", (object + others).c_str(), 1);
+  const std::string runtime = sanitizer_runtime(arguments.command.front());
+  if (runtime.empty()) {
+    ::setenv("LD_PRELOAD", (object + others).c_str(), 1);
+    return;
+  }
+  // ASan ends a program in which another object comes before its runtime. The program's children inherit no
+  // more than memtrace (preload/hooks/entry.cpp): one that has ASan, too, is to bear with that.
+  ::setenv("LD_PRELOAD", (runtime + ":" + object + others).c_str(), 1);
+  ::setenv("MEMTRACE_RUNTIME", runtime.c_str(), 1);
+  const char* const options = std::getenv("ASAN_OPTIONS");
+  const std::string kept = options != nullptr && *options != '\0' ? std::string(options) + ":" : "";
+  ::setenv("ASAN_OPTIONS", (kept + "verify_asan_link_order=0").c_str(), 1);
 }
 
 [[noreturn]] void become(const RunArguments& arguments, int tell) {

@@ -393,6 +393,16 @@ class Text {
       text += bound->starts_with("counts")
                   ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
                   : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
+    if (const auto object = view_.facts().note("malloc"))
+      text +=
+          *object == "valgrind"
+              ? std::string("; blocks of malloc are not recorded: valgrind's tool has put its own in its place")
+              : fmt::format(
+                    "; blocks of malloc are not recorded: {} has a malloc of its own, which comes first",
+                    printable(*object));
+    if (view_.facts().note("valgrind"))
+      text +=
+          "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
     // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
     if (const auto python = view_.facts().note("python"))
       text += fmt::format("; no Python frames, stacks are native only (Python: {})",
@@ -432,6 +442,7 @@ std::string process_line(View& view) {
   if (const auto bound = view.facts().note("bound"))
     text +=
         bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";
+  if (view.facts().note("malloc")) text += ", blocks of malloc not recorded";
   if (view.losses.total() != 0) text += fmt::format(", events lost: {}", count(view.losses.total()));
   return shortened(text, kColumns) + "\n";
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 namespace memtrace::symbols {
 namespace {
@@ -16,7 +17,9 @@ namespace {
 using format::high;
 using format::low;
 
+// A name of C is no mangled one, but __cxa_demangle takes `i` for `int` and `f` for `float`.
 std::string demangle(const char* name) {
+  if (std::strncmp(name, "_Z", 2) != 0) return name;
   int status = 0;
   char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string out = status == 0 && plain != nullptr ? plain : name;
@@ -38,8 +41,10 @@ bool passage(const std::string& file) {
 // Functions that every allocation goes through: they name nothing.
 bool plumbing(const std::string& function) {
   static constexpr const char* kPrefixes[] = {
-      "operator new", "malloc",  "calloc", "realloc",     "posix_memalign", "aligned_alloc", "memtrace",
-      "mmap",         "__libc_", "std::",  "void* std::", "__gnu_cxx::",    "c10::alloc_cpu"};
+      "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
+      "aligned_alloc", "memtrace",    "mmap",           "__libc_",        "std::",
+      "void* std::",   "__gnu_cxx::", "c10::alloc_cpu", "__sanitizer",    "__asan",
+      "__lsan",        "__msan",      "__tsan",         "__interceptor_", "void* mmap_interceptor"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
 }

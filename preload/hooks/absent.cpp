@@ -10,6 +10,7 @@
 
 #include "hooks/cuda_table.h"
 #include "hooks/objects.h"
+#include "record/libc.h"
 #include "record/os.h"
 
 #include "record/forbidden.h"
@@ -99,12 +100,12 @@ bool cuda_is_there() {
   for (const char* path : {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl"})
     if (os::exists(path)) return true;
   for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
-    void* const library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    void* const library = record::libc.dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     dlclose(library);
     return true;
   }
-  dlerror();
+  record::libc.dlerror();
   return false;
 }
 
@@ -114,7 +115,7 @@ void hide_absent(bool cuda) {
     if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
   names.cuda = !cuda;
   if (names.cuda) cuda::hide();
-  dlerror(); // nothing is left for the program to find
+  record::libc.dlerror(); // nothing is left for the program to find
   const link_map* const self = own_object();
   if (self == nullptr) return;
   hide_own(self, names);

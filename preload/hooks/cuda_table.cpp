@@ -8,6 +8,7 @@
 
 #include "hooks/cuda_types.h"
 #include "hooks/lookups.h"
+#include "record/libc.h"
 
 #define RUNTIME(name) extern "C" void name();
 #define DRIVER(name, base, since) extern "C" void name();
@@ -45,12 +46,12 @@ template <std::size_t N>
 void* below(const char* const (&sonames)[N], const char* name) {
   void* found = real_dlsym(RTLD_NEXT, name);
   for (std::size_t i = 0; found == nullptr && i < N; ++i) {
-    void* const library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
+    void* const library = record::libc.dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     found = real_dlsym(library, name);
     dlclose(library); // its count only: it stays loaded
   }
-  if (found == nullptr) dlerror(); // nothing is left for the program to find
+  if (found == nullptr) record::libc.dlerror(); // nothing is left for the program to find
   return found;
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "record/libc.h"
+
 namespace memtrace::hooks {
 
 // Leaves `*out` as it is when there is none.
@@ -14,7 +16,17 @@ void find_next(F* out, const char* name) {
   if (void* const p = dlsym(RTLD_NEXT, name); p != nullptr) {
     std::memcpy(out, &p, sizeof p);
   } else {
-    dlerror(); // nothing is left for the program to find
+    record::libc.dlerror(); // nothing is left for the program to find
+  }
+}
+
+// The program's own definition, which may come before ours. Leaves `*out` as it is when there is none.
+template <class F>
+void find_first(F* out, const char* name) {
+  if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
+    std::memcpy(out, &p, sizeof p);
+  } else {
+    record::libc.dlerror();
   }
 }
 
@@ -23,14 +35,14 @@ void find_next(F* out, const char* name) {
 template <class F>
 bool find_in(F* out, const char* name, const char* const* sonames) {
   for (; *sonames != nullptr; ++sonames) {
-    void* const library = dlopen(*sonames, RTLD_LAZY | RTLD_NOLOAD);
+    void* const library = record::libc.dlopen(*sonames, RTLD_LAZY | RTLD_NOLOAD);
     void* const p = library != nullptr ? dlsym(library, name) : nullptr;
     if (library != nullptr) dlclose(library); // its count only: it stays loaded
     if (p == nullptr) continue;
     std::memcpy(out, &p, sizeof p);
     return true;
   }
-  dlerror();
+  record::libc.dlerror();
   return false;
 }
 

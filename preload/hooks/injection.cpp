@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "record/environment.h"
+#include "record/libc.h"
 #include "record/line.h"
 #include "record/os.h"
 #include "record/phases.h"
@@ -25,7 +26,8 @@ constinit Assignment for_nvtx{};
 // `DIR/libmemtrace_cupti.so`, where DIR is ours.
 bool find_library(record::Path* out) {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&offer_injection), &info) == 0 || info.dli_fname == nullptr)
+  if (record::libc.dladdr(reinterpret_cast<const void*>(&offer_injection), &info) == 0 ||
+      info.dli_fname == nullptr)
     return false;
   const char* const slash = std::strrchr(info.dli_fname, '/');
   // A relative name is looked for from the directory that the program happens to be in when it calls.

@@ -11,6 +11,7 @@
 #include "hooks/find.h"
 #include "hooks/privileges.h"
 #include "hooks/process.h"
+#include "record/libc.h"
 #include "record/life.h"
 #include "record/recorder.h"
 
@@ -90,7 +91,7 @@ void process_start() {
   find_privilege_calls();
   __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child,
                     &__dso_handle);
-  on_exit(&at_exit_with, nullptr);
+  record::libc.on_exit(&at_exit_with, nullptr);
   __cxa_at_quick_exit(&at_quick_exit_with, &__dso_handle);
 }
 

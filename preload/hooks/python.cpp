@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "hooks/python_module.h"
+#include "record/libc.h"
 #include "record/os.h"
 #include "record/phases.h"
 #include "record/python_arenas.h"
@@ -147,7 +148,7 @@ void find_arenas() {
   } arenas{};
   auto* get = reinterpret_cast<void (*)(ArenaAllocator*)>(dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator"));
   if (get == nullptr) {
-    dlerror();
+    record::libc.dlerror();
     return;
   }
   get(&arenas);
@@ -167,7 +168,7 @@ void python_start(const char* mode) {
     allocator(kRawDomain, &g_first);
     add(on_audit, nullptr);
   } else {
-    dlerror(); // a miss leaves a message that the program would find
+    record::libc.dlerror(); // a miss leaves a message that the program would find
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "format/event.h"
+#include "record/libc.h"
 #include "record/os.h"
 #include "record/phases.h"
 #include "record/python_frames.h"
@@ -230,7 +231,8 @@ Object* package_path() {
   char path[4096];
   Dl_info self{};
   std::size_t bytes = 0;
-  if (dladdr(reinterpret_cast<const void*>(&package_path), &self) != 0 && self.dli_fname[0] == '/') {
+  if (record::libc.dladdr(reinterpret_cast<const void*>(&package_path), &self) != 0 &&
+      self.dli_fname[0] == '/') {
     bytes = static_cast<std::size_t>(std::strrchr(self.dli_fname, '/') + 1 - self.dli_fname);
     if (bytes + sizeof(kInside) > sizeof(path)) bytes = 0;
   }

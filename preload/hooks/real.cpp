@@ -4,15 +4,16 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <time.h> // clock_gettime: an address in libc
 
 #include <cstdint>
 #include <cstring>
 
 #include "hooks/find.h"
 #include "record/allocator.h"
+#include "record/libc.h"
 #include "record/os.h"
 #include "record/tracked_filter.h"
+#include "record/valgrind.h"
 
 #include "record/forbidden.h"
 
@@ -175,10 +176,17 @@ std::size_t bootstrap_size(const void* p) {
   return bytes;
 }
 
+// The tool's blocks have none of glibc's headers.
+bool malloc_is_valgrinds() {
+  return record::under_valgrind && !foreign_allocator && !real.sizes_in_headers;
+}
+
 void find_real() {
   if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL))
     return;
   const int errno_before = errno;
+  record::find_valgrind();
+  const record::Unjudged unjudged; // words in front of blocks are read
   Real next = real;
   find_next(&next.malloc, "malloc");
   find_next(&next.free, "free");
@@ -196,15 +204,18 @@ void find_real() {
   find_next(&next.mprotect, "mprotect");
   find_next(&next.madvise, "madvise");
   Dl_info here{}, libc{};
-  foreign_allocator = dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-                      dladdr(reinterpret_cast<const void*>(&clock_gettime), &libc) != 0 &&
-                      here.dli_fbase != libc.dli_fbase;
+  foreign_allocator =
+      record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
+      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime), &libc) != 0 &&
+      here.dli_fbase != libc.dli_fbase;
   // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
   // as 0.
   Dl_info sizes{};
-  if (dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 || sizes.dli_fbase != here.dli_fbase)
+  if (record::libc.dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 ||
+      sizes.dli_fbase != here.dli_fbase)
     next.usable = early_usable;
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
+  if (next.sizes_in_headers) record::tool_leaves_malloc();
   record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
   record::filter_pin(0); // free(nullptr) is looked at as well
   real = next;

@@ -53,6 +53,10 @@ inline std::size_t usable_size(void* p) {
   return real.usable(p);
 }
 
+// True if valgrind's tool put its own functions in the place of malloc's, ours included: none of our hooks of
+// them runs.
+bool malloc_is_valgrinds();
+
 // True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not
 // more.
 extern constinit bool foreign_allocator;

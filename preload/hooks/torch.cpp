@@ -8,6 +8,7 @@
 #include "hooks/cuda_types.h"
 #include "hooks/find.h"
 #include "hooks/torch.h"
+#include "record/libc.h"
 #include "record/recording.h"
 
 #include "record/forbidden.h"
@@ -108,7 +109,7 @@ bool is_torch_allocator(const void* code) {
   const std::uintptr_t known = __atomic_load_n(&site, __ATOMIC_RELAXED);
   if (known >> 1 == at >> 1) return (known & 1) == 0;
   Dl_info where{};
-  const bool torch = dladdr(code, &where) != 0 && where.dli_fname != nullptr &&
+  const bool torch = record::libc.dladdr(code, &where) != 0 && where.dli_fname != nullptr &&
                      std::strstr(where.dli_fname, "libc10_cuda.so") != nullptr;
   __atomic_store_n(&site, at | (torch ? 0u : 1u), __ATOMIC_RELAXED);
   return torch;

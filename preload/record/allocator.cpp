@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "record/libc.h"
 #include "record/modules.h"
 
 namespace memtrace::record {
@@ -38,13 +39,13 @@ void look_up(F* out, const char* name) {
   if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
     std::memcpy(out, &p, sizeof p);
   } else {
-    dlerror(); // nothing is left for the program to find
+    libc.dlerror(); // nothing is left for the program to find
   }
 }
 
 bool same_library(const void* a, const void* b) {
   Dl_info one{}, other{};
-  return dladdr(a, &one) != 0 && dladdr(b, &other) != 0 && one.dli_fbase == other.dli_fbase;
+  return libc.dladdr(a, &one) != 0 && libc.dladdr(b, &other) != 0 && one.dli_fbase == other.dli_fbase;
 }
 
 bool figure(const char* name, std::size_t* out) {

@@ -14,6 +14,7 @@
 #include "record/thread_privileges.h"
 #include "record/touched.h"
 #include "record/trace_file.h"
+#include "record/valgrind.h"
 
 namespace memtrace::record {
 namespace {
@@ -104,6 +105,7 @@ bool gone() {
 } // namespace
 
 void start_drain() {
+  if (under_valgrind) return;      // it refuses the clone, and ends the process
   if (!control.try_lock()) return; // somebody else is at it
   wanted = true;
   __atomic_store_n(&due, 0u, __ATOMIC_RELAXED);

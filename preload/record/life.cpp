@@ -38,6 +38,7 @@
 #include "record/stack.h"
 #include "record/talk.h"
 #include "record/trace_file.h"
+#include "record/valgrind.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
@@ -63,6 +64,7 @@ constinit Path executable{};
 constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
 constinit bool ring_removed = false; // for an exec
+constinit Line<512> malloc_object{}; // empty: its blocks pass our hooks
 
 bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
   format::RingRecord record{};
@@ -138,6 +140,14 @@ void note_share() {
       text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(trace_file.max_bytes));
 }
 
+// What stands between the program and us: nothing of it is a loss, for it was never there to be recorded.
+void note_unseen() {
+  Line<640> text;
+  if (malloc_object.size() != 0) put_note(text.add("malloc=").add(malloc_object.text()));
+  text.clear();
+  if (under_valgrind) put_note(text.add("valgrind=no drain"));
+}
+
 // Whose log tells of this process, and in which namespace its pid is one.
 void note_kernel() {
   char text[64];
@@ -196,6 +206,11 @@ void start_life(bool may_unwind) {
   if (const Recording here; here) begin_recording();
 }
 
+void malloc_is_elsewhere(const char* object) {
+  malloc_object.clear();
+  malloc_object.add(object);
+}
+
 bool old_enough_to_record() {
   if (born_ns == 0) return true;
   if (flows_since_fork() >= kChildFlows || os::monotonic_ns() - born_ns >= kChildAgeNs) return true;
@@ -219,6 +234,7 @@ void begin_recording() {
       note_ring_place();
       note_kernel();
       note_share();
+      note_unseen();
       put_inherited_phases();
       announce();
       if (parent.pid != 0) {
@@ -235,12 +251,14 @@ void begin_recording() {
 }
 
 void before_fork() {
+  const Unjudged unjudged;
   retire_drain();
   local.holds_definitions = hold_definitions();
   local.fork_stamp = active() ? draw_stamp() : 0;
 }
 
 void after_fork_in_parent() {
+  const Unjudged unjudged;
   family_began();
   if (local.holds_definitions) release_definitions();
   local.holds_definitions = false;
@@ -285,6 +303,7 @@ void begin_as_child(bool raw) {
 } // namespace
 
 void after_fork_in_child() {
+  const Unjudged unjudged;
   if (active()) begin_as_child(false);
 }
 
@@ -326,6 +345,7 @@ void after_failed_exec() {
 }
 
 void end_life(int code) {
+  const Unjudged unjudged;
   if (!active() || !is_own_process()) return;
   if (state() != State::hot) {
     enter(State::inert);

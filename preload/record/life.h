@@ -10,6 +10,9 @@ namespace memtrace::record {
 // stacks may be taken inside hooks.
 void start_life(bool may_unwind = true);
 
+// Constructor only: the blocks of malloc do not pass our hooks, for `object` has a malloc that comes first.
+void malloc_is_elsewhere(const char* object);
+
 // From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no
 // file can be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.
 void begin_recording();

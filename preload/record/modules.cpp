@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "record/libc.h"
+
 namespace memtrace::record {
 namespace {
 
@@ -67,7 +69,7 @@ void read_build_id(Module& module) {
 void find_modules_by(const char* executable) {
   main_path = executable;
   finder = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  if (finder == nullptr) dlerror(); // nothing is left for the program to find
+  if (finder == nullptr) libc.dlerror(); // nothing is left for the program to find
 }
 
 bool modules_can_be_found() {

@@ -15,12 +15,15 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include <cerrno>
 
+#include "record/libc.h"
 #include "record/os_gate.h"
 #include "record/own_ranges.h"
+#include "record/valgrind.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
 #error "memtrace runs on x86-64 Linux only"
@@ -304,13 +307,16 @@ void* map_private(std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), bytes);
   note_own(reinterpret_cast<void*>(p), bytes);
   return reinterpret_cast<void*>(p);
 }
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
   const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                       static_cast<long>(offset));
-  return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+  if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), bytes);
+  return reinterpret_cast<void*>(p);
 }
 void unmap(void* address, std::size_t bytes) {
   forget_own(address);
@@ -320,6 +326,7 @@ void* extend(void* address, std::size_t bytes, std::size_t wanted) {
   const long p =
       call(SYS_mremap, word(address), static_cast<long>(bytes), static_cast<long>(wanted), MREMAP_MAYMOVE);
   if (p < 0 && p > -4096) return nullptr;
+  exempt_from_races(reinterpret_cast<void*>(p), wanted);
   forget_own(address);
   note_own(reinterpret_cast<void*>(p), wanted);
   own_stays_behind(reinterpret_cast<void*>(p)); // the tables that grow are all of that kind
@@ -358,6 +365,17 @@ void close_all_of_this_thread() {
   for (int fd = 0; fd < 65536; ++fd) call(SYS_close, fd); // before Linux 5.9
 }
 
+bool working_directory(char* out, std::size_t capacity) {
+  return call(SYS_getcwd, word(out), static_cast<long>(capacity)) > 0 && out[0] == '/';
+}
+bool host_name(char* out, std::size_t capacity) {
+  utsname system{};
+  if (call(SYS_uname, word(&system)) != 0) return false;
+  std::size_t bytes = 0;
+  for (; bytes + 1 < capacity && system.nodename[bytes] != '\0'; ++bytes) out[bytes] = system.nodename[bytes];
+  out[bytes] = '\0';
+  return true;
+}
 // In a sandbox the last answer: no fork ends there as another process that records.
 int process_id() {
   const long id = call(SYS_getpid);
@@ -379,6 +397,9 @@ void yield() {
 void sleep_ns(std::uint64_t ns) {
   const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
   call(SYS_nanosleep, word(&duration), 0);
+}
+int clock_call(clockid_t clock, timespec* out) {
+  return static_cast<int>(call(SYS_clock_gettime, clock, word(out)));
 }
 void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {
   const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),

@@ -2,6 +2,8 @@
 // Job: the system calls of the recorder, raw: no errno, no hook of ours or of others in between.
 #pragma once
 
+#include <time.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -70,12 +72,16 @@ struct Piece {
 long copy_memory(void* out, const Piece* pieces, std::size_t count);
 bool make_writable(void* address, std::size_t bytes); // the pages around it, for good
 
+// False: none, or outside the root directory.
+bool working_directory(char* out, std::size_t capacity);
+bool host_name(char* out, std::size_t capacity); // cut where it is longer
 int process_id();
 int parent_id();
 int thread_id();
 bool thread_exists(int tid); // of this process
 void yield();
 void sleep_ns(std::uint64_t ns);
+int clock_call(clockid_t clock, timespec* out); // without the vDSO
 std::uint64_t monotonic_ns();
 std::uint64_t thread_cpu_ns(); // of the calling thread
 std::uint64_t unix_ns();

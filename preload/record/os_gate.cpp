@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "record/libc.h"
 #include "record/os.h"
 
 namespace memtrace::record::os {
@@ -17,7 +18,7 @@ constinit std::uint32_t files = 0;  // descriptors open
 
 std::uint64_t now(clockid_t clock) {
   timespec time{};
-  clock_gettime(clock, &time); // vDSO: 20 ns, no errno on success
+  libc.clock_gettime(clock, &time); // vDSO: 20 ns, no errno on success
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
 }
 

@@ -3,7 +3,6 @@
 #include "record/place.h"
 
 #include <errno.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -136,7 +135,7 @@ void expand(const char* pattern, Path* out) {
 void absolute(const char* path, Path* out) {
   if (*path != '/') {
     char here[4096];
-    if (getcwd(here, sizeof here) != nullptr) out->add(here).add("/");
+    if (os::working_directory(here, sizeof here)) out->add(here).add("/");
   }
   out->add(path);
 }
@@ -196,9 +195,8 @@ void remove_directories(const char* directory, std::size_t there) {
 // MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.
 void find_place() {
   const int errno_before = errno;
-  utsname system{};
-  uname(&system);
-  place.host.add(system.nodename);
+  char host[65];
+  if (os::host_name(host, sizeof host)) place.host.add(host);
   find_ranks();
   Path pattern;
   const char* const joined = environment("MEMTRACE_JOB");

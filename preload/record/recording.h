@@ -9,6 +9,7 @@
 #include "record/recorder.h"
 #include "record/settings.h"
 #include "record/stamp.h"
+#include "record/valgrind.h"
 
 namespace memtrace::record {
 
@@ -39,9 +40,11 @@ class Recording {
     local.busy = 1;
     asm volatile("" ::: "memory");
     errno_ = errno;
+    be_unjudged();
   }
   ~Recording() {
     if (!entered_) return;
+    be_judged();
     errno = errno_;
     asm volatile("" ::: "memory");
     local.busy = 0;

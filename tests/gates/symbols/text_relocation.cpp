@@ -2,5 +2,5 @@
 // Job: a planted fault of the symbols gate: its code is patched at load.
 // expect: text relocations
 // flags: -fno-pic -mcmodel=large -Wl,-z,notext -Wno-attributes -nostartfiles -nodefaultlibs -lc -Wl,-z,now
-extern "C" void* malloc(unsigned long);
-extern "C" void* planted_entry() { return malloc(1); }
+extern "C" int getpid();
+extern "C" int planted_entry() { return getpid(); }

@@ -16,6 +16,25 @@ __attribute__((noinline)) int a_function_to_find(int x) {
   return x + 1;
 }
 
+// Functions of C whose names mean types where they are taken for mangled ones.
+extern "C" {
+int named_i(int x) asm("i");
+int named_f(int x) asm("f");
+int named_w(int x) asm("w");
+__attribute__((noinline)) int named_i(int x) {
+  asm volatile("" ::: "memory");
+  return x + 2;
+}
+__attribute__((noinline)) int named_f(int x) {
+  asm volatile("" ::: "memory");
+  return x + 3;
+}
+__attribute__((noinline)) int named_w(int x) {
+  asm volatile("" ::: "memory");
+  return x + 4;
+}
+}
+
 namespace {
 
 using tests::Builder;
@@ -32,10 +51,11 @@ class Symbols : public testing::Test {
     symbolizer_ = std::make_unique<Symbolizer>(trace_->definitions(), trace_->facts());
     return *symbolizer_;
   }
-  // The stack of a call from a_function_to_find, in a module with this build id.
-  std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id) {
+  // The stack of a call from a function of this program, in a module with this build id.
+  std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id,
+                          int (*function)(int) = &a_function_to_find) {
     const OwnModule me = own_module();
-    const auto address = reinterpret_cast<std::uint64_t>(&a_function_to_find);
+    const auto address = reinterpret_cast<std::uint64_t>(function);
     builder.module("/proc/self/exe", me.bias, address & ~std::uint64_t{4095}, 2, build_id);
     return builder.native_frame(address + 1, 0); // as if the function's first byte were a call
   }
@@ -54,6 +74,15 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
   ASSERT_EQ(site.frames.size(), 1u);
   EXPECT_EQ(site.frames[0].function, "memtrace::symbols::a_function_to_find(int)");
   EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find in exe");
+}
+
+TEST_F(Symbols, OfCAreNotDemangled) {
+  const std::vector<std::uint8_t> id = own_module().build_id;
+  const std::uint32_t i = own_frame(id, &named_i), f = own_frame(id, &named_f), w = own_frame(id, &named_w);
+  Symbolizer& symbolizer = open();
+  EXPECT_EQ(symbolizer.site(format::StackId{i}).frames[0].function, "i");
+  EXPECT_EQ(symbolizer.site(format::StackId{f}).frames[0].function, "f");
+  EXPECT_EQ(symbolizer.site(format::StackId{w}).frames[0].function, "w");
 }
 
 TEST_F(Symbols, OfAnotherBuildAreNotUsed) {

@@ -34,7 +34,7 @@ void born(const volatile void* p, std::size_t bytes) {
   record::check_raw_fork();
   if (!record::tracked(bytes)) return record::small_born(bytes, reinterpret_cast<std::uint64_t>(p), bytes);
   const record::Recording here;
-  if (!here) return record::not_recorded();
+  if (!here) return record::block_not_recorded(bytes, 0);
   here.born(block_of(p, bytes, bytes));
 }
 
@@ -51,7 +51,7 @@ void dies(const volatile void* p) {
     return;
   }
   const record::Recording here;
-  if (!here) return record::not_recorded();
+  if (!here) return record::block_not_recorded(0, bytes);
   here.died(block_of(p, bytes, 0), record::draw_stamp());
 }
 

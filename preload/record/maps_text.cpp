@@ -45,7 +45,7 @@ bool is_anonymous(const Mapping& one) {
          std::strncmp(one.path, "[anon:", 6) == 0;
 }
 
-MapsReader::MapsReader() : fd_(os::open_read("/proc/self/maps")) {}
+MapsReader::MapsReader() : fd_(os::open_kernel("/proc/self/maps")) {}
 
 MapsReader::~MapsReader() {
   if (fd_ >= 0) os::close(fd_);

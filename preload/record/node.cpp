@@ -2,6 +2,7 @@
 // Job: this process's share of what a job may write on this host.
 #include "record/node.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include "format/header.h"
@@ -98,7 +99,7 @@ long lines_before(long fd, const char* stem, Take take) {
 template <class Take>
 long taken_before(const char* stem, std::uint64_t* taken, Take take) {
   *taken = 0;
-  const long fd = os::open_read(path.text());
+  const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return -1;
   const long ours = lines_before(fd, stem, [&](const Claim& claim) { *taken += take(claim); });
   os::close(fd);
@@ -108,7 +109,7 @@ long taken_before(const char* stem, std::uint64_t* taken, Take take) {
 bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
   const long made = os::create(path.text()); // fails where it is there
   if (made >= 0) os::close(made);
-  const long fd = os::open_append(path.text());
+  const long fd = os::open_own(path.text(), os::For::appending);
   if (fd < 0) return false;
   line.clear();
   line.padded(asked, kFigure).add(" ").add(stem).add(" ").add(rings).add("\n");
@@ -118,7 +119,7 @@ bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
 }
 
 void change_claim(std::uint64_t offset, std::uint64_t bytes) {
-  const long fd = os::open_both(path.text());
+  const long fd = os::open_own(path.text(), os::For::changing);
   if (fd < 0) return;
   line.clear();
   line.padded(bytes, kFigure);
@@ -137,9 +138,21 @@ Share share_of(std::uint64_t left, std::uint64_t asked) {
 
 } // namespace
 
-Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+const Path& claims_of(const char* directory, const char* host) {
   path.clear();
-  path.add(directory).add("/node-").add(place.host.text());
+  return path.add(directory).add("/node-").add(host);
+}
+
+long refused_by_claims(const char* directory) {
+  claims_of(directory, place.host.text());
+  const long fd = os::open_own(path.text(), os::For::appending);
+  if (fd >= 0) os::close(fd);
+  const bool in_the_way = fd == os::kNotOurs || fd == -ELOOP || fd == -ENXIO || fd == -EISDIR || fd == -EACCES;
+  return in_the_way ? fd : 0;
+}
+
+Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+  claims_of(directory, place.host.text());
   std::uint64_t taken = 0;
   // The claims alone, without a look at any other file, are enough for most processes.
   const long ours = append_claim(stem, rings, asked)
@@ -157,9 +170,8 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
 
 void each_claim(const char* directory, const char* host,
                 void (*take)(void* context, const char* stem, const char* rings), void* context) {
-  path.clear();
-  path.add(directory).add("/node-").add(host);
-  const long fd = os::open_read(path.text());
+  claims_of(directory, host);
+  const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return;
   lines_before(fd, "", [&](const Claim& claim) { take(context, claim.stem, claim.rings); });
   os::close(fd);

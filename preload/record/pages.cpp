@@ -79,7 +79,7 @@ std::size_t alike(std::size_t i, std::size_t end) {
 
 } // namespace
 
-Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {}
+Pages::Pages(bool scan) : fd_(os::open_kernel("/proc/self/pagemap")), scans_(scan && !scan_refused) {}
 
 Pages::~Pages() {
   if (fd_ >= 0) os::close(fd_);

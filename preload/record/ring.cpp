@@ -55,7 +55,7 @@ RingSlot* extend(std::uint32_t index) {
     return nullptr;
   }
   RingSlot* slot = nullptr;
-  const long fd = os::open_both(path.text());
+  const long fd = os::open_own(path.text(), os::For::changing);
   if (fd >= 0) {
     if (os::allocate(fd, slot_offset(index), format::kSlotBytes) >= 0)
       slot = static_cast<RingSlot*>(os::map_shared(fd, slot_offset(index), format::kSlotBytes));

@@ -353,16 +353,45 @@ std::uint32_t user() {
   return static_cast<std::uint32_t>(call(SYS_geteuid));
 }
 
+namespace {
+constinit bool locks_new = false;
+
+// mmap with both accesses, of memory that is not locked.
+long map(std::size_t bytes, int flags, long fd, std::uint64_t offset) {
+  const bool locked = new_are_locked();
+  const int access = PROT_READ | PROT_WRITE;
+  const auto length = static_cast<long>(bytes);
+  const long p = call(SYS_mmap, 0, length, locked ? PROT_NONE : access, flags, fd, static_cast<long>(offset));
+  if (!locked || (p < 0 && p > -4096)) return p;
+  call(SYS_munlock, p, length);
+  const long result = call(SYS_mprotect, p, length, access);
+  if (result == 0) return p;
+  call(SYS_munmap, p, length);
+  return result;
+}
+} // namespace
+
+long lock(std::uint64_t start, std::uint64_t bytes, bool on_fault) {
+  return call(SYS_mlock2, static_cast<long>(start), static_cast<long>(bytes), on_fault ? MLOCK_ONFAULT : 0);
+}
+long unlock(std::uint64_t start, std::uint64_t bytes) {
+  return call(SYS_munlock, static_cast<long>(start), static_cast<long>(bytes));
+}
+void set_new_are_locked(bool are) {
+  __atomic_store_n(&locks_new, are, __ATOMIC_RELAXED);
+}
+bool new_are_locked() {
+  return __atomic_load_n(&locks_new, __ATOMIC_RELAXED);
+}
+
 void* map_private(std::size_t bytes) {
-  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long p = map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p < 0 && p > -4096) return nullptr;
   note_own(reinterpret_cast<void*>(p), bytes);
   return reinterpret_cast<void*>(p);
 }
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
-  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                      static_cast<long>(offset));
+  const long p = map(bytes, MAP_SHARED, fd, offset);
   return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
 void unmap(void* address, std::size_t bytes) {

@@ -23,7 +23,7 @@ std::string found_in_path(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = (folder.empty() ? "." : folder) + "/" + program;
+    std::string file = (folder.empty() ? "." : folder) + "/" + program;
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return "";
@@ -75,7 +75,7 @@ std::string loader_of(const std::string& program) {
     if (fd < 0) return "";
     const std::string first = part(fd, 0, 256);
     const bool elf = first.starts_with(std::string_view(ELFMAG, SELFMAG));
-    const std::string loader = elf ? of_elf(fd, first) : "";
+    std::string loader = elf ? of_elf(fd, first) : "";
     ::close(fd);
     if (elf || !first.starts_with("#!")) return loader;
     file = of_script(first);

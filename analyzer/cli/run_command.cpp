@@ -101,7 +101,7 @@ void explain_kill(const Watch& watch) {
     try {
       if (const auto text = postmortem_of_kill(traces, color)) std::fputs(text->c_str(), stderr);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", error.what());
+      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", report::printable(error.what()).c_str());
       status = 1;
     }
     std::fflush(stderr);
@@ -161,8 +161,8 @@ int run_command(const RunArguments& arguments) {
   Watch watch(place, pid, began);
   const int status = wait_for(pid, watch);
   if (never_began) {
-    std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n", arguments.command.front().c_str(),
-                 std::strerror(error));
+    std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n",
+                 report::printable(arguments.command.front()).c_str(), std::strerror(error));
   } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
              (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
     explain_kill(watch);

@@ -6,6 +6,7 @@ usage: check_layers.py ROOT        the tree
 
     hooks -> record -> coarse -> format <- trace <- fold <- report <- cli
     hooks -> api        cupti -> format, api        report -> symbols -> trace, report -> evidence
+    trace, symbols, evidence, report, cli -> files
 
 A room may also include what the rooms it includes may: a cli that passes a fold's result on needs its type.
 What is allowed beyond the arrows, and why:
@@ -27,12 +28,15 @@ ROOMS = {
     "python": ("preload/python", "preload", ("record", "coarse", "format", "api"), None),
     "hooks": ("preload/hooks", "preload", ("record", "coarse", "format", "api", "python"), "memtrace_preload"),
     "cupti": ("cupti", "", ("format", "api"), "memtrace_cupti"),
-    "trace": ("analyzer/trace", "analyzer", ("format",), "memtrace_trace"),
+    "files": ("analyzer/files", "analyzer", (), "memtrace_files"),
+    "trace": ("analyzer/trace", "analyzer", ("files", "format"), "memtrace_trace"),
     "fold": ("analyzer/fold", "analyzer", ("trace", "format"), "memtrace_fold"),
-    "symbols": ("analyzer/symbols", "analyzer", ("trace", "format"), "memtrace_symbols"),
-    "evidence": ("analyzer/evidence", "analyzer", (), "memtrace_evidence"),
-    "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "evidence", "format"), "memtrace_report"),
-    "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "evidence", "format"), "memtrace"),
+    "symbols": ("analyzer/symbols", "analyzer", ("trace", "files", "format"), "memtrace_symbols"),
+    "evidence": ("analyzer/evidence", "analyzer", ("files",), "memtrace_evidence"),
+    "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "evidence", "files", "format"),
+               "memtrace_report"),
+    "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "evidence", "files", "format"),
+            "memtrace"),
 }
 INSIDE = ("format", "coarse", "record", "python", "hooks", "cupti")  # run in the traced process
 # What allocates, locks, prints or throws has no business there, not even by a header.
@@ -41,6 +45,10 @@ FORBIDDEN_INSIDE = re.compile(
     r"|iostream|ostream|istream|sstream|fstream|iomanip|format|stdexcept|exception|filesystem|regex|any|variant"
     r"|cstdio|stdio\.h|spdlog/.*|fmt/.*)$")
 TALK = ("cli", "symbols")  # only they log
+# A file is opened in one place, which knows what another user may have put at its name.
+OPENERS = ("preload/record/os.cpp", "analyzer/files/")
+OPEN = re.compile(r"\bSYS_open\w*|\b__NR_open\w*|(?<![\w>])::(?:open|open64|openat|openat2|creat|fopen|fopen64)\s*\("
+                  r"|\b(?:fopen|fopen64|openat|openat2|creat)\s*\(|<fstream>|\b[io]?fstream\b|\bfilebuf\b")
 SUFFIXES = (".h", ".cpp", ".c", ".def")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+memtrace::(\w+)", re.M)
@@ -94,6 +102,15 @@ def check_includes(root, path, room, lines):
             yield f"{where}: {room} may not include {other}"
 
 
+def check_opens(path, room, lines):
+    if room == "tests" or path.startswith(OPENERS):
+        return
+    for number, line in enumerate(lines, 1):
+        found = OPEN.search(line.split("//")[0])
+        if found:
+            yield f"{path}:{number}: '{found.group()}': files are opened in {' and '.join(OPENERS)} alone"
+
+
 def check_namespace(path, room, text):
     for other in set(NAMESPACE.findall(text)) - {room}:
         yield f"{path}: namespace memtrace::{other} in room {room}"
@@ -144,6 +161,7 @@ def main():
         if room == "tests":
             continue
         faults += check_includes(args.root, path, room, text.splitlines())
+        faults += check_opens(path, room, text.splitlines())
         if path.endswith(".def"):
             continue
         faults += check_namespace(path, room, text)

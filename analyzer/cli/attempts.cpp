@@ -6,21 +6,26 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <string_view>
 
 #include "cli/trace_name.h"
 #include "cli/usage.h"
+#include "files/reading.h"
 
 namespace memtrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMostBytes = 64 * 1024; // of a file of a few lines
+
 bool read(const fs::path& path, JobFile& out) {
-  std::ifstream file(path, std::ios::binary);
+  const std::optional<std::string> whole = files::read_found(path.string(), kMostBytes);
+  if (!whole) return false;
+  std::istringstream file(*whole);
   bool attempt = false, began = false;
   std::string line;
   for (int lines = 0; lines < 16 && std::getline(file, line); ++lines) {

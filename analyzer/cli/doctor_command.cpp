@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "cli/doctor_device.h"
@@ -17,7 +17,8 @@
 #include "cli/doctor_surroundings.h"
 #include "cli/doctor_traced.h"
 #include "cli/installed.h"
-#include "cli/usage.h"
+#include "cli/processes.h"
+#include "files/reading.h"
 #include "report/utf8.h"
 
 namespace memtrace::cli {
@@ -58,7 +59,7 @@ void check_pythons(const std::string& library, std::vector<Check>& out) {
     if (library.empty() || folder.path().empty() ||
         run_traced({name, "-c", script}, library, folder.path()) != 0)
       continue;
-    std::ifstream file(folder.path() / "version");
+    std::istringstream file(files::read_found(folder.path() / "version", files::kMiB).value_or(""));
     std::string path, version;
     std::getline(file, path);
     std::getline(file, version);
@@ -88,10 +89,8 @@ Check check_injection(const char* variable, const char* what) {
 }
 
 std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  const std::string text = files::system_text(path);
+  return text.substr(0, text.find('\n'));
 }
 
 std::string limit_text(const std::string& value) {
@@ -101,7 +100,7 @@ std::string limit_text(const std::string& value) {
 }
 
 Check check_group() {
-  std::ifstream file("/proc/self/cgroup");
+  std::istringstream file(files::system_text("/proc/self/cgroup"));
   for (std::string line; std::getline(file, line);) {
     const std::size_t second = line.find(':', line.find(':') + 1);
     const std::string path = line.substr(second + 1);
@@ -121,10 +120,23 @@ Check check_group() {
   return {"cgroup", false, "no memory controller can be read: kills are told from the kernel's log alone"};
 }
 
+// Programs of another libc beside this one: none in most places, and then there is nothing to say.
+void check_musl(std::vector<Check>& out) {
+  constexpr const char* kLoader = "/lib/ld-musl-x86_64.so.1";
+  std::error_code error;
+  if (!fs::exists(kLoader, error)) return;
+  out.push_back(
+      {"musl", false,
+       fmt::format("programs of musl ({}) do not start with the preload object, which needs glibc: memtrace "
+                   "run starts them without it, and they leave no trace",
+                   kLoader)});
+}
+
 std::vector<Check> all_checks() {
   const std::string library = installed_library("libmemtrace.so");
   std::vector<Check> out{check_tracing(library), check_spool(library)};
   check_pythons(library, out);
+  check_musl(out);
   for (Check& check : check_devices()) out.push_back(std::move(check));
   out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));
   out.push_back(check_injection("NVTX_INJECTION64_PATH", "phases from NVTX ranges"));
@@ -171,12 +183,7 @@ std::string as_json(const std::vector<Check>& checks) {
 int doctor_command(const DoctorArguments& arguments) {
   const std::vector<Check> checks = all_checks();
   const std::string text = arguments.format == "json" ? as_json(checks) : as_text(checks);
-  if (arguments.output.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return 0;
-  }
-  std::ofstream file(arguments.output, std::ios::binary);
-  if (!(file << text).flush()) throw Usage(arguments.output + ": cannot be written");
+  write_all(text, arguments.output);
   return 0;
 }
 

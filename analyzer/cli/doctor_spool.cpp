@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
 
 #include "cli/doctor_traced.h"
+#include "files/reading.h"
 #include "report/units.h"
 
 namespace memtrace::cli {
@@ -39,7 +39,7 @@ bool is_one(const std::string& type, const char* const (&of)[N]) {
 std::optional<std::string> type_at(const fs::path& place) {
   std::error_code error;
   const std::string path = fs::canonical(place, error).string() + "/";
-  std::ifstream mounts("/proc/self/mountinfo");
+  std::istringstream mounts(files::system_text("/proc/self/mountinfo"));
   std::optional<std::string> type;
   std::size_t longest = 0;
   for (std::string line; std::getline(mounts, line);) {

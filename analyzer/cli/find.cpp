@@ -17,12 +17,17 @@ namespace fs = std::filesystem;
 
 constexpr char kDefault[] = "memtrace-out";
 
+// A link that another user put there is not followed; one that the user names is.
+bool is_regular(const fs::directory_entry& entry) {
+  std::error_code error;
+  return fs::is_regular_file(entry.symlink_status(error));
+}
+
 std::vector<std::string> traces_in(const fs::path& directory) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".memtrace" && at->is_regular_file(error))
-      files.push_back(at->path().string());
+    if (at->path().extension() == ".memtrace" && is_regular(*at)) files.push_back(at->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -100,7 +105,8 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   std::vector<std::string> files = traces_in(argument);
   if (files.empty()) files = newest_job(argument);
   if (files.empty())
-    throw Usage(argument + ": no *.memtrace file in this directory; name the directory of a job");
+    throw Usage(argument +
+                ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
   return chosen(files, argument, attempt);
 }
 

@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -89,7 +90,8 @@ JobPlace job_place(std::uint64_t unix_seconds, int pid) {
   place.patterns.push_back(expanded(pattern, place));
   const std::string temporary = variable("TMPDIR");
   for (const std::string& base : {temporary, std::string("/tmp")}) {
-    if (base.starts_with('/')) place.patterns.push_back(escaped(base + "/memtrace-out/" + place.job));
+    if (base.starts_with('/'))
+      place.patterns.push_back(escaped(fmt::format("{}/memtrace-{}/{}", base, ::geteuid(), place.job)));
   }
   return place;
 }

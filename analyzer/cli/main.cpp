@@ -1,10 +1,12 @@
 // Room: cli.
 // Job: the command `memtrace`: parse, do, and turn what went wrong into one line and a status.
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <exception>
+#include <memory>
+#include <string>
 
 #include "cli/args.h"
 #include "cli/usage.h"
@@ -19,6 +21,14 @@ int say(const std::string& line) {
   std::fprintf(stderr, "memtrace: %s\n", memtrace::report::printable(line).c_str());
   return kUnreadable;
 }
+
+// What a room has to say, of paths that a trace names, too. stdout is data, stderr is talk.
+class Talk : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    say(std::string(message.payload.data(), message.payload.size()));
+  }
+  void flush_() override {}
+};
 
 int run(int argc, char** argv) {
   const memtrace::cli::Command command = memtrace::cli::parse(argc, argv);
@@ -48,8 +58,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    spdlog::set_default_logger(spdlog::stderr_logger_st("memtrace")); // stdout is data, stderr is talk
-    spdlog::set_pattern("memtrace: %v");
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("memtrace", std::make_shared<Talk>()));
     return run(argc, argv);
   } catch (const memtrace::cli::Usage& usage) {
     return say(usage.what());

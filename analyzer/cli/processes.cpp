@@ -7,18 +7,20 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "cli/left_behind.h"
 #include "cli/usage.h"
 #include "evidence/file.h"
 #include "evidence/store.h"
+#include "files/reading.h"
+#include "files/writing.h"
 #include "report/death.h"
 #include "report/witness.h"
 #include "trace/fault.h"
@@ -61,12 +63,13 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   return process;
 }
 
+constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // of a file: a kernel's log of some weeks
+
 std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text) throw Usage(path + ": cannot be read; name a file with --evidence");
-  return text.str();
+  std::string why;
+  std::optional<std::string> text = files::read(path, files::Origin::named, kMostEvidence, why);
+  if (!text) throw Usage(path + ": cannot be read (" + why + "); name a file or a pipe with --evidence");
+  return *std::move(text);
 }
 
 // Each file is told to every process that it may be about, and kept with it.
@@ -171,12 +174,13 @@ void keep(evidence::Evidence& evidence, const std::string& store) {
 }
 
 void write_all(const std::string& text, const std::string& output) {
-  std::FILE* file = output.empty() ? stdout : std::fopen(output.c_str(), "wb");
-  if (file == nullptr) throw Usage(output + ": cannot be written; name another file with -o");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool flushed = output.empty() ? std::fflush(file) == 0 : std::fclose(file) == 0;
-  if (!written || !flushed)
-    throw Usage((output.empty() ? "stdout" : output) + ": could not be written in full");
+  if (!output.empty()) {
+    if (files::write_named(output, text)) return;
+    throw Usage(
+        fmt::format("{}: cannot be written ({}); name another file with -o", output, std::strerror(errno)));
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw Usage("stdout: could not be written in full");
 }
 
 } // namespace memtrace::cli

@@ -2,7 +2,7 @@
 // Job: `memtrace run`: start a command under the preload object and end as it ends.
 #include "cli/run_command.h"
 
-#include <fcntl.h>
+#include <fcntl.h> // O_CLOEXEC of pipe2
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,10 +17,13 @@
 
 #include "cli/installed.h"
 #include "cli/job_place.h"
+#include "cli/loader.h"
 #include "cli/postmortem_command.h"
 #include "cli/sanitizer_runtime.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
+#include "files/writing.h"
+#include "report/utf8.h"
 
 namespace memtrace::cli {
 namespace {
@@ -50,6 +53,13 @@ std::string preload_object() {
 
 void set_environment(const RunArguments& arguments, const std::string& object) {
   for (const auto& [name, value] : arguments.variables) ::setenv(name.c_str(), value.c_str(), 1);
+  const std::string loader = loader_of(arguments.command.front());
+  if (is_musl(loader)) { // it would end with "Error relocating" and status 127
+    std::fprintf(stderr,
+                 "memtrace: run: %s is not traced: its loader is musl's (%s), and memtrace needs glibc\n",
+                 report::printable(arguments.command.front()).c_str(), report::printable(loader).c_str());
+    return;
+  }
   const char* before = std::getenv("LD_PRELOAD");
   const std::string others = before != nullptr && *before != '\0' ? std::string(":") + before : "";
   const std::string runtime = sanitizer_runtime(arguments.command.front());
@@ -97,16 +107,13 @@ void explain_kill(const Watch& watch) {
   const std::vector<std::string> traces = watch.traces();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    if (const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
-      [[maybe_unused]] const ssize_t written = ::write(fd, "1000", 4);
-      ::close(fd);
-    }
+    files::write_system("/proc/self/oom_score_adj", "1000");
     int status = 0;
     const bool color = ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
     try {
       if (const auto text = postmortem_of_kill(traces, color)) std::fputs(text->c_str(), stderr);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", error.what());
+      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", report::printable(error.what()).c_str());
       status = 1;
     }
     std::fflush(stderr);
@@ -166,8 +173,8 @@ int run_command(const RunArguments& arguments) {
   Watch watch(place, pid, began);
   const int status = wait_for(pid, watch);
   if (never_began) {
-    std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n", arguments.command.front().c_str(),
-                 std::strerror(error));
+    std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n",
+                 report::printable(arguments.command.front()).c_str(), std::strerror(error));
   } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
              (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
     explain_kill(watch);

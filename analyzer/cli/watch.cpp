@@ -2,7 +2,6 @@
 // Job: see from outside how the processes of a job end, and write it down beside their traces.
 #include "cli/watch.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -17,6 +16,7 @@
 #include <optional>
 
 #include "evidence/ends.h"
+#include "files/writing.h"
 
 namespace memtrace::cli {
 namespace {
@@ -107,11 +107,7 @@ void Watch::write(pid_t pid, Process& process, int status, const char* seen) {
   end.seen = seen;
   const fs::path file = fs::path(process.path).parent_path() /
                         fmt::format("{}-{}-{:016x}{}", place_.host, ::getpid(), since_, evidence::kEndsSuffix);
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return;
-  const std::string line = evidence::line_of(end);
-  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
-  ::close(fd);
+  files::append(file, evidence::line_of(end));
 }
 
 // A command that left no trace, a shell, has its end told where its children left theirs.

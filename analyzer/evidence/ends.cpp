@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "files/reading.h"
 
 namespace memtrace::evidence {
 namespace {
@@ -14,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "memtrace.ends/1";
-constexpr std::uintmax_t kMostRead = 16 << 20; // of one file: a hundred thousand ends
+constexpr std::uint64_t kMostRead = 16 << 20; // of one file: a hundred thousand ends
 
 template <class T>
 T value(const Json& from, const char* key, T otherwise) {
@@ -58,17 +60,15 @@ std::string line_of(const End& end) {
 }
 
 std::vector<End> read_ends(const std::string& directory) {
-  std::vector<fs::path> files;
+  std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == kEndsSuffix && at->is_regular_file(error) &&
-        at->file_size(error) <= kMostRead)
-      files.push_back(at->path());
+    if (at->path().extension() == kEndsSuffix) found.push_back(at->path());
   }
-  std::sort(files.begin(), files.end());
+  std::sort(found.begin(), found.end());
   std::vector<End> ends;
-  for (const fs::path& path : files) {
-    std::ifstream file(path, std::ios::binary);
+  for (const fs::path& path : found) {
+    std::istringstream file(files::read_found(path.string(), kMostRead).value_or(""));
     End one;
     for (std::string line; std::getline(file, line);)
       if (parse(line, one)) ends.push_back(one);

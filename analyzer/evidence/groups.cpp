@@ -3,24 +3,16 @@
 #include "evidence/groups.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "evidence/words.h"
+#include "files/reading.h"
 
 namespace memtrace::evidence {
 namespace {
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // Of a file that has one number, or "max".
 std::uint64_t figure(const std::string& path) {
-  return number(text_of(path)).value_or(kUnknown);
+  return number(files::system_text(path)).value_or(kUnknown);
 }
 
 // After `key` and a blank, at the start of a line.
@@ -45,7 +37,7 @@ Group read_group(const std::string& path, const std::string& root) {
   group.there = !group.version_two || std::filesystem::exists(at + "memory.stat", error);
   if (!group.there) return group;
   if (group.version_two) {
-    const std::string events = text_of(at + "memory.events");
+    const std::string events = files::system_text(at + "memory.events");
     group.charge = figure(at + "memory.current");
     group.highest = figure(at + "memory.peak");
     group.limit = figure(at + "memory.max");
@@ -57,7 +49,7 @@ Group read_group(const std::string& path, const std::string& root) {
     group.highest = figure(at + "memory.max_usage_in_bytes");
     group.limit = figure(at + "memory.limit_in_bytes");
     if (group.limit >= kNoLimit) group.limit = kUnknown;
-    group.oom_kills = figure(text_of(at + "memory.oom_control"), "oom_kill");
+    group.oom_kills = figure(files::system_text(at + "memory.oom_control"), "oom_kill");
     group.met = figure(at + "memory.failcnt");
   }
   return group;

@@ -2,17 +2,16 @@
 // Job: the log of the kernel that runs here.
 #include "evidence/kernel.h"
 
-#include <fcntl.h>
 #include <sys/klog.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "evidence/kernel_log.h"
 #include "evidence/words.h"
+#include "files/reading.h"
 
 namespace memtrace::evidence {
 namespace {
@@ -31,7 +30,7 @@ void take_record(std::string_view record, KernelLog& log) {
 }
 
 bool read_records(KernelLog& log) {
-  const int file = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int file = files::open_kernel_log();
   if (file < 0) return false;
   std::vector<char> buffer(16 * 1024); // a record has at most half of it
   bool any = false;
@@ -67,10 +66,8 @@ std::string read_kernel(Evidence& into) {
 }
 
 std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
+  const std::string text = files::system_text("/proc/sys/kernel/random/boot_id");
+  return text.substr(0, text.find('\n'));
 }
 
 } // namespace memtrace::evidence

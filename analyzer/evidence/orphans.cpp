@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "evidence/words.h"
+#include "files/reading.h"
 
 namespace memtrace::evidence {
 namespace {
@@ -67,8 +68,9 @@ FileId mapped_file(std::string_view line) {
 }
 
 bool add_mapped(const fs::path& process, Living& living) {
-  std::ifstream maps(process / "maps");
-  if (!maps) return false;
+  const std::optional<std::string> text = files::read_system(process / "maps");
+  if (!text) return false;
+  std::istringstream maps(*text);
   for (std::string line; std::getline(maps, line);)
     if (const FileId id = mapped_file(line); id.second != 0) living.held.insert(id);
   return true;
@@ -85,14 +87,13 @@ bool add_open(const fs::path& process, Living& living) {
 
 // A process of the kernel's own, or one that has ended, has no command line, and holds nothing.
 bool holds_nothing(const fs::path& process) {
-  std::ifstream command(process / "cmdline");
-  return command.peek() == std::ifstream::traits_type::eof();
+  return files::system_text(process / "cmdline").empty();
 }
 
 // "MEMTRACE_JOB=ID;PATTERN", by which the recorder hands a job on.
 void add_job(const fs::path& process, Living& living) {
   constexpr std::string_view kKey = "MEMTRACE_JOB=";
-  std::ifstream environment(process / "environ");
+  std::istringstream environment(files::system_text(process / "environ"));
   for (std::string one; std::getline(environment, one, '\0');)
     if (one.starts_with(kKey)) living.jobs.insert(one.substr(kKey.size(), one.find(';') - kKey.size()));
 }

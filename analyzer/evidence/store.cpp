@@ -2,12 +2,11 @@
 // Job: evidence beside a trace, so that whoever reads it later has the same.
 #include "evidence/store.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+
+#include "files/reading.h"
+#include "files/writing.h"
 
 namespace memtrace::evidence {
 namespace {
@@ -16,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "memtrace.evidence/1";
 constexpr std::string_view kTrace = ".memtrace";
+constexpr std::uint64_t kMostBytes = 64 * files::kMiB;
 
 // One list of fields for each shape, which a Writer and a Reader are led over. What is unknown is left out of
 // the file, and what the file lacks, or has as something else, stays as it is.
@@ -219,9 +219,9 @@ std::string store_of(const std::string& trace_path) {
 }
 
 std::optional<Evidence> load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  const Json from = Json::parse(file, nullptr, false);
+  const std::optional<std::string> text = files::read_found(path, kMostBytes);
+  if (!text) return std::nullopt;
+  const Json from = Json::parse(*text, nullptr, false);
   if (!from.is_object()) return std::nullopt;
   Reader reader(from);
   std::string schema;
@@ -236,13 +236,7 @@ bool save(const std::string& path, const Evidence& evidence) {
   Json out = {{"schema", kSchema}};
   Writer writer(out);
   fields(writer, evidence);
-  const std::string partial = path + "." + std::to_string(::getpid());
-  std::ofstream file(partial, std::ios::binary);
-  file << out.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (file && std::rename(partial.c_str(), path.c_str()) == 0) return true;
-  std::remove(partial.c_str());
-  return false;
+  return files::replace(path, out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 } // namespace memtrace::evidence

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "evidence/kernel.h"
+#include "files/reading.h"
 
 namespace memtrace::report {
 namespace {
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // Unix time in seconds at which this machine's kernel began; below 0 when it is not said.
 double boot_time() {
-  std::ifstream stat("/proc/stat");
+  std::istringstream stat(files::system_text("/proc/stat"));
   std::string line;
   while (std::getline(stat, line)) {
     if (line.rfind("btime ", 0) == 0) return std::stod(line.substr(6));
@@ -27,7 +27,7 @@ double boot_time() {
 
 // Unix time in seconds at which this pid's present process began; below 0 when there is none.
 double began(const std::string& pid) {
-  std::ifstream stat("/proc/" + pid + "/stat");
+  std::istringstream stat(files::system_text("/proc/" + pid + "/stat"));
   std::string line;
   if (!std::getline(stat, line)) return -1;
   const std::size_t name_end = line.rfind(')'); // a name may hold anything
@@ -53,7 +53,7 @@ std::string namespace_of(const fs::path& process) {
 
 // Its pid in its own namespace, the innermost.
 std::string inner_pid(const fs::path& process) {
-  std::ifstream status(process / "status");
+  std::istringstream status(files::system_text(process / "status"));
   std::string line;
   while (std::getline(status, line)) {
     if (line.rfind("NSpid:", 0) == 0) return line.substr(line.find_last_of(" \t") + 1);

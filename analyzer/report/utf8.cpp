@@ -2,32 +2,17 @@
 // Job: bytes of any kind -> valid UTF-8 without control characters.
 #include "report/utf8.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
+
+#include "format/shown.h"
 
 namespace memtrace::report {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
-
-// Bytes of the character at the front, 0 if they are none (overlong forms, surrogates and the like included).
-std::size_t character(std::string_view bytes) {
-  const auto at = [&bytes](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
-  const std::uint8_t lead = at(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
-                             : (lead & 0xF0) == 0xE0        ? 3
-                             : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                            : 0;
-  if (length == 0 || bytes.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  }
-  if (lead == 0xE0 && at(1) < 0xA0) return 0;
-  if (lead == 0xED && at(1) > 0x9F) return 0;
-  if (lead == 0xF0 && at(1) < 0x90) return 0;
-  if (lead == 0xF4 && at(1) > 0x8F) return 0;
-  return length;
-}
 
 bool continuation(char c) {
   return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
@@ -38,23 +23,30 @@ bool continuation(char c) {
 std::string valid_utf8(std::string_view bytes) {
   std::string out;
   while (!bytes.empty()) {
-    const std::size_t length = character(bytes);
-    if (length == 0) {
+    const format::Character one = format::first_character(bytes);
+    if (one.bytes == 0) {
       out += kReplacement;
-      bytes.remove_prefix(1);
     } else {
-      out += bytes.substr(0, length);
-      bytes.remove_prefix(length);
+      out += bytes.substr(0, one.bytes);
     }
+    bytes.remove_prefix(std::max<std::size_t>(one.bytes, 1));
   }
   return out;
 }
 
 std::string printable(std::string_view bytes) {
-  std::string out = valid_utf8(bytes);
-  for (char& c : out) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if (byte < 0x20 || byte == 0x7F) c = '?';
+  const std::string valid = valid_utf8(bytes);
+  std::string out;
+  for (std::string_view rest = valid; !rest.empty();) {
+    const format::Character one = format::first_character(rest);
+    if (!format::steers(one.code)) {
+      out += rest.substr(0, one.bytes);
+    } else if (one.code < 0x20 || one.code == 0x7F) {
+      out += '?';
+    } else {
+      out += fmt::format("\\u{{{:X}}}", static_cast<std::uint32_t>(one.code));
+    }
+    rest.remove_prefix(one.bytes);
   }
   return out;
 }

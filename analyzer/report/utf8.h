@@ -11,7 +11,8 @@ namespace memtrace::report {
 // Bytes that are no UTF-8 become U+FFFD, one for each.
 std::string valid_utf8(std::string_view bytes);
 
-// The same for one line of a terminal: control characters become '?', so that no file name can steer it.
+// The same for one line of a terminal, so that no file name can steer it or look like another one: control
+// characters become '?', other characters without a look of their own "\u{202E}".
 std::string printable(std::string_view bytes);
 
 // Columns that valid UTF-8 takes, one for each code point.

@@ -2,22 +2,22 @@
 // Job: one ELF file's functions, by address.
 #include "symbols/elf_symbols.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "files/reading.h"
+
 namespace memtrace::symbols {
 
 ElfSymbols::ElfSymbols(const std::string& path, std::span<const std::uint8_t> build_id) {
   elf_version(EV_CURRENT);
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  std::string why;
+  descriptor_ = files::open_to_read(path, files::Origin::system, why);
+  if (descriptor_ < 0) return;
   elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
   if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
     state_ = State::not_elf;

@@ -110,7 +110,7 @@ std::optional<Coarse> read_once(const File& file, std::uint64_t trace_id, bool& 
 } // namespace
 
 CoarseFile read_coarse(const std::string& path, std::uint64_t trace_id) try {
-  const File file(path);
+  const File file(path, files::Origin::found);
   CoarseFile out;
   out.bytes = file.size();
   bool again = true;

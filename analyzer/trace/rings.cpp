@@ -77,7 +77,7 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
 } // namespace
 
 std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id) try {
-  const File file(path);
+  const File file(path, files::Origin::found);
   Rings rings;
   if (file.read(0, &rings.header, sizeof rings.header) != sizeof rings.header) return std::nullopt;
   const format::RingFileHeader& header = rings.header;

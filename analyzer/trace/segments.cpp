@@ -2,7 +2,6 @@
 // Job: one trace file -> the list of its segments that are whole, and what lies between them.
 #include "trace/segments.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,14 +24,10 @@ bool has_magic(const void* bytes) {
 
 } // namespace
 
-File::File(const std::string& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0) throw Fault(path, 0, std::string("expected a readable file: ") + std::strerror(errno));
-  struct stat status {};
-  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor_);
-    throw Fault(path, 0, "expected a regular file");
-  }
+File::File(const std::string& path, files::Origin origin) : path_(path) {
+  std::string why;
+  descriptor_ = files::open_to_read(path, origin, why);
+  if (descriptor_ < 0) throw Fault(path, 0, "expected a readable file: " + why);
 }
 
 File::~File() {
@@ -42,6 +37,12 @@ File::~File() {
 std::uint64_t File::size() const {
   struct stat status {};
   return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::uint64_t File::next_data(std::uint64_t offset) const {
+  const off_t at = ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<std::uint64_t>(at);
+  return errno == ENXIO ? size() : offset; // a file system that knows no holes
 }
 
 std::size_t File::read(std::uint64_t offset, void* out, std::size_t bytes) const {
@@ -100,7 +101,7 @@ bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
 // The next place at or after `from` where a segment may begin; the size of the file if there is none.
 std::uint64_t SegmentIndex::find_magic(std::uint64_t from) const {
   char chunk[1 << 16];
-  while (from < size_) {
+  while ((from = file_.next_data(from)) < size_) {
     const std::size_t got = file_.read(from, chunk, std::min<std::uint64_t>(sizeof chunk, size_ - from));
     if (got < kMagic) return size_;
     const char* hit = std::search(chunk, chunk + got, format::kSegmentMagic, format::kSegmentMagic + kMagic);

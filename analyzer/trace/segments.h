@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "files/reading.h"
 #include "format/header.h"
 #include "trace/progress.h"
 
@@ -14,14 +15,16 @@ namespace memtrace::trace {
 // A file opened for reading at offsets. Held open while the trace is read: a reader, not the traced process.
 class File {
  public:
-  // Throws Fault when it cannot be opened or is no regular file.
-  explicit File(const std::string& path);
+  // Throws Fault when it cannot be opened.
+  File(const std::string& path, files::Origin origin);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const;
+  // Where the next bytes are that are no hole of the file; size() if there are none.
+  std::uint64_t next_data(std::uint64_t offset) const;
   // Bytes read, fewer than asked at the end of the file or on an error of the disk.
   std::size_t read(std::uint64_t offset, void* out, std::size_t bytes) const;
 

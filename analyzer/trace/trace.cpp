@@ -73,7 +73,7 @@ std::uint64_t Losses::total() const {
 // Rings first, then what they are drained into, then what that is folded into: what moves on meanwhile is seen
 // twice and taken once, never missed.
 Trace::Trace(const std::string& path, Progress* progress)
-    : progress_(progress), file_(path), index_(file_, progress) {
+    : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
   build_parts();
   survey(); // says where the rings are
   find_rings();

@@ -37,7 +37,7 @@ std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id
   for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
     Window window;
     try {
-      window.file = std::make_unique<File>(stem + ".window-" + std::to_string(i));
+      window.file = std::make_unique<File>(stem + ".window-" + std::to_string(i), files::Origin::found);
     } catch (const Fault&) {
       continue;
     }

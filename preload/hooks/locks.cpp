@@ -1,11 +1,14 @@
 // Room: hooks. Runs inside the victim's mlock.
 // Job: memory whose pages are locked after it was got, as DeepSpeed's own pinned buffers are: it is marked, not
-// counted.
+// counted. All of the program's: without the recorder's.
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "hooks/find.h"
 #include "record/device_memory.h"
+#include "record/memory_locks.h"
+#include "record/os.h"
 
 #include "record/forbidden.h"
 
@@ -21,6 +24,10 @@ using LockSome = int (*)(const void*, std::size_t, unsigned);
 constinit Lock real_mlock = nullptr;
 constinit Lock real_munlock = nullptr;
 constinit LockSome real_mlock2 = nullptr;
+using LockAll = int (*)(int);
+using UnlockAll = int (*)();
+constinit LockAll real_mlockall = nullptr;
+constinit UnlockAll real_munlockall = nullptr;
 
 // What the recorder's or an allocator's own thread does is none of the program's.
 int locked(int result, const void* address, std::size_t n) {
@@ -28,6 +35,11 @@ int locked(int result, const void* address, std::size_t n) {
   if (result == 0 && n != 0 && record::active())
     record::device_born({reinterpret_cast<std::uint64_t>(address), n, n, format::Kind::registered});
   errno = errno_after;
+  return result;
+}
+
+int noted(int result, int flags) {
+  if (result == 0) record::os::set_new_are_locked((flags & MCL_FUTURE) != 0);
   return result;
 }
 
@@ -49,5 +61,34 @@ EXPORT int munlock(const void* address, std::size_t n) noexcept {
   if (result == 0 && death != 0)
     record::device_died(reinterpret_cast<std::uint64_t>(address), format::Kind::registered, death);
   errno = errno_after;
+  return result;
+}
+// The kernel refuses to lock more than RLIMIT_MEMLOCK, and reads each page in: 21 MiB of a small program's were
+// ours, and with the usual limit of 8 MiB the call failed that succeeds bare. So the program's mappings are
+// locked one by one.
+EXPORT int mlockall(int flags) noexcept {
+  if (real_mlockall == nullptr) memtrace::hooks::find_next(&real_mlockall, "mlockall");
+  constexpr int kKnown = MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT;
+  // Only the real call ends an earlier MCL_FUTURE and says what is wrong with the flags.
+  const bool real = (flags & ~kKnown) != 0 || (flags & MCL_CURRENT) == 0 ||
+                    ((flags & MCL_FUTURE) == 0 && record::os::new_are_locked());
+  if (real) return noted(real_mlockall(flags), flags);
+  const int errno_before = errno;
+  if (record::program_bytes() > record::os::resource_limit(RLIMIT_MEMLOCK)) { // allowed with CAP_IPC_LOCK
+    const int result = noted(real_mlockall(flags), flags);
+    const int errno_after = errno;
+    if (result == 0) record::unlock_own();
+    errno = errno_after;
+    return result;
+  }
+  if ((flags & MCL_FUTURE) != 0 && noted(real_mlockall(flags & ~MCL_CURRENT), flags) != 0) return -1;
+  record::lock_program((flags & MCL_ONFAULT) != 0);
+  errno = errno_before;
+  return 0;
+}
+EXPORT int munlockall() noexcept {
+  if (real_munlockall == nullptr) memtrace::hooks::find_next(&real_munlockall, "munlockall");
+  const int result = real_munlockall();
+  if (result == 0) record::os::set_new_are_locked(false);
   return result;
 }

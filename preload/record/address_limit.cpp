@@ -23,7 +23,7 @@ AddressLimit of_limit(std::uint64_t asked, std::uint64_t held, std::uint64_t lim
 AddressLimit address_limit(std::uint64_t asked) {
   const std::uint64_t size = os::resource_limit(RLIMIT_AS), data = os::resource_limit(RLIMIT_DATA);
   if (size == format::kNotSaid && data == format::kNotSaid) return {};
-  const long fd = os::open_read("/proc/self/status");
+  const long fd = os::open_kernel("/proc/self/status");
   if (fd < 0) return {};
   char text[kHead];
   const long bytes = os::read_all(fd, text, sizeof text - 1);

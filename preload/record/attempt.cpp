@@ -2,6 +2,7 @@
 // Job: which attempt of a job this is in its directory, and what the one before came to.
 #include "record/attempt.h"
 
+#include <cerrno>
 #include <cstring>
 #include <initializer_list>
 
@@ -71,7 +72,7 @@ void read_job(const char* text) {
 // A file that is there and still empty is being written.
 bool read_job_file(const char* directory, unsigned index) {
   for (int tries = 0; tries < 50; ++tries) {
-    const char* const text = read_kernel_file(job_file(directory, index).text());
+    const char* const text = read_own_file(job_file(directory, index).text());
     if (text == nullptr) return false;
     if (*text != '\0') {
       read_job(text);
@@ -82,16 +83,17 @@ bool read_job_file(const char* directory, unsigned index) {
   return false;
 }
 
-bool create_job_file(const char* directory, unsigned index, std::uint32_t attempt) {
+// 0, or a negative errno.
+long create_job_file(const char* directory, unsigned index, std::uint32_t attempt) {
   const long fd = os::create(job_file(directory, index).text());
-  if (fd < 0) return false;
+  if (fd < 0) return fd;
   Line<512> text;
   text.add("job=").add(place.job.text()).add("\nhost=").add(place.host.text());
   text.add("\nattempt=").add(attempt).add("\nbegan=").add(place.began, 16);
   text.add("\ncommand=").add(place.command, 16).add("\n");
   os::write_all(fd, text.text(), text.size());
   os::close(fd);
-  return true;
+  return 0;
 }
 
 // The process of this pid that there is now began before `unix_ns`.
@@ -116,7 +118,7 @@ bool is_written(const char* directory, const char* stem) {
 
 // The header of a ring file that a process left which did not end in an orderly way.
 bool read_rings(const char* rings) {
-  const long fd = os::open_read(rings);
+  const long fd = os::open_own(rings, os::For::reading);
   if (fd < 0) return false;
   const long got = os::read_all(fd, &header, sizeof header);
   os::close(fd);
@@ -225,15 +227,17 @@ Attempt take_attempt(const char* directory) {
     bool there = read_job_file(directory, index);
     if (!there) {
       out.opens = true;
-      if (place.alone && index == 1) {
+      if (place.alone && newest.attempt == 0) {
         number_by_siblings(&out);
       } else {
         number_by_files(directory, number, &out);
       }
-      out.founds = create_job_file(directory, index, out.number);
+      const long made = create_job_file(directory, index, out.number);
+      out.founds = made == 0;
       if (out.founds) break;
       there = read_job_file(directory, index); // another one was first
       out = {};
+      if (!there && made == -EEXIST) continue; // another user's file, or none at all, has this name
     }
     own = job_file(directory, index);
     if (!there || std::strcmp(job.name.text(), place.job.text()) == 0) {
@@ -259,7 +263,7 @@ void remember_refusal(std::uint64_t bytes) {
 void note_giving_up() {
   const std::uint64_t bytes = __atomic_load_n(&refused, __ATOMIC_RELAXED);
   if (bytes == 0 || os::monotonic_ns() > __atomic_load_n(&refused_at, __ATOMIC_RELAXED) + kRecent) return;
-  const long fd = os::open_append(own.text());
+  const long fd = os::open_own(own.text(), os::For::appending);
   if (fd < 0) return;
   Line<64> text;
   text.add("failed=").add(bytes).add("\n");

@@ -126,7 +126,7 @@ void files_are_refused() {
 // The files are opened by name each time, with the credentials of then.
 void look_at_files(const Recording& here) {
   if (state() != State::hot || os::calls_are_stopped()) return;
-  const long fd = os::open_append(trace_file.path.text());
+  const long fd = os::open_own(trace_file.path.text(), os::For::appending);
   if (fd >= 0) os::close(fd);
   if (fd == -EACCES) files_are_refused();
   if (fd >= 0 && are_shut()) reopen_files(here);

@@ -25,6 +25,7 @@ constexpr std::uint64_t kFirstBytes = 256 * 1024; // of a trace: definitions and
 constinit Path stem{};
 constinit Path scratch{};
 constinit Path elsewhere{}; // the next best place
+constinit Path obstacle{};  // what is in the way of a directory; empty: nothing
 constinit Path asked_for{}; // where the traces should have gone; empty: they went there
 constinit const char* reason = nullptr;
 constinit Share granted{};
@@ -63,7 +64,7 @@ long make_trace(std::uint64_t id) {
     os::unlink(path.text());
     return -1;
   }
-  const long fd = os::open_both(path.text());
+  const long fd = os::open_own(path.text(), os::For::changing);
   const long result = fd < 0 ? fd : try_room(fd, kFirstBytes);
   if (fd >= 0) os::close(fd);
   if (result < 0) os::unlink(path.text());
@@ -91,17 +92,39 @@ bool make_rings(const char* directory, std::uint64_t start, std::uint64_t id) {
 // 0, or why not, with nothing left behind.
 long open_files_in(const char* directory) {
   std::size_t there = 0;
+  obstacle.clear();
   if (*directory == '\0') return -1;
   if (const long result = make_directories(directory, &there); result < 0) return result;
   const std::uint64_t start = os::unix_ns();
   const std::uint64_t id = start * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(os::process_id());
   set_stem(directory, start);
   long result = make_trace(id);
-  if (result == 0 && !make_rings(directory, start, id)) {
-    os::unlink(trace_file.path.text());
-    result = -1;
+  if (result == 0) {
+    result = refused_by_claims(directory);
+    if (result < 0) obstacle = claims_of(directory, place.host.text());
+    if (result == 0 && !make_rings(directory, start, id)) result = -1;
+    if (result < 0) os::unlink(trace_file.path.text());
   }
   if (result < 0) remove_directories(directory, there);
+  return result;
+}
+
+// What is there keeps us out: not the disk, nor a limit, of which one line says enough.
+bool is_refusal(long result) {
+  return result == os::kNotOurs || result == kWritableByOthers || result == -ELOOP || result == -ENOTDIR;
+}
+
+// In a directory of this user's own below `temporary`, which all users may share. On failure `elsewhere` is
+// what failed.
+long open_files_below(const char* temporary) {
+  elsewhere.clear();
+  elsewhere.add(temporary).add("/memtrace-").add(os::user());
+  bool made = false;
+  if (const long result = make_own_directory(elsewhere.text(), &made); result < 0) return result;
+  const std::size_t own = elsewhere.size();
+  elsewhere.add("/").add(place.job.text());
+  const long result = open_files_in(elsewhere.text());
+  if (result < 0 && made) remove_directories(elsewhere.text(), own - 1);
   return result;
 }
 
@@ -147,16 +170,24 @@ bool open_files() {
   const long result = open_files_in(place.directory.text());
   if (result == 0) return take_share();
   reason = reason_of(result);
+  asked_for = obstacle.size() != 0 ? obstacle : place.directory;
+  const char* refusal = nullptr; // of the last place in `elsewhere`
   for (const char* temporary : {place.temporary.text(), "/tmp"}) {
-    elsewhere.clear();
-    elsewhere.add(temporary).add("/memtrace-out/").add(place.job.text());
-    if (open_files_in(elsewhere.text()) < 0) continue;
-    asked_for = place.directory;
-    place.directory = elsewhere;
-    place.alone = true;
-    return take_share();
+    const long elsewhere_result = open_files_below(temporary);
+    if (elsewhere_result == 0) {
+      place.directory = elsewhere;
+      place.alone = true;
+      return take_share();
+    }
+    if (is_refusal(elsewhere_result)) refusal = reason_of(elsewhere_result);
   }
-  if (speaks()) say({"not recording: no trace can be written in ", place.directory.text(), " (", reason, ")"});
+  if (!speaks()) return false;
+  if (refusal == nullptr) {
+    say({"not recording: no trace can be written in ", asked_for.text(), " (", reason, ")"});
+  } else {
+    say({"not recording: no trace can be written in ", asked_for.text(), " (", reason, ") nor in ",
+         elsewhere.text(), " (", refusal, "): set MEMTRACE_OUT to a directory of yours"});
+  }
   return false;
 }
 

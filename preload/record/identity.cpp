@@ -121,7 +121,7 @@ void prepare_identity(const Parent& from) {
   host = intern_text(place.host.text(), place.host.size());
   job = intern_text(place.job.text(), place.job.size());
   launcher = place.launcher.size() == 0 ? TextId{0} : intern_text(place.launcher.text(), place.launcher.size());
-  const long fd = os::open_read("/proc/self/cmdline");
+  const long fd = os::open_kernel("/proc/self/cmdline");
   if (fd < 0) return;
   const long bytes = os::read_all(fd, arguments, kArgumentBytes);
   os::close(fd);

@@ -1,5 +1,5 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
-// Job: figures in the small text files of /proc and of cgroups.
+// Job: figures in small text files: of /proc, of cgroups, of other processes of the job.
 #include "record/kernel_text.h"
 
 #include <cstring>
@@ -19,16 +19,23 @@ constexpr std::size_t kFileBytes = 16 * 1024;
 constinit char file_text[kFileBytes];
 constinit Path joined{}; // not on a stack that may be small
 
-} // namespace
-
-const char* read_kernel_file(const char* path) {
-  const long fd = os::open_read(path);
+const char* text_of(long fd) {
   if (fd < 0) return nullptr;
   const long bytes = os::read_all(fd, file_text, kFileBytes - 1);
   os::close(fd);
   if (bytes < 0) return nullptr;
   file_text[bytes] = '\0';
   return file_text;
+}
+
+} // namespace
+
+const char* read_kernel_file(const char* path) {
+  return text_of(os::open_kernel(path));
+}
+
+const char* read_own_file(const char* path) {
+  return text_of(os::open_own(path, os::For::reading));
 }
 
 const char* read_kernel_file(const char* directory, std::size_t bytes, const char* name) {

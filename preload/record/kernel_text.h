@@ -1,5 +1,5 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
-// Job: figures in the small text files of /proc and of cgroups.
+// Job: figures in small text files: of /proc, of cgroups, of other processes of the job.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,9 @@ namespace memtrace::record {
 
 // The whole file, NUL-terminated, until the next call; null when it cannot be read.
 const char* read_kernel_file(const char* path);
-// The same of `directory/name`, of which directory has this many bytes.
+// The same of a file that a process of this user wrote.
+const char* read_own_file(const char* path);
+// read_kernel_file of `directory/name`, of which directory has this many bytes.
 const char* read_kernel_file(const char* directory, std::size_t bytes, const char* name);
 
 // Blanks, then digits; format::kNotSaid where there are none ("max").

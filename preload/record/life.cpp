@@ -151,7 +151,7 @@ void note_unseen() {
 // Whose log tells of this process, and in which namespace its pid is one.
 void note_kernel() {
   char text[64];
-  const long file = os::open_read("/proc/sys/kernel/random/boot_id");
+  const long file = os::open_kernel("/proc/sys/kernel/random/boot_id");
   const long bytes = file < 0 ? file : os::read_all(file, text, sizeof text);
   if (file >= 0) os::close(file);
   Line<128> boot;

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
+
+#include "format/shown.h"
 
 namespace memtrace::record {
 
@@ -30,6 +33,21 @@ class Line {
       value /= base;
     } while (value != 0);
     return add(digits + at, sizeof digits - at);
+  }
+  // For people: what would steer a terminal, and what is no UTF-8, becomes "\x1b" for each byte.
+  Line& shown(const char* text) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const format::Character one = format::first_character(rest);
+      const std::size_t bytes = one.bytes == 0 ? 1 : one.bytes;
+      const bool hidden = one.bytes == 0 || format::steers(one.code);
+      if (!hidden) add(rest.data(), bytes);
+      for (std::size_t i = 0; hidden && i < bytes; ++i) {
+        const auto byte = static_cast<std::uint8_t>(rest[i]);
+        add("\\x").add(byte >> 4, 16).add(byte & 15, 16);
+      }
+      rest.remove_prefix(bytes);
+    }
+    return *this;
   }
   // At least `width` digits.
   Line& padded(std::uint64_t value, std::size_t width) {

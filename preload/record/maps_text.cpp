@@ -40,7 +40,7 @@ bool is_anonymous(const Mapping& one) {
 
 void MapsReader::open() {
   close();
-  fd_ = os::open_read("/proc/self/maps");
+  fd_ = os::open_kernel("/proc/self/maps");
   open_ = fd_ >= 0;
   at_ = end_ = 0;
 }

@@ -2,6 +2,7 @@
 // Job: this process's share of what a job may write on this host.
 #include "record/node.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include "format/header.h"
@@ -101,7 +102,7 @@ long lines_before(long fd, const char* stem, Take take) {
 template <class Take>
 long taken_before(const char* stem, std::uint64_t* taken, Take take) {
   *taken = 0;
-  const long fd = os::open_read(path.text());
+  const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return -1;
   const long ours = lines_before(fd, stem, [&](const Claim& claim) { *taken += take(claim); });
   os::close(fd);
@@ -111,7 +112,7 @@ long taken_before(const char* stem, std::uint64_t* taken, Take take) {
 bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
   const long made = os::create(path.text()); // fails where it is there
   if (made >= 0) os::close(made);
-  const long fd = os::open_append(path.text());
+  const long fd = os::open_own(path.text(), os::For::appending);
   if (fd < 0) return false;
   line.clear();
   line.padded(asked, kFigure).add(" ").add(stem).add(" ").add(rings).add("\n");
@@ -121,7 +122,7 @@ bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
 }
 
 void change_claim(std::uint64_t offset, std::uint64_t bytes) {
-  const long fd = os::open_both(path.text());
+  const long fd = os::open_own(path.text(), os::For::changing);
   if (fd < 0) return;
   line.clear();
   line.padded(bytes, kFigure);
@@ -138,9 +139,25 @@ Share share_of(std::uint64_t left, std::uint64_t asked) {
   return {Detail::none, 0};
 }
 
-Share first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+} // namespace
+
+const Path& claims_of(const char* directory, const char* host) {
   path.clear();
-  path.add(directory).add("/node-").add(place.host.text());
+  return path.add(directory).add("/node-").add(host);
+}
+
+long refused_by_claims(const char* directory) {
+  claims_of(directory, place.host.text());
+  const long fd = os::open_own(path.text(), os::For::appending);
+  if (fd >= 0) os::close(fd);
+  const bool in_the_way = fd == os::kNotOurs || fd == -ELOOP || fd == -ENXIO || fd == -EISDIR || fd == -EACCES;
+  return in_the_way ? fd : 0;
+}
+
+namespace {
+
+Share first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+  claims_of(directory, place.host.text());
   std::uint64_t taken = 0;
   // The claims alone, without a look at any other file, are enough for most processes.
   const long ours = append_claim(stem, rings, asked)
@@ -170,11 +187,10 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
 // The claim is raised first and read with all others then, so of two processes at least one sees both.
 bool raise_claim(std::uint64_t bytes) {
   if (own_directory.size() == 0) return false;
-  path.clear();
-  path.add(own_directory.text()).add("/node-").add(place.host.text());
+  claims_of(own_directory.text(), place.host.text());
   change_claim(own_offset, bytes);
   std::uint64_t taken = 0;
-  const long fd = os::open_read(path.text());
+  const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return false;
   lines_before(fd, "", [&](const Claim& claim) { taken += counts_with(claim, own_directory.text()); });
   os::close(fd);
@@ -188,9 +204,8 @@ bool raise_claim(std::uint64_t bytes) {
 
 void each_claim(const char* directory, const char* host,
                 void (*take)(void* context, const char* stem, const char* rings), void* context) {
-  path.clear();
-  path.add(directory).add("/node-").add(host);
-  const long fd = os::open_read(path.text());
+  claims_of(directory, host);
+  const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return;
   lines_before(fd, "", [&](const Claim& claim) { take(context, claim.stem, claim.rings); });
   os::close(fd);

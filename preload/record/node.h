@@ -22,6 +22,11 @@ struct Share {
   std::uint64_t bytes;
 };
 
+// The path of `directory/node-HOST`, until the next call of this file.
+const Path& claims_of(const char* directory, const char* host);
+// 0, or why no line can be added to this host's: what has that name is no file of this user.
+long refused_by_claims(const char* directory);
+
 // `directory/node-HOST` has one line for each process of the job that began to record on this host, in their
 // order: "BYTES STEM RINGS", RINGS the ring file where it is not beside the trace, else "-". A process appends
 // its own by one write and then reads the lines before it: those that still have their ring file run, or were

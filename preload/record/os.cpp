@@ -86,21 +86,64 @@ long open(const char* path, long flags, long mode = 0) {
   return fd;
 }
 
+// The owner of what this process creates on a file system. It is not always this user: NFS makes root's files
+// another user's, and FUSE may give all files to one.
+struct Creator {
+  std::uint64_t device; // 0: none yet
+  std::uint32_t user;
+};
+constinit Creator creators[4] = {};
+constinit std::uint32_t next_creator = 0;
+
 constinit int process = 0; // as long as the recorder could ask
+
+void remember_creator(long fd) {
+  struct stat info {};
+  if (call(SYS_fstat, fd, word(&info)) < 0) return;
+  for (const Creator& one : creators)
+    if (one.device == info.st_dev && one.user == info.st_uid) return;
+  Creator& one = creators[__atomic_fetch_add(&next_creator, 1, __ATOMIC_RELAXED) % 4];
+  one = {info.st_dev, info.st_uid};
+}
+
+bool is_ours(const struct stat& info) {
+  if (info.st_nlink > 1) return false;
+  if (info.st_uid == user()) return true;
+  for (const Creator& one : creators)
+    if (one.device == info.st_dev && one.user == info.st_uid) return true;
+  return false;
+}
+
+// A descriptor, or a negative errno. O_NONBLOCK is nothing to a regular file but that a lease is not waited
+// for.
+long open_regular(const char* path, int flags, bool own) {
+  const long fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  struct stat info {};
+  long result = call(SYS_fstat, fd, word(&info));
+  if (result == 0 && !S_ISREG(info.st_mode)) result = -ENXIO;
+  if (result == 0 && own && !is_ours(info)) result = kNotOurs;
+  if (result == 0) return fd;
+  close(fd);
+  return result;
+}
 
 } // namespace
 
-long open_append(const char* path) {
-  return open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+long open_kernel(const char* path) {
+  return open_regular(path, O_RDONLY, false);
+}
+long open_own(const char* path, For use) {
+  const int flags = use == For::reading ? O_RDONLY : use == For::appending ? O_WRONLY | O_APPEND : O_RDWR;
+  return open_regular(path, flags, true);
 }
 long create(const char* path) {
-  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const long fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd >= 0) remember_creator(fd);
+  return fd;
 }
-long open_read(const char* path) {
-  return open(path, O_RDONLY | O_CLOEXEC);
-}
-long open_both(const char* path) {
-  return open(path, O_RDWR | O_CLOEXEC);
+long open_directory(const char* path) {
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 long close(long fd) {
   const long result = call(SYS_close, fd);
@@ -247,8 +290,8 @@ long cut(long fd, std::uint64_t bytes) {
 long unlink(const char* path) {
   return call(SYS_unlinkat, AT_FDCWD, word(path), 0);
 }
-long make_directory(const char* path) {
-  return call(SYS_mkdirat, AT_FDCWD, word(path), 0755);
+long make_directory(const char* path, unsigned mode) {
+  return call(SYS_mkdirat, AT_FDCWD, word(path), static_cast<long>(mode));
 }
 long remove_directory(const char* path) {
   return call(SYS_unlinkat, AT_FDCWD, word(path), AT_REMOVEDIR);
@@ -303,17 +346,65 @@ bool exists(const char* path) {
   return call(SYS_faccessat, AT_FDCWD, word(path), 0) == 0;
 }
 
+namespace {
+long stat_at(const char* path, int flags, Look* out) {
+  struct stat info {};
+  const long result = call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), flags);
+  *out = {info.st_mode, info.st_uid};
+  return result;
+}
+} // namespace
+
+long look_at(const char* path, Look* out) {
+  return stat_at(path, 0, out);
+}
+long look_at_link(const char* path, Look* out) {
+  return stat_at(path, AT_SYMLINK_NOFOLLOW, out);
+}
+std::uint32_t user() {
+  return static_cast<std::uint32_t>(call(SYS_geteuid));
+}
+
+namespace {
+constinit bool locks_new = false;
+
+// mmap with both accesses, of memory that is not locked.
+long map(std::size_t bytes, int flags, long fd, std::uint64_t offset) {
+  const bool locked = new_are_locked();
+  const int access = PROT_READ | PROT_WRITE;
+  const auto length = static_cast<long>(bytes);
+  const long p = call(SYS_mmap, 0, length, locked ? PROT_NONE : access, flags, fd, static_cast<long>(offset));
+  if (!locked || (p < 0 && p > -4096)) return p;
+  call(SYS_munlock, p, length);
+  const long result = call(SYS_mprotect, p, length, access);
+  if (result == 0) return p;
+  call(SYS_munmap, p, length);
+  return result;
+}
+} // namespace
+
+long lock(std::uint64_t start, std::uint64_t bytes, bool on_fault) {
+  return call(SYS_mlock2, static_cast<long>(start), static_cast<long>(bytes), on_fault ? MLOCK_ONFAULT : 0);
+}
+long unlock(std::uint64_t start, std::uint64_t bytes) {
+  return call(SYS_munlock, static_cast<long>(start), static_cast<long>(bytes));
+}
+void set_new_are_locked(bool are) {
+  __atomic_store_n(&locks_new, are, __ATOMIC_RELAXED);
+}
+bool new_are_locked() {
+  return __atomic_load_n(&locks_new, __ATOMIC_RELAXED);
+}
+
 void* map_private(std::size_t bytes) {
-  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long p = map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p < 0 && p > -4096) return nullptr;
   exempt_from_races(reinterpret_cast<void*>(p), bytes);
   note_own(reinterpret_cast<void*>(p), bytes);
   return reinterpret_cast<void*>(p);
 }
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes) {
-  const long p = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                      static_cast<long>(offset));
+  const long p = map(bytes, MAP_SHARED, fd, offset);
   if (p < 0 && p > -4096) return nullptr;
   exempt_from_races(reinterpret_cast<void*>(p), bytes);
   return reinterpret_cast<void*>(p);

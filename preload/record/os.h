@@ -13,10 +13,17 @@ namespace memtrace::record::os {
 // reach the program. Every call returns what the kernel returned: a negative errno on failure. Interrupted
 // reads and writes go on. All are safe in signal handlers and after fork. In a program that has put itself in a
 // sandbox no call is made, and all of them fail (os_gate.h).
-long open_append(const char* path); // existing file, O_APPEND
-long create(const char* path);      // new file only, for reading and writing
-long open_read(const char* path);
-long open_both(const char* path); // existing file, for reading and writing
+//
+// Files are opened here alone. No open follows a link in the last part of a path, waits for the other end of a
+// FIFO, or gives a file that is not regular.
+long open_kernel(const char* path); // of /proc, /sys or a cgroup, for reading
+// An existing file at a name that other users know as well. It must be a file of this user, with no second
+// name: in a directory that all may write, another user can put a link to a file of ours there.
+enum class For : std::uint8_t { reading, appending, changing };
+long open_own(const char* path, For use);
+inline constexpr long kNotOurs = -10'000; // of open_own and make_directories; no errno
+long create(const char* path);            // new file only, for reading and writing
+long open_directory(const char* path);
 long close(long fd);
 long read_all(long fd, void* data, std::size_t bytes);        // up to `bytes`, fewer at the end of the file
 long write_all(long fd, const void* data, std::size_t bytes); // all of them, or a negative errno
@@ -43,7 +50,7 @@ long syncs_done(std::uint64_t context); // since the last call
 void begin_writing_out(long fd);        // sync_file_range
 long cut(long fd, std::uint64_t bytes); // ftruncate
 long unlink(const char* path);
-long make_directory(const char* path);
+long make_directory(const char* path, unsigned mode); // less the umask
 long remove_directory(const char* path);
 long read_directory(long fd, void* entries, std::size_t bytes); // getdents64
 long size_of(const char* path);                                 // of a file
@@ -56,12 +63,25 @@ std::uint64_t resource_limit(int resource); // RLIMIT_*; all ones: there is none
 // What is used of the tmpfs at `path`, and its size; false, with nothing written, where there is no tmpfs.
 bool tmpfs_use(const char* path, std::uint64_t* used, std::uint64_t* size);
 bool exists(const char* path);
+struct Look {
+  std::uint32_t mode = 0; // type and permissions
+  std::uint32_t user = 0;
+};
+long look_at(const char* path, Look* out); // follows links
+long look_at_link(const char* path, Look* out);
+std::uint32_t user(); // the effective one
 
 void* map_private(std::size_t bytes);                               // null on failure
 void* map_shared(long fd, std::uint64_t offset, std::size_t bytes); // null on failure
 void unmap(void* address, std::size_t bytes);
 void* extend(void* address, std::size_t bytes, std::size_t wanted); // a private mapping; null on failure
 long advise(void* address, std::size_t bytes, int advice);
+long lock(std::uint64_t start, std::uint64_t bytes, bool on_fault); // mlock2
+long unlock(std::uint64_t start, std::uint64_t bytes);
+// Whether the kernel locks each new mapping, by the program's mlockall(MCL_FUTURE): then ours are made without
+// access first, so that they are unlocked before they have a page.
+void set_new_are_locked(bool are);
+bool new_are_locked();
 
 bool is_readable(const void* address);
 // Pieces of this process's memory, any of which may be gone: how many bytes could be copied, in order.

@@ -82,7 +82,7 @@ std::size_t alike(std::size_t i, std::size_t end) {
 
 } // namespace
 
-Pages::Pages(bool scan) : fd_(os::open_read("/proc/self/pagemap")), scans_(scan && !scan_refused) {
+Pages::Pages(bool scan) : fd_(os::open_kernel("/proc/self/pagemap")), scans_(scan && !scan_refused) {
   if (fd_ < 0 || !scans_ || scan_asked) return;
   std::uint64_t end = 0;
   if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // of no pages

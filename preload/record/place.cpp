@@ -3,6 +3,7 @@
 #include "record/place.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -62,7 +63,7 @@ bool take_name() {
 // FNV-1a of the command line.
 std::uint64_t hash_of_command() {
   std::uint64_t hash = 0xCBF29CE484222325;
-  const long fd = os::open_read("/proc/self/cmdline");
+  const long fd = os::open_kernel("/proc/self/cmdline");
   if (fd < 0) return hash;
   char some[512];
   for (long got; (got = os::read_all(fd, some, sizeof some)) > 0;)
@@ -160,21 +161,34 @@ bool starts_in_a_sandbox() {
 // Recording begins on any stack, also a small one, and on one thread at a time.
 static constinit Path scratch{};
 
+// In a directory such as /tmp, another user can put a link at a name that we are about to use. Most systems
+// refuse to follow it (fs.protected_symlinks), but not all.
+static bool is_planted_link(const char* path, const os::Look& above) {
+  constexpr std::uint32_t kShared = S_ISVTX | S_IWOTH;
+  os::Look look;
+  return (above.mode & kShared) == kShared && os::look_at_link(path, &look) == 0 && S_ISLNK(look.mode) &&
+         look.user != os::user() && look.user != above.user;
+}
+
 long make_directories(const char* directory, std::size_t* there) {
   scratch.clear();
   *there = 0;
   bool made = false;
   long result = 0;
+  os::Look above;
   for (const char* at = directory; *at != '\0' && (result == 0 || result == -EEXIST);) {
     const std::size_t bytes = std::strcspn(at + 1, "/") + 1;
     scratch.add(at, bytes);
     at += bytes;
-    if (!made && os::exists(scratch.text())) {
+    if (!made && is_planted_link(scratch.text(), above)) return os::kNotOurs;
+    if (os::Look look; !made && os::look_at(scratch.text(), &look) == 0) {
       *there = scratch.size();
+      above = look;
       continue;
     }
+    // A new directory takes the umask, but in one such as /tmp it is ours alone.
+    result = os::make_directory(scratch.text(), !made && (above.mode & S_IWOTH) != 0 ? 0700 : 0777);
     made = true;
-    result = os::make_directory(scratch.text());
   }
   if (scratch.cut()) result = -ENAMETOOLONG;
   if (result == 0 || result == -EEXIST) return 0; // one that another process made; a file takes no other in
@@ -190,6 +204,18 @@ void remove_directories(const char* directory, std::size_t there) {
     do --bytes;
     while (bytes > there && directory[bytes] != '/');
   }
+}
+
+long make_own_directory(const char* path, bool* made) {
+  const long result = os::make_directory(path, 0700);
+  *made = result == 0;
+  if (result != -EEXIST) return result;
+  os::Look look;
+  if (const long seen = os::look_at_link(path, &look); seen < 0) return seen;
+  if (S_ISLNK(look.mode)) return -ELOOP;
+  if (!S_ISDIR(look.mode)) return -ENOTDIR;
+  if (look.user != os::user()) return os::kNotOurs;
+  return (look.mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : kWritableByOthers;
 }
 
 // MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.

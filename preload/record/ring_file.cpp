@@ -63,7 +63,7 @@ bool prepare(std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t i = first; i < first + count; ++i) ready = ready && (chunks[i] & kOnDisk) != 0;
   if (ready) return true;
   if (os::monotonic_ns() < no_chunk_before) return false;
-  const long fd = os::open_both(path.text());
+  const long fd = os::open_own(path.text(), os::For::changing);
   bool done = fd >= 0 && os::allocate(fd, first * kChunkBytes, count * kChunkBytes) >= 0;
   done = done && map_step(fd, first / kStepChunks);
   if (fd >= 0) os::close(fd);

@@ -5,9 +5,8 @@
 #include <cstring>
 
 #include "record/environment.h"
-#include "record/line.h"
-#include "record/os.h"
 #include "record/sampling.h"
+#include "record/talk.h"
 
 namespace memtrace::record {
 
@@ -22,15 +21,7 @@ constexpr char kDefaultSkip[] =
     "fatbinary,nvlink,ninja,make,cmake,sh,bash,dash,zsh,fish,busybox,git,git-*";
 
 void complain(const char* name, const char* value, const char* expected) {
-  Line<512> line;
-  line.add("memtrace: ")
-      .add(name)
-      .add("=")
-      .add(value)
-      .add(" cannot be read (expected ")
-      .add(expected)
-      .add("): the default is used\n");
-  os::say(line.text(), line.size());
+  say({name, "=", value, " cannot be read (expected ", expected, "): the default is used"});
 }
 
 void read_size(const char* name, std::uint64_t* out) {
@@ -43,9 +34,7 @@ void read_bound(const char* name, std::uint64_t* out) {
   read_size(name, out);
   if (*out >= kLeastTrace) return;
   *out = kLeastTrace;
-  Line<512> line;
-  line.add("memtrace: ").add(name).add("=").add(environment(name)).add(" is too little: 1M is used\n");
-  os::say(line.text(), line.size());
+  say({name, "=", environment(name), " is too little: 1M is used"});
 }
 
 template <class Choice, std::size_t N>

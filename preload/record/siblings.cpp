@@ -61,7 +61,7 @@ unsigned find_siblings(const char* directory) {
   if (slash == nullptr) return 0;
   above.clear();
   above.add(directory, static_cast<std::size_t>(slash - directory));
-  const long fd = os::open_read(above.text());
+  const long fd = os::open_directory(above.text());
   if (fd < 0) return 0;
   look(fd, slash + 1);
   os::close(fd);

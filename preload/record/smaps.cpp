@@ -19,7 +19,7 @@ bool is_mapping(const char* line) {
 
 void SmapsReader::open() {
   close();
-  fd_ = os::open_read("/proc/self/smaps");
+  fd_ = os::open_kernel("/proc/self/smaps");
   open_ = fd_ >= 0;
   at_ = end_ = 0;
 }

@@ -15,7 +15,7 @@ using format::kPage;
 
 Statm statm() {
   char text[128];
-  const long fd = os::open_read("/proc/self/statm"); // "size resident shared ...", in pages
+  const long fd = os::open_kernel("/proc/self/statm"); // "size resident shared ...", in pages
   const long bytes = fd < 0 ? 0 : os::read_all(fd, text, sizeof text - 1);
   if (fd >= 0) os::close(fd);
   if (bytes <= 0) return {};

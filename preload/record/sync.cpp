@@ -22,7 +22,7 @@ constinit long waiting = 0; // requests that the kernel has not answered
 
 void sync(const char* path) {
   if (medium_of(path) == Medium::network) return;
-  const long fd = os::open_both(path);
+  const long fd = os::open_own(path, os::For::changing);
   if (fd < 0) return;
   if (!refused && os::sync_later(&context, fd) == 0) {
     ++waiting;

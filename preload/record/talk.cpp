@@ -6,6 +6,7 @@
 
 #include "record/line.h"
 #include "record/os.h"
+#include "record/place.h"
 #include "record/settings.h"
 #include "record/spin_lock.h"
 
@@ -19,7 +20,7 @@ void say(std::initializer_list<const char*> parts) {
   if (!locked) return;
   line.clear();
   line.add("memtrace: ");
-  for (const char* part : parts) line.add(part);
+  for (const char* part : parts) line.shown(part);
   line.add("\n");
   os::say(line.text(), line.size());
 }
@@ -47,6 +48,15 @@ const char* reason_of(long error) {
       return "quota exceeded";
     case EROFS:
       return "read-only file system";
+    case -os::kNotOurs:
+      return "it belongs to another user";
+    case -kWritableByOthers:
+      return "other users can write in it";
+    case ELOOP:
+      return "it is a link";
+    case ENXIO:
+    case EISDIR:
+      return "it is no regular file";
     case EACCES:
     case EPERM:
       return "permission denied";

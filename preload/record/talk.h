@@ -7,6 +7,7 @@
 namespace memtrace::record {
 
 // `memtrace: `, the parts and a newline in one write, so that lines do not mix; nothing under MEMTRACE_QUIET.
+// Parts may be paths and settings: no byte of theirs steers a terminal or begins another line.
 void say(std::initializer_list<const char*> parts);
 
 // Once, by the process that said where the job is recorded: the trace at `path` takes no more.

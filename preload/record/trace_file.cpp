@@ -99,7 +99,7 @@ std::uint64_t trace_room(Part part) {
 
 long append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload) {
   const Timed timed;
-  const long fd = os::open_append(path);
+  const long fd = os::open_own(path, os::For::appending);
   const long written = fd < 0 ? fd : os::write_pair(fd, &header, sizeof header, payload, header.payload_bytes);
   if (fd >= 0) os::close(fd);
   if (written != static_cast<long>(sizeof header + header.payload_bytes))

@@ -124,13 +124,13 @@ class Case(harness.Case):
         """Of the blocks of blocks.py, by their size."""
         return sum(row["allocations"] for row in process["phases"] if row["memory"] == "host" and row["step"] != "steady")
 
-    def elsewhere(self):
-        jobs = glob.glob(os.path.join(self.temporary, "memtrace-out", "*"))
+    def elsewhere(self, uid):
+        jobs = glob.glob(os.path.join(self.temporary, f"memtrace-{uid}", "*"))
         self.assertEqual(len(jobs), 1, jobs)
         return jobs[0]
 
-    def check_elsewhere(self, outcome, reason):
-        job = self.elsewhere()
+    def check_elsewhere(self, outcome, reason, uid=os.getuid()):
+        job = self.elsewhere(uid)
         self.check(outcome, 3, re.escape(f"memtrace: recording to {job} (cannot write in {self.out}: {reason})") + "$")
         process = self.process(job)
         self.assert_nothing_lost(process)
@@ -155,7 +155,7 @@ class WhereNothingCanBeWritten(Case):
         readable = subprocess.run(["test", "-r", harness.LIBRARY], user=NOBODY, check=False).returncode == 0
         if not readable or subprocess.run(["python3", "-c", ""], user=NOBODY, check=False).returncode != 0:
             self.skipTest("another user cannot read the build")
-        self.check_elsewhere(self.run_rounds(user=NOBODY, group=NOBODY), "permission denied")
+        self.check_elsewhere(self.run_rounds(user=NOBODY, group=NOBODY), "permission denied", NOBODY)
 
     def test_a_full_disk(self):
         self.out = os.path.join(self.in_memory("64k"), "deep", "out")

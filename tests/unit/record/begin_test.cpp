@@ -104,7 +104,7 @@ TEST(Life, TheNextBestPlace) {
     place.temporary.add(scratch.path().c_str());
     born(1 << 20, 2 << 20);
     EXPECT_EQ(state(), State::hot);
-    const std::string next = scratch.file("memtrace-out/") + place.job.text();
+    const std::string next = scratch.file("memtrace-" + std::to_string(::geteuid()) + "/") + place.job.text();
     EXPECT_EQ(place.directory.text(), next);
     EXPECT_TRUE(std::string(trace_file.path.text()).starts_with(next + "/"));
   });

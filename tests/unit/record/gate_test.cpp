@@ -27,7 +27,7 @@ TEST(Gate, EachCallFailsAndNoneIsMade) {
     const int own = os::process_id();
     os::stop_calls(os::Counter::readable);
     EXPECT_TRUE(os::calls_are_stopped());
-    EXPECT_EQ(os::open_read("/proc/self/status"), -EPERM);
+    EXPECT_EQ(os::open_kernel("/proc/self/status"), -EPERM);
     EXPECT_EQ(os::create("/tmp/no such file of memtrace's"), -EPERM);
     EXPECT_EQ(os::map_private(4096), nullptr);
     EXPECT_FALSE(os::is_readable(&own));
@@ -40,7 +40,7 @@ TEST(Gate, EachCallFailsAndNoneIsMade) {
     EXPECT_EQ(os::start_thread(nullptr, nullptr, stack, sizeof stack, nullptr, &tid), -EPERM);
     os::allow_calls();
     EXPECT_FALSE(os::calls_are_stopped());
-    EXPECT_GE(os::close(os::open_read("/proc/self/status")), 0);
+    EXPECT_GE(os::close(os::open_kernel("/proc/self/status")), 0);
   });
 }
 
@@ -82,12 +82,12 @@ TEST(Gate, AFileThatAnotherThreadHasOpenIsClosedFirst) {
     bool open = false, stopping = false;
     long result = -1;
     std::thread other([&] {
-      const long fd = os::open_read("/proc/self/status");
+      const long fd = os::open_kernel("/proc/self/status");
       __atomic_store_n(&open, true, __ATOMIC_SEQ_CST);
       while (__atomic_load_n(&os::call_stage, __ATOMIC_SEQ_CST) == 0) {
       }
       __atomic_store_n(&stopping, true, __ATOMIC_SEQ_CST);
-      EXPECT_EQ(os::open_read("/"), -EPERM); // no other one
+      EXPECT_EQ(os::open_kernel("/"), -EPERM); // no other one
       result = os::close(fd);
     });
     while (!__atomic_load_n(&open, __ATOMIC_SEQ_CST)) {

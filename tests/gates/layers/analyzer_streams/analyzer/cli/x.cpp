@@ -1,0 +1,8 @@
+// Room: cli. A planted fault.
+// Job: it opens a file by itself.
+// expect: files are opened in
+namespace memtrace::cli {
+void open_it() {
+  std::ifstream file("/proc/stat");
+}
+} // namespace memtrace::cli

@@ -1,0 +1,8 @@
+// Room: record. A planted fault.
+// Job: it opens a file by itself.
+// expect: files are opened in
+namespace memtrace::record {
+long open_it(long (*call)(long number)) {
+  return call(SYS_openat);
+}
+} // namespace memtrace::record

@@ -67,17 +67,16 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   arm(pace);
   if (drawn && address != 0) {
     draw(here, {address, given, asked, format::Kind::heap, format::kSampled});
-  } else if (tick && here) {
-    here.tick();
+  } else if ((tick || first) && here) {
+    here.tick(); // the first: from then on its counters are where a kill leaves them
   }
 }
 
 void look_at_death(std::size_t given) {
   const Recording here;
-  const bool first = local.small == &uncounted;
   if (seen(here, {0, given, 0, 1}) == nullptr) return;
   local.deaths_left = kTickBytes;
-  if (here && !first) here.tick();
+  if (here) here.tick();
 }
 
 void check_raw_fork() {

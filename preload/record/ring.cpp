@@ -113,14 +113,27 @@ bool claim(Thread& thread) {
   return true;
 }
 
+// What another thread may change at any time: for a comparison alone, not for what the records before it hold.
+std::uint64_t tail_now(const RingSlot* slot) {
+  return __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
+}
+bool drained(const RingSlot* slot) {
+  return tail_now(slot) == __atomic_load_n(&slot->head, __ATOMIC_RELAXED);
+}
+
+// Those whose places in `slots` are filled.
+std::uint32_t slots_now() {
+  return __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE);
+}
+
 // The way out of a full ring: one pass, and another when the first one's file was full.
 Passed make_pass(RingSlot* slot) {
   if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
-  const std::uint64_t tail = slot->tail;
+  const std::uint64_t tail = tail_now(slot);
   Passed result = Passed::some;
-  for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries)
-    result = pass(slots, header->slots, false);
-  return slot->tail != tail ? Passed::all : result;
+  for (int tries = 0; tries < 3 && result == Passed::some && tail_now(slot) == tail; ++tries)
+    result = pass(slots, slots_now(), false);
+  return tail_now(slot) != tail ? Passed::all : result;
 }
 
 // A slot of a ring file that was given up: it has no place among the others.
@@ -253,13 +266,13 @@ void drain_rings(bool essential) {
   if (header == nullptr) return;
   Passed result = Passed::some;
   for (int tries = 0; tries < 4 && result == Passed::some; ++tries)
-    result = pass(slots, __atomic_load_n(&header->slots, __ATOMIC_ACQUIRE), essential);
+    result = pass(slots, slots_now(), essential);
   header->trace_bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
 }
 
 bool rings_are_empty() {
-  for (std::uint32_t i = 0; i < header->slots; ++i)
-    if (slots[i]->tid != 0 && slots[i]->tail != slots[i]->head) return false;
+  for (std::uint32_t i = 0, count = slots_now(); i < count; ++i)
+    if (__atomic_load_n(&slots[i]->tid, __ATOMIC_ACQUIRE) != 0 && !drained(slots[i])) return false;
   return true;
 }
 
@@ -278,11 +291,11 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (slot->tail != slot->head && make_pass(slot) != Passed::all) return false;
+  if (!drained(slot) && make_pass(slot) != Passed::all) return false;
   // No pass that saw it owned may meet its next owner.
   if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);
-  if (!no_pass || slot->tail != slot->head) return false;
+  if (!no_pass || !drained(slot)) return false;
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);

@@ -85,12 +85,13 @@ void start_drain() {
 bool retire_drain() {
   const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
-  __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
   // A disk that hangs would cost this with each fork.
   const std::uint64_t until = os::monotonic_ns() + (disk_is_slow() ? 20'000'000 : 500'000'000);
   // The kernel clears the word before it takes the thread off its count: wait for that too.
   while (!gone() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
+    // Each time: another thread that forks may have started a new drain meanwhile, which has not heard of it.
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     wake_drain();
     os::yield();
   }

@@ -184,21 +184,15 @@ inline release_ended() {
         :: tail[slot] != head[slot] -> pass(got)
         :: else
         fi;
-#ifdef RELEASE_UNLOCKED
-        got = 1;
-#else
         lock(pass_lock, got);
-#endif
         if
         :: got && tail[slot] == head[slot] -> slot_of[k] = NONE; tid[slot] = 0
         :: else
         fi;
-#ifndef RELEASE_UNLOCKED
         if
         :: got -> unlock(pass_lock)
         :: else
         fi
-#endif
       :: else
       fi
     }
@@ -319,9 +313,9 @@ proctype Reader() {
     t = 0;
 retry:
     skip;
+    d_step { again = tid[i]; who = owner[i]; first = tail[i] } /* one read of the slot's first 64 bytes */
     if
-    :: i < slots && tid[i] != 0 ->
-      d_step { who = owner[i]; first = tail[i] }
+    :: i < slots && again != 0 ->
       for (j : 0 .. RING - 1) {
         commits[j] = commit[i * RING + j];
         values[j] = value[i * RING + j]

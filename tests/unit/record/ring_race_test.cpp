@@ -108,7 +108,9 @@ void pass_rings_on(bool drained) {
       std::uint32_t known = 0, done = 0;
       std::vector<std::thread> pair;
       for (const bool second : {false, true})
-        pair.emplace_back([&taken, &known, &done, second] {
+        // In every other round, so that the ring which the first one frees is the one that the second one
+        // takes.
+        pair.emplace_back([&taken, &known, &done, second, leads = second == (round % 2 != 0)] {
           std::uint64_t mine = 0;
           const auto wait_for = [&known](std::uint32_t turn) {
             while (__atomic_load_n(&known, __ATOMIC_RELAXED) < turn) std::this_thread::yield();
@@ -118,10 +120,10 @@ void pass_rings_on(bool drained) {
           if (!second) wait_for(1);
           this_thread();
           __atomic_store_n(&known, second ? 1u : 2u, __ATOMIC_RELAXED);
-          wait_for(second ? 2 : 3);
+          wait_for(leads ? 2 : 3);
           for (std::uint32_t n = 0; n < kEach; ++n) {
             mine += append(mine) ? 1 : 0;
-            if (second) __atomic_store_n(&known, 3u, __ATOMIC_RELAXED);
+            if (leads) __atomic_store_n(&known, 3u, __ATOMIC_RELAXED);
           }
           __atomic_fetch_add(&taken, mine, __ATOMIC_RELAXED);
           __atomic_fetch_add(&done, 1u, __ATOMIC_RELAXED);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <type_traits>
 
 #include "files/reading.h"
 
@@ -26,8 +27,10 @@ T value(const Json& from, const char* key, T otherwise) {
     return found->is_string() ? found->get<T>() : otherwise;
   else if constexpr (std::is_same_v<T, bool>)
     return found->is_boolean() ? found->get<T>() : otherwise;
-  else
+  else if constexpr (std::is_floating_point_v<T>)
     return found->is_number() ? found->get<T>() : otherwise;
+  else // 1e300 is a number, and no integer
+    return found->is_number_integer() ? found->get<T>() : otherwise;
 }
 
 bool parse(const std::string& line, End& end) {

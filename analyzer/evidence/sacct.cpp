@@ -2,6 +2,7 @@
 // Job: what Slurm's accounting says of a job's steps.
 #include "evidence/sacct.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -37,10 +38,16 @@ Fields split(std::string_view line) {
   }
 }
 
-Fields cut(std::string_view line, const std::vector<std::pair<std::size_t, std::size_t>>& columns) {
+using Column = std::pair<std::size_t, std::size_t>; // where it begins, how wide it is
+
+std::string_view cut(std::string_view line, const Column& column) {
+  const auto& [from, width] = column;
+  return trimmed(from < line.size() ? line.substr(from, width) : std::string_view());
+}
+
+Fields cut(std::string_view line, const std::vector<Column>& columns) {
   Fields fields;
-  for (const auto& [from, width] : columns)
-    fields.push_back(trimmed(from < line.size() ? line.substr(from, width) : std::string_view()));
+  for (const Column& column : columns) fields.push_back(cut(line, column));
   return fields;
 }
 
@@ -88,17 +95,24 @@ void take(const std::map<std::string, std::string_view>& row, Evidence& into) {
 bool read_sacct(std::string_view text, Evidence& into) {
   const std::string_view header = next_line(text);
   const bool bars = header.find('|') != std::string_view::npos;
-  std::vector<std::pair<std::size_t, std::size_t>> columns;
+  std::vector<Column> columns;
   if (!bars) columns = columns_of(next_line(text));
   const Fields names = bars ? split(header) : cut(header, columns);
-  std::map<std::string, std::string_view> row;
-  for (const std::string_view name : names) row[std::string(name)] = {};
-  if (!row.contains("JobID") || !row.contains("State")) return false;
+  // Of each line only the columns that are read: a table may have as many columns as lines.
+  std::map<std::string, std::size_t> places;
+  for (const char* const name : {"JobID", "State", "NodeList", "ExitCode", "Start", "End", "ReqMem"}) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) places[name] = static_cast<std::size_t>(found - names.begin());
+  }
+  if (!places.contains("JobID") || !places.contains("State")) return false;
   while (!text.empty()) {
     const std::string_view line = next_line(text);
-    const Fields fields = bars ? split(line) : cut(line, columns);
-    for (std::size_t i = 0; i < names.size(); ++i)
-      row[std::string(names[i])] = i < fields.size() ? fields[i] : std::string_view();
+    const Fields fields = bars ? split(line) : Fields();
+    std::map<std::string, std::string_view> row;
+    for (const auto& [name, place] : places) {
+      if (!bars) row[name] = cut(line, columns[place]);
+      if (bars && place < fields.size()) row[name] = fields[place];
+    }
     take(row, into);
   }
   return true;

@@ -179,7 +179,11 @@ class Reader {
       value = found->get<int>();
   }
   void operator()(const char* key, When& value) { take(find(key), value); }
-  void operator()(const char* key, Leavings& value) { take(find(key), value); }
+  // Where nobody looked there are none: so they are written, too.
+  void operator()(const char* key, Leavings& value) {
+    take(find(key), value);
+    if (!value.looked) value = {};
+  }
   template <class T>
   void operator()(const char* key, std::vector<T>& all) {
     const Json* const found = find(key);

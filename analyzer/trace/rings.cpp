@@ -14,7 +14,7 @@ namespace {
 using format::RingRecord;
 using format::RingSlot;
 
-constexpr int kTries = 8; // until a slot's ring stays where it is while it is read
+constexpr int kTries = 8; // for one slot, which may get a longer ring or a new owner while it is read
 
 std::uint64_t offset_of_slot(const format::RingFileHeader& header, std::uint32_t index) {
   if (index < format::kFirstSlots) return format::kPage + index * format::kSlotBytes;
@@ -33,45 +33,49 @@ std::uint64_t offset_of_ring(std::uint64_t slot, std::uint32_t ring) {
   return ring == 0 ? slot + sizeof(RingSlot) : format::chunk_of_ring(ring) * std::uint64_t{format::kChunkBytes};
 }
 
-// Records from `tail` on whose commit word holds. The tail is read again after the copy: a record below the
-// new tail may have been overwritten under our hands, but then it is in a segment.
+// Records from `tail` on whose commit word holds. `bytes` of the ring are there.
+void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const RingSlot& slot, Leftover& out) {
+  out.thread = slot.thread;
+  out.small = slot.small;
+  out.first_sequence = slot.tail;
+  for (std::uint64_t i = 0; i < ring.size(); ++i) {
+    const std::uint64_t sequence = slot.tail + i;
+    const std::size_t index = sequence % ring.size();
+    const RingRecord& record = ring[index];
+    if ((index + 1) * sizeof(RingRecord) > bytes || record.commit != static_cast<std::uint32_t>(sequence + 1))
+      break;
+    if (record.type >= format::kEventTypes) break;
+    out.records.push_back(record);
+  }
+}
+
+// The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but then it
+// is in a segment. If the slot has another ring or another owner by then, both are read again.
 // `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out, bool& cut) {
-  RingSlot slot{}, after{};
-  std::vector<RingRecord> ring;
-  std::size_t got = 0;
   for (int tries = 0; tries < kTries; ++tries) {
+    RingSlot slot{}, after{};
     if (file.read(offset, &slot, sizeof slot) != sizeof slot || !is_ring(slot.ring)) {
       cut = true;
       return false;
     }
     if (slot.tid == 0) return false;
-    ring.assign(format::records_of_ring(slot.ring), {});
+    std::vector<RingRecord> ring(format::records_of_ring(slot.ring));
     const std::size_t bytes = ring.size() * sizeof(RingRecord);
     if (bytes > budget) {
       cut = true;
       return false;
     }
-    got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
+    const std::size_t got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
     cut = cut || got != bytes; // what is missing stays zero, and no commit word is zero but by wrapping
     if (file.read(offset, &after, sizeof after) != sizeof after) after = slot;
-    if (after.ring == slot.ring) break;
+    const bool same = after.ring == slot.ring && after.thread == slot.thread && after.tid == slot.tid;
+    if (!same && tries + 1 < kTries) continue;
+    budget -= bytes;
+    take_records(ring, got, same && after.tail >= slot.tail ? after : slot, out);
+    return true;
   }
-  budget -= ring.size() * sizeof(RingRecord);
-  if (after.thread != slot.thread || after.tail < slot.tail || after.ring != slot.ring) after = slot;
-  out.thread = slot.thread;
-  out.small = after.small;
-  out.first_sequence = after.tail;
-  for (std::uint64_t i = 0; i < ring.size(); ++i) {
-    const std::uint64_t sequence = after.tail + i;
-    const std::size_t index = sequence % ring.size();
-    const RingRecord& record = ring[index];
-    if ((index + 1) * sizeof(RingRecord) > got || record.commit != static_cast<std::uint32_t>(sequence + 1))
-      break;
-    if (record.type >= format::kEventTypes) break;
-    out.records.push_back(record);
-  }
-  return true;
+  return false;
 }
 
 } // namespace

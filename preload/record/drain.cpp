@@ -134,11 +134,12 @@ namespace {
 bool retire_within(std::uint64_t patience_ns) {
   const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
-  __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
   const std::uint64_t until = os::monotonic_ns() + patience_ns;
   // The kernel clears the word before it takes the thread off its count: wait for that too.
   while (!gone() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
+    // Each time: another thread that forks may have started a new drain meanwhile, which has not heard of it.
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     wake_drain();
     os::yield();
   }

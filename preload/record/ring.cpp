@@ -150,13 +150,21 @@ bool grow(Thread& thread) {
   return true;
 }
 
+// What another thread may change at any time: for a comparison alone, not for what the records before it hold.
+std::uint64_t tail_now(const RingSlot* slot) {
+  return __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
+}
+bool drained(const RingSlot* slot) {
+  return tail_now(slot) == __atomic_load_n(&slot->head, __ATOMIC_RELAXED);
+}
+
 // Empties a full ring: one pass, and another if the first one filled its file.
 Passed make_pass(RingSlot* slot) {
   if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
-  const std::uint64_t tail = slot->tail;
+  const std::uint64_t tail = tail_now(slot);
   Passed result = Passed::some;
-  for (int tries = 0; tries < 3 && result == Passed::some && slot->tail == tail; ++tries) result = pass(false);
-  return slot->tail != tail ? Passed::all : result;
+  for (int tries = 0; tries < 3 && result == Passed::some && tail_now(slot) == tail; ++tries) result = pass(false);
+  return tail_now(slot) != tail ? Passed::all : result;
 }
 
 // Empties the slot of a ring file that was given up: no pass over the new file sees it.
@@ -284,7 +292,7 @@ void take_back_if_short(std::uint32_t index) {
   if (ring_word(index) == 0 || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED)) return;
   RingSlot* const slot = slot_at(index);
   if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0) return; // it is not idle
-  if (slot->head == slot->tail) {
+  if (drained(slot)) {
     const Locked locked(slots_lock);
     if (locked) {
       give_back_ring(ring_word(index));
@@ -309,7 +317,9 @@ void drain_rings(bool essential) {
 
 bool rings_are_empty() {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
-    if (const RingSlot* const slot = slot_at(i); slot->tid != 0 && slot->tail != slot->head) return false;
+    if (const RingSlot* const slot = slot_at(i);
+        __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && !drained(slot))
+      return false;
   return true;
 }
 
@@ -328,11 +338,11 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (slot->tail != slot->head && make_pass(slot) != Passed::all) return false;
+  if (!drained(slot) && make_pass(slot) != Passed::all) return false;
   // No pass that saw it owned may meet its next owner.
   if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);
-  if (!no_pass || slot->tail != slot->head) return false;
+  if (!no_pass || !drained(slot)) return false;
   const Locked locked(slots_lock);
   if (!locked) return false;
   if (thread.ring_file == file_number) {

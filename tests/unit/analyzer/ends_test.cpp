@@ -50,6 +50,18 @@ TEST(Ends, AsTheyWereWritten) {
   EXPECT_EQ(end_of(ends, ""), nullptr) << "one without a trace is nobody's";
 }
 
+// A number that no integer holds: to convert it is undefined.
+TEST(Ends, NumbersThatAreNoIntegers) {
+  const Scratch scratch;
+  tests::write_file(
+      scratch.file("a.ends"),
+      R"({"schema": "memtrace.ends/1", "how": "exit", "pid": -1e300, "code": 1e300, "unix": 1e300})");
+  const auto ends = read_ends(scratch.path());
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].pid, 0u);
+  EXPECT_EQ(ends[0].code, 0);
+}
+
 TEST(Ends, DamageIsPassedOver) {
   const Scratch scratch;
   EXPECT_TRUE(read_ends(scratch.file("nowhere")).empty());

@@ -234,6 +234,17 @@ TEST(Sacct, ColumnsAndBars) {
   EXPECT_THROW(read("JobID|JobName|\n1|x|\n"), Unknown);
 }
 
+// With work for each pair of line and column this takes longer than the test may.
+TEST(Sacct, AsManyColumnsAsLines) {
+  std::string names = "JobID State ", dashes = "----- ----- ", lines;
+  for (int i = 0; i < 200'000; ++i) {
+    names += "x ";
+    dashes += "- ";
+    lines += "1     FAILED\n";
+  }
+  EXPECT_EQ(read(names + "\n" + dashes + "\n" + lines).statements.size(), 200'000u);
+}
+
 // As Documentation/admin-guide/cgroup-v2.rst has its files.
 TEST(Groups, VersionTwo) {
   Scratch scratch;
@@ -306,6 +317,17 @@ TEST(Store, KeepsAllOfIt) {
   EXPECT_EQ(back->read_unix, evidence.read_unix);
   EXPECT_EQ(back->log_from, evidence.log_from);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
+}
+
+// Found by the fuzz target `store`: orphans of a look that never was were read, and gone when kept again.
+TEST(Store, LeavingsWithoutALookAreNone) {
+  Scratch scratch;
+  const std::string path = scratch.file("t.evidence");
+  write_file(path,
+             R"({"schema": "memtrace.evidence/1", "left": {"unseen": 2, "orphans": [{"name": "psm_1"}]}})");
+  const auto read = load(path);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->left, Leavings{});
 }
 
 TEST(Store, HostileFilesAreNone) {

@@ -1,0 +1,178 @@
+// Room: tests.
+// Job: writes what the recorder's encoder makes as first inputs of the fuzz targets, a folder for each target.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "builder.h"
+#include "bytes.h"
+#include "evidence/ends.h"
+#include "format/coarse.h"
+#include "program.h"
+#include "segment_edit.h"
+#include "trace_use.h"
+#include "windows_input.h"
+
+namespace memtrace::tests {
+namespace {
+
+constexpr std::uint64_t kMib = 1 << 20;
+
+RingRecord record_of(EventType type, std::uint16_t flags, std::initializer_list<std::uint64_t> words,
+                     std::uint8_t kind = 0) {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.kind = kind;
+  record.flags = flags;
+  record.stamp = Builder::kStart + 1000;
+  std::copy(words.begin(), words.end(), record.word);
+  return record;
+}
+
+std::string golden() {
+  Writer writer;
+  write_program(writer);
+  return writer.bytes();
+}
+
+// One record of each type that a thread writes.
+std::string one_of_each() {
+  Builder builder;
+  const std::uint32_t stack = builder.python_frame("f", "/home/u/f.py", 3, 0);
+  builder.module("/opt/lib/a.so", 0x1000, 0x2000, 4, {1, 2, 3, 4});
+  for (std::size_t type = 1; type < format::kEventTypes; ++type)
+    builder.on(static_cast<std::uint32_t>(type % 3))
+        .put(static_cast<EventType>(type), 1, 0, {1, 0x5000, 0x3000, stack, 8, 16});
+  builder.on(1).remap(0x10000, 0x90000, 8192, 4096).protect(0x90000, 4096, 3).move(0x5000, 0x7000, 100, 50);
+  builder.on(2).note("rings=elsewhere").parameters(8, 32, 1).fork(100, 50).sample(1, 2, 3, 4).exit(1);
+  return builder.bytes(7);
+}
+
+std::string rings() {
+  Builder builder;
+  builder.on(1)
+      .begin("forward")
+      .birth(0x10000, 5000)
+      .tensor(0x20000, 600)
+      .death(0x10000)
+      .end("forward")
+      .exit(0);
+  std::string out;
+  append(out, std::uint8_t{0});
+  append(out, std::uint8_t{2});
+  append(out, std::uint8_t{2});
+  append(out, std::uint16_t{0});
+  for (std::uint32_t thread = 1; thread < 3; ++thread) {
+    const auto& records = builder.records(1);
+    append(out, format::RingSlot{thread, 100, 8 + records.size(), 8, {900, 500, 20, 10}, 0, 0});
+    append(out, static_cast<std::uint8_t>(records.size()));
+    for (const RingRecord& record : records) append(out, record);
+  }
+  return out;
+}
+
+std::string windows() {
+  Builder builder;
+  const std::uint32_t site = builder.python_frame("build", "/home/u/model.py", 7, 0);
+  const std::uint32_t forward = builder.text("forward");
+  builder.step(0).begin("forward").tensor(0x1000, kMib, site).end("forward");
+  const std::size_t head = builder.records(0).size();
+  builder.begin("backward").tensor_death(0x1000).death(0x2000).end("backward").step(9).exit(0);
+  const std::string window =
+      encode({record_of(EventType::window, 0, {format::halves(3, 6), builder.now(), format::halves(0, 1), 1}),
+              record_of(EventType::level, 0, {6 * kMib, 3 * kMib, 0, kMib}),
+              record_of(EventType::flows, 0, {0, 5 * kMib, 4 * kMib, 10, 8}),
+              record_of(EventType::open_phase, format::kAuto,
+                        {format::halves(0, forward), format::halves(0, 6), builder.now()}),
+              record_of(EventType::held, format::kTensor,
+                        {0x1000, kMib + 8, kMib, site, format::halves(forward, 0), 5}, 1)},
+             0, Source::snapshot, 0);
+  const std::vector<RingRecord> after(builder.records(0).begin() + static_cast<std::ptrdiff_t>(head),
+                                      builder.records(0).end());
+  return builder.definitions() + builder.segment(0, 0, head) + std::string(kNext) + window +
+         encode(after, 0, Source::ring, head + 500) + std::string(kNext) +
+         encode(after, 0, Source::ring, head + 900);
+}
+
+std::string rollup(std::uint32_t active) {
+  std::string out(2, '\0');
+  format::CoarseHeader header{};
+  header.active = active;
+  header.coarsened = 77;
+  append(out, header);
+  append(out, format::CoarseHalf{2, 4, 1, 30, 4, 2});
+  for (std::uint64_t bucket = 0; bucket < 4; ++bucket) {
+    format::PhaseRow row{};
+    row.bucket = bucket == 3 ? format::kNoStepBucket : bucket;
+    row.steps = 2;
+    row.path = static_cast<std::uint32_t>(5 + bucket);
+    row.memory = bucket == 2 ? format::kResident : 0;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(format::kFigures); ++i)
+      row.figures[i] = {1000 + i, 50 - i};
+    append(out, row);
+  }
+  append(out, format::SiteRow{0, 5, 1, 1, 0, format::kTensor, 0, 40, 4000, 50, 200});
+  append(out, format::SiteRow{1, 6, 0, 1, 0, format::kSampled, 0, 3, 90, 20, 40});
+  return out;
+}
+
+// The records of all segments, one after the other.
+std::string definitions(const std::string& trace) {
+  std::string out;
+  for (const Piece& piece : pieces_of(trace)) {
+    bool whole = false;
+    for (const RingRecord& record : decoded(piece.bytes, whole))
+      if (out.size() < 6000) append(out, record);
+  }
+  return out;
+}
+
+std::string ends() {
+  return evidence::line_of({"node", 4242, "node-4242-0", false, 0, false, 1795278084.5, "wait"}) +
+         evidence::line_of({"node", 4243, "", true, 9, true, 1795278085, "pidfd"});
+}
+
+// The segments that come first, as many as fit.
+std::string beginning(const std::string& trace) {
+  constexpr std::size_t kMost = 6000;
+  std::string out;
+  for (const Piece& piece : pieces_of(trace)) {
+    const std::string bytes = joined({piece});
+    if (out.size() + bytes.size() <= kMost) out += bytes;
+  }
+  return out;
+}
+
+void write(const std::string& directory, const std::string& target, const std::string& name,
+           const std::string& bytes) {
+  std::filesystem::create_directories(directory + "/" + target);
+  std::ofstream(directory + "/" + target + "/" + name, std::ios::binary) << bytes;
+}
+
+} // namespace
+} // namespace memtrace::tests
+
+int main(int argc, char** argv) {
+  using namespace memtrace::tests;
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [TRACE...]\n");
+    return 2;
+  }
+  const std::string to = argv[1];
+  write(to, "segments", "golden", golden());
+  write(to, "segments", "plain", plain_trace());
+  write(to, "segments", "each", one_of_each());
+  write(to, "rings", "two", rings());
+  write(to, "windows", "gap", windows());
+  write(to, "rollup", "first", rollup(0));
+  write(to, "rollup", "second", rollup(1));
+  write(to, "definitions", "golden", definitions(golden()));
+  write(to, "definitions", "each", definitions(one_of_each()));
+  write(to, "ends", "two", ends());
+  for (int i = 2; i < argc; ++i) {
+    const std::string trace = read_file(argv[i]);
+    write(to, "segments", "real" + std::to_string(i), beginning(trace));
+    write(to, "definitions", "real" + std::to_string(i), definitions(trace));
+  }
+  return 0;
+}

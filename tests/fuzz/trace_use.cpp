@@ -1,0 +1,90 @@
+// Room: tests.
+// Job: what the report asks of a trace, from the pass over its events to the sets at its peaks.
+#include "trace_use.h"
+
+#include "builder.h"
+#include "bytes.h"
+#include "fold/peak.h"
+#include "fold/segments.h"
+#include "fold/selection.h"
+#include "trace/fault.h"
+
+namespace memtrace::tests {
+namespace {
+
+constexpr std::size_t kMostRows = 8; // whose sets are asked for
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ value) * 0x100000001B3u;
+}
+
+// Of all events. The ordinals of a pass rise by one.
+std::uint64_t pass(const trace::Trace& trace, trace::OrderCounts& counts) {
+  std::uint64_t hash = 0;
+  trace::Ordinal last = 0;
+  counts = trace.each([&](const trace::Event& event) {
+    expect(event.ordinal == last + 1, "the ordinals of events do not rise by one");
+    last = event.ordinal;
+    hash = mix(mix(mix(hash, event.stamp), static_cast<std::uint64_t>(event.type)), event.thread);
+    for (const std::uint64_t word : event.word) hash = mix(hash, word);
+  });
+  return hash;
+}
+
+void fold_all(const trace::Trace& trace) {
+  fold::Account account = fold::account(trace);
+  const fold::Buckets buckets = fold::buckets(trace, account);
+  const fold::Steady steady = fold::steady(account);
+  const fold::Shown shown = fold::choose(account, buckets, {});
+  fold::coverage(buckets, account);
+  std::vector<fold::Instant> instants;
+  std::set<fold::DeviceInstant> devices;
+  for (const auto& [memory, peaks] : account.peaks) {
+    instants.push_back({memory, fold::Measure::live, peaks.live.at});
+    instants.push_back({memory, fold::Measure::tensor, peaks.tensor.at});
+    if (peaks.reserved) devices.insert({memory, peaks.reserved->at});
+  }
+  for (const fold::ShownRow& row : shown.rows) {
+    if (instants.size() > kMostRows || row.bucket != nullptr || row.row->memory.empty()) continue;
+    instants.push_back({0, fold::Measure::live, row.row->memory[0].live.peak_at});
+  }
+  const auto sets = fold::alive_at(trace, instants, account.last_step);
+  for (const auto& [instant, holdings] : sets)
+    for (const fold::Holding& holding : holdings)
+      expect(holding.blocks != 0 || holding.bytes == 0, "a row without blocks has bytes");
+  fold::segments_at(trace, devices);
+  for (const fold::BucketRow& row : buckets.rows) buckets.births(row, 0);
+  trace.losses(account.counts);
+}
+
+} // namespace
+
+void use_trace(const std::string& path) try {
+  const trace::Trace trace(path);
+  trace::OrderCounts first, second;
+  const std::uint64_t events = pass(trace, first);
+  expect(events == pass(trace, second), "two passes over a trace see other events");
+  expect(first.records == second.records && first.missing == second.missing, "two passes count otherwise");
+  fold_all(trace);
+} catch (const trace::Fault&) {
+  // One clear line and exit 2: that is what the command says of it.
+}
+
+const std::string& plain_trace() {
+  static const std::string bytes = [] {
+    Builder builder;
+    const std::uint32_t main = builder.python_frame("main", "/home/u/train.py", 4, 0);
+    const std::uint32_t step =
+        builder.native_frame(0x401234, builder.python_frame("step", "/home/u/a.py", 7, main));
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      builder.on(1).step(i).begin("forward").tensor(0x10000 + i * 0x10000, 5000, step);
+      builder.on(2).birth(0x900000 + i * 0x10000, 9000, Kind::mmap_anon, 0, main);
+      builder.on(0).counters(100, 40, 3, 1);
+      builder.on(1).end("forward").begin("step").tensor_death(0x10000 + i * 0x10000).end("step");
+    }
+    return builder.bytes(8);
+  }();
+  return bytes;
+}
+
+} // namespace memtrace::tests

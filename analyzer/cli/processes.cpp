@@ -170,10 +170,12 @@ void keep(evidence::Evidence& evidence, const std::string& store) {
   }
 }
 
-void write_all(const std::string& text, const std::string& output) {
+void write_all(const std::vector<std::string>& pieces, const std::string& output) {
   std::FILE* file = output.empty() ? stdout : std::fopen(output.c_str(), "wb");
   if (file == nullptr) throw Usage(output + ": cannot be written; name another file with -o");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool written = std::all_of(pieces.begin(), pieces.end(), [file](const std::string& piece) {
+    return std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
+  });
   const bool flushed = output.empty() ? std::fflush(file) == 0 : std::fclose(file) == 0;
   if (!written || !flushed)
     throw Usage((output.empty() ? "stdout" : output) + ": could not be written in full");

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "cli/usage.h"
+#include "trace/budget.h"
 
 #ifndef MEMTRACE_VERSION
 #error "the build says which version this is"
@@ -73,6 +74,13 @@ void add_output(CLI::App& command, Arguments& into) {
   command.add_option("-o", into.output, "write to this file");
 }
 
+// What a trace is read by is bounded by its size, and that is for the whole command.
+void add_unbounded(CLI::App& command) {
+  command.add_flag_callback(
+      "--unbounded", [] { trace::Budget::of_command().lift(); },
+      "no bound of memory and work (1 GiB and 4 times the size of the files)");
+}
+
 struct ReportOptions {
   ReportArguments arguments;
   std::string steps;
@@ -89,6 +97,7 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
   command->add_option("--top", into.arguments.options.top, "rows of what a peak holds (20; text: 12)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
   add_output(*command, into.arguments);
+  add_unbounded(*command);
   return command;
 }
 
@@ -115,6 +124,7 @@ CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_output(*command, into.arguments);
+  add_unbounded(*command);
   return command;
 }
 
@@ -138,6 +148,7 @@ CLI::App* add_diff(CLI::App& app, DiffOptions& into) {
   command->add_option("--top", into.arguments.top, "rows (20)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
   add_output(*command, into.arguments);
+  add_unbounded(*command);
   return command;
 }
 
@@ -180,6 +191,7 @@ CLI::App* add_explain(CLI::App& app, ExplainOptions& into) {
   command->add_option("--project", into.project, "what so many parameters would take, as in 80e9");
   command->add_option("--memory", into.arguments.memory, "host or cuda:N");
   add_output(*command, into.arguments);
+  add_unbounded(*command);
   return command;
 }
 

@@ -183,7 +183,7 @@ std::string as_json(const std::vector<Check>& checks) {
 int doctor_command(const DoctorArguments& arguments) {
   const std::vector<Check> checks = all_checks();
   const std::string text = arguments.format == "json" ? as_json(checks) : as_text(checks);
-  write_all(text, arguments.output);
+  write_all({text}, arguments.output);
   return 0;
 }
 

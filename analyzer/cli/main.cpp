@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/usage.h"
 #include "report/utf8.h"
+#include "trace/budget.h"
 #include "trace/fault.h"
 
 namespace {
@@ -64,8 +65,13 @@ int main(int argc, char** argv) {
     return say(usage.what());
   } catch (const memtrace::trace::Fault& fault) {
     return say(fault.what());
+  } catch (const memtrace::trace::OverBudget&) {
+    return say(memtrace::trace::Budget::of_command().refusal());
   } catch (const std::bad_alloc&) {
-    return say("not enough memory for this report; --top N or fewer --steps need less");
+    // Below the budget: the machine has no more, or a limit of its own.
+    const std::string& path = memtrace::trace::Budget::of_command().path();
+    return say((path.empty() ? "" : path + ": ") +
+               "not enough memory for this report; --top N or fewer --steps need less");
   } catch (const std::exception& error) {
     return say(error.what());
   }

@@ -34,7 +34,7 @@ int answer(const std::string& output, Make make) {
     throw Usage(nothing.why);
   }
   meter.clear();
-  write_all(text, output);
+  write_all({text}, output);
   return 0;
 }
 

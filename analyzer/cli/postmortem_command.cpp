@@ -11,7 +11,7 @@
 #include "cli/find.h"
 #include "cli/processes.h"
 #include "cli/usage.h"
-#include "report/json.h"
+#include "report/document.h"
 #include "report/postmortem.h"
 #include "report/postmortem_json.h"
 
@@ -112,8 +112,8 @@ std::string text_of(std::vector<Process>& processes, std::size_t chosen, bool co
   return report::postmortem_text(*view, others(processes, chosen), look);
 }
 
-std::string json_of(std::vector<Process>& processes, std::size_t chosen, const PostmortemArguments& arguments,
-                    Meter& meter) {
+std::vector<std::string> json_of(std::vector<Process>& processes, std::size_t chosen,
+                                 const PostmortemArguments& arguments, Meter& meter) {
   const report::Options options;
   report::Document document(options, report::Schema::postmortem);
   report::Json ledger = report::Json::array();
@@ -124,12 +124,10 @@ std::string json_of(std::vector<Process>& processes, std::size_t chosen, const P
     if (&process == &processes[chosen] && view->death)
       ledger.push_back(report::ledger_json(report::job_ledger(*view, others(processes, chosen))));
   }
-  report::Json json = std::move(document).take();
-  json["ledger"] = std::move(ledger);
-  json["first"] =
+  const report::Json first =
       gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
-  json["order"] = order_json(processes, processes[chosen]);
-  return json.dump(2) + "\n";
+  return std::move(document).take(
+      {{"ledger", std::move(ledger)}, {"first", first}, {"order", order_json(processes, processes[chosen])}});
 }
 
 } // namespace
@@ -145,19 +143,19 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
   return text;
 }
 
-std::string explain(const PostmortemArguments& arguments, bool color) {
+std::vector<std::string> explain(const PostmortemArguments& arguments, bool color) {
   Meter meter(STDERR_FILENO);
   std::vector<Process> processes =
       survey(find_traces(arguments.trace, arguments.attempt), arguments.evidence, meter);
   const std::size_t chosen = subject(processes, arguments);
   return arguments.format == "json" ? json_of(processes, chosen, arguments, meter)
-                                    : text_of(processes, chosen, color, meter);
+                                    : std::vector{text_of(processes, chosen, color, meter)};
 }
 
 int postmortem_command(const PostmortemArguments& arguments) {
   const bool color =
       arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  write_all(explain(arguments, color), arguments.output);
+  write_all({explain(arguments, color)}, arguments.output);
   return 0;
 }
 

@@ -21,8 +21,8 @@ struct PostmortemArguments {
 // For `memtrace run`: the text about these traces, one job's, where one of its processes died for memory.
 std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color);
 
-// What it says, for a terminal with colours or without. Throws as below.
-std::string explain(const PostmortemArguments& arguments, bool color);
+// What it says, in pieces, for a terminal with colours or without. Throws as below.
+std::vector<std::string> explain(const PostmortemArguments& arguments, bool color);
 
 // The exit status. Throws Usage, or trace::Fault when nothing could be read.
 int postmortem_command(const PostmortemArguments& arguments);

@@ -173,14 +173,16 @@ void keep(evidence::Evidence& evidence, const std::string& store) {
   }
 }
 
-void write_all(const std::string& text, const std::string& output) {
+void write_all(const std::vector<std::string>& pieces, const std::string& output) {
   if (!output.empty()) {
-    if (files::write_named(output, text)) return;
+    if (files::write_named(output, pieces)) return;
     throw Usage(
         fmt::format("{}: cannot be written ({}); name another file with -o", output, std::strerror(errno)));
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw Usage("stdout: could not be written in full");
+  const bool written = std::all_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
+    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+  });
+  if (!written || std::fflush(stdout) != 0) throw Usage("stdout: could not be written in full");
 }
 
 } // namespace memtrace::cli

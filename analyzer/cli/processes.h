@@ -37,7 +37,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
 // Saved, and as it will be read again, so that the first report says what later ones do.
 void keep(evidence::Evidence& evidence, const std::string& store);
 
-// To stdout, where `output` is "".
-void write_all(const std::string& text, const std::string& output);
+// One piece after the other, to stdout where `output` is "".
+void write_all(const std::vector<std::string>& pieces, const std::string& output);
 
 } // namespace memtrace::cli

@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "cli/find.h"
 #include "cli/meter.h"
 #include "cli/processes.h"
 #include "cli/usage.h"
+#include "report/document.h"
 #include "report/job_findings.h"
-#include "report/json.h"
 #include "report/ledger_text.h"
 #include "report/ranks.h"
 #include "report/text.h"
@@ -57,6 +58,8 @@ int report_command(const ReportArguments& arguments) {
   std::vector<Process> processes = survey(find_traces(arguments.trace), {}, meter);
   const bool json = arguments.format == "json";
   report::Document document(options);
+  std::optional<report::Family> family;
+  if (!options.memory || *options.memory == "host") family = family_of(processes);
   report::JobFindings several;
   report::Ranks ranks;
   const bool workers = std::any_of(processes.begin(), processes.end(),
@@ -73,7 +76,7 @@ int report_command(const ReportArguments& arguments) {
     several.add(*view, workers);
     ranks.add(*view);
     if (json) {
-      document.add(*view);
+      document.add(*view, number == 1 && family ? &*family : nullptr);
     } else if (number == 1 || !view->findings.empty()) {
       if (number > 1) text += "\n";
       text += report::process_text(*view, options, look);
@@ -82,10 +85,7 @@ int report_command(const ReportArguments& arguments) {
       text += report::process_line(*view);
     }
   }
-  if (const auto family = family_of(processes); family && (!options.memory || *options.memory == "host")) {
-    document.add(*family);
-    text += report::family_text(*family, look.color);
-  }
+  if (family) text += report::family_text(*family, look.color);
   for (const report::Outlier& outlier : ranks.outliers()) {
     document.add_outlier(report::outlier_json(outlier));
     text += report::outlier_text(outlier, look.color);
@@ -97,7 +97,7 @@ int report_command(const ReportArguments& arguments) {
   }
   text = causes + text;
   meter.clear();
-  write_all(json ? std::move(document).take().dump(2) + "\n" : text, arguments.output);
+  write_all(json ? std::move(document).take() : std::vector{text}, arguments.output);
   return 0;
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kTries = 100; // names of other processes that were killed while they wrote
 
-bool write_and_close(int fd, std::string_view text) {
+// False: closed, with the reason in errno.
+bool write(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
@@ -26,7 +27,11 @@ bool write_and_close(int fd, std::string_view text) {
     }
     text.remove_prefix(static_cast<std::size_t>(put));
   }
-  return ::close(fd) == 0;
+  return true;
+}
+
+bool write_and_close(int fd, std::string_view text) {
+  return write(fd, text) && ::close(fd) == 0;
 }
 
 } // namespace
@@ -60,9 +65,12 @@ bool append(const std::string& path, std::string_view text) {
   return write_and_close(fd, text);
 }
 
-bool write_named(const std::string& path, std::string_view text) {
+bool write_named(const std::string& path, const std::vector<std::string>& pieces) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  return fd >= 0 && write_and_close(fd, text);
+  if (fd < 0) return false;
+  for (const std::string& piece : pieces)
+    if (!write(fd, piece)) return false;
+  return ::close(fd) == 0;
 }
 
 bool write_system(const std::string& path, std::string_view text) {

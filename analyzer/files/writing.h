@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memtrace::files {
 
@@ -17,7 +18,7 @@ bool replace(const std::string& path, std::string_view text);
 bool append(const std::string& path, std::string_view text);
 
 // What the user named: links are followed, and what was in it is gone.
-bool write_named(const std::string& path, std::string_view text);
+bool write_named(const std::string& path, const std::vector<std::string>& pieces);
 
 // A setting of this process in /proc.
 bool write_system(const std::string& path, std::string_view text);

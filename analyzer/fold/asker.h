@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "fold/role.h"
+#include "trace/modules.h"
 #include "trace/trace.h"
 
 namespace memtrace::fold {
@@ -13,17 +16,17 @@ namespace memtrace::fold {
 class Askers {
  public:
   explicit Askers(const trace::Trace& trace)
-      : definitions_(trace.definitions()), page_bytes_(trace.facts().page_bytes) {}
+      : definitions_(trace.definitions()), modules_(trace.definitions(), trace.facts().page_bytes) {}
 
-  // NCCL's buffers, the workspaces of CUDA's mathematical libraries; else unknown. One look at each stack.
+  // NCCL's buffers, the workspaces of CUDA's mathematical libraries; else unknown. One look at each frame.
   Role role(format::StackId stack);
 
  private:
   std::string library_at(std::uint64_t address) const;
-  Role look(format::StackId stack) const;
+  std::optional<Role> of_frame(const trace::Frame& frame) const;
 
   const trace::Definitions& definitions_;
-  std::uint64_t page_bytes_;
+  trace::ModuleMap modules_;
   std::unordered_map<std::uint32_t, Role> known_;
 };
 

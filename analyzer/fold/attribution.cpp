@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fold/highest.h"
 #include "fold/wrap.h"
 
 namespace memtrace::fold {
@@ -14,22 +15,29 @@ namespace {
 
 using format::EventType;
 
-struct Span { // of one measure in one open phase
+// Of one measure in one phase that ended.
+struct Span {
   std::int64_t entry = 0;
   std::int64_t peak = 0;
   trace::Ordinal peak_at = 0;
-
-  void start(std::int64_t level, trace::Ordinal at) { entry = peak = level, peak_at = at; }
-  void raise(std::int64_t level, trace::Ordinal at) {
-    if (level > peak) peak = level, peak_at = at;
-  }
 };
 
-struct MemorySpan {
-  Span live;
-  Span tensor;
-  Span reserved;
-  Span used;
+struct Entry { // levels of one memory when a phase began
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  std::int64_t reserved = 0;
+  std::int64_t used = 0;
+};
+
+constexpr auto kLevel = [](std::int64_t level) { return level; };
+constexpr auto kResidentSum = [](const Resident& resident) { return resident.sum(); };
+using HighestLevel = HighestSince<std::int64_t, kLevel>;
+
+struct HighestLevels { // of one memory
+  HighestLevel live;
+  HighestLevel tensor;
+  HighestLevel reserved;
+  HighestLevel used;
 };
 
 struct Growing { // a row that may still change
@@ -38,11 +46,11 @@ struct Growing { // a row that may still change
 };
 
 struct Open {
-  OccurrenceId id;
   Growing* row;
-  bool again; // it goes on after a gap: the same occurrence
-  std::vector<MemorySpan> memory;
-  std::optional<ResidentSpan> rss;
+  bool again;                         // it goes on after a gap: the same occurrence
+  trace::Ordinal began;               // after this event
+  std::vector<Entry> memory;          // of those that were seen by then; others began at nothing
+  std::optional<Resident> resident{}; // of the first sample
 };
 
 void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
@@ -60,27 +68,26 @@ class Attribution : public Observer {
   Account& result() { return account_; }
 
   void began(const Occurrence& occurrence) override {
-    Open open{occurrence.id, &row(occurrence.path, occurrence.step), occurrence.again, {}, {}};
+    Open open{&row(occurrence.path, occurrence.step), occurrence.again, now_, {}};
     ++open.row->open;
-    open.memory.resize(seen_);
+    open.memory.reserve(seen_);
     for (std::size_t i = 0; i < seen_; ++i) {
       const Level& level = ledger().level(static_cast<MemoryId>(i));
-      open.memory[i].live.start(level.live, now_);
-      open.memory[i].tensor.start(level.tensor, now_);
-      open.memory[i].reserved.start(reserved_[i], now_);
-      open.memory[i].used.start(used_[i], now_);
+      open.memory.push_back({level.live, level.tensor, reserved_[i], used_[i]});
     }
-    open_.push_back(std::move(open));
+    open_.emplace_hint(open_.end(), occurrence.id, std::move(open));
+    each_highest([this](auto& highest) {
+      highest.begin();
+      if (highest.size() > 2 * open_.size() + kSpare) highest.keep(begins());
+    });
     account_.last_step = std::max(account_.last_step, occurrence.step);
   }
 
   void ended(const Occurrence& occurrence, bool skipped) override {
-    // Usually the last one; with several threads not always.
-    const auto at =
-        std::find_if(open_.rbegin(), open_.rend(), [&](const Open& open) { return open.id == occurrence.id; });
-    if (at == open_.rend()) return;
-    close(*at, skipped);
-    open_.erase(std::next(at).base());
+    const auto at = open_.find(occurrence.id);
+    if (at == open_.end()) return;
+    close(at->second, skipped);
+    open_.erase(at);
     updated_ = !skipped && phases().paths().text(phases().paths().last(occurrence.path)) == "step"
                    ? occurrence.step
                    : updated_;
@@ -110,7 +117,7 @@ class Attribution : public Observer {
   }
 
   void cut(const trace::Event& event) override {
-    for (const Open& open : open_) open.row->row.partial = true;
+    for (const auto& [id, open] : open_) open.row->row.partial = true;
     close_all();
     account_.detail.push_back({from_, before(phases().step())});
     from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
@@ -175,9 +182,10 @@ class Attribution : public Observer {
   }
 
   void close_all() {
-    for (Open& open : open_)
+    for (auto& [id, open] : open_)
       close(open, false); // the oldest first: a row's entry is that of its first occurrence
     open_.clear();
+    each_highest([](auto& highest) { highest = {}; });
   }
 
   static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }
@@ -197,6 +205,25 @@ class Attribution : public Observer {
     seen_ = std::size_t{memory} + 1;
     reserved_.resize(seen_);
     used_.resize(seen_);
+    for (std::size_t i = highest_.size(); i < seen_; ++i) {
+      highest_.emplace_back();
+      HighestLevels& fresh = highest_.back();
+      for (HighestLevel* measure : {&fresh.live, &fresh.tensor, &fresh.reserved, &fresh.used}) measure->begin();
+    }
+  }
+
+  template <typename Take>
+  void each_highest(Take take) {
+    for (HighestLevels& of : highest_) take(of.live), take(of.tensor), take(of.reserved), take(of.used);
+    take(resident_);
+  }
+
+  // Of the open phases, ascending.
+  std::vector<trace::Ordinal> begins() const {
+    std::vector<trace::Ordinal> out;
+    out.reserve(open_.size());
+    for (const auto& [id, open] : open_) out.push_back(open.began);
+    return out;
   }
 
   Growing& row(PathId path, Step step) {
@@ -263,28 +290,35 @@ class Attribution : public Observer {
     if (first) row.again = open.again;
     if (first || !open.again) ++row.count;
     row.partial = row.partial || open.again;
-    open.memory.resize(seen_); // a memory that was first used inside began at nothing
     for (std::size_t i = 0; i < seen_; ++i) {
       const auto id = static_cast<MemoryId>(i);
       MemoryRow& figures = memory_row(row, id);
-      merge(figures.live, open.memory[i].live, ledger().level(id).live, first);
-      merge(figures.tensor, open.memory[i].tensor, ledger().level(id).tensor, first);
-      merge(figures.reserved, open.memory[i].reserved, reserved_[i], first);
-      merge(figures.used, open.memory[i].used, used_[i], first);
+      // A memory that was first used inside began at nothing, before the first event.
+      const bool known = i < open.memory.size();
+      const Entry entry = known ? open.memory[i] : Entry{};
+      const trace::Ordinal began = known ? open.began : 0;
+      const HighestLevels& highest = highest_[i];
+      const Level& level = ledger().level(id);
+      merge(figures.live, span(highest.live, entry.live, began), level.live, first);
+      merge(figures.tensor, span(highest.tensor, entry.tensor, began), level.tensor, first);
+      merge(figures.reserved, span(highest.reserved, entry.reserved, began), reserved_[i], first);
+      merge(figures.used, span(highest.used, entry.used, began), used_[i], first);
     }
     row.skipped = row.skipped || skipped;
-    if (!open.rss) return;
+    if (!open.resident) return;
+    const Resident peak = resident_.since(open.began)->value;
     if (!row.rss) {
-      row.rss = open.rss;
+      row.rss = ResidentSpan{*open.resident, sampled_, peak};
       return;
     }
-    row.rss->exit = open.rss->exit;
-    if (open.rss->peak.sum() > row.rss->peak.sum()) row.rss->peak = open.rss->peak;
+    row.rss->exit = sampled_;
+    if (peak.sum() > row.rss->peak.sum()) row.rss->peak = peak;
   }
 
-  MemorySpan& span(Open& open, MemoryId memory) {
-    if (open.memory.size() <= memory) open.memory.resize(std::size_t{memory} + 1);
-    return open.memory[memory];
+  static Span span(const HighestLevel& highest, std::int64_t entry, trace::Ordinal began) {
+    const High<std::int64_t>* const high = highest.since(began);
+    if (high != nullptr && high->value > entry) return {entry, high->value, high->at};
+    return {entry, entry, began};
   }
 
   static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const Place& place) {
@@ -300,11 +334,8 @@ class Attribution : public Observer {
                             : MemoryId{0};
     see(memory);
     const Level& level = ledger().level(memory);
-    for (Open& open : open_) {
-      MemorySpan& figures = span(open, memory);
-      figures.live.raise(level.live, event.ordinal);
-      figures.tensor.raise(level.tensor, event.ordinal);
-    }
+    highest_[memory].live.raise(level.live, event.ordinal);
+    highest_[memory].tensor.raise(level.tensor, event.ordinal);
     MemoryPeaks& peaks = account_.peaks[memory];
     raise(peaks.live, level.live, event, place);
     raise(peaks.tensor, level.tensor, event, place);
@@ -317,7 +348,7 @@ class Attribution : public Observer {
     const auto bytes = static_cast<std::int64_t>(event.word[1]);
     reserved_[memory] = bytes;
     if (memory == 0) pinned_idle_ = event.word[1] > event.word[0] ? event.word[1] - event.word[0] : 0;
-    for (Open& open : open_) span(open, memory).reserved.raise(bytes, event.ordinal);
+    highest_[memory].reserved.raise(bytes, event.ordinal);
     auto& peak = account_.peaks[memory].reserved;
     if (!peak) peak.emplace();
     raise(*peak, bytes, event, place);
@@ -331,18 +362,18 @@ class Attribution : public Observer {
     if (!bytes) return;
     see(memory);
     used_[memory] = *bytes;
-    for (Open& open : open_) span(open, memory).used.raise(*bytes, event.ordinal);
+    highest_[memory].used.raise(*bytes, event.ordinal);
     account_.cards[memory] = cards_[memory].most();
     account_.peaks[memory];
   }
 
   void sample(const trace::Event& event, const Place& place) {
     const Resident now{event.word[0], event.word[1], event.word[2]};
-    for (Open& open : open_) {
-      if (!open.rss) open.rss = ResidentSpan{now, now, now};
-      open.rss->exit = now;
-      if (now.sum() > open.rss->peak.sum()) open.rss->peak = now;
-    }
+    // The open phases that no sample was taken in are those that began last.
+    for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
+      open->second.resident = now;
+    resident_.raise(now, event.ordinal);
+    sampled_ = now;
     if (!account_.rss) account_.rss.emplace();
     // Programs may reset VmHWM: the highest ever read counts.
     raise(*account_.rss, static_cast<std::int64_t>(std::max(event.word[3], now.sum())), event, place);
@@ -355,8 +386,12 @@ class Attribution : public Observer {
   Growing* recent_ = nullptr; // the row that was asked for last
   std::uint64_t rows_begun_ = 0;
   std::unordered_map<PathId, Step> last_packed_;
-  bool parts_ = false; // a row was packed in more than one part
-  std::vector<Open> open_;
+  bool parts_ = false;                        // a row was packed in more than one part
+  static constexpr std::size_t kSpare = 1024; // values of one level that need not be looked through
+  std::map<OccurrenceId, Open> open_;         // in the order in which they began
+  std::vector<HighestLevels> highest_;        // by MemoryId
+  HighestSince<Resident, kResidentSum> resident_;
+  Resident sampled_; // last
   std::vector<Flow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;

@@ -99,7 +99,8 @@ class Reader {
  private:
   PathId path(std::uint32_t text) {
     const auto [at, fresh] = paths_.try_emplace(text, PathId::other);
-    if (fresh && text != 0) at->second = account_.paths.joined(trace_.definitions().text(format::TextId{text}));
+    if (fresh && text != 0)
+      at->second = account_.paths.joined(trace_.definitions().whole_text(format::TextId{text}));
     return at->second;
   }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memtrace::fold {
 namespace {
@@ -88,18 +89,25 @@ std::optional<Role> Makers::of_code(std::uint32_t id) {
   return at->second;
 }
 
-Role Makers::look(format::StackId stack) {
-  for (const trace::Frame& frame : definitions_.frames(stack)) {
-    const auto role = frame.python ? of_code(format::low(frame.value)) : std::nullopt;
-    if (role) return *role;
-  }
-  return Role::unknown;
-}
-
+// A stack is a path in a tree of frames: what one frame does not decide its caller does, for all below it.
 Role Makers::role(format::StackId stack) {
-  const auto [at, fresh] = stacks_.try_emplace(static_cast<std::uint32_t>(stack), Role::unknown);
-  if (fresh) at->second = look(stack);
-  return at->second;
+  Role role = Role::unknown;
+  std::vector<std::uint32_t> below; // what was not known of
+  for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
+    const auto [at, fresh] = stacks_.try_emplace(id, Role::unknown);
+    role = at->second;
+    if (!fresh) break; // or the chain is a circle
+    below.push_back(id);
+    const trace::Definitions::Node* const node = definitions_.node(id);
+    if (node == nullptr) break;
+    const auto said = node->frame.python ? of_code(format::low(node->frame.value)) : std::nullopt;
+    role = said.value_or(Role::unknown);
+    if (said) break;
+    id = node->caller;
+  }
+  if (role == Role::unknown) return role;
+  for (const std::uint32_t id : below) stacks_[id] = role;
+  return role;
 }
 
 } // namespace memtrace::fold

@@ -15,11 +15,10 @@ class Makers {
  public:
   explicit Makers(const trace::Trace& trace) : definitions_(trace.definitions()) {}
 
-  // Of functions that make memory for one purpose alone; else unknown. One look at each stack.
+  // Of functions that make memory for one purpose alone; else unknown. One look at each frame.
   Role role(format::StackId stack);
 
  private:
-  Role look(format::StackId stack);
   std::optional<Role> of_code(std::uint32_t code);
 
   const trace::Definitions& definitions_;

@@ -11,6 +11,7 @@
 #include "fold/maker.h"
 #include "fold/sampling.h"
 #include "fold/touched.h"
+#include "trace/budget.h"
 
 namespace memtrace::fold {
 namespace {
@@ -211,7 +212,9 @@ struct Timeline {
   void add(const Group& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
            trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
-    for (; instant != at.end() && *instant < death; ++instant) {
+    const auto end = std::lower_bound(instant, at.end(), death);
+    trace::Budget::of_command().looks(static_cast<std::uint64_t>(end - instant));
+    for (; instant != end; ++instant) {
       Sum& sum = sets[static_cast<std::size_t>(instant - at.begin())][group];
       if (group.sampled) sum.estimate.add(block.given, block.asked, sample_bytes);
       sum.bytes += bytes;

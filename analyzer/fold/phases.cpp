@@ -28,7 +28,7 @@ bool holds(const Stack& stack, std::initializer_list<Known> any) {
 
 NameId Phases::name(std::uint32_t id) {
   const auto [at, fresh] = name_of_text_.try_emplace(id, NameId::other);
-  if (fresh) at->second = paths_.name(definitions_.text(format::TextId{id}));
+  if (fresh) at->second = paths_.name(definitions_.whole_text(format::TextId{id}));
   return at->second;
 }
 
@@ -82,7 +82,7 @@ void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t f
 }
 
 void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
-  Stack& stack = stacks_[event.thread];
+  Stack& stack = stacks_[event.thread].frames;
   // After a loss the writer's depth tells how many ends are missing.
   while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
@@ -102,7 +102,7 @@ Phases::Frame Phases::frame_of(std::uint32_t text, std::uint16_t flags) {
 }
 
 void Phases::push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher) {
-  Stack& stack = stacks_[thread];
+  Stack& stack = stacks_[thread].frames;
   if (stack.size() >= kDeepest) return;
   frame.occurrence.id = static_cast<OccurrenceId>(++occurrences_);
   frame.occurrence.path =
@@ -122,6 +122,7 @@ void Phases::restart(const trace::Event& event) {
   recent_.clear();
   open_.clear();
   born_.clear();
+  reopened_.clear();
   step_ = step_of(format::high(event.word[0]));
   stepped_ = (format::low(event.word[2]) & 1) != 0;
   if (first_update_ == Step::none) first_update_ = step_of(format::high(event.word[2]));
@@ -132,7 +133,10 @@ void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
   Frame frame = frame_of(format::high(event.word[0]), event.flags);
   frame.occurrence.step = step_of(format::high(event.word[1]));
   frame.occurrence.again = true;
-  push(format::low(event.word[0]), frame, watcher);
+  const std::uint32_t thread = format::low(event.word[0]);
+  push(thread, frame, watcher);
+  const Occurrence& top = stacks_[thread].frames.back().occurrence;
+  reopened_[{top.path, top.step}] = top.id;
 }
 
 Place Phases::born(const trace::Event& held) {
@@ -140,7 +144,7 @@ Place Phases::born(const trace::Event& held) {
   Place& place = at->second;
   if (!fresh) return place;
   if (const std::uint32_t text = format::low(held.word[4]); text != 0)
-    place.path = paths_.joined(definitions_.text(format::TextId{text}));
+    place.path = paths_.joined(definitions_.whole_text(format::TextId{text}));
   place.step = step_of(format::high(held.word[4]));
   // Of the phases it was born in the innermost known one, and whether that has not ended since.
   PathId path = place.path;
@@ -148,19 +152,15 @@ Place Phases::born(const trace::Event& held) {
     place.known = known_phase(paths_.text(paths_.last(path)));
     if (place.known == Known::none) path = paths_.above(path);
   }
-  for (const auto& [thread, stack] : stacks_) {
-    for (const Frame& frame : stack) {
-      if (frame.occurrence.path == path && frame.occurrence.step == place.step)
-        place.occurrence = frame.occurrence.id;
-    }
-  }
+  if (const auto open = reopened_.find({path, place.step}); open != reopened_.end())
+    place.occurrence = open->second;
   return place;
 }
 
 void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
   const auto at = stacks_.find(event.thread);
   if (at == stacks_.end()) return;
-  Stack& stack = at->second;
+  Stack& stack = at->second.frames;
   const NameId wanted = name(format::low(event.word[0]));
   const auto hit =
       std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
@@ -184,20 +184,21 @@ void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
 
 // Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
 void Phases::touch(std::uint32_t thread) {
-  recent_.erase(std::remove(recent_.begin(), recent_.end(), thread), recent_.end());
   const auto at = stacks_.find(thread);
   if (at == stacks_.end()) return;
-  if (at->second.empty()) {
+  recent_.erase(at->second.touched);
+  if (at->second.frames.empty()) {
     stacks_.erase(at);
   } else {
-    recent_.push_back(thread);
+    at->second.touched = ++touches_;
+    recent_.emplace_hint(recent_.end(), touches_, thread);
   }
 }
 
 void Phases::close(PhaseWatcher& watcher) {
   std::vector<Occurrence> open;
   for (const auto& [thread, stack] : stacks_)
-    for (const Frame& frame : stack) open.push_back(frame.occurrence);
+    for (const Frame& frame : stack.frames) open.push_back(frame.occurrence);
   // The oldest first: a row's entry is that of its first occurrence.
   std::sort(open.begin(), open.end(), [](const Occurrence& a, const Occurrence& b) { return a.id < b.id; });
   stacks_.clear();
@@ -208,14 +209,11 @@ void Phases::close(PhaseWatcher& watcher) {
 
 Place Phases::place(std::uint32_t thread) const {
   auto at = stacks_.find(thread);
-  if (at == stacks_.end() || at->second.empty()) {
-    at = stacks_.end();
-    for (auto recent = recent_.rbegin(); recent != recent_.rend() && at == stacks_.end(); ++recent) {
-      at = stacks_.find(*recent);
-    }
-  }
-  if (at == stacks_.end() || at->second.empty()) return {PathId::other, step_, Known::none, OccurrenceId::none};
-  const Frame& top = at->second.back();
+  if ((at == stacks_.end() || at->second.frames.empty()) && !recent_.empty())
+    at = stacks_.find(recent_.rbegin()->second);
+  if (at == stacks_.end() || at->second.frames.empty())
+    return {PathId::other, step_, Known::none, OccurrenceId::none};
+  const Frame& top = at->second.frames.back();
   return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "fold/place.h"
@@ -59,6 +61,10 @@ class Phases {
     bool counts = false; // may begin or end a step
   };
   using Stack = std::vector<Frame>;
+  struct OfThread {
+    Stack frames;
+    std::uint64_t touched = 0; // its key in `recent_`
+  };
 
   NameId name(std::uint32_t text);
   void begin(const trace::Event& event, PhaseWatcher& watcher);
@@ -75,9 +81,12 @@ class Phases {
   const trace::Facts& facts_;
   Paths paths_;
   std::unordered_map<std::uint32_t, NameId> name_of_text_;
-  std::unordered_map<std::uint64_t, Place> born_;   // by what a held block says of it; of one snapshot
-  std::unordered_map<std::uint32_t, Stack> stacks_; // by thread, none empty
-  std::vector<std::uint32_t> recent_; // threads that are in a phase, the last to begin or end one last
+  std::unordered_map<std::uint64_t, Place> born_;            // by what a held block says of it; of one snapshot
+  std::map<std::pair<PathId, Step>, OccurrenceId> reopened_; // of one snapshot
+  std::unordered_map<std::uint32_t, OfThread> stacks_;       // by thread, none empty
+  std::map<std::uint64_t, std::uint32_t>
+      recent_; // threads that are in a phase, the last to begin or end one last
+  std::uint64_t touches_ = 0;
   std::unordered_set<OccurrenceId> open_;
   std::uint64_t occurrences_ = 0;
   Step step_ = Step::none;

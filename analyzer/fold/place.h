@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -31,7 +33,8 @@ struct Place {
   OccurrenceId occurrence = OccurrenceId::none; // and which one of that name it was
 };
 
-// Interns names and paths. Ids depend on the order of events alone, so two passes over a trace agree.
+// Interns names and paths, a name that is too long by its beginning. Ids depend on the order of events alone,
+// so two passes over a trace agree.
 class Paths {
  public:
   Paths();
@@ -39,7 +42,7 @@ class Paths {
   PathId below(PathId parent, NameId name);
   PathId joined(const std::string& names); // by format::kPathJoint, outermost first
 
-  const std::string& text(NameId name) const { return names_[static_cast<std::size_t>(name)]; }
+  const std::string& text(NameId name) const { return *names_[static_cast<std::size_t>(name)]; }
   NameId last(PathId path) const { return nodes_[static_cast<std::size_t>(path)].name; }
   PathId above(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
   std::vector<std::string> texts(PathId path) const; // {"other"} for PathId::other
@@ -49,8 +52,8 @@ class Paths {
     PathId parent;
     NameId name;
   };
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, NameId> by_text_;
+  std::vector<std::shared_ptr<const std::string>> names_; // of all copies
+  std::unordered_map<std::string_view, NameId> by_text_;
   std::vector<Node> nodes_;
   std::unordered_map<std::uint64_t, PathId> by_node_; // parent << 32 | name
 };

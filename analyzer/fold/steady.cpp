@@ -6,13 +6,15 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace memtrace::fold {
 namespace {
 
-constexpr double kClose = 1 << 20; // bytes
+constexpr double kClose = 1 << 20;         // bytes
+constexpr std::size_t kTogether = 1 << 16; // rows that are unpacked at once
 
 using PathSet = std::vector<PathId>; // ascending
 
@@ -170,18 +172,24 @@ Steady steady(const Account& account) {
   if (all.steps.size() < 2) return out;
   choose_alike(all, signatures(account, all, memories_of(account)), out);
   if (out.steps.size() < 2) return {};
-  // One path at a time: the rows of all would be a copy of the account, unpacked.
-  for (const PathId path : all.paths) {
-    std::vector<Row> rows;
-    rows.reserve(out.steps.size());
-    std::size_t representative = 0;
+  // Some paths at a time: the rows of all would be a copy of the account, unpacked, and one at a time is a pass
+  // over the account for each.
+  const std::size_t together = std::max<std::size_t>(1, kTogether / out.steps.size());
+  for (std::size_t from = 0; from < all.paths.size(); from += together) {
+    const std::size_t to = std::min(all.paths.size(), from + together);
+    std::unordered_map<PathId, std::vector<Row>> of;
+    for (std::size_t i = from; i < to; ++i) of[all.paths[i]].reserve(out.steps.size());
     for (const Row& row : account.rows) {
-      if (row.path != path || !in_phase_of_step(row)) continue;
-      if (!std::binary_search(out.steps.begin(), out.steps.end(), row.step)) continue;
-      if (row.step == out.representative) representative = rows.size();
-      rows.push_back(row);
+      const auto path = of.find(row.path);
+      if (path == of.end() || !in_phase_of_step(row)) continue;
+      if (std::binary_search(out.steps.begin(), out.steps.end(), row.step)) path->second.push_back(row);
     }
-    out.rows.push_back(median_row(rows, rows[representative]));
+    for (std::size_t i = from; i < to; ++i) {
+      const std::vector<Row>& rows = of[all.paths[i]];
+      const auto representative = std::find_if(rows.begin(), rows.end(),
+                                               [&](const Row& row) { return row.step == out.representative; });
+      out.rows.push_back(median_row(rows, *representative));
+    }
   }
   return out;
 }

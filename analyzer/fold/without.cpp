@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "fold/wrap.h"
+#include "trace/budget.h"
 
 namespace memtrace::fold {
 namespace {
@@ -92,6 +93,7 @@ class Excluding : public Observer {
 
 std::vector<Without> peaks_without(const trace::Trace& trace, const std::vector<Excluded>& each) {
   if (each.empty()) return {};
+  trace::Budget::of_command().looks(each.size() * trace.records());
   Replay replay(trace);
   Excluding excluding(each);
   replay.run(excluding);

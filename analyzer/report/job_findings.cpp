@@ -94,14 +94,25 @@ void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
   std::vector<Flow> flows = family.flows;
   std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.stamp < b.stamp; });
   std::int64_t level = 0, most = 0, largest = 0, blocks = 0;
-  for (const Flow& flow : flows) {
-    const std::int64_t bytes = std::abs(flow.bytes);
-    const auto at = ahead.find(bytes);
-    if (at == ahead.end() || (flow.bytes < 0 && at->second == 0)) continue;
+  std::size_t highest = 0; // flows up to the highest level
+  // Counts the blocks of each size after a flow. False: it is of none that a worker made.
+  const auto follow = [&ahead](const Flow& flow) {
+    const auto at = ahead.find(std::abs(flow.bytes));
+    if (at == ahead.end() || (flow.bytes < 0 && at->second == 0)) return false;
     at->second += flow.bytes > 0 ? 1 : -1;
-    level = fold::plus(level, flow.bytes);
+    return true;
+  };
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    if (!follow(flows[i])) continue;
+    level = fold::plus(level, flows[i].bytes);
     if (level <= most) continue;
     most = level;
+    highest = i + 1;
+  }
+  // Which size has most is asked once, at the highest: at each new level it would be sizes times flows.
+  for (auto& [bytes, number] : ahead) number = 0;
+  for (std::size_t i = 0; i < highest; ++i) follow(flows[i]);
+  if (highest != 0) {
     largest = std::max_element(ahead.begin(), ahead.end(), [](const auto& a, const auto& b) {
                 return a.first * a.second < b.first * b.second;
               })->first;

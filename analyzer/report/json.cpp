@@ -14,7 +14,6 @@
 #include "report/device.h"
 #include "report/explain.h"
 #include "report/ledger_json.h"
-#include "report/postmortem_json.h"
 #include "report/rings_only.h"
 #include "report/uncertainty.h"
 #include "report/utf8.h"
@@ -176,22 +175,6 @@ bool silent(const fold::MemoryRow& row) {
          row.reserved.peak == 0;
 }
 
-Json phases_json(View& view, const Options& options) {
-  Json out = Json::array();
-  const auto add = [&](const fold::ShownRow& shown, bool steady) {
-    for (const auto& [memory, peaks] : view.account.peaks) {
-      if (options.memory && memory_name(memory) != *options.memory) continue;
-      if (memory != 0 && silent(shown.row->of(memory))) continue;
-      out.push_back(phase_json(view, shown, memory, steady, options.top));
-    }
-  };
-  for (const fold::ShownRow& shown : view.shown.rows) add(shown, false);
-  if (view.shown.steady) {
-    for (const fold::Row& row : view.steady.rows) add({&row, row.step, nullptr}, true);
-  }
-  return out;
-}
-
 Json peak_json(const View& view, MemoryId memory, const char* measure, const fold::Peak& peak, Json rows) {
   Json out = {{"memory", memory_name(memory)},
               {"measure", measure},
@@ -230,22 +213,6 @@ Json peaks_json(View& view, const Options& options) {
     }
   }
   return out;
-}
-
-Json finding_json(const Finding& finding, Json site) {
-  Json evidence = Json::array();
-  for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
-  return {{"id", finding.id},
-          {"title", valid_utf8(finding.title)},
-          {"memory", memory_name(finding.memory)},
-          {"phase", finding.phase},
-          {"step", step_json(finding.step)},
-          {"bytes", finding.bytes},
-          {"confidence", finding.certain ? "certain" : "likely"},
-          {"evidence", std::move(evidence)},
-          {"remedy", valid_utf8(finding.remedy)},
-          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
-          {"site", std::move(site)}};
 }
 
 std::string uuid(const std::uint8_t (&bytes)[16]) {
@@ -355,34 +322,64 @@ Json end_json(const Ending& end) {
   return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
 }
 
-Json process_json(View& view, const Options& options) {
+} // namespace
+
+void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take) {
+  const auto give = [&](const fold::ShownRow& shown, bool steady) {
+    for (const auto& [memory, peaks] : view.account.peaks) {
+      if (options.memory && memory_name(memory) != *options.memory) continue;
+      if (memory != 0 && silent(shown.row->of(memory))) continue;
+      take(phase_json(view, shown, memory, steady, options.top));
+    }
+  };
+  for (const fold::ShownRow& shown : view.shown.rows) give(shown, false);
+  if (!view.shown.steady) return;
+  for (const fold::Row& row : view.steady.rows) give({&row, row.step, nullptr}, true);
+}
+
+Json process_before_phases(const View& view) {
   const trace::Facts& facts = view.facts();
+  return {{"pid", facts.pid},
+          {"ppid", facts.ppid},
+          {"host", valid_utf8(facts.host)},
+          {"exe", valid_utf8(facts.exe)},
+          {"argv", argv_json(facts.argv)},
+          {"kind", view.kind},
+          {"rank", rank_json(facts.rank)},
+          {"local_rank", rank_json(facts.local_rank)},
+          {"devices", devices_json(facts)},
+          {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
+          {"duration", view.seconds(facts.last_stamp)},
+          {"end", end_json(view.end)},
+          {"trace", trace_json(view)},
+          {"parameters", parameters_json(facts)}};
+}
+
+Json process_after_phases(View& view, const Options& options) {
   Json findings = Json::array();
   for (const Finding& finding : view.findings)
     findings.push_back(finding_json(finding, site_json(view, finding.site)));
-  Json out = {{"pid", facts.pid},
-              {"ppid", facts.ppid},
-              {"host", valid_utf8(facts.host)},
-              {"exe", valid_utf8(facts.exe)},
-              {"argv", argv_json(facts.argv)},
-              {"kind", view.kind},
-              {"rank", rank_json(facts.rank)},
-              {"local_rank", rank_json(facts.local_rank)},
-              {"devices", devices_json(facts)},
-              {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
-              {"duration", view.seconds(facts.last_stamp)},
-              {"end", end_json(view.end)},
-              {"trace", trace_json(view)},
-              {"parameters", parameters_json(facts)},
-              {"phases", phases_json(view, options)},
-              {"peaks", peaks_json(view, options)},
-              {"ledger", ledgers_json(view, options)},
-              {"bytes_per_parameter", rows_json(view)},
-              {"findings", std::move(findings)}};
-  return out;
+  return {{"peaks", peaks_json(view, options)},
+          {"ledger", ledgers_json(view, options)},
+          {"bytes_per_parameter", rows_json(view)},
+          {"findings", std::move(findings)}};
 }
 
-} // namespace
+Json finding_json(const Finding& finding, Json site) {
+  Json evidence = Json::array();
+  for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
+  return {{"id", finding.id},
+          {"title", valid_utf8(finding.title)},
+          {"memory", memory_name(finding.memory)},
+          {"phase", finding.phase},
+          {"step", step_json(finding.step)},
+          {"bytes", finding.bytes},
+          {"confidence", finding.certain ? "certain" : "likely"},
+          {"evidence", std::move(evidence)},
+          {"remedy", valid_utf8(finding.remedy)},
+          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
+          {"site", std::move(site)}};
+}
 
 Json site_json(View& view, format::StackId stack) {
   if (stack == format::StackId{}) return nullptr;
@@ -455,39 +452,6 @@ Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std
     return a["bytes"].get<std::int64_t>() > b["bytes"].get<std::int64_t>();
   });
   return rows;
-}
-
-void Document::add(View& view) {
-  const trace::Facts& facts = view.facts();
-  if (job_.is_null()) {
-    job_ = {{"id", valid_utf8(facts.job)},
-            {"attempt", facts.attempt},
-            {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(valid_utf8(facts.launcher))},
-            {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}};
-  }
-  processes_.push_back(process_json(view, options_));
-  if (schema_ == Schema::postmortem) processes_.back()["death"] = death_json(view, options_.peak_top);
-}
-
-void Document::add(const Family& family) {
-  if (processes_.empty()) return;
-  processes_.front()["ledger"].push_back(family_json(family));
-}
-
-void Document::add_finding(const Finding& finding, Json site) {
-  findings_.push_back(finding_json(finding, std::move(site)));
-}
-
-void Document::add_outlier(Json outlier) {
-  outliers_.push_back(std::move(outlier));
-}
-
-Json Document::take() && {
-  return {{"schema", schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1"},
-          {"job", std::move(job_)},
-          {"processes", std::move(processes_)},
-          {"findings", std::move(findings_)},
-          {"outliers", std::move(outliers_)}};
 }
 
 } // namespace memtrace::report

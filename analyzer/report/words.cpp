@@ -17,10 +17,12 @@ std::string signal_name(std::uint32_t number) {
 }
 
 std::string phase_name(const View& view, fold::PathId path) {
+  constexpr std::size_t kMost = 1024; // bytes: ten lines
   std::string out;
   for (const std::string& name : view.account.paths.texts(path))
     out += (out.empty() ? "" : "/") + printable(name);
-  return out;
+  if (out.size() <= kMost) return out;
+  return shortened(out, kMost);
 }
 
 std::string when(const std::string& phase, fold::Step step) {

@@ -27,19 +27,19 @@ std::string demangle(const char* name) {
   return out;
 }
 
-bool library_file(const std::string& file) {
+bool library_file(std::string_view file) {
   return file.empty() || file.front() == '<' || file.find("-packages/") != std::string::npos ||
          file.find("/lib/python") != std::string::npos;
 }
 
 // Python that runs between the user's line and the work: it would be named for every gradient, every import.
-bool passage(const std::string& file) {
+bool passage(std::string_view file) {
   return file.rfind("<frozen importlib", 0) == 0 || file.find("/torch/autograd/") != std::string::npos ||
          (file.size() > 17 && file.compare(file.size() - 17, 17, "/torch/_tensor.py") == 0);
 }
 
 // Functions that every allocation goes through: they name nothing.
-bool plumbing(const std::string& function) {
+bool plumbing(std::string_view function) {
   static constexpr const char* kPrefixes[] = {
       "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
       "aligned_alloc", "memtrace",    "mmap",           "__libc_",        "std::",
@@ -51,7 +51,7 @@ bool plumbing(const std::string& function) {
 
 std::string hash_of(const Site& site, const std::string& working_directory) {
   std::uint64_t hash = 0xCBF29CE484222325u; // FNV-1a
-  const auto mix = [&hash](const std::string& text) {
+  const auto mix = [&hash](std::string_view text) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
     hash = (hash ^ 0xFF) * 0x100000001B3u;
   };
@@ -62,40 +62,41 @@ std::string hash_of(const Site& site, const std::string& working_directory) {
   return fmt::format("{:016x}", hash);
 }
 
-std::string base_name(const std::string& path) {
+std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
 } // namespace
 
-std::string short_path(const std::string& path, const std::string& working_directory) {
+std::string short_path(std::string_view path, std::string_view working_directory) {
   for (const char* packages : {"site-packages/", "dist-packages/"}) {
     const std::size_t at = path.rfind(packages);
-    if (at != std::string::npos) return path.substr(at + std::char_traits<char>::length(packages));
+    if (at != std::string_view::npos)
+      return std::string(path.substr(at + std::char_traits<char>::length(packages)));
   }
-  if (const std::size_t library = path.find("/lib/python"); library != std::string::npos) {
+  if (const std::size_t library = path.find("/lib/python"); library != std::string_view::npos) {
     const std::size_t at = path.find('/', library + 5);
-    if (at != std::string::npos) return path.substr(at + 1);
+    if (at != std::string_view::npos) return std::string(path.substr(at + 1));
   }
   const std::size_t length = working_directory.size();
   if (length > 1 && path.size() > length + 1 && path.compare(0, length, working_directory) == 0 &&
       path[length] == '/') {
-    return path.substr(length + 1);
+    return std::string(path.substr(length + 1));
   }
   // Elsewhere: the file and its folder, as much as tells two of the same name apart.
   const std::size_t name = path.rfind('/');
-  if (name == std::string::npos || name == 0) return path;
+  if (name == std::string_view::npos || name == 0) return std::string(path);
   const std::size_t folder = path.rfind('/', name - 1);
-  return folder == std::string::npos ? path : path.substr(folder + 1);
+  return std::string(folder == std::string_view::npos ? path : path.substr(folder + 1));
 }
 
-std::string operator_of(const std::string& function) {
+std::string operator_of(std::string_view function) {
   static constexpr char kNamespace[] = "at::_ops::";
   const std::size_t start = sizeof kNamespace - 1;
   if (function.compare(0, start, kNamespace) != 0) return {};
   const std::size_t end = function.find("::call(", start);
   if (end == std::string::npos) return {};
-  std::string name = function.substr(start, end - start);
+  std::string name(function.substr(start, end - start));
   for (std::size_t i = 0; i + 1 < name.size(); ++i) {
     if (i != 0 && name[i] == '_' && std::isupper(static_cast<unsigned char>(name[i + 1])) != 0) {
       name.resize(i);
@@ -112,18 +113,10 @@ std::string operator_of(const std::string& function) {
   return name;
 }
 
-const trace::Module* Symbolizer::module_at(std::uint64_t address) const {
-  const trace::Module* found = nullptr;
-  for (const trace::Module& module : definitions_.modules()) {
-    if (address >= module.first && address - module.first < module.pages * facts_.page_bytes) found = &module;
-  }
-  return found;
-}
-
 ElfSymbols* Symbolizer::symbols_of(const trace::Module& module) {
   const auto [at, fresh] = loaded_.try_emplace(&module);
   if (fresh) {
-    const std::string path = definitions_.text(module.path);
+    const std::string& path = definitions_.text(module.path);
     at->second = std::make_unique<ElfSymbols>(path, module.build_id);
     if (at->second->state() == ElfSymbols::State::other_build) {
       spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
@@ -138,25 +131,28 @@ SiteFrame Symbolizer::native(std::uint64_t return_address) {
   SiteFrame& frame = at->second;
   if (!fresh) return frame;
   const std::uint64_t address = return_address - 1;
-  const trace::Module* module = module_at(address);
+  const trace::Module* const module = modules_.at(address);
   if (module == nullptr) {
-    frame.function = fmt::format("{:#x}", address);
+    frame.function = *names_.insert(fmt::format("{:#x}", address)).first;
     return frame;
   }
   frame.module = definitions_.text(module->path);
   const std::uint64_t in_file = address - module->bias;
   const char* name = symbols_of(*module)->function(in_file);
-  frame.function = name != nullptr ? demangle(name) : fmt::format("{}+{:#x}", base_name(frame.module), in_file);
+  frame.function =
+      *names_
+           .insert(name != nullptr ? demangle(name) : fmt::format("{}+{:#x}", base_name(frame.module), in_file))
+           .first;
   return frame;
 }
 
-SiteFrame Symbolizer::python(std::uint64_t value) const {
+SiteFrame Symbolizer::python(std::uint64_t value) {
   SiteFrame frame;
   frame.python = true;
   frame.line = high(value);
   const trace::Code* code = definitions_.code(format::CodeId{low(value)});
   if (code == nullptr) {
-    frame.function = fmt::format("code#{}?", low(value));
+    frame.function = *names_.insert(fmt::format("code#{}?", low(value))).first;
     return frame;
   }
   frame.function = definitions_.text(code->function);
@@ -190,7 +186,8 @@ void Symbolizer::describe(Site& site) const {
   }
   if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
   site.where = native != nullptr ? native->function.substr(0, native->function.find('(', 1)) : "unknown";
-  if (native != nullptr && !native->module.empty()) site.where += " in " + base_name(native->module);
+  if (native != nullptr && !native->module.empty())
+    site.where += fmt::format(" in {}", base_name(native->module));
 }
 
 const Site& Symbolizer::site(format::StackId stack) {

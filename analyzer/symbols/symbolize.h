@@ -5,20 +5,24 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "symbols/elf_symbols.h"
 #include "trace/definitions.h"
 #include "trace/facts.h"
+#include "trace/modules.h"
 
 namespace memtrace::symbols {
 
+// What it names holds as long as the symbolizer: stacks have most of their frames in common.
 struct SiteFrame {
-  std::string function; // demangled; "module+0x1234" where no symbol is known
-  std::string file;     // of Python frames, as Python gave it
+  std::string_view function; // demangled; "module+0x1234" where no symbol is known
+  std::string_view file;     // of Python frames, as Python gave it
   std::uint32_t line = 0;
-  std::string module; // path of the object, of native frames
+  std::string_view module; // path of the object, of native frames
   bool python = false;
 };
 
@@ -33,30 +37,31 @@ struct Site {
 
 // "/x/lib/python3.11/site-packages/torch/nn/a.py" -> "torch/nn/a.py"; a file below `working_directory` is
 // named from there.
-std::string short_path(const std::string& path, const std::string& working_directory);
+std::string short_path(std::string_view path, std::string_view working_directory);
 
 // "at::_ops::_foreach_sqrt::call(...)" -> "_foreach_sqrt"; "" for any other function. The name of an overload
 // ("add_Tensor") is left out.
-std::string operator_of(const std::string& function);
+std::string operator_of(std::string_view function);
 
 class Symbolizer {
  public:
   Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts)
-      : definitions_(definitions), facts_(facts) {}
+      : definitions_(definitions), facts_(facts), modules_(definitions, facts.page_bytes) {}
 
   // Of a stack id that is not 0. The reference holds as long as the symbolizer.
   const Site& site(format::StackId stack);
 
  private:
   SiteFrame native(std::uint64_t return_address);
-  SiteFrame python(std::uint64_t value) const;
-  const trace::Module* module_at(std::uint64_t address) const;
+  SiteFrame python(std::uint64_t value);
   ElfSymbols* symbols_of(const trace::Module& module);
   void describe(Site& site) const;
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;
   std::unordered_map<const trace::Module*, std::unique_ptr<ElfSymbols>> loaded_;
+  trace::ModuleMap modules_;
+  std::unordered_set<std::string> names_; // that no text of the trace is
   std::unordered_map<std::uint64_t, SiteFrame> natives_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Site>> sites_;
 };

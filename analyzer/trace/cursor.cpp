@@ -8,7 +8,7 @@ namespace memtrace::trace {
 
 // A segment that is coded on from the one before it needs that one whole. False: it cannot be read.
 bool Cursor::prepare_model(const Run& run) {
-  if (model_ == nullptr) model_ = std::make_unique<format::Model>();
+  if (model_ == nullptr) model_ = std::make_unique<Model>();
   const bool continues = (run.segment->header.flags & format::kContinues) != 0;
   if (continues) return coded_to_ == run.first_sequence;
   model_->restart();

@@ -66,7 +66,7 @@ class Cursor {
   bool gap_ahead_ = false;
   std::uint64_t missing_ = 0;
   std::vector<std::uint8_t> payload_;
-  std::unique_ptr<format::Model> model_;  // large, so only while there are segments
+  std::unique_ptr<Model> model_;          // large, so only while there are segments
   std::optional<std::uint64_t> coded_to_; // sequence up to which the model has seen all
   std::optional<Decoder> decoder_;
 };

@@ -6,8 +6,6 @@
 
 namespace memtrace::trace {
 
-using format::Model;
-
 bool Decoder::fail() {
   damaged_ = true;
   at_ = end_;

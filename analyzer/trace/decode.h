@@ -7,6 +7,7 @@
 #include <span>
 
 #include "format/coding.h"
+#include "trace/model.h"
 
 namespace memtrace::trace {
 
@@ -14,7 +15,7 @@ namespace memtrace::trace {
 // source, restarted by the caller where the segment does not continue the one before.
 class Decoder {
  public:
-  Decoder(std::span<const std::uint8_t> payload, format::Model& model)
+  Decoder(std::span<const std::uint8_t> payload, Model& model)
       : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
 
   // False at the end of the payload, and for good once a byte made no sense: then damaged() is true.
@@ -28,12 +29,12 @@ class Decoder {
   bool long_varint(std::uint64_t& out);
   bool word(char layout, std::uint64_t& value);
   bool half(std::uint32_t last, std::uint32_t& out);
-  bool head(format::Model::Guess& base);
-  bool block(std::uint8_t mask, format::Model::Guess& base);
+  bool head(Model::Guess& base);
+  bool block(std::uint8_t mask, Model::Guess& base);
 
   const std::uint8_t* at_;
   const std::uint8_t* end_;
-  format::Model* model_;
+  Model* model_;
   bool damaged_ = false;
 };
 

@@ -17,6 +17,11 @@ constexpr std::size_t kDeepestStack = 1024;
 
 } // namespace
 
+std::string shortened_name(const std::string& name, std::size_t most) {
+  if (name.size() <= most) return name;
+  return name.substr(0, most) + "...[cut, " + std::to_string(name.size()) + " bytes]";
+}
+
 void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::text:
@@ -41,18 +46,28 @@ void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
 void Definitions::add_text(std::uint32_t thread, const format::RingRecord& record) {
   const std::uint32_t id = low(record.word[0]);
   const std::size_t bytes = std::min<std::size_t>(record.flags & 0xFF, format::kTextChunk);
-  const bool more = (record.flags & format::kTextMore) != 0;
-  const auto open = open_texts_.find(thread);
-  std::string text;
-  if (open != open_texts_.end()) {
-    if (open->second.id == id) text = std::move(open->second.text);
-    open_texts_.erase(open);
+  OpenText& open = open_texts_[thread];
+  if (open.id != id) {
+    keep(open);
+    open.id = id;
   }
-  if (text.size() < kLongestText) text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
-  // A text may be said again, and a window may begin in the middle of one: the longer one is the whole.
-  std::string& known = texts_[id];
-  if (text.size() > known.size()) known = text;
-  if (more) open_texts_[thread] = {id, std::move(text)};
+  if (open.text.size() < kLongestText) open.text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
+  if ((record.flags & format::kTextMore) != 0) return;
+  keep(open);
+  open_texts_.erase(thread);
+}
+
+// A text may be said again, and a window may begin in the middle of one: the longer one is the whole.
+void Definitions::keep(OpenText& text) {
+  if (text.id == 0) return;
+  std::string& known = texts_[text.id];
+  if (text.text.size() > known.size()) known = std::move(text.text);
+  text = {};
+}
+
+void Definitions::finish() {
+  for (auto& [thread, text] : open_texts_) keep(text);
+  open_texts_.clear();
 }
 
 void Definitions::add_module(const format::RingRecord& record) {
@@ -74,11 +89,27 @@ void Definitions::add_module(const format::RingRecord& record) {
   }
 }
 
-std::string Definitions::text(format::TextId id) const {
+const std::string& Definitions::whole_text(format::TextId id) const {
+  static const std::string none;
   const auto number = static_cast<std::uint32_t>(id);
-  if (number == 0) return {};
-  const auto at = texts_.find(number);
-  return at != texts_.end() ? at->second : "text#" + std::to_string(number) + "?";
+  if (number == 0) return none;
+  if (const auto at = texts_.find(number); at != texts_.end()) return at->second;
+  std::string& lost = lost_[number];
+  if (lost.empty()) lost = "text#" + std::to_string(number) + "?";
+  return lost;
+}
+
+const std::string& Definitions::text(format::TextId id) const {
+  const std::string& whole = whole_text(id);
+  if (whole.size() <= kLongestName) return whole;
+  std::string& cut = cut_[static_cast<std::uint32_t>(id)];
+  if (cut.empty()) cut = shortened_name(whole, kLongestName);
+  return cut;
+}
+
+const Definitions::Node* Definitions::node(std::uint32_t stack) const {
+  const auto at = stacks_.find(stack);
+  return at != stacks_.end() ? &at->second : nullptr;
 }
 
 const Code* Definitions::code(format::CodeId id) const {
@@ -90,10 +121,10 @@ std::vector<Frame> Definitions::frames(format::StackId id, bool* complete) const
   std::vector<Frame> frames;
   auto number = static_cast<std::uint32_t>(id);
   while (number != 0 && frames.size() < kDeepestStack) {
-    const auto at = stacks_.find(number);
-    if (at == stacks_.end()) break;
-    frames.push_back(at->second.frame);
-    number = at->second.caller;
+    const Node* const at = node(number);
+    if (at == nullptr) break;
+    frames.push_back(at->frame);
+    number = at->caller;
   }
   if (complete != nullptr) *complete = number == 0;
   return frames;

@@ -61,7 +61,7 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
       add_device(record);
       break;
     case EventType::note:
-      notes_.push_back(TextId{low(record.word[0])});
+      notes_[low(record.word[0])] = ++noted_;
       break;
     case EventType::phase_begin:
       phase_names_.insert(low(record.word[0]));
@@ -89,7 +89,7 @@ void Survey::process(Facts& facts, const Definitions& definitions) const {
   facts.start_unix_ns = word[1];
   facts.start_stamp = said.record.stamp;
   facts.exe = definitions.text(TextId{low(word[2])});
-  facts.argv = definitions.text(TextId{high(word[2])});
+  facts.argv = definitions.whole_text(TextId{high(word[2])});
   facts.host = definitions.text(TextId{low(word[3])});
   facts.working_directory = definitions.text(TextId{high(word[3])});
   facts.exact_min = word[4];
@@ -148,7 +148,10 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
     device.total = record.word[3];
     device.source = definitions.text(TextId{low(record.word[4])});
   }
-  for (const TextId note : notes_) facts.notes.push_back(definitions.text(note));
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> notes; // in order
+  for (const auto& [text, number] : notes_) notes.emplace_back(number, text);
+  std::sort(notes.begin(), notes.end());
+  for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(TextId{text}));
   for (const std::uint32_t name : phase_names_) {
     const std::string text = definitions.text(TextId{name});
     facts.step_phases = facts.step_phases || text == "step";

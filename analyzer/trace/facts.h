@@ -73,7 +73,7 @@ struct Facts {
   std::optional<Parameters> parameters;
   std::map<std::string, std::uint64_t> parameters_by_dtype;
   std::map<unsigned, Device> devices; // by memory, 1 is cuda:0
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;     // each once, by the last time it was said
   std::uint64_t coarsened = 0;
   format::LostBlocks lost_blocks{}; // births and deaths that the recorder dropped
 
@@ -112,7 +112,8 @@ class Survey {
   std::map<std::uint32_t, format::Stamp> last_; // of each thread
   std::map<std::uint32_t, std::uint64_t> dtypes_;
   std::map<unsigned, format::RingRecord> devices_;
-  std::vector<format::TextId> notes_;
+  std::map<std::uint32_t, std::uint64_t> notes_; // text -> its place among all, the last time it was said
+  std::uint64_t noted_ = 0;
   std::set<std::uint32_t> phase_names_;
   std::uint64_t coarsened_ = 0;
   bool auto_phases_ = false;

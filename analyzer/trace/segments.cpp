@@ -10,12 +10,16 @@
 #include <cstring>
 
 #include "format/checksum.h"
+#include "trace/budget.h"
 #include "trace/fault.h"
 
 namespace memtrace::trace {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(format::SegmentHeader);
+// Bytes under a header whose checksum does not hold. A file may be full of such headers, each before a payload
+// of 1 MiB: past this, and four times the size of the file, no segment of it is believed.
+constexpr std::uint64_t kMostInVain = 64 << 20;
 constexpr std::size_t kMagic = sizeof format::kSegmentMagic;
 
 bool has_magic(const void* bytes) {
@@ -28,6 +32,17 @@ File::File(const std::string& path, files::Origin origin) : path_(path) {
   std::string why;
   descriptor_ = files::open_to_read(path, origin, why);
   if (descriptor_ < 0) throw Fault(path, 0, "expected a readable file: " + why);
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return;
+  constexpr std::uint64_t kBlock = 512; // of st_blocks
+  try {
+    Budget::of_command().reads(path, status.st_dev, status.st_ino,
+                               std::min(static_cast<std::uint64_t>(status.st_size),
+                                        kBlock * static_cast<std::uint64_t>(status.st_blocks)));
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
 }
 
 File::~File() {
@@ -90,19 +105,24 @@ bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
   if (header.payload_bytes > format::kMaxPayload || size_ - offset - kHeader < header.payload_bytes)
     return false;
   if (trace_id_ != 0 && header.trace_id != trace_id_) return false;
+  if (checked_in_vain_ > kMostInVain + 4 * size_) return false;
   buffer_.resize(header.payload_bytes);
   if (file_.read(offset + kHeader, buffer_.data(), buffer_.size()) != buffer_.size()) return false;
   format::SegmentHeader blank = header;
   blank.checksum = 0;
-  return format::checksum(format::checksum(0, &blank, kHeader), buffer_.data(), buffer_.size()) ==
-         header.checksum;
+  const bool holds =
+      format::checksum(format::checksum(0, &blank, kHeader), buffer_.data(), buffer_.size()) == header.checksum;
+  if (!holds) checked_in_vain_ += header.payload_bytes;
+  return holds;
 }
 
 // The next place at or after `from` where a segment may begin; the size of the file if there is none.
 std::uint64_t SegmentIndex::find_magic(std::uint64_t from) const {
   char chunk[1 << 16];
+  std::size_t most = 1 << 8; // most often it is near: what is read beyond it is read again
   while ((from = file_.next_data(from)) < size_) {
-    const std::size_t got = file_.read(from, chunk, std::min<std::uint64_t>(sizeof chunk, size_ - from));
+    const std::size_t got = file_.read(from, chunk, std::min<std::uint64_t>(most, size_ - from));
+    most = std::min(4 * most, sizeof chunk);
     if (got < kMagic) return size_;
     const char* hit = std::search(chunk, chunk + got, format::kSegmentMagic, format::kSegmentMagic + kMagic);
     if (hit != chunk + got) return from + static_cast<std::uint64_t>(hit - chunk);

@@ -73,6 +73,7 @@ class SegmentIndex {
   std::uint64_t size_ = 0;
   std::uint64_t next_ = 0; // listed up to here
   std::uint64_t trace_id_ = 0;
+  std::uint64_t checked_in_vain_ = 0; // bytes
   std::vector<Segment> segments_;
   Damage damage_;
   Damage damage_before_tail_;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <span>
 
+#include "trace/budget.h"
 #include "trace/snapshot.h"
 
 namespace memtrace::trace {
@@ -74,6 +75,7 @@ std::uint64_t Losses::total() const {
 // twice and taken once, never missed.
 Trace::Trace(const std::string& path, Progress* progress)
     : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
+  Budget::of_command().about(path);
   build_parts();
   survey(); // says where the rings are
   find_rings();
@@ -247,6 +249,7 @@ void Trace::survey() {
     }
     read(0, part.snapshot);
   }
+  definitions_.finish();
   facts_ = std::move(survey).finish(definitions_, last);
 }
 
@@ -264,6 +267,8 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
   OrderCounts sum;
   sum.records = unplaced_;
   sum.missing = missing_between_;
+  Budget::of_command().about(path());
+  Budget::of_command().looks(records_);
   Beginning beginning;
   for (const Part& part : parts_) {
     if (!part.placed) continue;

@@ -47,6 +47,7 @@ class Trace {
   const Facts& facts() const { return facts_; }
   // Failures have no ordinals here.
   const Samples& samples() const { return samples_; }
+  std::uint64_t records() const { return records_; } // that the headers promise
   // Of the trace file, its windows and its rows.
   std::uint64_t bytes() const;
   bool has_rings() const { return rings_.has_value(); }

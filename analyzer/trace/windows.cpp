@@ -16,12 +16,13 @@ using format::Source;
 
 // By the first record of the snapshot. 0 is the trace file's number, so no window has it.
 std::optional<std::uint32_t> number_of(const Window& window) {
+  const auto model = std::make_unique<Model>(); // too large for a stack
   for (const Segment& segment : window.index->segments()) {
     if (segment.header.source != static_cast<std::uint8_t>(Source::snapshot)) continue;
     if (segment.header.first_sequence != 0) continue;
     std::vector<std::uint8_t> payload(segment.header.payload_bytes);
     payload.resize(window.file->read(segment.offset + sizeof segment.header, payload.data(), payload.size()));
-    const auto model = std::make_unique<format::Model>(); // too large for a stack
+    model->restart();
     Decoder decoder(payload, *model);
     format::RingRecord record{};
     if (!decoder.next(record) || record.type != static_cast<std::uint8_t>(EventType::window)) continue;

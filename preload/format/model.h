@@ -14,8 +14,7 @@ namespace memtrace::format {
 // takes.
 //
 // About 190 KiB, all of it private, none of it needed to be zero but `epoch_`, so that a restart is cheap.
-class Model {
- public:
+struct ModelSizes {
   static constexpr std::size_t kContexts = 2048;
   static constexpr std::size_t kBirths = 2048; // how many births back a death may refer
 
@@ -33,7 +32,28 @@ class Model {
     std::uint16_t flags;
     std::uint8_t kind;
   };
+};
 
+// Where a writer's model keeps what it learned. A reader has as many models as threads are interleaved, so it
+// has tables of its own, which grow (trace/model.h).
+class WholeTables : public ModelSizes {
+ public:
+  const Guess& guess(std::size_t slot) const { return guesses_[slot]; }
+  Guess& guess(std::size_t slot) { return guesses_[slot]; }
+  const Birth& birth(std::size_t place) const { return recent_[place]; }
+  void set_birth(std::size_t place, const Birth& birth) { recent_[place] = birth; }
+  std::uint16_t number(std::size_t hash) const { return births_by_address_[hash]; }
+  void set_number(std::size_t hash, std::uint16_t number) { births_by_address_[hash] = number; }
+
+ private:
+  Guess guesses_[kContexts] = {};
+  Birth recent_[kBirths] = {};
+  std::uint16_t births_by_address_[2 * kBirths] = {};
+};
+
+template <class Tables>
+class BasicModel : public ModelSizes {
+ public:
   // Forgets all: what follows can be read without what came before.
   void restart() {
     ++epoch_;
@@ -48,12 +68,12 @@ class Model {
 
   // Type of the record that is expected now; kEventTypes: none is.
   std::size_t likely_type() const {
-    const Guess& guess = guesses_[slot()];
+    const Guess& guess = tables_.guess(slot());
     return guess.epoch == epoch_ ? guess.type : kEventTypes;
   }
   // What a record of this type is coded against.
   Guess base(std::size_t type) const {
-    const Guess& guess = guesses_[slot()];
+    const Guess& guess = tables_.guess(slot());
     if (guess.epoch == epoch_ && guess.type == type) return guess;
     return last_of(last_[type]);
   }
@@ -69,11 +89,11 @@ class Model {
   // The block that was born `distance` births ago; null: there is none.
   const Birth* born(std::uint64_t distance) const {
     if (distance == 0 || distance > kBirths || distance > births_) return nullptr;
-    return &recent_[(births_ - distance) % kBirths];
+    return &tables_.birth((births_ - distance) % kBirths);
   }
   // How many births ago a block at this address was born; 0: unknown. The writer's.
   std::uint16_t distance_of(std::uint64_t address) const {
-    const std::uint64_t number = births_by_address_[hash(address)]; // modulo 2^16, of any epoch
+    const std::uint64_t number = tables_.number(hash(address)); // modulo 2^16, of any epoch
     const auto distance = static_cast<std::uint16_t>(births_ - number);
     const Birth* const birth = born(distance);
     return birth != nullptr && birth->address == address ? distance : 0;
@@ -81,7 +101,7 @@ class Model {
 
   // `distance` as it was coded, for a death.
   void learn(const RingRecord& record, std::uint16_t distance) {
-    Guess& guess = guesses_[slot()];
+    Guess& guess = tables_.guess(slot());
     guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
     std::memcpy(guess.word, record.word, sizeof guess.word);
     last_[record.type] = guess;
@@ -125,8 +145,8 @@ class Model {
     return static_cast<std::size_t>(address * 0x9E3779B97F4A7C15u >> 52); // 12 bits
   }
   void remember(const RingRecord& record, std::uint64_t address, std::uint64_t given) {
-    recent_[births_ % kBirths] = {address, given, record.flags, record.kind};
-    births_by_address_[hash(address)] = static_cast<std::uint16_t>(births_);
+    tables_.set_birth(births_ % kBirths, {address, given, record.flags, record.kind});
+    tables_.set_number(hash(address), static_cast<std::uint16_t>(births_));
     ++births_;
   }
 
@@ -136,10 +156,10 @@ class Model {
   std::uint64_t context_[2] = {};
   Guess last_[kEventTypes] = {};
   Guess frames_[2] = {};
-  Guess guesses_[kContexts] = {};
-  Birth recent_[kBirths] = {};
-  std::uint16_t births_by_address_[2 * kBirths] = {};
+  Tables tables_;
   static_assert(kContexts == 1 << 11 && 2 * kBirths == 1 << 12);
 };
+
+using Model = BasicModel<WholeTables>;
 
 } // namespace memtrace::format

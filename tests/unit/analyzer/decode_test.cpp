@@ -52,7 +52,7 @@ TEST_P(RoundTrip, EveryWordAtItsExtremes) {
   format::Model model;
   record::Encoder encoder(payload.data(), payload.size(), model);
   for (const RingRecord& record : records) ASSERT_TRUE(encoder.add(record));
-  format::Model reading;
+  trace::Model reading;
   Decoder decoder({payload.data(), encoder.bytes()}, reading);
   RingRecord out{};
   for (const RingRecord& record : records) {
@@ -74,7 +74,7 @@ TEST(Decoder, NoiseEndsInDamageOrRecordsButNeverOutside) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int> byte(0, 255);
   std::uniform_int_distribution<int> type(0, static_cast<int>(format::kEventTypes));
-  format::Model reading;
+  trace::Model reading;
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::uint8_t> payload(static_cast<std::size_t>(byte(random)));
     for (std::uint8_t& b : payload) b = static_cast<std::uint8_t>(byte(random));
@@ -103,7 +103,7 @@ TEST(Decoder, EveryCutIsDamageOrTheBorderOfARecord) {
     borders.push_back(encoder.bytes());
   }
   for (std::size_t cut = 0; cut < encoder.bytes(); ++cut) {
-    format::Model reading;
+    trace::Model reading;
     Decoder decoder({payload.data(), cut}, reading);
     RingRecord out{};
     while (decoder.next(out)) {
@@ -118,7 +118,7 @@ TEST(Decoder, UnknownTypesAreDamage) {
        {std::vector<std::uint8_t>{0x40, static_cast<std::uint8_t>(format::kEventTypes), 0},
         std::vector<std::uint8_t>{0, 0, 0}, // none is likely at the start
         std::vector<std::uint8_t>{0x40, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}}) {
-    format::Model reading;
+    trace::Model reading;
     Decoder decoder(payload, reading);
     RingRecord out{};
     EXPECT_FALSE(decoder.next(out));

@@ -21,16 +21,16 @@ namespace fs = std::filesystem;
 
 constexpr int kShort = 30; // ms: no test waits for more than this where nothing comes
 
-class Files : public testing::Test {
+class OpenedFiles : public testing::Test {
  protected:
-  Files() {
+  OpenedFiles() {
     std::string name = (fs::temp_directory_path() / "memtrace-files-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     std::ofstream(file("plain")) << "text";
     fs::create_symlink(file("plain"), file("link"));
     EXPECT_EQ(::mkfifo(file("fifo").c_str(), 0600), 0);
   }
-  ~Files() override { fs::remove_all(folder_); }
+  ~OpenedFiles() override { fs::remove_all(folder_); }
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
   std::string text(const std::string& name) const {
     std::ifstream from(file(name));
@@ -47,7 +47,7 @@ class Files : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Files, LinksAreFollowedWhereTheUserNamesThem) {
+TEST_F(OpenedFiles, LinksAreFollowedWhereTheUserNamesThem) {
   EXPECT_EQ(read_as(file("link"), Origin::named), "text");
   EXPECT_EQ(read_as(file("link"), Origin::system), "text");
   EXPECT_EQ(read_as(file("link"), Origin::found), "refused: it is a link");
@@ -55,18 +55,18 @@ TEST_F(Files, LinksAreFollowedWhereTheUserNamesThem) {
   EXPECT_EQ(read_as(file("none"), Origin::found), "refused: No such file or directory");
 }
 
-TEST_F(Files, NothingButFilesAndNamedPipes) {
+TEST_F(OpenedFiles, NothingButFilesAndNamedPipes) {
   EXPECT_EQ(read_as(file("fifo"), Origin::found), "refused: expected a regular file");
   EXPECT_EQ(read_as(file("fifo"), Origin::system), "refused: expected a regular file");
   EXPECT_EQ(read_as("/dev/zero", Origin::named), "refused: expected a file or a pipe");
   EXPECT_EQ(read_as(folder_, Origin::named), "refused: expected a file, not a directory");
 }
 
-TEST_F(Files, APipeThatNobodyWritesToEnds) {
+TEST_F(OpenedFiles, APipeThatNobodyWritesToEnds) {
   EXPECT_EQ(read_as(file("fifo"), Origin::named), "refused: no byte came for 0 s");
 }
 
-TEST_F(Files, APipeWhoseWriterComesLate) {
+TEST_F(OpenedFiles, APipeWhoseWriterComesLate) {
   std::thread writer([this] {
     const int fd = ::open(file("fifo").c_str(), O_WRONLY | O_CLOEXEC);
     for (const char* piece : {"a", "b", "c"}) EXPECT_EQ(::write(fd, piece, 1), 1);
@@ -77,7 +77,7 @@ TEST_F(Files, APipeWhoseWriterComesLate) {
   writer.join();
 }
 
-TEST_F(Files, APipeWhoseWriterHasGone) {
+TEST_F(OpenedFiles, APipeWhoseWriterHasGone) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ASSERT_EQ(::write(ends[1], "all", 3), 3);
@@ -93,7 +93,7 @@ TEST_F(Files, APipeWhoseWriterHasGone) {
   ::close(ends[0]);
 }
 
-TEST_F(Files, APipeWhoseWriterStops) {
+TEST_F(OpenedFiles, APipeWhoseWriterStops) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ASSERT_EQ(::write(ends[1], "some", 4), 4);
@@ -102,7 +102,7 @@ TEST_F(Files, APipeWhoseWriterStops) {
   ::close(ends[1]);
 }
 
-TEST_F(Files, Bounds) {
+TEST_F(OpenedFiles, Bounds) {
   EXPECT_EQ(read_as(file("plain"), Origin::found, 4), "text");
   EXPECT_EQ(read_as(file("plain"), Origin::found, 3), "refused: has more than 3 bytes");
   std::ofstream(file("hole")) << "x";
@@ -111,7 +111,7 @@ TEST_F(Files, Bounds) {
   EXPECT_NE(read_system("/proc/self/status"), std::nullopt) << "a file whose size is 0 and that has bytes";
 }
 
-TEST_F(Files, WhatIsReplacedIsNotWrittenTo) {
+TEST_F(OpenedFiles, WhatIsReplacedIsNotWrittenTo) {
   for (const char* name : {"link", "fifo", "new"}) {
     EXPECT_TRUE(replace(file(name), "fresh")) << name;
     EXPECT_EQ(text(name), "fresh") << name;
@@ -120,7 +120,7 @@ TEST_F(Files, WhatIsReplacedIsNotWrittenTo) {
   EXPECT_EQ(text("plain"), "text");
 }
 
-TEST_F(Files, TheNameOfTheFileThatReplacesMayBeTaken) {
+TEST_F(OpenedFiles, TheNameOfTheFileThatReplacesMayBeTaken) {
   fs::create_symlink(file("plain"), file("new." + std::to_string(::getpid())));
   EXPECT_TRUE(replace(file("new"), "fresh"));
   EXPECT_EQ(text("new"), "fresh");
@@ -131,7 +131,7 @@ TEST_F(Files, TheNameOfTheFileThatReplacesMayBeTaken) {
   EXPECT_EQ(entries, 6) << "nothing is left behind";
 }
 
-TEST_F(Files, Appends) {
+TEST_F(OpenedFiles, Appends) {
   EXPECT_TRUE(append(file("lines"), "a\n"));
   EXPECT_TRUE(append(file("lines"), "b\n"));
   EXPECT_EQ(text("lines"), "a\nb\n");

@@ -9,7 +9,8 @@
 
 #include "builder.h"
 #include "format/coarse.h"
-#include "report/json.h"
+#include "parsed.h"
+#include "report/document.h"
 #include "report/text.h"
 
 namespace memtrace::tests {
@@ -72,7 +73,7 @@ class Folder : public testing::Test {
   report::Json process() {
     report::Document document(options);
     document.add(view());
-    return std::move(document).take()["processes"][0];
+    return parsed(std::move(document))["processes"][0];
   }
   std::string text() { return process_text(view(), options, look); }
   static report::Json row(const report::Json& process, const std::string& phase, std::int64_t step) {

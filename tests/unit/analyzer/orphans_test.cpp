@@ -8,7 +8,8 @@
 
 #include "builder.h"
 #include "evidence/orphans.h"
-#include "report/json.h"
+#include "parsed.h"
+#include "report/document.h"
 #include "report/orphans.h"
 
 namespace memtrace::evidence {
@@ -160,7 +161,7 @@ class Left : public testing::Test {
     report::Document document({});
     document.add(*report::view(std::move(trace), "main", std::move(end), {}));
     report::Json out = report::Json::array();
-    const report::Json all = std::move(document).take();
+    const report::Json all = tests::parsed(std::move(document));
     for (const auto& one : all["processes"][0]["findings"])
       if (one["id"] == "orphan-shm") out.push_back(one);
     return out;

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "builder.h"
-#include "report/json.h"
+#include "parsed.h"
+#include "report/document.h"
 #include "report/postmortem.h"
 #include "report/witness.h"
 
@@ -69,7 +70,7 @@ class Deaths : public testing::Test {
   Json json() {
     Document document(options, Schema::postmortem);
     document.add(open());
-    return std::move(document).take()["processes"][0];
+    return tests::parsed(std::move(document))["processes"][0];
   }
   std::string text() { return postmortem_text(open(), {}, {}); }
   static std::vector<std::string> findings(const Json& process) {

@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "builder.h"
-#include "report/json.h"
+#include "parsed.h"
+#include "report/document.h"
 #include "report/text.h"
 #include "report/units.h"
 #include "report/utf8.h"
@@ -60,7 +61,7 @@ class Report : public testing::Test {
   Json json(Builder& builder) {
     Document document(options);
     document.add(open(builder));
-    return std::move(document).take();
+    return tests::parsed(std::move(document));
   }
   std::string text(Builder& builder) { return process_text(open(builder), options, look); }
   Options options;

@@ -147,17 +147,20 @@ TEST(Small, CountedOnceWhereAllIsOnlyCounted) {
   });
 }
 
-TEST(Small, AThreadThatDoesLittleTakesNoRing) {
+// What it did must survive a kill, and so lies in the ring file from its first block on.
+TEST(Small, AThreadThatDoesLittleTakesASlotAlone) {
   const Scratch scratch;
   in_child([&] {
     tests::become_hot(scratch);
     small_born(100, 4096, 100);
     small_died(100);
-    EXPECT_EQ(local.thread->slot, nullptr);
-    EXPECT_EQ(local.thread->own.births, 1u);
-    EXPECT_EQ(local.thread->own.deaths, 1u);
-    EXPECT_EQ(local.thread->own.allocated, 100u);
-    EXPECT_EQ(local.thread->own.freed, 100u);
+    ASSERT_NE(local.thread->slot, nullptr);
+    EXPECT_EQ(local.small, &local.thread->slot->small);
+    EXPECT_EQ(ring_of(local.thread->slot_index).size, format::kSlotRecords);
+    EXPECT_EQ(local.small->births, 1u);
+    EXPECT_EQ(local.small->deaths, 1u);
+    EXPECT_EQ(local.small->allocated, 100u);
+    EXPECT_EQ(local.small->freed, 100u);
   });
 }
 

@@ -1,0 +1,40 @@
+// Room: report.
+// Job: a whole report as the text of one JSON value, of which no more than one row is held as a tree.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/family.h"
+#include "report/json.h"
+
+namespace memtrace::report {
+
+enum class Schema { report, postmortem }; // the second has a `death` for each process
+
+// `job` and the like come from the first process given. Add processes, then take the whole.
+class Document {
+ public:
+  explicit Document(const Options& options, Schema schema = Schema::report)
+      : options_(options), schema_(schema) {}
+  // `family`: what the job's processes have together; it goes to the ledgers of the first one.
+  void add(View& view, const Family* family = nullptr);
+  void add_finding(const Finding& finding, Json site); // about several processes
+  void add_outlier(Json outlier);                      // a rank that has more than the others
+  // In pieces, one after the other. `more`: keys that come last.
+  std::vector<std::string> take(const Json& more = Json::object()) &&;
+
+ private:
+  void put(std::string_view text);
+  void put(const Json& value, int depth);
+
+  const Options& options_;
+  Schema schema_;
+  std::vector<std::string> pieces_;
+  std::size_t processes_ = 0;
+  Json findings_ = Json::array();
+  Json outliers_ = Json::array();
+};
+
+} // namespace memtrace::report

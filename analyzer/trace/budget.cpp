@@ -1,0 +1,37 @@
+// Room: trace. Whoever wrote a trace may be an enemy of those that read it.
+// Job: how much memory and work a command may take for the files that it reads.
+#include "trace/budget.h"
+
+#include <set>
+#include <utility>
+
+namespace memtrace::trace {
+
+Budget& Budget::of_command() {
+  static constinit Budget budget; // there before the first `new`
+  return budget;
+}
+
+void Budget::reads(const std::string& path, std::uint64_t device, std::uint64_t inode, std::uint64_t bytes) {
+  static std::set<std::pair<std::uint64_t, std::uint64_t>> known;
+  if (path_.empty()) path_ = path;
+  if (!known.insert({device, inode}).second) return;
+  most_held_ += kBytesPerByte * bytes;
+  most_looks_ += kLooksPerByte * bytes;
+}
+
+void Budget::refuse(bool work) {
+  work_ = work;
+  throw OverBudget();
+}
+
+std::string Budget::refusal() const {
+  const std::string what = work_ ? "a report would look at blocks and records " +
+                                       std::to_string(most_looks_ / 1'000'000) +
+                                       " million times, the most that files of this size may take"
+                                 : "a report would take more than " + std::to_string(most_held_ >> 20) +
+                                       " MiB of memory, the most that files of this size may take";
+  return path_ + ": " + what + "; fewer --steps or a smaller --top take less, --unbounded lifts the bound";
+}
+
+} // namespace memtrace::trace

@@ -11,6 +11,7 @@
 #include "record/os.h"
 #include "record/python_arenas.h"
 #include "record/recording.h"
+#include "record/valgrind.h"
 
 #include "record/forbidden.h"
 
@@ -25,6 +26,7 @@ using record::Block;
 using record::draw_stamp;
 using record::local;
 using record::Recording;
+using record::Unjudged;
 
 constexpr std::uint64_t kPage = 4096;
 
@@ -56,6 +58,7 @@ Block range(std::uint64_t address, std::size_t n) {
 }
 
 void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, const void* caller) {
+  const Unjudged unjudged;
   const Recording here;
   if (!here) return;
   if (flags & MAP_FIXED) { // whatever was there is gone; nothing may have been
@@ -73,6 +76,7 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
 [[gnu::cold]] void refused(std::size_t n, Kind kind, std::uint16_t flags, int map_flags) {
   const int code = errno;
   if (code != ENOMEM && code != EAGAIN) return;
+  const Unjudged unjudged;
   const Recording here;
   if (here)
     here.failed({0, 0, n, kind, flags},
@@ -122,6 +126,7 @@ EXPORT int munmap(void* p, std::size_t n) noexcept {
   const Stamp death = draw_stamp();
   const int result = real.munmap(p, n);
   if (result != 0) return result;
+  const Unjudged unjudged;
   if (const Recording here; here) here.died(range(word(p), n), death);
   return result;
 }
@@ -138,6 +143,7 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
     refused(after, Kind::mmap_anon, 0, 0);
     return q;
   }
+  const Unjudged unjudged;
   const Recording here;
   if (!here) return q;
   if (flags & MREMAP_FIXED) {
@@ -155,6 +161,7 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
 EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
   const int result = real.mprotect(p, n, prot);
   if (result != 0 || !recorded_here(__builtin_return_address(0))) return result;
+  const Unjudged unjudged;
   const Recording here;
   if (here) here.mark(format::EventType::protect, 0, word(p), pages(n), static_cast<std::uint32_t>(prot));
   return result;
@@ -167,6 +174,7 @@ EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
   if (gives_back && is_allocators(__builtin_return_address(0))) memtrace::record::before_purge(p, n);
   const int result = real.madvise(p, n, advice);
   if (result != 0 || !gives_back || !recorded_here(__builtin_return_address(0))) return result;
+  const Unjudged unjudged;
   const Recording here;
   if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));
   return result;

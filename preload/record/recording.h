@@ -9,7 +9,6 @@
 #include "record/recorder.h"
 #include "record/settings.h"
 #include "record/stamp.h"
-#include "record/valgrind.h"
 
 namespace memtrace::record {
 
@@ -40,11 +39,9 @@ class Recording {
     local.busy = 1;
     asm volatile("" ::: "memory");
     errno_ = errno;
-    be_unjudged();
   }
   ~Recording() {
     if (!entered_) return;
-    be_judged();
     errno = errno_;
     asm volatile("" ::: "memory");
     local.busy = 0;

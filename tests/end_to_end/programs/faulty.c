@@ -1,5 +1,6 @@
-/* Errors that valgrind's tools count: a race, a read beyond a block, a jump on a value that was never set, two lost
- * blocks. Its threads allocate, map and give back at the same time. */
+// Room: tests. Run under valgrind, gdb and strace, bare and traced.
+// Job: errors that valgrind's tools count: a race, a read beyond a block, a jump on a value never set, lost
+// blocks.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 static int raced;
 static volatile int sink;
 
-static void *work(void *unused) {
+static void* work(void* unused) {
   for (int i = 0; i < 50; ++i) {
-    char *p = malloc(100000 + i);
+    char* p = malloc(100000 + i);
     p[0] = 1;
     free(realloc(p, 300000));
     free(malloc(100));
-    char *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char* map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     map[5] = 1;
     mprotect(map, 4096, PROT_READ);
     madvise(map + 8192, 4096, MADV_DONTNEED);
@@ -26,10 +27,10 @@ static void *work(void *unused) {
 
 int main(void) {
   pthread_t threads[4];
-  char *map = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* map = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, work, NULL);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
-  int *p = malloc(40);
+  int* p = malloc(40);
   sink = p[10];
   if (p[3] == 7) puts("seven");
   p = malloc(7000);

@@ -1,6 +1,7 @@
-/* Holds 64 blocks of 1 MiB and one mapping of 8 MiB at its peak, with three threads that allocate meanwhile, forks a
- * child, and says so. With "fault SANITIZER" it makes one error, which that sanitizer finds; with "again" it
- * runs itself once more, by exec in a child; with "shell" a shell says which objects it was told to preload. */
+// Room: tests. Built with each sanitizer.
+// Job: holds 64 blocks of 1 MiB and one mapping of 8 MiB at its peak, with three threads and a forked child.
+// "fault SANITIZER": it makes one error, which that sanitizer finds. "again": its child is the program itself,
+// by exec. "shell": its child is a shell that says which objects are to be preloaded.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@ enum { BLOCKS = 64, BLOCK = 1 << 20, MAPPING = 8 << 20 };
 
 static int shared;
 
-static void *work(void *unused) {
+static void* work(void* unused) {
   for (int i = 0; i < 100; ++i) {
-    char *p = malloc(10000 + i);
+    char* p = malloc(10000 + i);
     memset(p, 1, 10000 + i);
     free(p);
     free(malloc(100));
@@ -23,7 +24,7 @@ static void *work(void *unused) {
   return unused;
 }
 
-static void *race(void *unused) {
+static void* race(void* unused) {
   for (int i = 0; i < 1000; ++i) ++shared;
   return unused;
 }
@@ -34,8 +35,8 @@ static int status_of(pid_t child) {
   return WEXITSTATUS(status);
 }
 
-static void fault(const char *sanitizer) {
-  int *few = malloc(10 * sizeof *few);
+static void fault(const char* sanitizer) {
+  int* few = malloc(10 * sizeof *few);
   volatile int at = 10;
   volatile int large = 0x7fffffff;
   if (strcmp(sanitizer, "thread") == 0) {
@@ -55,14 +56,14 @@ static void fault(const char *sanitizer) {
   free(few);
 }
 
-int main(int count, char **argument) {
-  const char *what = count > 1 ? argument[1] : "";
-  char *kept[BLOCKS];
+int main(int count, char** argument) {
+  const char* what = count > 1 ? argument[1] : "";
+  char* kept[BLOCKS];
   for (int i = 0; i < BLOCKS; ++i) {
     kept[i] = malloc(BLOCK);
     memset(kept[i], i, BLOCK);
   }
-  char *map = mmap(NULL, MAPPING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* map = mmap(NULL, MAPPING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset(map, 1, MAPPING);
   pthread_t threads[3];
   for (int i = 0; i < 3; ++i) pthread_create(&threads[i], NULL, work, NULL);

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "evidence/kernel.h"
+#include "files/reading.h"
 #include "report/units.h"
 
 namespace memtrace::cli {
@@ -34,7 +35,7 @@ Check check_kernel_log() {
 
 // "25 1 0:23 / /proc rw,nosuid - proc proc rw,hidepid=invisible": the last mount lies over the others.
 std::string option_of_proc() {
-  std::ifstream mounts("/proc/self/mountinfo");
+  std::istringstream mounts(files::system_text("/proc/self/mountinfo"));
   std::string found;
   for (std::string line; std::getline(mounts, line);) {
     if (line.find(" /proc ") == std::string::npos) continue;
@@ -53,7 +54,7 @@ Check check_processes() {
 }
 
 std::uint64_t number_of(const std::string& name) {
-  std::ifstream status("/proc/self/status");
+  std::istringstream status(files::system_text("/proc/self/status"));
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(name)) return std::strtoull(line.c_str() + name.size(), nullptr, 10);
   return 0;

@@ -2,7 +2,6 @@
 // Job: which sanitizer's runtime a command's executable needs as a shared library.
 #include "cli/sanitizer_runtime.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "files/reading.h"
 #include "symbols/needed.h"
 
 namespace memtrace::cli {
@@ -41,7 +41,8 @@ std::string file_of(const std::string& command) {
 // "#!/usr/bin/env python3" names env, which looks for its first argument in PATH itself.
 std::string interpreter_of(const std::string& script) {
   char head[256];
-  const int file = ::open(script.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  std::string why;
+  const int file = files::open_to_read(script, files::Origin::system, why);
   if (file < 0) return {};
   const ssize_t bytes = ::read(file, head, sizeof head);
   ::close(file);

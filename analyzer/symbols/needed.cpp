@@ -2,11 +2,11 @@
 // Job: which libraries an ELF file names as needed.
 #include "symbols/needed.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "files/reading.h"
 
 namespace memtrace::symbols {
 namespace {
@@ -30,17 +30,15 @@ void add_needed(Elf* elf, Elf_Scn* section, std::vector<std::string>& out) {
 std::vector<std::string> needed_libraries(const std::string& path) {
   std::vector<std::string> out;
   elf_version(EV_CURRENT);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  std::string why;
+  const int descriptor = files::open_to_read(path, files::Origin::system, why);
   if (descriptor < 0) return out;
-  struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    if (Elf* const elf = elf_begin(descriptor, ELF_C_READ_MMAP, nullptr)) {
-      if (elf_kind(elf) == ELF_K_ELF) {
-        Elf_Scn* section = nullptr;
-        while ((section = elf_nextscn(elf, section)) != nullptr) add_needed(elf, section, out);
-      }
-      elf_end(elf);
+  if (Elf* const elf = elf_begin(descriptor, ELF_C_READ_MMAP, nullptr)) {
+    if (elf_kind(elf) == ELF_K_ELF) {
+      Elf_Scn* section = nullptr;
+      while ((section = elf_nextscn(elf, section)) != nullptr) add_needed(elf, section, out);
     }
+    elf_end(elf);
   }
   ::close(descriptor);
   return out;

@@ -49,8 +49,8 @@ void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const 
   }
 }
 
-// The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but then it
-// is in a segment. If the slot has another ring or another owner by then, both are read again.
+// The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but
+// then it is in a segment. If the slot has another ring or another owner by then, both are read again.
 // `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out, bool& cut) {
   for (int tries = 0; tries < kTries; ++tries) {

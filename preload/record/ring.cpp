@@ -163,7 +163,8 @@ Passed make_pass(RingSlot* slot) {
   if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
   const std::uint64_t tail = tail_now(slot);
   Passed result = Passed::some;
-  for (int tries = 0; tries < 3 && result == Passed::some && tail_now(slot) == tail; ++tries) result = pass(false);
+  for (int tries = 0; tries < 3 && result == Passed::some && tail_now(slot) == tail; ++tries)
+    result = pass(false);
   return tail_now(slot) != tail ? Passed::all : result;
 }
 

@@ -2,7 +2,7 @@
 // Job: fuzz target: a ring file beside a trace.
 //
 // Input: options, slots that the header says, slots that follow; each a RingSlot, a count and that many
-// records. A ring is 128 KiB: only what is in use is in the input.
+// records. A long ring is 128 KiB: only what is in use is in the input.
 #include "trace/rings.h"
 #include "builder.h"
 #include "bytes.h"
@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint8_t kRawHeader = 1; // the input has a header of its own
 constexpr std::uint8_t kCut = 2;       // the file ends early
 constexpr std::size_t kMostSlots = 3;
+constexpr std::size_t kChunks = 16; // of the file: the first ones, and a ring of 2,048 records
 
 format::RingFileHeader header_of(Bytes& input, std::uint8_t options, std::uint8_t slots) {
   if ((options & kRawHeader) != 0) return input.next<format::RingFileHeader>();
@@ -24,7 +25,7 @@ format::RingFileHeader header_of(Bytes& input, std::uint8_t options, std::uint8_
   std::memcpy(header.magic, format::kRingMagic, sizeof header.magic);
   header.version = format::kVersion;
   header.trace_id = Builder::kTraceId;
-  header.slot_bytes = format::kSlotBytes;
+  header.chunk_bytes = format::kChunkBytes;
   header.slots = slots;
   return header;
 }
@@ -32,13 +33,15 @@ format::RingFileHeader header_of(Bytes& input, std::uint8_t options, std::uint8_
 void put_slot(Bytes& input, std::string& file, std::size_t at) {
   const auto slot = input.next<format::RingSlot>();
   std::memcpy(file.data() + at, &slot, sizeof slot);
+  const std::size_t ring =
+      slot.ring == 0 ? at + sizeof slot : format::chunk_of_ring(slot.ring) * format::kChunkBytes;
   const auto records = input.next<std::uint8_t>();
   for (std::uint64_t i = 0; i < records && !input.empty(); ++i) {
     auto record = input.next<format::RingRecord>();
     const std::uint64_t sequence = slot.tail + i;
     if (record.commit == 0) record.commit = static_cast<std::uint32_t>(sequence + 1);
-    std::memcpy(file.data() + at + format::kPage + sequence % format::kRingRecords * sizeof record, &record,
-                sizeof record);
+    const std::size_t place = ring + sequence % format::records_of_ring(slot.ring) * sizeof record;
+    if (place + sizeof record <= file.size()) std::memcpy(file.data() + place, &record, sizeof record);
   }
 }
 
@@ -47,7 +50,7 @@ std::string file_of(Bytes input) {
   const auto said = input.next<std::uint8_t>();
   const std::size_t there = input.next<std::uint8_t>() % (kMostSlots + 1);
   const auto cut = input.next<std::uint16_t>();
-  std::string file(format::kPage + there * format::kSlotBytes, '\0');
+  std::string file(kChunks * format::kChunkBytes, '\0');
   const format::RingFileHeader header = header_of(input, options, said);
   std::memcpy(file.data(), &header, sizeof header);
   for (std::size_t i = 0; i < there; ++i) put_slot(input, file, format::kPage + i * format::kSlotBytes);

@@ -382,7 +382,7 @@ def loaders():
             expect(*["data(", ")data"] * 3)
             lines = file.read().decode().splitlines()
             assert lines.count("begin data") == 3 + 2 and "begin forward" not in lines, (context, lines)
-            assert not [line for line in lines if line.startswith("note")], lines
+            assert [line for line in lines if line.startswith("note")] == ["note kind=worker"] * 2, lines
 
 
 def user_marks():

@@ -153,7 +153,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   std::sort(notes.begin(), notes.end());
   for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(TextId{text}));
   for (const std::uint32_t name : phase_names_) {
-    const std::string text = definitions.text(TextId{name});
+    const std::string& text = definitions.text(TextId{name});
     facts.step_phases = facts.step_phases || text == "step";
     facts.data_phases = facts.data_phases || text == "data";
   }

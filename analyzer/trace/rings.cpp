@@ -97,6 +97,9 @@ std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id)
       rings.slots.push_back(std::move(leftover));
     }
   }
+  const format::SmallTotals& slotless = header.slotless;
+  if ((slotless.births | slotless.deaths) != 0) // no thread has the index 0
+    rings.slots.push_back({.thread = 0, .first_sequence = 0, .small = slotless, .records = {}});
   return rings;
 } catch (const Fault&) {
   return std::nullopt; // no such file: the process ended in an orderly way

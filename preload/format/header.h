@@ -136,6 +136,7 @@ struct RingFileHeader {
   // Since when no file can be written, and a Loss that says why: the rings are all there is. 0: files can be.
   Stamp shut_since;
   std::uint64_t shut_why;
+  SmallTotals slotless; // flows of threads for which there was no slot
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

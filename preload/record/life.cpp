@@ -77,7 +77,12 @@ bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
 
 // With the process the ring slots go, and what the other threads did since their last record with them.
 void put_flows_of_others() {
-  const format::SmallTotals flows = take_unpublished_of_others();
+  format::SmallTotals flows = take_unpublished_of_others();
+  const format::SmallTotals slotless = take_slotless_flows();
+  flows.allocated += slotless.allocated;
+  flows.freed += slotless.freed;
+  flows.births += slotless.births;
+  flows.deaths += slotless.deaths;
   if ((flows.births | flows.deaths) == 0) return;
   format::RingRecord record{};
   record.type = static_cast<std::uint8_t>(format::EventType::counters);

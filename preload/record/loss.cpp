@@ -3,6 +3,7 @@
 #include "record/loss.h"
 
 #include "record/os_gate.h"
+#include "record/recorder.h"
 #include "record/small.h"
 #include "record/thread.h"
 
@@ -19,6 +20,8 @@ constinit std::uint64_t early_events[16] = {};
 constinit LostBlocks early_blocks{};
 constinit std::uint64_t* events_by_reason = early_events;
 constinit LostBlocks* blocks = &early_blocks;
+constinit format::SmallTotals early_slotless{};
+constinit format::SmallTotals* slotless = &early_slotless;
 
 void add(std::uint64_t& counter, std::uint64_t value) {
   if (value != 0) __atomic_fetch_add(&counter, value, __ATOMIC_RELAXED);
@@ -64,6 +67,9 @@ bool has_flows(const RingRecord& record) {
 }
 
 void add_flows(const Bytes& bytes) {
+  // Before recording begins no thread has a slot, and each keeps its flows itself.
+  if (local.thread == nullptr || (local.thread->slot == nullptr && state() == State::hot))
+    return keep_slotless_flows({bytes.born, bytes.died, bytes.births, bytes.deaths});
   add_to(local.small->allocated, bytes.born);
   add_to(local.small->births, bytes.births);
   add_to(local.small->freed, bytes.died);
@@ -145,6 +151,22 @@ void lost_heap_block(std::uint64_t born, std::uint64_t died, bool tensor) {
   }
 }
 
+void keep_slotless_flows(const format::SmallTotals& flows) {
+  format::SmallTotals& sum = *__atomic_load_n(&slotless, __ATOMIC_RELAXED);
+  add(sum.allocated, flows.allocated);
+  add(sum.freed, flows.freed);
+  add(sum.births, flows.births);
+  add(sum.deaths, flows.deaths);
+}
+
+format::SmallTotals take_slotless_flows() {
+  format::SmallTotals& sum = *__atomic_load_n(&slotless, __ATOMIC_RELAXED);
+  return {__atomic_exchange_n(&sum.allocated, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&sum.freed, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&sum.births, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&sum.deaths, 0, __ATOMIC_RELAXED)};
+}
+
 LostBlocks lost_blocks_so_far() {
   return totals();
 }
@@ -154,11 +176,15 @@ void keep_losses_in(format::RingFileHeader* header) {
   std::uint64_t* const before = __atomic_exchange_n(&events_by_reason, kept, __ATOMIC_RELAXED);
   LostBlocks* const kept_blocks = header != nullptr ? &header->lost_blocks : &early_blocks;
   const LostBlocks blocks_before = *__atomic_exchange_n(&blocks, kept_blocks, __ATOMIC_RELAXED);
+  const format::SmallTotals flows_before = header != nullptr ? take_slotless_flows() : format::SmallTotals{};
+  __atomic_store_n(&slotless, header != nullptr ? &header->slotless : &early_slotless, __ATOMIC_RELAXED);
   if (header == nullptr) { // a forked child starts anew
     for (std::uint64_t& events : early_events) events = 0;
     early_blocks = {};
+    early_slotless = {};
     return;
   }
+  keep_slotless_flows(flows_before);
   if (before == kept) return;
   for (std::size_t i = 0; i < format::kLosses; ++i) add(kept[i], before[i]);
   constexpr std::uint64_t LostBlocks::*kFields[] = {&LostBlocks::births,

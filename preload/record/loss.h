@@ -25,6 +25,11 @@ void lost_folded_block(const format::RingRecord& record);
 // given.
 void lost_heap_block(std::uint64_t born, std::uint64_t died, bool tensor);
 
+// Keeps flows of a thread that has no slot where they survive a kill. Any thread.
+void keep_slotless_flows(const format::SmallTotals& flows);
+// Takes them all: they are written out now.
+format::SmallTotals take_slotless_flows();
+
 format::LostBlocks lost_blocks_so_far();
 
 // From now on the totals are kept in `header`; what was counted before is added. Null: from 0, in private

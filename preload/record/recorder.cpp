@@ -82,7 +82,9 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   record.word[1] = flows.freed;
   record.word[2] = flows.births;
   record.word[3] = flows.deaths;
-  if (store(thread, record)) set_published(thread, flows);
+  const bool stored = store(thread, record);
+  if (!stored && thread.slot == nullptr && state() == State::hot) keep_slotless_flows(flows);
+  if (stored || (thread.slot == nullptr && state() == State::hot)) set_published(thread, flows);
 }
 
 } // namespace

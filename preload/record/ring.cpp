@@ -291,16 +291,17 @@ bool ring_append(Thread& thread, RingRecord& record) {
 
 void take_back_if_short(std::uint32_t index) {
   if (ring_word(index) == 0 || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED)) return;
+  // The slot is held for some instructions alone: its thread would wait, and lose an event.
+  if (!slots_lock.try_lock()) return;
   RingSlot* const slot = slot_at(index);
-  if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0) return; // it is not idle
-  if (drained(slot)) {
-    const Locked locked(slots_lock);
-    if (locked) {
+  if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0) { // else it is not idle
+    if (drained(slot)) {
       give_back_ring(ring_word(index));
       set_ring(index, 0);
     }
+    __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+  slots_lock.unlock();
 }
 
 void settle_rings() {

@@ -77,11 +77,8 @@ class Verdict:
 
 def admitted_interval(process):
     """By how much the process's `live` may be too high and too low, as its report admits: (down, up)."""
-    trace = process["trace"]
-    down = up = trace["live_error"]
-    down += trace.get("lost_deaths", {}).get("bytes", 0)
-    up += trace.get("lost_births", {}).get("bytes", 0)
-    return down, up
+    error = process["trace"]["error"]["live"]
+    return error["below"], error["above"]
 
 
 def admitted_losses(process):

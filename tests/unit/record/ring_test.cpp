@@ -150,6 +150,27 @@ TEST(Ring, BoundReached) {
   });
 }
 
+// What a thread did for which there was no slot lies in the header, where a kill leaves it.
+TEST(Ring, FlowsWithoutASlotSurvive) {
+  const Scratch scratch;
+  in_child([&] {
+    settings.stacks = Stacks::none;
+    tests::become_hot(scratch, format::kChunkBytes);
+    for (std::uint32_t i = 1; i < format::kFirstSlots; ++i)
+      std::thread([] { EXPECT_TRUE(append(*this_thread(), 1)); }).join();
+    std::thread([] {
+      RingRecord birth = tests::birth_of(1 << 20, 5000, draw_stamp());
+      EXPECT_FALSE(emit(birth));
+    }).join();
+    std::thread([] { small_born(100, 4096, 100); }).join(); // the first of a thread is written out at once
+    const format::SmallTotals& kept = ring_header()->slotless;
+    EXPECT_EQ(kept.births, 2u);
+    EXPECT_EQ(kept.allocated, 5100u);
+    EXPECT_EQ(take_slotless_flows().allocated, 5100u);
+    EXPECT_EQ(kept.allocated, 0u);
+  });
+}
+
 // One chunk: room for 20 threads, and one slot for the thread that writes the end.
 TEST(Ring, NoRoomForASlot) {
   const Scratch scratch;

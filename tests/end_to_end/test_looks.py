@@ -15,6 +15,7 @@ import harness
 import rawtrace
 
 MIB = harness.MIB
+KERNEL_LOG_PAUSE = 0.6  # seconds: the kernel says whose group it was of 10 kills in 5 s at most
 ROUNDS = int(os.environ.get("KILLS", "5"))
 MAPPINGS = "max_map_count"
 HUGE = 14  # a row of a ledger
@@ -184,6 +185,7 @@ class Growth(harness.Case):
             command = [harness.victim("looks"), "1", "grow", str(2 * limit), "256", str(pace), "1"]
             done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1"), preexec_fn=group.enter)
             self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+            time.sleep(KERNEL_LOG_PAUSE)
             line, _ = cgroup.last_kill(group.path)
         resident = int(line.split("anon-rss:")[1].split("kB")[0]) * 1024
         [path] = self.trace_files()

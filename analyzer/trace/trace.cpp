@@ -142,7 +142,8 @@ void Trace::build_parts() {
   std::uint32_t number = 0;
   bool whole = index_.damage().bytes == 0;
   for (const Window& window : windows_) {
-    // A process that is killed while it begins a window leaves an empty one: what its rings hold follows the one before.
+    // A process that is killed while it begins a window leaves an empty one: what its rings hold follows the
+    // one before.
     if (!window.number && window.index->segments().empty()) continue;
     const bool follows = window.number && *window.number == number + 1;
     if (!follows || !whole) {

@@ -64,7 +64,7 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
       death(event, watcher);
       break;
     case EventType::move:
-      remap(event, place, watcher);
+      lift(event, watcher);
       break;
     case EventType::protect:
       protect(event, place, watcher);
@@ -128,6 +128,10 @@ Block Ledger::block_of(const trace::Event& event, const Place& place) {
 }
 
 void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  if (event.kind == Kind::none && (event.flags & format::kRange) != 0) {
+    put_down(event, place, watcher);
+    return;
+  }
   const Block block = block_of(event, place);
   if (block.sampled) {
     sampled_birth(block, event, watcher);
@@ -186,22 +190,31 @@ void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) 
   enter(block, watcher);
 }
 
-// mremap: the mapping keeps what it is, and its site becomes the one that moved or grew it.
-void Ledger::remap(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+// mremap, its first half: the real call follows, and other threads may unmap the new place before it.
+void Ledger::lift(const trace::Event& event, BlockWatcher& watcher) {
+  lifted_.erase(event.thread);
   const std::uint64_t from = event.word[0], before = event.word[4];
   auto at = mappings_.upper_bound({0, from});
   if (at == mappings_.begin()) return;
   const Block& old = std::prev(at)->second;
   if (old.memory != 0 || old.address + old.given <= from) return; // mapped before we looked, or by libc itself
-  Block block = old;
-  block.address = event.word[1];
-  block.given = event.word[2];
-  block.asked = event.word[3];
-  block.stack = format::StackId{low(event.word[5])};
+  lifted_[event.thread] = old;
+  if (before != 0) cut(0, from, end_of(from, before), event, watcher);
+}
+
+// Its second half: the mapping keeps what it is, and its site becomes the one that moved or grew it.
+void Ledger::put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  const auto lifted = lifted_.find(event.thread);
+  if (lifted == lifted_.end()) return;
+  Block block = lifted->second;
+  lifted_.erase(lifted);
+  block.address = event.word[0];
+  block.given = event.word[1];
+  block.asked = event.word[2];
+  block.stack = format::StackId{low(event.word[3])};
   block.born = place;
   block.birth = event.ordinal;
   block.birth_stamp = event.stamp;
-  if (before != 0) cut(0, from, end_of(from, before), event, watcher);
   map(block, event, watcher);
 }
 
@@ -258,6 +271,7 @@ void Ledger::sampled_death(const trace::Event& event, BlockWatcher& watcher) {
 void Ledger::restart() {
   for (auto& table : tables_) table = {};
   mappings_.clear();
+  lifted_.clear();
   levels_.assign(levels_.size(), {});
   inherited_ = levels_;
   inherits_ = true;

@@ -97,7 +97,8 @@ class Ledger {
 
   void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
-  void remap(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void lift(const trace::Event& event, BlockWatcher& watcher);
+  void put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void death(const trace::Event& event, BlockWatcher& watcher);
   void unmap(const trace::Event& event, BlockWatcher& watcher);
   void displace(const Block& block, const trace::Event& event, BlockWatcher& watcher);
@@ -120,7 +121,8 @@ class Ledger {
 
   const trace::Definitions& definitions_;
   BlockTable<Block> tables_[kTables];
-  std::map<Key, Block> mappings_; // by memory, then address; disjoint
+  std::map<Key, Block> mappings_;         // by memory, then address; disjoint
+  std::map<std::uint32_t, Block> lifted_; // by thread: what its mremap took from its old place
   std::vector<Level> levels_;
   // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
   std::vector<Level> inherited_;

@@ -144,12 +144,16 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   if (event.type == EventType::birth || event.type == EventType::death) {
     carry(thread, event, flows_of_block(record));
     event.word[4] = event.word[5] = 0;
-  } else if (event.type == EventType::move && (event.flags & format::kRange) == 0) {
+  } else if (event.type == EventType::move) {
     Event death = event;
-    death.type = EventType::death;
-    const std::uint64_t death_words[] = {word[0], word[4], 0, 0, 0, 0};
-    std::memcpy(death.word, death_words, sizeof death_words);
     Event birth = event;
+    if ((event.flags & format::kRange) == 0) {
+      death.type = EventType::death;
+      const std::uint64_t death_words[] = {word[0], word[4], 0, 0, 0, 0};
+      std::memcpy(death.word, death_words, sizeof death_words);
+    } else {
+      birth.kind = format::Kind::none;
+    }
     birth.type = EventType::birth;
     birth.stamp = record.stamp + high(word[5]);
     const std::uint64_t birth_words[] = {word[1], word[2], word[3], low(word[5]), 0, 0};

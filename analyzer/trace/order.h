@@ -18,9 +18,10 @@ namespace memtrace::trace {
 using Ordinal = std::uint64_t;
 
 // One thing that happened. A record of the trace may be several: the small flows that a birth or death
-// carries come before it as `counters`, a block's `move` comes as a death and, at its own stamp, a birth. The
-// move of a mapping stays one: what it becomes depends on what it was. Words are as in docs/trace-format.md;
-// births and deaths given here carry no small flows.
+// carries come before it as `counters`, a block's `move` comes as a death and, at its own stamp, a birth. A
+// mapping's `move` takes it from its old place, and a birth with the flag `range` and without a kind, at its
+// own stamp, puts down at the new place what the thread took. Words are as in docs/trace-format.md; births and
+// deaths given here carry no small flows.
 struct Event {
   Ordinal ordinal = 0;
   format::Stamp stamp = 0;

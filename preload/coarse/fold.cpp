@@ -105,6 +105,10 @@ void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
     default:
       return;
   }
+  see_highest();
+}
+
+void Fold::see_highest() {
   for (unsigned measure = live; measure <= tensor; ++measure)
     if (ledger_.levels()[0][measure] > highest_[measure]) highest_[measure] = ledger_.levels()[0][measure];
 }
@@ -125,14 +129,14 @@ void Fold::carry(std::uint32_t thread, const SmallTotals& flows, const Place& pl
   carried->total.deaths += flows.deaths;
 }
 
-// Of a block: a death now and a birth later, for the real call lies between.
+// A death now and a birth later, for the real call lies between.
 void Fold::move(std::uint32_t thread, const RingRecord& record) {
-  if (record.flags & format::kRange) {
-    ledger_.remap(host_, record, phases_.place(thread), file_);
-    return;
-  }
   const auto& word = record.word;
   RingRecord half = record;
+  if (record.flags & format::kRange) {
+    if (ledger_.lift(host_, half, phases_.place(thread))) defer(thread, half);
+    return;
+  }
   half.type = static_cast<std::uint8_t>(EventType::death);
   half.word[1] = word[4];
   ledger_.death(host_, half, phases_.place(thread));
@@ -143,6 +147,10 @@ void Fold::move(std::uint32_t thread, const RingRecord& record) {
   half.word[2] = word[3];
   half.word[3] = low(word[5]);
   half.word[4] = half.word[5] = 0;
+  defer(thread, half);
+}
+
+void Fold::defer(std::uint32_t thread, const RingRecord& half) {
   if (later_used_ == kLater) births_until(~format::Stamp{0}); // more at once than there are threads
   std::uint32_t i = later_used_++;
   for (; i > 0 && later_[i - 1].record.stamp <= half.stamp; --i) later_[i] = later_[i - 1];
@@ -151,8 +159,13 @@ void Fold::move(std::uint32_t thread, const RingRecord& record) {
 
 void Fold::births_until(format::Stamp stamp) {
   while (later_used_ != 0 && later_[later_used_ - 1].record.stamp < stamp) {
-    --later_used_;
-    apply_now(later_[later_used_].thread, later_[later_used_].record);
+    const Later& due = later_[--later_used_];
+    if (static_cast<EventType>(due.record.type) == EventType::move) {
+      ledger_.put_down(host_, due.record, phases_.place(due.thread), file_);
+      see_highest();
+    } else {
+      apply_now(due.thread, due.record);
+    }
   }
 }
 

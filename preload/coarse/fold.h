@@ -56,7 +56,7 @@ class Fold {
   std::uint64_t bytes() const; // of everything else
 
  private:
-  struct Later { // the birth half of a move
+  struct Later { // the second half of a move: a birth, or of a mapping what put_down() takes
     std::uint32_t thread;
     format::RingRecord record;
   };
@@ -65,6 +65,8 @@ class Fold {
   void births_until(format::Stamp stamp);
   void apply_now(std::uint32_t thread, const format::RingRecord& record);
   void move(std::uint32_t thread, const format::RingRecord& record);
+  void defer(std::uint32_t thread, const format::RingRecord& half);
+  void see_highest();
   void carry(std::uint32_t thread, const format::SmallTotals& flows, const Place& place);
   void step_over();
 

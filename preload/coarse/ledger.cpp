@@ -192,8 +192,36 @@ void Ledger::map(const Host& host, Block block, FileRows& file) {
   if (end == block.address) return;
   block.given = end - block.address;
   // MAP_FIXED: the new one lies over the old.
+  cover(block);
   cut(host, block.memory, block.address, end, ~format::Stamp{0}, {block.path, block.step});
   if (mappings_.add(host, block)) enter(host, block, file); // else it is as one that was never seen
+}
+
+// Keeps what of the host's mappings `block` will lie over.
+void Ledger::cover(const Block& block) {
+  if (block.memory != 0) return;
+  const std::uint64_t end = end_of(block.address, block.given);
+  for (std::uint32_t i = mappings_.from(0, block.address); i < mappings_.size(); ++i) {
+    if (mappings_[i].memory != 0 || mappings_[i].address >= end) return;
+    covered_[covered_used_++ % kCovered] = {mappings_[i], block.birth};
+  }
+}
+
+// The mapping of the host that was at `address` until `death`, if a newer one covered it. nullptr: none.
+const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
+  for (const Covered& one : covered_)
+    if (one.block.address <= address && address < end_of(one.block.address, one.block.given) &&
+        one.left_at(death))
+      return &one.block;
+  return nullptr;
+}
+
+// The late record has come.
+void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death) {
+  if (covered_used_ == 0) return;
+  for (Covered& one : covered_)
+    if (one.block.address < to && end_of(one.block.address, one.block.given) > from && one.left_at(death))
+      one = {};
 }
 
 // Ends what was mapped in [from, to) before `death`. Bytes that are or were.
@@ -226,18 +254,33 @@ void Ledger::unmap(const Host& host, const RingRecord& record, const Place& plac
       bytes = mappings_[i].given;
   }
   const std::uint64_t known = cut(host, memory, from, end_of(from, bytes), record.stamp, place);
+  if (memory == 0) forget_covered(from, end_of(from, bytes), record.stamp);
   // Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
   if (known >= bytes || (record.flags & format::kReleased) != 0 || !forked_ || memory != 0) return;
   if (is_memory(record.kind)) reduce(inherited_live_, levels_[0][live], bytes - known);
   if (record.flags & format::kTensor) reduce(inherited_tensor_, levels_[0][tensor], bytes - known);
 }
 
-// mremap: the mapping keeps what it is, and its site becomes the one that moved or grew it.
-void Ledger::remap(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+bool Ledger::lift(const Host& host, RingRecord& record, const Place& place) {
   const std::uint64_t from = record.word[0], before = record.word[4];
   const std::uint32_t i = mappings_.from(0, from);
-  if (i == mappings_.size() || mappings_[i].memory != 0 || mappings_[i].address > from) return;
-  Block block = mappings_[i];
+  const bool there = i != mappings_.size() && mappings_[i].memory == 0 && mappings_[i].address <= from &&
+                     mappings_[i].birth <= record.stamp;
+  const Block* const found = there ? &mappings_[i] : covered(from, record.stamp);
+  if (found == nullptr) return false;
+  record.kind = found->kind;
+  record.word[4] = format::halves(found->state, found->role);
+  if (before != 0) {
+    cut(host, 0, from, end_of(from, before), record.stamp, place);
+    forget_covered(from, end_of(from, before), record.stamp);
+  }
+  record.stamp += format::high(record.word[5]);
+  return true;
+}
+
+// The mapping keeps what it is, and its site becomes the one that moved or grew it.
+void Ledger::put_down(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+  Block block{};
   block.address = record.word[1];
   block.given = record.word[2];
   block.asked = record.word[3];
@@ -245,7 +288,9 @@ void Ledger::remap(const Host& host, const RingRecord& record, const Place& plac
   block.birth = record.stamp;
   block.path = place.path;
   block.step = place.step;
-  if (before != 0) cut(host, 0, from, end_of(from, before), record.stamp, place);
+  block.kind = record.kind;
+  block.state = static_cast<std::uint8_t>(low(record.word[4]));
+  block.role = static_cast<std::uint8_t>(format::high(record.word[4]));
   map(host, block, file);
   raise(0);
 }

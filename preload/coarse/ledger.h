@@ -22,7 +22,11 @@ class Ledger {
   }
   void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
   void death(const Host& host, const format::RingRecord& record, const Place& place);
-  void remap(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  // mremap, in two halves: the real call lies between, and other threads may unmap the new place before it.
+  // Takes the mapping away from its old place and makes `record` the half that put_down() takes. False: there
+  // was none.
+  bool lift(const Host& host, format::RingRecord& record, const Place& place);
+  void put_down(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
   void protect(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
   void small(const Host& host, const format::SmallTotals& flows, const Place& place);
   void label(const format::RingRecord& record);
@@ -70,7 +74,14 @@ class Ledger {
     std::uint8_t kind;
     bool tensor;
   };
+  // A mapping that a newer one covered: the record that took it away comes late, for its thread got no turn.
+  struct Covered {
+    Block block;
+    format::Stamp by; // when the newer one was made
+    bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
+  };
   static constexpr std::uint32_t kOrphans = 256;
+  static constexpr std::uint32_t kCovered = 64;
 
   Block block_of(const format::RingRecord& record, const Place& place) const;
   void enter(const Host& host, const Block& block, FileRows& file);
@@ -82,6 +93,9 @@ class Ledger {
                     format::Stamp death, const Place& place);
   void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
   bool adopt(const Block& block);
+  void cover(const Block& block);
+  const Block* covered(std::uint64_t address, format::Stamp death) const;
+  void forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death);
   void displace(const Host& host, const Block& block, const Place& place);
 
   Live live_;
@@ -103,6 +117,8 @@ class Ledger {
   bool ragged_ = false;
   std::uint32_t orphans_used_ = 0;
   Orphan orphans_[kOrphans] = {};
+  std::uint32_t covered_used_ = 0; // the oldest is forgotten
+  Covered covered_[kCovered] = {};
   format::TextId roles_[255] = {};
 };
 

@@ -206,8 +206,9 @@ Builder& Builder::move(std::uint64_t from, std::uint64_t to, std::uint64_t given
              {from, to, given, given, before, halves(0, later_ns)});
 }
 
-Builder& Builder::remap(std::uint64_t from, std::uint64_t to, std::uint64_t given, std::uint64_t before) {
-  return put(EventType::move, 0, format::kRange, {from, to, given, given, before, halves(0, 1)});
+Builder& Builder::remap(std::uint64_t from, std::uint64_t to, std::uint64_t given, std::uint64_t before,
+                        std::uint32_t later_ns) {
+  return put(EventType::move, 0, format::kRange, {from, to, given, given, before, halves(0, later_ns)});
 }
 
 Builder& Builder::protect(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection) {

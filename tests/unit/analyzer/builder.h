@@ -68,7 +68,8 @@ class Builder {
   Builder& move(std::uint64_t from, std::uint64_t to, std::uint64_t given, std::uint64_t before,
                 std::uint32_t later_ns = 1, Kind kind = Kind::heap);
   // mremap. `before` 0: the old mapping stays.
-  Builder& remap(std::uint64_t from, std::uint64_t to, std::uint64_t given, std::uint64_t before);
+  Builder& remap(std::uint64_t from, std::uint64_t to, std::uint64_t given, std::uint64_t before,
+                 std::uint32_t later_ns = 1);
   Builder& protect(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection);
   Builder& counters(std::uint64_t allocated, std::uint64_t freed, std::uint64_t births, std::uint64_t deaths);
   Builder& begin(const std::string& phase, std::uint16_t flags = format::kAuto);

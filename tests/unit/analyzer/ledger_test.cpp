@@ -112,6 +112,17 @@ TEST(Ledger, MremapMovesGrowsShrinksAndKeepsWhatAMappingIs) {
   EXPECT_EQ(live(builder), mib(2));
 }
 
+// A thread was preempted between the stamp and the call. Another one unmapped, and the kernel gave its place.
+TEST(Ledger, MremapToAPlaceThatAnotherThreadUnmapsMeanwhile) {
+  Builder builder;
+  builder.on(1).birth(10 * kMiB, 4 * kMiB, Kind::mmap_anon).birth(50 * kMiB, kMiB, Kind::mmap_anon);
+  builder.remap(10 * kMiB, 50 * kMiB, 8 * kMiB, 4 * kMiB, 10'000);
+  builder.on(2).unmap(50 * kMiB, kMiB).wait(20'000);
+  EXPECT_EQ(live(builder), 8 * static_cast<std::int64_t>(kMiB));
+  builder.birth(10 * kMiB, kMiB, Kind::mmap_anon);
+  EXPECT_EQ(live(builder), 9 * static_cast<std::int64_t>(kMiB)) << "the old place is another's";
+}
+
 TEST(Ledger, MremapOfAPartLeavesTheRest) {
   Builder builder;
   builder.birth(10 * kMiB, 4 * kMiB, Kind::mmap_anon).remap(11 * kMiB, 50 * kMiB, kMiB, kMiB);

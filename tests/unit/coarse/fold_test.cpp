@@ -100,13 +100,13 @@ class Program {
     live_.insert(to);
   }
   void mapping() {
-    const std::uint64_t address = 0x7000'0000 + roll(64) * 4096, bytes = (1 + roll(12)) * 4096;
+    const std::uint64_t address = any_page(), bytes = (1 + roll(12)) * 4096;
     switch (roll(5)) {
       case 0:
-        builder_.birth(address, bytes, Kind::mmap_anon, 0, 21);
+        map(address, bytes, 0, 21);
         break;
       case 1:
-        builder_.birth(address, bytes, Kind::mmap_anon, format::kNoAccess, 22);
+        map(address, bytes, format::kNoAccess, 22);
         break;
       case 2:
         builder_.unmap(address, bytes, format::kReleased);
@@ -115,8 +115,21 @@ class Program {
         builder_.protect(address, bytes, static_cast<std::uint32_t>(roll(2) * 3));
         break;
       default:
-        builder_.remap(address, 0x7000'0000 + roll(64) * 4096, (1 + roll(12)) * 4096, roll(3) == 0 ? 0 : bytes);
+        remap(address, bytes);
     }
+  }
+  std::uint64_t any_page() { return 0x7000'0000 + roll(64) * 4096; }
+  void map(std::uint64_t address, std::uint64_t bytes, std::uint16_t flags, std::uint32_t stack) {
+    builder_.unmap(address, bytes, format::kReleased); // as MAP_FIXED says it
+    builder_.birth(address, bytes, Kind::mmap_anon, flags, stack);
+  }
+  void remap(std::uint64_t from, std::uint64_t bytes) {
+    const std::uint64_t to = any_page(), grown = (1 + roll(12)) * 4096;
+    builder_.unmap(to, grown, format::kReleased);
+    builder_.remap(from, to, grown, roll(3) == 0 ? 0 : bytes, static_cast<std::uint32_t>(1 + roll(5000)));
+    builder_.on(static_cast<std::uint32_t>(roll(kThreads)));
+    builder_.unmap(any_page(), (1 + roll(12)) * 4096); // before the real call
+    builder_.wait(6000);
   }
   void phase() {
     const char* const name = kNames[roll(std::size(kNames))];
@@ -300,6 +313,30 @@ TEST_F(Alone, AnUnmappingSaidAfterTheNextMappingIsOfTheFormer) {
   builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192).birth(0x10000, 4096, Kind::mmap_anon);
   apply({0, 2, 1});
   EXPECT_EQ(level(), 4096);
+}
+
+TEST_F(Alone, AMappingMovesToAPlaceThatIsUnmappedMeanwhile) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).birth(0x20000, 4096, Kind::mmap_anon);
+  builder_.remap(0x10000, 0x20000, 16384, 8192, 5000).unmap(0x20000, 4096);
+  apply({0, 1, 2, 3});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384);
+}
+
+TEST_F(Alone, AMoveSaidAfterTheNextMappingAtItsOldPlaceKeepsBoth) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).remap(0x10000, 0x20000, 16384, 8192);
+  builder_.birth(0x10000, 4096, Kind::mmap_anon);
+  apply({0, 2, 1});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384 + 4096);
+}
+
+TEST_F(Alone, AMoveSaidAfterTheNextMappingCameAndWent) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).remap(0x10000, 0x20000, 16384, 8192);
+  builder_.birth(0x10000, 4096, Kind::mmap_anon).unmap(0x10000, 4096);
+  apply({0, 2, 3, 1});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384);
 }
 
 TEST_F(Alone, WhatDoesNotFitLeavesByTheSizeItsDeathSays) {

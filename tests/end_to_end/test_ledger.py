@@ -26,6 +26,11 @@ def row(one, name):
     return sum(entry["bytes"] for entry in one["rows"] if entry["name"] == name)
 
 
+# A peak between two looks is known from the kernel's high-water mark. Since Linux 6.2 that is a sum of approximate
+# counters: pages of anonymous memory, files and shared memory, of each up to 32 that a CPU has not reported yet.
+COUNTERS_OFF = 3 * 32 * 4096 * (os.cpu_count() or 1)
+
+
 class Watched:
     """The highest VmHWM of a process, read from outside until it is gone: programs may reset it."""
 
@@ -84,7 +89,7 @@ class LedgerCase(Case):
             shutil.rmtree(self.out, ignore_errors=True)
             out, process, highest = self.watch(command, allocator, **environment)
             one = ledger(process)
-            self.assertLessEqual(one["total"], highest)
+            self.assertLessEqual(one["total"], highest + COUNTERS_OFF)
             try:
                 if at_peak:
                     self.assertGreater(one["total"], 0.99 * highest)

@@ -4,15 +4,14 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
 
 #include "cli/args.h"
-#include "cli/usage.h"
 #include "report/utf8.h"
 #include "trace/budget.h"
-#include "trace/fault.h"
 
 namespace {
 
@@ -55,24 +54,38 @@ int run(int argc, char** argv) {
   return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+// One line for what went wrong, and the status.
+int say(const std::exception_ptr& error) {
   try {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("memtrace", std::make_shared<Talk>()));
-    return run(argc, argv);
-  } catch (const memtrace::cli::Usage& usage) {
-    return say(usage.what());
-  } catch (const memtrace::trace::Fault& fault) {
-    return say(fault.what());
+    std::rethrow_exception(error);
   } catch (const memtrace::trace::OverBudget&) {
     return say(memtrace::trace::Budget::of_command().refusal());
   } catch (const std::bad_alloc&) {
     // Below the budget: the machine has no more, or a limit of its own.
-    const std::string& path = memtrace::trace::Budget::of_command().path();
+    const std::string path = memtrace::trace::Budget::of_command().path();
     return say((path.empty() ? "" : path + ": ") +
                "not enough memory for this report; --top N or fewer --steps need less");
-  } catch (const std::exception& error) {
-    return say(error.what());
+  } catch (const std::exception& other) { // Usage and Fault say it themselves
+    return say(other.what());
+  }
+}
+
+// An allocation failed where nothing may be thrown, as in the destructor of a tree of JSON.
+[[noreturn]] void give_up() {
+  const std::exception_ptr error = std::current_exception();
+  memtrace::trace::Budget::of_command().lift();
+  if (error == nullptr) std::abort();
+  std::_Exit(say(error));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::set_terminate(give_up);
+  try {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("memtrace", std::make_shared<Talk>()));
+    return run(argc, argv);
+  } catch (...) {
+    return say(std::current_exception());
   }
 }

@@ -29,13 +29,7 @@ class HighestSince {
 
   void raise(const Value& value, trace::Ordinal at) {
     if (!begun_ && (highs_.empty() || bytes_of(value) <= bytes_of(highs_.back().value))) return;
-    bool covered = false; // an instant lies before this event that needs it
-    while (!highs_.empty() && bytes_of(highs_.back().value) < bytes_of(value)) {
-      highs_.pop_back();
-      covered = true;
-    }
-    if (begun_ || covered) highs_.push_back({value, at});
-    begun_ = false;
+    record(value, at);
   }
 
   // The highest of what was raised after event `from`, and the first such. Null: nothing was.
@@ -63,6 +57,17 @@ class HighestSince {
   }
 
  private:
+  // Apart from `raise`, which every birth calls and which mostly ends at once.
+  [[gnu::noinline]] void record(const Value& value, trace::Ordinal at) {
+    bool covered = false; // an instant lies before this event that needs it
+    while (!highs_.empty() && bytes_of(highs_.back().value) < bytes_of(value)) {
+      highs_.pop_back();
+      covered = true;
+    }
+    if (begun_ || covered) highs_.push_back({value, at});
+    begun_ = false;
+  }
+
   std::vector<High<Value>> highs_;
   bool begun_ = false; // since the last value
 };

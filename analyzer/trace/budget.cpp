@@ -2,28 +2,32 @@
 // Job: how much memory and work a command may take for the files that it reads.
 #include "trace/budget.h"
 
-#include <new>
+#include <exception>
 #include <set>
 #include <utility>
 
 namespace memtrace::trace {
 
 Budget& Budget::of_command() {
-  // Made by the first `new`, and never destroyed: the last `delete` comes after all destructors.
-  alignas(Budget) static unsigned char room[sizeof(Budget)];
-  static Budget* const budget = new (room) Budget;
-  return *budget;
+  static constinit Budget budget;
+  return budget;
 }
 
 void Budget::reads(const std::string& path, std::uint64_t device, std::uint64_t inode, std::uint64_t bytes) {
   static std::set<std::pair<std::uint64_t, std::uint64_t>> known;
-  if (path_.empty()) path_ = path;
+  if (path_[0] == '\0') about(path);
   if (!known.insert({device, inode}).second) return;
   most_held_ += kBytesPerByte * bytes;
   most_looks_ += kLooksPerByte * bytes;
 }
 
+void Budget::about(const std::string& path) {
+  path_[path.copy(path_, sizeof path_ - 1)] = '\0';
+}
+
 void Budget::refuse(bool work) {
+  // A tree of JSON allocates while it is destroyed, also where the refusal itself destroys it.
+  if (lifted_ || std::uncaught_exceptions() != 0) return;
   work_ = work;
   throw OverBudget();
 }
@@ -34,7 +38,7 @@ std::string Budget::refusal() const {
                                        " million times, the most that files of this size may take"
                                  : "a report would take more than " + std::to_string(most_held_ >> 20) +
                                        " MiB of memory, the most that files of this size may take";
-  return path_ + ": " + what + "; fewer --steps or a smaller --top take less, --unbounded lifts the bound";
+  return path() + ": " + what + "; fewer --steps or a smaller --top take less, --unbounded lifts the bound";
 }
 
 } // namespace memtrace::trace

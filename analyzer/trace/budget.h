@@ -31,17 +31,17 @@ class Budget {
   // A file that is read. It counts once, and no more than it has on the disk: a hole costs its author nothing.
   void reads(const std::string& path, std::uint64_t device, std::uint64_t inode, std::uint64_t bytes);
   // The trace that is worked on, for the refusal.
-  void about(const std::string& path) { path_ = path; }
-  const std::string& path() const { return path_; }
+  void about(const std::string& path);
+  std::string path() const { return path_; }
   void lift() { lifted_ = true; }
 
   void looks(std::uint64_t number) {
     looks_ += number;
-    if (looks_ > most_looks_ && !lifted_) refuse(true);
+    if (looks_ > most_looks_) refuse(true);
   }
   void took(std::size_t bytes) {
     held_ += bytes;
-    if (held_ > most_held_ && !lifted_) refuse(false);
+    if (held_ > most_held_) refuse(false);
   }
   void gave(std::size_t bytes) { held_ -= bytes; }
 
@@ -52,15 +52,15 @@ class Budget {
   std::uint64_t looked() const { return looks_; }
 
  private:
-  [[noreturn]] void refuse(bool work);
+  void refuse(bool work);
 
   std::uint64_t held_ = 0;
   std::uint64_t most_held_ = kBytes;
   std::uint64_t looks_ = 0;
   std::uint64_t most_looks_ = kLooks;
   bool lifted_ = false;
-  bool work_ = false; // it was work that there was too much of
-  std::string path_;
+  bool work_ = false;    // it was work that there was too much of
+  char path_[4096] = {}; // no string: it has to be there before the first `new` and after the last `delete`
 };
 
 } // namespace memtrace::trace

@@ -60,6 +60,7 @@ class BasicModel : public ModelSizes {
     births_ = 0;
     stamp = 0;
     context_[0] = context_[1] = 0;
+    slot_ = slot();
     fresh_ = true;
   }
   bool fresh() const { return fresh_; } // nothing learned since the restart
@@ -68,12 +69,12 @@ class BasicModel : public ModelSizes {
 
   // Type of the record that is expected now; kEventTypes: none is.
   std::size_t likely_type() const {
-    const Guess& guess = tables_.guess(slot());
+    const Guess& guess = tables_.guess(slot_);
     return guess.epoch == epoch_ ? guess.type : kEventTypes;
   }
   // What a record of this type is coded against.
   Guess base(std::size_t type) const {
-    const Guess& guess = tables_.guess(slot());
+    const Guess& guess = tables_.guess(slot_);
     if (guess.epoch == epoch_ && guess.type == type) return guess;
     return last_of(last_[type]);
   }
@@ -101,7 +102,7 @@ class BasicModel : public ModelSizes {
 
   // `distance` as it was coded, for a death.
   void learn(const RingRecord& record, std::uint16_t distance) {
-    Guess& guess = tables_.guess(slot());
+    Guess& guess = tables_.guess(slot_);
     guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
     std::memcpy(guess.word, record.word, sizeof guess.word);
     last_[record.type] = guess;
@@ -111,6 +112,7 @@ class BasicModel : public ModelSizes {
     if (type == EventType::move) remember(record, record.word[1], record.word[2]);
     context_[0] = context_[1];
     context_[1] = trait(record);
+    slot_ = slot();
     stamp = record.stamp;
     fresh_ = false;
   }
@@ -154,6 +156,7 @@ class BasicModel : public ModelSizes {
   bool fresh_ = true;
   std::uint64_t births_ = 0;
   std::uint64_t context_[2] = {};
+  std::size_t slot_ = 0; // of `context_`
   Guess last_[kEventTypes] = {};
   Guess frames_[2] = {};
   Tables tables_;

@@ -37,7 +37,8 @@ TEST(HighestSince, IsWhatALookAtEachPhaseFinds) {
         levels.begin();
         plain.begin(now);
       } else if (what == 2 && !plain.peaks_.empty()) {
-        plain.peaks_.erase(std::next(plain.peaks_.begin(), random() % plain.peaks_.size()));
+        plain.peaks_.erase(
+            std::next(plain.peaks_.begin(), static_cast<std::ptrdiff_t>(random() % plain.peaks_.size())));
       } else if (what == 3) {
         std::vector<trace::Ordinal> open;
         for (const auto& [from, peak] : plain.peaks_) open.push_back(from);

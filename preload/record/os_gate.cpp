@@ -51,7 +51,7 @@ Moment this_moment() {
 
 constinit std::uint64_t ticks = 0;
 
-std::uint64_t since_stopped() {
+[[gnu::cold]] std::uint64_t since_stopped() {
   if (stopped.scale == 0) return __atomic_add_fetch(&ticks, kTickNs, __ATOMIC_RELAXED);
   const std::uint64_t passed = __builtin_ia32_rdtsc() - stopped.counter;
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(passed) * stopped.scale >> 32);
@@ -66,8 +66,10 @@ void keep_clocks(Counter counter) {
   stopped.scale = static_cast<std::uint64_t>(ns / counted * 4294967296.0);
 }
 
-std::uint64_t clock_ns(clockid_t clock, const std::uint64_t& when_stopped) {
-  return calls_are_stopped() ? when_stopped + since_stopped() : now(clock);
+[[gnu::always_inline]] inline std::uint64_t clock_ns(clockid_t clock, const std::uint64_t& when_stopped) {
+  if (calls_are_stopped()) [[unlikely]]
+    return when_stopped + since_stopped();
+  return now(clock);
 }
 
 void wait_for(const std::uint32_t& a, const std::uint32_t& b) {

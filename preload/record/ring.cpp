@@ -112,6 +112,7 @@ bool claim(Thread& thread) {
   thread.slot_index = index;
   thread.ring = 0;
   thread.records = {records, format::kSlotRecords};
+  thread.room_until = thread.sequence;
   thread.ring_file = file_number;
   if (local.thread == &thread) {
     local.small = &slot->small;
@@ -214,21 +215,32 @@ void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t ca
 }
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
-bool enter_file(Thread& thread) {
+[[gnu::cold]] bool enter_file(Thread& thread) {
   if (thread.slot != nullptr && !write_out(pass_old(thread))) return false;
   return claim(thread);
 }
 
 // Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
-bool make_room(Thread& thread, const RingRecord& record) {
+[[gnu::noinline]] bool make_room(Thread& thread, const RingRecord& record) {
   RingSlot* const slot = thread.slot;
-  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  const std::uint64_t waiting = thread.sequence - tail;
   if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
-  const std::uint32_t capacity = capacity_of(thread.records.size);
-  if (waiting < capacity || grow(thread)) return true;
-  if (!write_out(make_pass(slot))) return false;
-  give_up_unreadable(slot, thread.sequence, capacity);
+  if (waiting >= capacity_of(thread.records.size) && !grow(thread)) {
+    if (!write_out(make_pass(slot))) return false;
+    give_up_unreadable(slot, thread.sequence, capacity_of(thread.records.size));
+    tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  }
+  const std::uint32_t half = thread.records.size / 2;
+  thread.room_until = tail + (thread.sequence - tail < half ? half : capacity_of(thread.records.size));
   return true;
+}
+
+// The thread slept, and its longer ring is another's.
+[[gnu::cold]] void use_ring_inside(Thread& thread) {
+  thread.ring = 0;
+  thread.records = {records_inside(thread.slot), format::kSlotRecords};
+  thread.room_until = thread.sequence;
 }
 
 } // namespace
@@ -269,20 +281,15 @@ bool ring_append(Thread& thread, RingRecord& record) {
     lost(format::Loss::busy);
     return false;
   }
-  if (ring_word(thread.slot_index) != thread.ring) { // taken back
-    thread.ring = 0;
-    thread.records = {records_inside(slot), format::kSlotRecords};
-  }
+  if (ring_word(thread.slot_index) != thread.ring) use_ring_inside(thread);
   const std::uint64_t sequence = thread.sequence;
-  if (sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE) >= thread.records.size / 2 &&
-      !make_room(thread, record))
-    return false;
+  if (sequence >= thread.room_until && !make_room(thread, record)) return false;
   RingRecord* const at = &thread.records.records[sequence & (thread.records.size - 1)];
   at->type = record.type;
   at->kind = record.kind;
   at->flags = record.flags;
   at->stamp = record.stamp;
-  for (std::size_t i = 0; i < format::kWords; ++i) at->word[i] = record.word[i];
+  __builtin_memcpy(at->word, record.word, sizeof at->word);
   __atomic_store_n(&at->commit, static_cast<std::uint32_t>(sequence + 1), __ATOMIC_RELEASE);
   thread.sequence = sequence + 1;
   __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELEASE);

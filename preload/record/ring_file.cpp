@@ -12,6 +12,8 @@ using format::kChunkBytes;
 using format::RingRecord;
 using format::RingSlot;
 
+constinit std::uint32_t ring_words[format::kMaxSlots] = {};
+
 namespace {
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
@@ -33,7 +35,6 @@ constinit std::uint32_t highest = 0; // chunks below it were used at some time
 constinit std::uint32_t batches = 0; // of slots, beyond the first chunk
 constinit char* batch_at[format::kMaxBatches] =
     {}; // not read from the file, where a stray write could reach them
-constinit std::uint32_t rings[format::kMaxSlots] = {}; // RingSlot.ring of each slot
 constinit bool any_outgrown = false;
 constinit std::uint64_t no_chunk_before = 0; // after a disk error: no try earlier than this
 
@@ -146,7 +147,7 @@ void forget_ring_file() {
   header = nullptr;
   for (std::uint32_t i = 0; i * kStepChunks < highest || i == 0; ++i) steps[i] = nullptr;
   for (std::uint32_t i = 0; i < highest; ++i) chunks[i] = 0;
-  for (std::uint32_t i = 0; i < slots_made(); ++i) rings[i] = 0;
+  for (std::uint32_t i = 0; i < slots_made(); ++i) ring_words[i] = 0;
   used = highest = batches = 0;
   any_outgrown = false;
 }
@@ -176,10 +177,6 @@ void forget_chunk_errors() {
   no_chunk_before = 0;
 }
 
-std::uint32_t ring_word(std::uint32_t index) {
-  return __atomic_load_n(&rings[index], __ATOMIC_ACQUIRE);
-}
-
 Ring ring_at(std::uint32_t ring) {
   return {reinterpret_cast<RingRecord*>(chunk_at(format::chunk_of_ring(ring))), format::records_of_ring(ring)};
 }
@@ -190,7 +187,7 @@ Ring ring_of(std::uint32_t index) {
 }
 
 void set_ring(std::uint32_t index, std::uint32_t ring) {
-  __atomic_store_n(&rings[index], ring, __ATOMIC_RELEASE);
+  __atomic_store_n(&ring_words[index], ring, __ATOMIC_RELEASE);
   __atomic_store_n(&slot_at(index)->ring, ring, __ATOMIC_RELEASE);
 }
 

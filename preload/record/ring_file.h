@@ -34,7 +34,10 @@ format::RingFileHeader* ring_header(); // null before there is a file
 // where a stray write of the program could reach it.
 std::uint32_t slots_made();
 format::RingSlot* slot_at(std::uint32_t index);
-std::uint32_t ring_word(std::uint32_t index); // as RingSlot.ring
+extern constinit std::uint32_t ring_words[format::kMaxSlots]; // as RingSlot.ring
+inline std::uint32_t ring_word(std::uint32_t index) {
+  return __atomic_load_n(&ring_words[index], __ATOMIC_ACQUIRE);
+}
 Ring ring_of(std::uint32_t index);
 
 // The disk is tried again at once, not when an error is a second old. Any thread.

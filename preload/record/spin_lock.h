@@ -14,10 +14,7 @@ class SpinLock {
  public:
   bool try_lock() {
     std::uint32_t expected = kFree;
-    if (!__atomic_compare_exchange_n(&held_, &expected, kHeld, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return false;
-    if (__atomic_load_n(&given_up_, __ATOMIC_RELAXED) != 0) __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
-    return true;
+    return __atomic_compare_exchange_n(&held_, &expected, kHeld, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   }
 
   // Returns false if the lock was not had: one holder kept it for a second, or others took it in turn for ten.
@@ -32,8 +29,7 @@ class SpinLock {
     return wait(hopeless ? kHopelessNs : kPatienceNs);
   }
   void unlock() {
-    __atomic_store_n(&turns_, turns_ + 1, __ATOMIC_RELAXED);
-    if (__atomic_exchange_n(&held_, kFree, __ATOMIC_RELEASE) == kWaitedFor) os::futex_wake(&held_);
+    if (__atomic_exchange_n(&held_, kFree, __ATOMIC_RELEASE) == kWaitedFor) pass_on();
   }
   void reset() { held_ = given_up_ = 0; } // in a forked child, whose other threads are gone
 
@@ -41,6 +37,14 @@ class SpinLock {
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2; // the last: by a thread that sleeps
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000, kHopelessNs = 1'000'000, kNapNs = 10'000'000;
   static constexpr std::uint64_t kMostNs = 10'000'000'000;
+
+  // Between two looks of a thread that waits, the first holder to unlock comes here. So does one that was given
+  // up.
+  [[gnu::cold, gnu::noinline]] void pass_on() {
+    __atomic_fetch_add(&turns_, 1u, __ATOMIC_RELAXED);
+    __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
+    os::futex_wake(&held_);
+  }
 
   bool wait(std::uint64_t patience) {
     const std::uint64_t began = os::monotonic_ns();

@@ -60,8 +60,7 @@ Thread* left_over() {
 
 } // namespace
 
-Thread* this_thread() {
-  if (local.thread != nullptr) return local.thread;
+Thread* make_this_thread() {
   if (os::calls_are_stopped()) return nullptr; // nobody can tell which threads have ended
   const Locked locked(table_lock);
   if (!locked) return nullptr;
@@ -80,21 +79,6 @@ Thread* this_thread() {
   local.thread = thread;
   local.small = &thread->own;
   return thread;
-}
-
-format::SmallTotals unpublished(const Thread& thread) {
-  const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
-  return {now.allocated + thread.folded.allocated - thread.published.allocated,
-          now.freed + thread.folded.freed - thread.published.freed,
-          now.births + thread.folded.births - thread.published.births,
-          now.deaths + thread.folded.deaths - thread.published.deaths};
-}
-
-void set_published(Thread& thread, const format::SmallTotals& added) {
-  thread.published.allocated += added.allocated;
-  thread.published.freed += added.freed;
-  thread.published.births += added.births;
-  thread.published.deaths += added.deaths;
 }
 
 format::SmallTotals take_unpublished_of_others() {
@@ -163,6 +147,7 @@ void forget_other_threads() {
 }
 
 Thread* thread_at(std::uint32_t index) {
+  if (local.thread != nullptr && local.thread->index == index) return local.thread;
   for (std::uint32_t i = 0; i < made; ++i)
     if (threads[i]->index == index) return threads[i];
   return nullptr;

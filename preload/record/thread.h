@@ -45,11 +45,12 @@ struct Pace {
 struct alignas(64) Thread {
   std::uint32_t index;
   std::uint32_t tid;
-  std::uint64_t pointer;  // glibc's thread pointer, at the top of its stack
-  std::uint64_t sequence; // of its next record in its ring
-  format::RingSlot* slot; // null: none yet
-  Ring records;           // its ring when it last wrote
-  std::uint32_t ring;     // as RingSlot.ring then
+  std::uint64_t pointer;    // glibc's thread pointer, at the top of its stack
+  std::uint64_t sequence;   // of its next record in its ring
+  std::uint64_t room_until; // records before this one fit, and the ring is less than half full or cannot grow
+  format::RingSlot* slot;   // null: none yet
+  Ring records;             // its ring when it last wrote
+  std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
   format::SmallTotals own;       // where small blocks are counted before there is a ring
@@ -88,12 +89,27 @@ struct Local {
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 
-// This thread's, made on first use. Null when memory is short or the table is held. Guard held.
-Thread* this_thread();
+// Returns null when memory is short or the table is held. Guard held.
+Thread* make_this_thread();
+// This thread's, made on first use; as above.
+inline Thread* this_thread() {
+  return local.thread != nullptr ? local.thread : make_this_thread();
+}
 
 // A thread's flows that no record carries yet.
-format::SmallTotals unpublished(const Thread& thread);
-void set_published(Thread& thread, const format::SmallTotals& upto);
+inline format::SmallTotals unpublished(const Thread& thread) {
+  const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
+  return {now.allocated + thread.folded.allocated - thread.published.allocated,
+          now.freed + thread.folded.freed - thread.published.freed,
+          now.births + thread.folded.births - thread.published.births,
+          now.deaths + thread.folded.deaths - thread.published.deaths};
+}
+inline void set_published(Thread& thread, const format::SmallTotals& added) {
+  thread.published.allocated += added.allocated;
+  thread.published.freed += added.freed;
+  thread.published.births += added.births;
+  thread.published.deaths += added.deaths;
+}
 
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
 // may go on.

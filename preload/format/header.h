@@ -82,6 +82,9 @@ static_assert(sizeof(RingSlot) == 64);
 static_assert(std::is_trivially_copyable_v<RingSlot>);
 inline constexpr std::size_t kSlotBytes = sizeof(RingSlot) + kSlotRecords * sizeof(RingRecord);
 
+// A slot with this thread has the records of all threads that have no slot: each thread is lost, nothing else.
+inline constexpr std::uint32_t kSharedThread = 0x7fff'ffff;
+
 // RingSlot.ring: 0 if the records follow the slot, else the first chunk that holds them and the log2 of their
 // number.
 constexpr std::uint32_t ring_at(std::uint32_t chunk, std::uint32_t log2_records) {

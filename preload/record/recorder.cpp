@@ -9,6 +9,7 @@
 #include "record/loss.h"
 #include "record/ring.h"
 #include "record/settings.h"
+#include "record/small.h"
 
 namespace memtrace::record {
 
@@ -74,6 +75,25 @@ bool store(Thread& thread, RingRecord& record) {
   return true;
 }
 
+// A record under another thread's number carries these flows. What is left is what this thread's records will
+// carry, so that a reader may compare both.
+void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
+  add_to(thread.own.allocated, thread.folded.allocated - flows.allocated);
+  add_to(thread.own.freed, thread.folded.freed - flows.freed);
+  add_to(thread.own.births, thread.folded.births - flows.births);
+  add_to(thread.own.deaths, thread.folded.deaths - flows.deaths);
+  thread.folded = {};
+}
+
+// A record carries `flows`, or the ring file's header does.
+void carried(Thread& thread, const SmallTotals& flows) {
+  if (thread.slot == nullptr && state() == State::hot) {
+    carried_elsewhere(thread, flows);
+  } else {
+    set_published(thread, flows);
+  }
+}
+
 void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::counters);
@@ -83,8 +103,9 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   record.word[2] = flows.births;
   record.word[3] = flows.deaths;
   const bool stored = store(thread, record);
-  if (!stored && thread.slot == nullptr && state() == State::hot) keep_slotless_flows(flows);
-  if (stored || (thread.slot == nullptr && state() == State::hot)) set_published(thread, flows);
+  const bool kept = !stored && thread.slot == nullptr && state() == State::hot;
+  if (kept) keep_slotless_flows(flows);
+  if (stored || kept) carried(thread, flows);
 }
 
 } // namespace
@@ -108,7 +129,7 @@ bool emit(RingRecord& record) {
     record.word[5] =
         format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
     stored = store(*thread, record);
-    if (stored) set_published(*thread, flows);
+    if (stored) carried(*thread, flows);
   } else {
     emit_counters(*thread, flows, record.stamp);
     stored = only_flows || store(*thread, record);

@@ -27,8 +27,13 @@ namespace {
 
 constexpr std::uint64_t kFastNs = 8'000'000; // between two rings half full
 
+constexpr std::uint32_t kReserveSlot = 0, kSharedSlot = 1, kFirstOwn = 2;
+
 constinit SpinLock slots_lock;
-constinit std::uint32_t first_free = 1; // slots from 1 to here are taken; slot 0 is the reserve
+constinit SpinLock shared_lock;
+constinit Thread shared{};                      // what threads without a slot record as; its lock held
+constinit bool no_slots = false;                // there was none since the last pass
+constinit std::uint32_t first_free = kFirstOwn; // slots from there to here are taken
 constinit bool reserve_open = false;
 constinit bool short_of_rings = false;   // a thread was refused a longer ring since the last pass
 constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
@@ -76,25 +81,32 @@ void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const 
 }
 
 // Slots lock held. Returns slots_made() if there is none.
-std::uint32_t find_slot() {
-  if (reserve_open && __atomic_load_n(&slot_at(0)->tid, __ATOMIC_ACQUIRE) == 0) return 0;
+std::uint32_t find_slot(const Thread& thread) {
+  if (&thread == &shared) return kSharedSlot;
+  if (reserve_open && __atomic_load_n(&slot_at(kReserveSlot)->tid, __ATOMIC_ACQUIRE) == 0) return kReserveSlot;
   std::uint32_t index = first_free;
   while (index < slots_made() && __atomic_load_n(&slot_at(index)->tid, __ATOMIC_ACQUIRE) != 0) ++index;
   first_free = index;
   return index;
 }
 
+enum class Entry : std::uint8_t { made, no_slot, lost };
+
 // Gives `thread` a slot: one that its last owner left, or a new one.
-bool claim(Thread& thread) {
+Entry claim(Thread& thread) {
   const Locked locked(slots_lock);
   if (!locked || ring_header() == nullptr) {
     lost(format::Loss::busy);
-    return false;
+    return Entry::lost;
   }
-  const std::uint32_t index = find_slot();
+  const std::uint32_t index = find_slot(thread);
   if (index == slots_made()) {
     __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
-    if (!add_slots()) return false;
+    // One chunk is for the longer ring that is shared.
+    if (!add_slots(shared.slot == nullptr ? 1 : 0)) {
+      __atomic_store_n(&no_slots, true, __ATOMIC_RELAXED);
+      return Entry::no_slot;
+    }
   }
   RingSlot* const slot = slot_at(index);
   slot_claimed(index);
@@ -120,7 +132,7 @@ bool claim(Thread& thread) {
     count_flows(slot->small, until_now, moved); // what a signal handler added while we moved
   }
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
-  return true;
+  return Entry::made;
 }
 
 // Moves what waits to a longer ring. False: it is the longest, or there is none to be had. Slot held.
@@ -131,7 +143,8 @@ bool grow(Thread& thread) {
   const bool longer = size == format::kSlotRecords;
   const Locked locked(slots_lock);
   if (!locked || thread.ring_file != file_number) return false;
-  const Spare spare = reserve_open ? Spare::none : longer ? Spare::quarter : Spare::half;
+  const bool at_once = reserve_open || (longer && &thread == &shared);
+  const Spare spare = at_once ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
   if (ring == 0) {
     if (longer) __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
@@ -215,9 +228,31 @@ void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t ca
 }
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
-[[gnu::cold]] bool enter_file(Thread& thread) {
-  if (thread.slot != nullptr && !write_out(pass_old(thread))) return false;
+[[gnu::cold]] Entry enter_file(Thread& thread) {
+  if (thread.slot != nullptr && !write_out(pass_old(thread))) return Entry::lost;
+  if (__atomic_load_n(&no_slots, __ATOMIC_RELAXED) && &thread != &shared && !reserve_open)
+    return Entry::no_slot;
   return claim(thread);
+}
+
+// Phases would nest in those of other threads.
+[[gnu::cold]] bool append_shared(RingRecord& record) {
+  const auto type = static_cast<format::EventType>(record.type);
+  if (type == format::EventType::phase_begin || type == format::EventType::phase_end) {
+    lost(format::Loss::bound);
+    return false;
+  }
+  const Locked locked(shared_lock);
+  if (locked) return ring_append(shared, record);
+  lost(format::Loss::busy);
+  return false;
+}
+
+void begin_shared() {
+  shared.slot = nullptr;
+  shared.index = format::kSharedThread;
+  shared.tid = static_cast<std::uint32_t>(os::process_id());
+  no_slots = false;
 }
 
 // Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
@@ -260,8 +295,9 @@ bool renew_ring_file() {
 bool start_rings(const Path& path, std::uint64_t trace_id) {
   if (!prepare_pass() || !create_ring_file(path, trace_id)) return false;
   ++file_number;
-  first_free = 1;
+  first_free = kFirstOwn;
   reserve_open = short_of_rings = false;
+  begin_shared();
   forget_pass();
   return true;
 }
@@ -274,7 +310,10 @@ bool reserve_is_open() {
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if ((thread.slot == nullptr || thread.ring_file != file_number) && !enter_file(thread)) return false;
+  if (thread.slot == nullptr || thread.ring_file != file_number) {
+    const Entry entry = enter_file(thread);
+    if (entry != Entry::made) return entry == Entry::no_slot && append_shared(record);
+  }
   RingSlot* const slot = thread.slot;
   const Writing held(slot);
   if (!held) {
@@ -297,7 +336,8 @@ bool ring_append(Thread& thread, RingRecord& record) {
 }
 
 void take_back_if_short(std::uint32_t index) {
-  if (ring_word(index) == 0 || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED)) return;
+  if (ring_word(index) == 0 || index == kSharedSlot || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED))
+    return;
   // The slot is held for some instructions alone: its thread would wait, and lose an event.
   if (!slots_lock.try_lock()) return;
   RingSlot* const slot = slot_at(index);
@@ -313,6 +353,7 @@ void take_back_if_short(std::uint32_t index) {
 
 void settle_rings() {
   __atomic_store_n(&short_of_rings, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
   const Locked locked(slots_lock);
   if (locked) free_outgrown();
 }
@@ -361,7 +402,8 @@ bool ring_release(Thread& thread) {
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
-  first_free = 1;
+  first_free = kFirstOwn;
+  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -379,6 +421,7 @@ void forget_disk_errors() {
 void forget_rings() {
   forget_ring_file();
   slots_lock.reset();
+  shared_lock.reset();
 }
 
 } // namespace memtrace::record

@@ -13,10 +13,11 @@ bool start_rings(const Path& path, std::uint64_t trace_id);
 bool renew_ring_file();
 
 // Writes one record to `thread`'s ring, which it gets on first use. If the ring is full, it grows; if it cannot
-// grow, a pass over all rings empties it here. False: the record is lost, and counted by reason.
+// grow, a pass over all rings empties it here. A thread for which the file has no slot uses one that it shares
+// with its like. False: the record is lost, and counted by reason.
 bool ring_append(Thread& thread, format::RingRecord& record);
 
-// A long ring counts as full some records early, the last slot and the last chunks are not given out. From now
+// A long ring counts as full some records early, slot 0 and the last chunks are not given out. From now
 // on they are, so that what a process says at its end has room whatever the disk takes and however many threads
 // there are.
 inline constexpr std::uint32_t kRingReserve = 32;

@@ -2,7 +2,6 @@
 // Job: the ring file: created, mapped in steps, and handed out in chunks as slots and as longer rings.
 #include "record/ring_file.h"
 
-#include "record/loss.h"
 #include "record/os.h"
 #include "record/trace_file.h"
 
@@ -89,16 +88,15 @@ std::uint32_t find_free(std::uint32_t count, std::uint32_t admitted) {
   return 0;
 }
 
-enum class Taken : std::uint8_t { yes, no_room, no_disk };
-Taken take_chunks(std::uint32_t count, std::uint32_t keep_free, std::uint32_t* first) {
+// False: there is no room within the bound, or no disk.
+bool take_chunks(std::uint32_t count, std::uint32_t keep_free, std::uint32_t* first) {
   const std::uint32_t admitted = chunks_admitted();
-  if (used + count + keep_free > admitted) return Taken::no_room;
+  if (used + count + keep_free > admitted) return false;
   *first = find_free(count, admitted);
-  if (*first == 0) return Taken::no_room;
-  if (!prepare(*first, count)) return Taken::no_disk;
+  if (*first == 0 || !prepare(*first, count)) return false;
   for (std::uint32_t i = 0; i < count; ++i) chunks[*first + i] |= kUsed;
   used += count;
-  return Taken::yes;
+  return true;
 }
 
 void free_chunks(std::uint32_t first, std::uint32_t count) {
@@ -191,17 +189,9 @@ void set_ring(std::uint32_t index, std::uint32_t ring) {
   __atomic_store_n(&slot_at(index)->ring, ring, __ATOMIC_RELEASE);
 }
 
-bool add_slots() {
-  if (batches == format::kMaxBatches) {
-    lost(format::Loss::memory);
-    return false;
-  }
+bool add_slots(std::uint32_t keep_free) {
   std::uint32_t chunk = 0;
-  const Taken taken = take_chunks(1, 0, &chunk);
-  if (taken != Taken::yes) {
-    lost(taken == Taken::no_room ? format::Loss::bound : format::Loss::disk);
-    return false;
-  }
+  if (batches == format::kMaxBatches || !take_chunks(1, keep_free, &chunk)) return false;
   std::memset(chunk_at(chunk), 0, kChunkBytes); // it may have held records
   header->batch[batches] = static_cast<std::uint16_t>(chunk);
   batch_at[batches] = chunk_at(chunk);
@@ -215,7 +205,7 @@ std::uint32_t lease_ring(std::uint32_t log2_records, Spare spare) {
   const std::uint32_t keep = spare == Spare::half ? admitted / 2 : spare == Spare::quarter ? admitted / 4 : 0;
   const std::uint32_t count = chunks_of(format::ring_at(1, log2_records));
   std::uint32_t first = 0;
-  if (take_chunks(count, keep, &first) != Taken::yes) return 0;
+  if (!take_chunks(count, keep, &first)) return 0;
   auto* const records = reinterpret_cast<RingRecord*>(chunk_at(first));
   for (std::uint32_t i = 0; i < std::uint32_t{1} << log2_records; ++i)
     records[i].commit = 0; // the last owner's would look like the next one's

@@ -49,8 +49,8 @@ void forget_chunk_errors();
 void set_ring(std::uint32_t index, std::uint32_t ring);
 Ring ring_at(std::uint32_t ring); // not 0
 
-// Makes more slots. Returns false and counts the loss if there is no room, no disk or no memory.
-bool add_slots();
+// Makes more slots. Returns false if less than `keep_free` chunks would stay free, or the disk is full.
+bool add_slots(std::uint32_t keep_free);
 // Returns a ring of 2^log2 records with all commit words 0, or 0 if less than `spare` of all chunks would stay
 // free.
 enum class Spare : std::uint8_t { none, quarter, half };

@@ -35,10 +35,16 @@ constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
 // Holds a slot while its thread writes or its ring is taken back. Not taken if the holder gets no turn.
+bool try_hold(RingSlot* slot) {
+  return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
+}
+void let_go(RingSlot* slot) {
+  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+}
 class Writing {
  public:
   explicit Writing(RingSlot* slot) : slot_(slot) {
-    for (int tries = 0; __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0; ++tries) {
+    for (int tries = 0; !try_hold(slot); ++tries) {
       if (tries == kPatience) {
         slot_ = nullptr;
         return;
@@ -51,7 +57,7 @@ class Writing {
     }
   }
   ~Writing() {
-    if (slot_ != nullptr) __atomic_store_n(&slot_->writing, 0u, __ATOMIC_RELEASE);
+    if (slot_ != nullptr) let_go(slot_);
   }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
@@ -64,7 +70,12 @@ class Writing {
 
 // Records that fit before the ring counts as full.
 std::uint32_t capacity_of(std::uint32_t size) {
-  return size > kRingReserve && !reserve_open ? size - kRingReserve : size;
+  return size > kRingReserve && !reserve_is_open() ? size - kRingReserve : size;
+}
+
+// The places of all other records may be written to: no pass reads them any more.
+std::uint64_t waiting_in(const RingSlot* slot, std::uint64_t sequence) {
+  return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
 }
 
 // Adds what came to `now` after `before`.
@@ -75,11 +86,14 @@ void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const 
   add_to(to.deaths, now.deaths - before.deaths);
 }
 
-// Slots lock held. Returns slots_made() if there is none.
+// Slots lock held, under which a slot gets and loses its owner. Returns slots_made() if there is none.
+bool is_free(std::uint32_t index) {
+  return __atomic_load_n(&slot_at(index)->tid, __ATOMIC_RELAXED) == 0;
+}
 std::uint32_t find_slot() {
-  if (reserve_open && __atomic_load_n(&slot_at(0)->tid, __ATOMIC_ACQUIRE) == 0) return 0;
+  if (reserve_is_open() && is_free(0)) return 0;
   std::uint32_t index = first_free;
-  while (index < slots_made() && __atomic_load_n(&slot_at(index)->tid, __ATOMIC_ACQUIRE) != 0) ++index;
+  while (index < slots_made() && !is_free(index)) ++index;
   first_free = index;
   return index;
 }
@@ -102,9 +116,9 @@ bool claim(Thread& thread) {
   for (std::uint32_t i = 0; i < format::kSlotRecords; ++i)
     records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
-  slot->head = slot->tail = thread.sequence;
-  set_ring(index, 0);
-  slot->writing = 0;
+  __atomic_store_n(&slot->head, thread.sequence, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
+  slot->writing = 0; // its ring is 0 already
   const format::SmallTotals& until_now = thread.slot != nullptr ? thread.slot->small : thread.own;
   const format::SmallTotals moved = until_now;
   slot->small = moved;
@@ -130,7 +144,7 @@ bool grow(Thread& thread) {
   const bool longer = size == format::kSlotRecords;
   const Locked locked(slots_lock);
   if (!locked || thread.ring_file != file_number) return false;
-  const Spare spare = reserve_open ? Spare::none : longer ? Spare::quarter : Spare::half;
+  const Spare spare = reserve_is_open() ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
   if (ring == 0) {
     if (longer) __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
@@ -139,7 +153,7 @@ bool grow(Thread& thread) {
   const std::uint32_t left = thread.ring;
   const Ring before = thread.records;
   const Ring after = ring_at(ring);
-  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  const std::uint64_t waiting = waiting_in(slot, thread.sequence);
   std::uint64_t at = thread.sequence - (waiting < size ? waiting : size);
   for (; at != thread.sequence; ++at) after.records[at & (after.size - 1)] = before.records[at & (size - 1)];
   // One store: the file of a killed process has all that waits in the one ring or in the other.
@@ -207,10 +221,10 @@ void wake_if_slow(format::Stamp now) {
 // A ring that is as full as before after it was written out has a record at its tail that cannot be read (a
 // stray write of the program's): it is given up, so that the others are not.
 void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t capacity) {
-  const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (sequence - tail < capacity) return;
+  const std::uint64_t waiting = waiting_in(slot, sequence);
+  if (waiting < capacity) return;
   lost(format::Loss::memory);
-  __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // the owner's own place
 }
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
@@ -222,7 +236,7 @@ bool enter_file(Thread& thread) {
 // Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
 bool make_room(Thread& thread, const RingRecord& record) {
   RingSlot* const slot = thread.slot;
-  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  const std::uint64_t waiting = waiting_in(slot, thread.sequence);
   if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
   const std::uint32_t capacity = capacity_of(thread.records.size);
   if (waiting < capacity || grow(thread)) return true;
@@ -255,10 +269,10 @@ bool start_rings(const Path& path, std::uint64_t trace_id) {
 }
 
 void open_reserve() {
-  reserve_open = true;
+  __atomic_store_n(&reserve_open, true, __ATOMIC_RELAXED);
 }
 bool reserve_is_open() {
-  return reserve_open;
+  return __atomic_load_n(&reserve_open, __ATOMIC_RELAXED);
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
@@ -269,14 +283,12 @@ bool ring_append(Thread& thread, RingRecord& record) {
     lost(format::Loss::busy);
     return false;
   }
-  if (ring_word(thread.slot_index) != thread.ring) { // taken back
+  if (held_ring_word(thread.slot_index) != thread.ring) { // taken back
     thread.ring = 0;
     thread.records = {records_inside(slot), format::kSlotRecords};
   }
   const std::uint64_t sequence = thread.sequence;
-  if (sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE) >= thread.records.size / 2 &&
-      !make_room(thread, record))
-    return false;
+  if (waiting_in(slot, sequence) >= thread.records.size / 2 && !make_room(thread, record)) return false;
   RingRecord* const at = &thread.records.records[sequence & (thread.records.size - 1)];
   at->type = record.type;
   at->kind = record.kind;
@@ -285,7 +297,7 @@ bool ring_append(Thread& thread, RingRecord& record) {
   for (std::size_t i = 0; i < format::kWords; ++i) at->word[i] = record.word[i];
   __atomic_store_n(&at->commit, static_cast<std::uint32_t>(sequence + 1), __ATOMIC_RELEASE);
   thread.sequence = sequence + 1;
-  __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELAXED); // a hint: the commit words say what is there
   return true;
 }
 
@@ -294,12 +306,12 @@ void take_back_if_short(std::uint32_t index) {
   // The slot is held for some instructions alone: its thread would wait, and lose an event.
   if (!slots_lock.try_lock()) return;
   RingSlot* const slot = slot_at(index);
-  if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0) { // else it is not idle
-    if (drained(slot)) {
-      give_back_ring(ring_word(index));
+  if (try_hold(slot)) {                 // else it is not idle
+    if (slot->head == tail_now(slot)) { // `head` changes under the hold alone
+      give_back_ring(held_ring_word(index));
       set_ring(index, 0);
     }
-    __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+    let_go(slot);
   }
   slots_lock.unlock();
 }
@@ -320,7 +332,7 @@ void drain_rings(bool essential) {
 bool rings_are_empty() {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
     if (const RingSlot* const slot = slot_at(i);
-        __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && !drained(slot))
+        __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) != 0 && !drained(slot))
       return false;
   return true;
 }
@@ -353,14 +365,16 @@ bool ring_release(Thread& thread) {
   }
   thread.own = slot->small;
   thread.slot = nullptr;
-  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
   first_free = 1;
   return true;
 }
 
 bool has_ring(std::uint32_t thread) {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
-    if (const RingSlot* const slot = slot_at(i); slot->thread == thread && slot->tid != 0) return true;
+    if (const RingSlot* const slot = slot_at(i);
+        __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && slot->thread == thread)
+      return true;
   return false;
 }
 

@@ -35,6 +35,8 @@ format::RingFileHeader* ring_header(); // null before there is a file
 std::uint32_t slots_made();
 format::RingSlot* slot_at(std::uint32_t index);
 std::uint32_t ring_word(std::uint32_t index); // as RingSlot.ring
+// The same where no other thread can change it: the slot is held.
+std::uint32_t held_ring_word(std::uint32_t index);
 Ring ring_of(std::uint32_t index);
 
 // The disk is tried again at once, not when an error is a second old. Any thread.

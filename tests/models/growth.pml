@@ -3,8 +3,9 @@
  *
  * ring.pml has the records' order, the cut and the locks of one ring for each thread. Here a thread moves from ring to
  * ring, and chunks go from thread to thread. Every step is one load, one store or one locked step of the code that is
- * named beside it. All rings have the same size here, and a thread may move to another one with any record: the code
- * moves when the ring is half full, which is one of these cases. README.md lists the planted faults, each a macro.
+ * named beside it. All rings have the same size here. A thread may move with its first record and while any record
+ * waits; the code moves when the ring is half full, which is one of these cases. README.md lists the planted faults,
+ * each a macro.
  *
  * Holds: a record that was taken is in the file once, in order and unchanged. A process that is killed at any instant
  * leaves all that it recorded, in the file or in the ring that the slot names. A reader of a live file finds all that
@@ -32,10 +33,17 @@
 #define PASSES 1 /* of the drain while threads write; it makes one more at the end */
 #endif
 
+#ifdef WHOLE_PASSES /* a pass is one step: for what depends on its result alone */
+#define BEGIN_PASS atomic {
+#define END_PASS }
+#else
+#define BEGIN_PASS
+#define END_PASS
+#endif
+
 #define NONE 255
-#define NO_CHUNK CHUNKS
-/* The ring of a word: 0 is the slot's own, else a chunk and how often it was leased. */
-#define CHUNK(word) (((word) - 1) % CHUNKS)
+/* The ring of a word: 0 is the slot's own, else a chunk. */
+#define CHUNK(word) ((word) - 1)
 #define PLACE(slot, word, sequence) (((word) == 0 -> (slot) : SLOTS + CHUNK(word)) * RING + (sequence) % RING)
 #define WORD(thread, sequence) ((thread) * 16 + (sequence) + 1) /* what the payload of a record is */
 
@@ -49,7 +57,6 @@ byte in_file[THREADS];
 bit pass_lock = 0, slots_lock = 0, table_lock = 0, is_short = 0;
 byte ring[SLOTS]; /* ring_file.cpp: rings[] */
 bit used[CHUNKS], outgrown[CHUNKS];
-byte leases[CHUNKS];
 byte slot_of[THREADS];
 bit ended[THREADS];
 byte run_first[SLOTS], run_end[SLOTS], run_ring[SLOTS];
@@ -117,6 +124,7 @@ inline take_back(at) {
 
 /* pass.cpp: pass(). */
 inline pass(got) {
+  BEGIN_PASS
   lock(pass_lock, got);
   if
   :: got ->
@@ -188,6 +196,7 @@ inline pass(got) {
     unlock(pass_lock)
   :: else
   fi
+  END_PASS
 }
 
 /* ring.cpp: claim(). */
@@ -234,11 +243,7 @@ inline grow(got) {
         for (j : 0 .. RING - 1) { commit[(SLOTS + i) * RING + j] = 0 }
         j = 0;
 #endif
-#ifdef NO_COUNT
-        next = i + 1;
-#else
-        next = leases[i] * CHUNKS + i + 1; leases[i]++;
-#endif
+        next = i + 1
       :: else -> next = 0; is_short = 1
       fi;
       i = 0
@@ -373,7 +378,7 @@ proctype Thread(byte me) {
 #endif
     if
     :: true
-    :: grow(got)
+    :: mine != 0 || sequence == 0 || sequence != tail[slot] -> grow(got)
     fi;
     next = tail[slot];
     if
@@ -424,7 +429,7 @@ proctype Stranger() {
   :: else ->
     turns++;
     if
-    :: d_step { slots_lock == 0 && !used[0] -> used[0] = 1; leases[0]++; for (j : 0 .. RING - 1) { commit[SLOTS * RING + j] = 0 } j = 0 }
+    :: d_step { slots_lock == 0 && !used[0] -> used[0] = 1; for (j : 0 .. RING - 1) { commit[SLOTS * RING + j] = 0 } j = 0 }
        if
        :: from = 0
        :: from = RING
@@ -472,11 +477,14 @@ proctype Kill() {
 
 /* The analyzer beside a live process: trace/rings.cpp, then trace/segments.cpp. One slot, at any instant. */
 #ifdef READER
+#define LOOK d_step { who = owner[at]; there = tid[at] != 0; first = tail[at]; word = file_ring[at]; \
+    for (j : 0 .. RING - 1) { own[j] = commit[at * RING + j] } j = 0 }
 proctype Reader(byte at) {
-  byte j, who, first, word, again, last, now, tries, before, file;
-  byte commits[RING], values[RING];
-  bit there;
-  d_step { who = owner[at]; there = tid[at] != 0; before = taken[who]; first = tail[at]; word = file_ring[at] }
+  byte j, who, first, word, again, last, tries, before, file;
+  byte commits[RING], values[RING], own[RING];
+  bit there, same;
+  d_step { before = taken[owner[at]] }
+  LOOK; /* one read of the slot and of the records that follow it */
 retry:
   skip;
   if
@@ -485,29 +493,30 @@ retry:
     j = 0;
     do
     :: j == RING -> break
-    :: else -> d_step { commits[j] = commit[PLACE(at, word, j)]; values[j] = value[PLACE(at, word, j)] }
-       j++
+    :: else -> d_step { commits[j] = commit[PLACE(at, word, j)]; values[j] = value[PLACE(at, word, j)]; j++ }
     od;
     skip;
-    d_step {
+    d_step { /* the slot again */
       again = tail[at];
-      if
-#ifdef RING_ONCE
-      :: owner[at] == who && tid[at] != 0 -> now = 1
-#else
-      :: owner[at] == who && tid[at] != 0 && file_ring[at] == word -> now = 1
+      same = owner[at] == who && tid[at] != 0;
+#ifndef RING_ONCE
+      same = same && file_ring[at] == word;
 #endif
-      :: else -> now = 0
-      fi
+#ifndef OWN_ONCE
+      /* A ring that was taken back and had again: meanwhile the slot's own records have changed. */
+      j = 0;
+      do
+      :: j < RING -> same = same && (word == 0 || own[j] == commit[at * RING + j]); j++
+      :: else -> break
+      od;
+#endif
+      j = 0
     }
     if
-    :: !now && tries < 2 ->
-      d_step { tries++; who = owner[at]; there = tid[at] != 0; before = taken[who]; first = tail[at]; word = file_ring[at] }
-      goto retry
-    :: !now && tries == 2 -> goto gave_up /* a slot that changes each time is said to be cut */
-    :: else
+    :: !same && tries < 2 -> d_step { tries++; again = 0 } LOOK; goto retry
+    :: !same && tries == 2 -> goto gave_up /* a slot that changes each time is said to be cut */
+    :: same
     fi;
-    skip;
     d_step {
       last = again;
       do

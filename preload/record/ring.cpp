@@ -143,7 +143,7 @@ bool grow(Thread& thread) {
   if (size == format::kRingRecords) return false;
   const bool longer = size == format::kSlotRecords;
   const Locked locked(slots_lock);
-  if (!locked || thread.ring_file != file_number) return false;
+  if (!locked || thread.ring_file != file_number) return false; // the lock guards it
   const Spare spare = reserve_is_open() ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
   if (ring == 0) {
@@ -227,6 +227,16 @@ void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t ca
   __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // the owner's own place
 }
 
+// Is its file the one that rings are in? It has a new one after an exec that failed.
+bool in_current_file(const Thread& thread) {
+  return thread.ring_file == __atomic_load_n(&file_number, __ATOMIC_RELAXED);
+}
+
+// Slot held. False: its ring is as it was, but of a file that was given up: the next record leaves it.
+bool was_taken_back(const Thread& thread) {
+  return ring_word(thread.slot_index) != thread.ring && in_current_file(thread);
+}
+
 // Leaves the ring of a file that was given up, then has a slot in the current one.
 bool enter_file(Thread& thread) {
   if (thread.slot != nullptr && !write_out(pass_old(thread))) return false;
@@ -260,8 +270,10 @@ bool renew_ring_file() {
 }
 
 bool start_rings(const Path& path, std::uint64_t trace_id) {
-  if (!prepare_pass() || !create_ring_file(path, trace_id)) return false;
-  ++file_number;
+  if (!prepare_pass()) return false;
+  // First: a thread that finds that its ring is gone sees by this that it was not taken back.
+  __atomic_store_n(&file_number, file_number + 1, __ATOMIC_RELAXED);
+  if (!create_ring_file(path, trace_id)) return false;
   first_free = 1;
   reserve_open = short_of_rings = false;
   forget_pass();
@@ -276,14 +288,14 @@ bool reserve_is_open() {
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if ((thread.slot == nullptr || thread.ring_file != file_number) && !enter_file(thread)) return false;
+  if ((thread.slot == nullptr || !in_current_file(thread)) && !enter_file(thread)) return false;
   RingSlot* const slot = thread.slot;
   const Writing held(slot);
   if (!held) {
     lost(format::Loss::busy);
     return false;
   }
-  if (held_ring_word(thread.slot_index) != thread.ring) { // taken back
+  if (held_ring_word(thread.slot_index) != thread.ring && was_taken_back(thread)) {
     thread.ring = 0;
     thread.records = {records_inside(slot), format::kSlotRecords};
   }

@@ -229,6 +229,19 @@ class LiveReader {
   std::uint64_t found_[format::kFirstSlots + format::kBatchSlots] = {};
 };
 
+// A thread that looks for the ring file finds none, or a whole one.
+TEST(RingRace, ANewFileIsSeenWhole) {
+  const Scratch scratch;
+  in_child([&] {
+    std::thread reader([] {
+      while (ring_header() == nullptr) std::this_thread::yield();
+      EXPECT_EQ(ring_header()->chunk_bytes, kChunkBytes);
+    });
+    tests::open_files(scratch);
+    reader.join();
+  });
+}
+
 // More threads than the first chunk has slots for. One ring of each length, all in the file's first mapping.
 TEST(RingRace, ALiveFileIsReadWhileRingsGrow) {
   const Scratch scratch;

@@ -250,7 +250,12 @@ bool make_room(Thread& thread, const RingRecord& record) {
   if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
   const std::uint32_t capacity = capacity_of(thread.records.size);
   if (waiting < capacity || grow(thread)) return true;
-  if (!write_out(make_pass(slot))) return false;
+  const Passed passed = make_pass(slot);
+  if (!in_current_file(thread)) { // that was a pass over the new file; the next record leaves the old one
+    lost(format::Loss::busy);
+    return false;
+  }
+  if (!write_out(passed)) return false;
   give_up_unreadable(slot, thread.sequence, capacity);
   return true;
 }
@@ -364,7 +369,8 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (!drained(slot) && make_pass(slot) != Passed::all) return false;
+  if (!drained(slot) && (in_current_file(thread) ? make_pass(slot) : pass_old(thread)) != Passed::all)
+    return false;
   // No pass that saw it owned may meet its next owner.
   if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);

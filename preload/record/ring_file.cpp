@@ -113,9 +113,9 @@ void publish_ring(std::uint32_t index, std::uint32_t ring) {
   __atomic_store_n(&rings[index], ring, __ATOMIC_RELEASE);
 }
 
-// Forgets all but the header, which other threads read at any time.
+// Forgets all but the header and the first step, which other threads read at any time.
 void forget_tables() {
-  for (std::uint32_t i = 0; i * kStepChunks < highest || i == 0; ++i) steps[i] = nullptr;
+  for (std::uint32_t i = 1; i * kStepChunks < highest; ++i) steps[i] = nullptr;
   for (std::uint32_t i = 0; i < highest; ++i) chunks[i] = 0;
   for (std::uint32_t i = 0; i < slots_made(); ++i) publish_ring(i, 0);
   used = highest = 0;
@@ -162,6 +162,7 @@ void remove_ring_file() {
 
 void forget_ring_file() {
   __atomic_store_n(&header, nullptr, __ATOMIC_RELAXED);
+  steps[0] = nullptr;
   forget_tables();
 }
 

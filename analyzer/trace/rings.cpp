@@ -49,13 +49,31 @@ void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const 
   }
 }
 
+// A slot and the records that follow it.
+struct Place {
+  RingSlot slot;
+  RingRecord own[format::kSlotRecords];
+};
+static_assert(sizeof(Place) == format::kSlotBytes);
+
+// True if the slot's thread kept its ring from the one look to the other. A thread that loses its long ring
+// writes its next records into the slot before it gets another one, which may be the same chunks: another
+// thread may have had them meanwhile.
+bool kept_its_ring(const Place& before, const Place& after) {
+  if (after.slot.ring != before.slot.ring || after.slot.thread != before.slot.thread ||
+      after.slot.tid != before.slot.tid)
+    return false;
+  return before.slot.ring == 0 || std::memcmp(before.own, after.own, sizeof before.own) == 0;
+}
+
 // The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but
 // then it is in a segment. If the slot has another ring or another owner by then, both are read again.
 // `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out, bool& cut) {
   for (int tries = 0; tries < kTries; ++tries) {
-    RingSlot slot{}, after{};
-    if (file.read(offset, &slot, sizeof slot) != sizeof slot || !is_ring(slot.ring)) {
+    Place place{}, after{};
+    const RingSlot& slot = place.slot;
+    if (file.read(offset, &place, sizeof place) < sizeof slot || !is_ring(slot.ring)) {
       cut = true;
       return false;
     }
@@ -68,13 +86,13 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
     }
     const std::size_t got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
     cut = cut || got != bytes; // what is missing stays zero, and no commit word is zero but by wrapping
-    if (file.read(offset, &after, sizeof after) != sizeof after) after = slot;
-    const bool same = after.ring == slot.ring && after.thread == slot.thread && after.tid == slot.tid;
-    if (!same && tries + 1 < kTries) continue;
+    if (file.read(offset, &after, sizeof after) < sizeof slot) after = place;
+    if (!kept_its_ring(place, after)) continue;
     budget -= bytes;
-    take_records(ring, got, same && after.tail >= slot.tail ? after : slot, out);
+    take_records(ring, got, after.slot.tail >= slot.tail ? after.slot : slot, out);
     return true;
   }
+  cut = true; // another ring each time: its records may be of another thread
   return false;
 }
 

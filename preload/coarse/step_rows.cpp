@@ -47,9 +47,14 @@ void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, s
                     std::uint64_t freed, std::uint64_t allocations) {
   OpenRow* const found = row(host, place, memory);
   if (found == nullptr) return;
-  (*found)[Figure::allocated] += static_cast<std::int64_t>(allocated);
-  (*found)[Figure::freed] += static_cast<std::int64_t>(freed);
-  (*found)[Figure::allocations] += static_cast<std::int64_t>(allocations);
+  // Sums of what the program's memory said: they wrap.
+  const auto add = [found](Figure figure, std::uint64_t more) {
+    std::int64_t& sum = (*found)[figure];
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + more);
+  };
+  add(Figure::allocated, allocated);
+  add(Figure::freed, freed);
+  add(Figure::allocations, allocations);
 }
 
 void StepRows::born(const Host& host, const Block& block, FileRows& file) {

@@ -206,7 +206,7 @@ void find_real() {
   Dl_info here{}, libc{};
   foreign_allocator =
       record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime), &libc) != 0 &&
+      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime.get()), &libc) != 0 &&
       here.dli_fbase != libc.dli_fbase;
   // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
   // as 0.

@@ -45,9 +45,9 @@ bool is_libc(const char* path) {
 }
 
 template <class F>
-void take(const Dynamic& object, const link_map* map, const char* name, F* out) {
+void take(const Dynamic& object, const link_map* map, const char* name, Found<F>* out) {
   if (void* const found = object.function(map->l_addr, name); found != nullptr)
-    __atomic_store_n(out, reinterpret_cast<F>(found), __ATOMIC_RELAXED);
+    __atomic_store_n(&out->function, reinterpret_cast<F*>(found), __ATOMIC_RELAXED);
 }
 
 void find() {
@@ -66,6 +66,6 @@ void find() {
 
 } // namespace
 
-constinit Libc libc = {first_clock_gettime, first_dlopen, first_dlerror, first_dladdr, first_on_exit};
+constinit Libc libc = {{first_clock_gettime}, {first_dlopen}, {first_dlerror}, {first_dladdr}, {first_on_exit}};
 
 } // namespace memtrace::record

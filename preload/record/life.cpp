@@ -343,8 +343,9 @@ bool before_exec(const char* path) {
 }
 
 void after_failed_exec() {
+  const bool has_rings = !ring_removed || renew_ring_file();
   restart_drain_after(0);
-  if (!ring_removed || renew_ring_file()) return;
+  if (has_rings) return;
   say({"not recording any more: no ring can be written in the place of ", ring_path().text()});
   enter(State::inert);
 }

@@ -40,10 +40,16 @@ constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
 // Holds a slot while its thread writes or its ring is taken back. Not taken if the holder gets no turn.
+bool try_hold(RingSlot* slot) {
+  return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
+}
+void let_go(RingSlot* slot) {
+  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+}
 class Writing {
  public:
   explicit Writing(RingSlot* slot) : slot_(slot) {
-    for (int tries = 0; __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) != 0; ++tries) {
+    for (int tries = 0; !try_hold(slot); ++tries) {
       if (tries == kPatience) {
         slot_ = nullptr;
         return;
@@ -56,7 +62,7 @@ class Writing {
     }
   }
   ~Writing() {
-    if (slot_ != nullptr) __atomic_store_n(&slot_->writing, 0u, __ATOMIC_RELEASE);
+    if (slot_ != nullptr) let_go(slot_);
   }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
@@ -69,7 +75,12 @@ class Writing {
 
 // Records that fit before the ring counts as full.
 std::uint32_t capacity_of(std::uint32_t size) {
-  return size > kRingReserve && !reserve_open ? size - kRingReserve : size;
+  return size > kRingReserve && !reserve_is_open() ? size - kRingReserve : size;
+}
+
+// The places of all other records may be written to: no pass reads them any more.
+std::uint64_t waiting_in(const RingSlot* slot, std::uint64_t sequence) {
+  return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
 }
 
 // Adds what came to `now` after `before`.
@@ -80,12 +91,15 @@ void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const 
   add_to(to.deaths, now.deaths - before.deaths);
 }
 
-// Slots lock held. Returns slots_made() if there is none.
+// Slots lock held, under which a slot gets and loses its owner. Returns slots_made() if there is none.
+bool is_free(std::uint32_t index) {
+  return __atomic_load_n(&slot_at(index)->tid, __ATOMIC_RELAXED) == 0;
+}
 std::uint32_t find_slot(const Thread& thread) {
   if (&thread == &shared) return kSharedSlot;
-  if (reserve_open && __atomic_load_n(&slot_at(kReserveSlot)->tid, __ATOMIC_ACQUIRE) == 0) return kReserveSlot;
+  if (reserve_is_open() && is_free(kReserveSlot)) return kReserveSlot;
   std::uint32_t index = first_free;
-  while (index < slots_made() && __atomic_load_n(&slot_at(index)->tid, __ATOMIC_ACQUIRE) != 0) ++index;
+  while (index < slots_made() && !is_free(index)) ++index;
   first_free = index;
   return index;
 }
@@ -114,9 +128,9 @@ Entry claim(Thread& thread) {
   for (std::uint32_t i = 0; i < format::kSlotRecords; ++i)
     records[i].commit = 0; // the last owner's would look like ours
   slot->thread = thread.index;
-  slot->head = slot->tail = thread.sequence;
-  set_ring(index, 0);
-  slot->writing = 0;
+  __atomic_store_n(&slot->head, thread.sequence, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
+  slot->writing = 0; // its ring is 0 already
   const format::SmallTotals& until_now = thread.slot != nullptr ? thread.slot->small : thread.own;
   const format::SmallTotals moved = until_now;
   slot->small = moved;
@@ -142,8 +156,8 @@ bool grow(Thread& thread) {
   if (size == format::kRingRecords) return false;
   const bool longer = size == format::kSlotRecords;
   const Locked locked(slots_lock);
-  if (!locked || thread.ring_file != file_number) return false;
-  const bool at_once = reserve_open || (longer && &thread == &shared);
+  if (!locked || thread.ring_file != file_number) return false; // the lock guards it
+  const bool at_once = reserve_is_open() || (longer && &thread == &shared);
   const Spare spare = at_once ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
   if (ring == 0) {
@@ -153,7 +167,7 @@ bool grow(Thread& thread) {
   const std::uint32_t left = thread.ring;
   const Ring before = thread.records;
   const Ring after = ring_at(ring);
-  const std::uint64_t waiting = thread.sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+  const std::uint64_t waiting = waiting_in(slot, thread.sequence);
   std::uint64_t at = thread.sequence - (waiting < size ? waiting : size);
   for (; at != thread.sequence; ++at) after.records[at & (after.size - 1)] = before.records[at & (size - 1)];
   // One store: the file of a killed process has all that waits in the one ring or in the other.
@@ -221,16 +235,26 @@ void wake_if_slow(format::Stamp now) {
 // A ring that is as full as before after it was written out has a record at its tail that cannot be read (a
 // stray write of the program's): it is given up, so that the others are not.
 void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t capacity) {
-  const std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  if (sequence - tail < capacity) return;
+  const std::uint64_t waiting = waiting_in(slot, sequence);
+  if (waiting < capacity) return;
   lost(format::Loss::memory);
-  __atomic_store_n(&slot->tail, tail + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // the owner's own place
+}
+
+// Is its file the one that rings are in? It has a new one after an exec that failed.
+bool in_current_file(const Thread& thread) {
+  return thread.ring_file == __atomic_load_n(&file_number, __ATOMIC_RELAXED);
+}
+
+// Slot held. False: its ring is as it was, but of a file that was given up: the next record leaves it.
+bool was_taken_back(const Thread& thread) {
+  return ring_word(thread.slot_index) != thread.ring && in_current_file(thread);
 }
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
 [[gnu::cold]] Entry enter_file(Thread& thread) {
   if (thread.slot != nullptr && !write_out(pass_old(thread))) return Entry::lost;
-  if (__atomic_load_n(&no_slots, __ATOMIC_RELAXED) && &thread != &shared && !reserve_open)
+  if (__atomic_load_n(&no_slots, __ATOMIC_RELAXED) && &thread != &shared && !reserve_is_open())
     return Entry::no_slot;
   return claim(thread);
 }
@@ -258,13 +282,18 @@ void begin_shared() {
 // Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
 [[gnu::noinline]] bool make_room(Thread& thread, const RingRecord& record) {
   RingSlot* const slot = thread.slot;
-  std::uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-  const std::uint64_t waiting = thread.sequence - tail;
+  const std::uint64_t waiting = waiting_in(slot, thread.sequence);
   if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
+  std::uint64_t tail = thread.sequence - waiting;
   if (waiting >= capacity_of(thread.records.size) && !grow(thread)) {
-    if (!write_out(make_pass(slot))) return false;
+    const Passed passed = make_pass(slot);
+    if (!in_current_file(thread)) { // that was a pass over the new file; the next record leaves the old one
+      lost(format::Loss::busy);
+      return false;
+    }
+    if (!write_out(passed)) return false;
     give_up_unreadable(slot, thread.sequence, capacity_of(thread.records.size));
-    tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+    tail = thread.sequence - waiting_in(slot, thread.sequence);
   }
   const std::uint32_t half = thread.records.size / 2;
   thread.room_until = tail + (thread.sequence - tail < half ? half : capacity_of(thread.records.size));
@@ -293,8 +322,10 @@ bool renew_ring_file() {
 }
 
 bool start_rings(const Path& path, std::uint64_t trace_id) {
-  if (!prepare_pass() || !create_ring_file(path, trace_id)) return false;
-  ++file_number;
+  if (!prepare_pass()) return false;
+  // First: a thread that finds that its ring is gone sees by this that it was not taken back.
+  __atomic_store_n(&file_number, file_number + 1, __ATOMIC_RELAXED);
+  if (!create_ring_file(path, trace_id)) return false;
   first_free = kFirstOwn;
   reserve_open = short_of_rings = false;
   begin_shared();
@@ -303,14 +334,14 @@ bool start_rings(const Path& path, std::uint64_t trace_id) {
 }
 
 void open_reserve() {
-  reserve_open = true;
+  __atomic_store_n(&reserve_open, true, __ATOMIC_RELAXED);
 }
 bool reserve_is_open() {
-  return reserve_open;
+  return __atomic_load_n(&reserve_open, __ATOMIC_RELAXED);
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot == nullptr || thread.ring_file != file_number) {
+  if (thread.slot == nullptr || !in_current_file(thread)) {
     const Entry entry = enter_file(thread);
     if (entry != Entry::made) return entry == Entry::no_slot && append_shared(record);
   }
@@ -320,7 +351,7 @@ bool ring_append(Thread& thread, RingRecord& record) {
     lost(format::Loss::busy);
     return false;
   }
-  if (ring_word(thread.slot_index) != thread.ring) use_ring_inside(thread);
+  if (held_ring_word(thread.slot_index) != thread.ring && was_taken_back(thread)) use_ring_inside(thread);
   const std::uint64_t sequence = thread.sequence;
   if (sequence >= thread.room_until && !make_room(thread, record)) return false;
   RingRecord* const at = &thread.records.records[sequence & (thread.records.size - 1)];
@@ -331,7 +362,7 @@ bool ring_append(Thread& thread, RingRecord& record) {
   __builtin_memcpy(at->word, record.word, sizeof at->word);
   __atomic_store_n(&at->commit, static_cast<std::uint32_t>(sequence + 1), __ATOMIC_RELEASE);
   thread.sequence = sequence + 1;
-  __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELAXED); // a hint: the commit words say what is there
   return true;
 }
 
@@ -341,12 +372,12 @@ void take_back_if_short(std::uint32_t index) {
   // The slot is held for some instructions alone: its thread would wait, and lose an event.
   if (!slots_lock.try_lock()) return;
   RingSlot* const slot = slot_at(index);
-  if (__atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0) { // else it is not idle
-    if (drained(slot)) {
-      give_back_ring(ring_word(index));
+  if (try_hold(slot)) {                 // else it is not idle
+    if (slot->head == tail_now(slot)) { // `head` changes under the hold alone
+      give_back_ring(held_ring_word(index));
       set_ring(index, 0);
     }
-    __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+    let_go(slot);
   }
   slots_lock.unlock();
 }
@@ -368,7 +399,7 @@ void drain_rings(bool essential) {
 bool rings_are_empty() {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
     if (const RingSlot* const slot = slot_at(i);
-        __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && !drained(slot))
+        __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) != 0 && !drained(slot))
       return false;
   return true;
 }
@@ -388,7 +419,8 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;
-  if (!drained(slot) && make_pass(slot) != Passed::all) return false;
+  if (!drained(slot) && (in_current_file(thread) ? make_pass(slot) : pass_old(thread)) != Passed::all)
+    return false;
   // No pass that saw it owned may meet its next owner.
   if (disk_is_slow()) return false;
   const Locked no_pass(pass_lock);
@@ -401,7 +433,7 @@ bool ring_release(Thread& thread) {
   }
   thread.own = slot->small;
   thread.slot = nullptr;
-  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
   first_free = kFirstOwn;
   __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
   return true;
@@ -409,7 +441,9 @@ bool ring_release(Thread& thread) {
 
 bool has_ring(std::uint32_t thread) {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
-    if (const RingSlot* const slot = slot_at(i); slot->thread == thread && slot->tid != 0) return true;
+    if (const RingSlot* const slot = slot_at(i);
+        __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && slot->thread == thread)
+      return true;
   return false;
 }
 

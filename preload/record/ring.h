@@ -27,7 +27,7 @@ bool reserve_is_open();
 // Passes over all rings until they are empty of what was recorded before; bounded by the disk.
 void drain_rings(bool essential);
 
-// Has this thread a ring, so that it may record more?
+// Has this thread a ring, so that it may record more? Pass lock held: no slot loses its owner.
 bool has_ring(std::uint32_t thread);
 
 // True if nothing recorded waits in any ring.

@@ -108,30 +108,48 @@ std::uint32_t chunks_of(std::uint32_t ring) {
   return static_cast<std::uint32_t>(format::records_of_ring(ring) * sizeof(RingRecord) / kChunkBytes);
 }
 
+void publish_ring(std::uint32_t index, std::uint32_t ring) {
+  __atomic_store_n(&ring_words[index], ring, __ATOMIC_RELEASE);
+}
+
+// Forgets all but the header and the first step, which other threads read at any time.
+void forget_tables() {
+  for (std::uint32_t i = 1; i * kStepChunks < highest; ++i) steps[i] = nullptr;
+  for (std::uint32_t i = 0; i < highest; ++i) chunks[i] = 0;
+  for (std::uint32_t i = 0; i < slots_made(); ++i) publish_ring(i, 0);
+  used = highest = 0;
+  __atomic_store_n(&batches, 0u, __ATOMIC_RELAXED);
+  any_outgrown = false;
+}
+
 } // namespace
 
 bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   if (at.cut()) return false;
   const long fd = os::create(at.text());
   if (fd < 0) return false;
-  forget_ring_file();
-  const bool made = os::allocate(fd, 0, kChunkBytes) >= 0 && map_step(fd, 0);
+  char* const first = os::allocate(fd, 0, kChunkBytes) >= 0
+                          ? static_cast<char*>(os::map_shared(fd, 0, kStepChunks * kChunkBytes))
+                          : nullptr;
   os::close(fd);
-  if (!made) {
-    forget_ring_file();
+  if (first == nullptr) {
     os::unlink(at.text());
     return false;
   }
   path = at;
+  auto* const made = reinterpret_cast<format::RingFileHeader*>(first);
+  std::memcpy(made->magic, format::kRingMagic, sizeof made->magic);
+  made->version = format::kVersion;
+  made->pid = static_cast<std::uint32_t>(os::process_id());
+  made->trace_id = trace_id;
+  made->chunk_bytes = static_cast<std::uint32_t>(kChunkBytes);
+  made->slots = format::kFirstSlots;
+  forget_tables();
+  steps[0] = first;
   chunks[0] = kUsed | kOnDisk;
   used = highest = 1;
-  header = reinterpret_cast<format::RingFileHeader*>(steps[0]);
-  std::memcpy(header->magic, format::kRingMagic, sizeof header->magic);
-  header->version = format::kVersion;
-  header->pid = static_cast<std::uint32_t>(os::process_id());
-  header->trace_id = trace_id;
-  header->chunk_bytes = static_cast<std::uint32_t>(kChunkBytes);
-  header->slots = format::kFirstSlots;
+  // After a failed exec other threads still read the old header: it is never null between the two.
+  __atomic_store_n(&header, made, __ATOMIC_RELEASE);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{kChunkBytes}, __ATOMIC_RELAXED);
   no_chunk_before = 0;
   return true;
@@ -142,19 +160,16 @@ void remove_ring_file() {
 }
 
 void forget_ring_file() {
-  header = nullptr;
-  for (std::uint32_t i = 0; i * kStepChunks < highest || i == 0; ++i) steps[i] = nullptr;
-  for (std::uint32_t i = 0; i < highest; ++i) chunks[i] = 0;
-  for (std::uint32_t i = 0; i < slots_made(); ++i) ring_words[i] = 0;
-  used = highest = batches = 0;
-  any_outgrown = false;
+  __atomic_store_n(&header, nullptr, __ATOMIC_RELAXED);
+  steps[0] = nullptr;
+  forget_tables();
 }
 
 const Path& ring_path() {
   return path;
 }
 format::RingFileHeader* ring_header() {
-  return header;
+  return __atomic_load_n(&header, __ATOMIC_ACQUIRE);
 }
 
 std::uint32_t slots_made() {
@@ -185,7 +200,7 @@ Ring ring_of(std::uint32_t index) {
 }
 
 void set_ring(std::uint32_t index, std::uint32_t ring) {
-  __atomic_store_n(&ring_words[index], ring, __ATOMIC_RELEASE);
+  publish_ring(index, ring);
   __atomic_store_n(&slot_at(index)->ring, ring, __ATOMIC_RELEASE);
 }
 

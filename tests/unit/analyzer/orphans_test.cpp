@@ -158,7 +158,8 @@ class Left : public testing::Test {
     auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
     report::Ending end = report::ending(*trace);
     end.left = left;
-    report::Document document({});
+    const report::Options options; // the document keeps a reference
+    report::Document document(options);
     document.add(*report::view(std::move(trace), "main", std::move(end), {}));
     report::Json out = report::Json::array();
     const report::Json all = tests::parsed(std::move(document));

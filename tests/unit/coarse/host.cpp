@@ -4,25 +4,42 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace memtrace::tests {
 
 World world;
 
+namespace {
+
+// What is mapped: the fold keeps its tables as long as the process lives. Freed before the next test.
+auto& mapped = *new std::set<void*>; // never destroyed: at the end it still names the last test's
+
+void* map_zeroed(std::size_t bytes) {
+  return *mapped.insert(std::calloc(1, bytes)).first;
+}
+void unmap(void* memory) {
+  mapped.erase(memory);
+  std::free(memory);
+}
+
+} // namespace
+
 coarse::Host host() {
+  while (!mapped.empty()) unmap(*mapped.begin());
   world = {};
   coarse::Host host{};
   host.map = [](std::size_t bytes) -> void* {
     if (world.bytes + bytes > world.most) return nullptr;
     world.bytes += bytes;
-    return std::calloc(1, bytes);
+    return map_zeroed(bytes);
   };
   host.extend = [](void* memory, std::size_t bytes, std::size_t wanted) -> void* {
     if (world.bytes + wanted - bytes > world.most) return nullptr;
     world.bytes += wanted - bytes;
-    auto* const extended = static_cast<char*>(std::calloc(1, wanted)); // always elsewhere
+    auto* const extended = static_cast<char*>(map_zeroed(wanted)); // always elsewhere
     std::memcpy(extended, memory, bytes);
-    std::free(memory);
+    unmap(memory);
     return extended;
   };
   host.text = [](format::TextId id, char* out, std::size_t capacity) {

@@ -64,6 +64,54 @@ TEST(SpinLock, OneAtATime) {
   EXPECT_EQ(sum, 80'000u);
 }
 
+// The second thread has it after it slept for it, which is another path than the one without a wait.
+TEST(SpinLock, OneAtATimeAfterASleep) {
+  constexpr std::uint32_t kWaitedFor = 2; // in the lock's first word: a thread sleeps
+  SpinLock lock;
+  const auto* const word = reinterpret_cast<const std::uint32_t*>(&lock);
+  for (int i = 0; i < 20; ++i) {
+    std::uint64_t sum = 0; // plain on purpose
+    bool is_held = false;
+    std::thread holder([&] {
+      ASSERT_TRUE(lock.lock());
+      __atomic_store_n(&is_held, true, __ATOMIC_RELAXED);
+      while (__atomic_load_n(word, __ATOMIC_RELAXED) != kWaitedFor) std::this_thread::yield();
+      sum = sum + 1;
+      lock.unlock();
+    });
+    std::thread waiter([&] {
+      while (!__atomic_load_n(&is_held, __ATOMIC_RELAXED)) std::this_thread::yield();
+      while (!lock.lock()) {
+      }
+      sum = sum + 1;
+      lock.unlock();
+    });
+    holder.join();
+    waiter.join();
+    EXPECT_EQ(sum, 2u);
+  }
+}
+
+// What a thread did before it drew a stamp is seen by the thread that draws a later one: a pass that draws its
+// cut finds the birth of each block whose death is stamped before the cut.
+TEST(Stamps, OrderWhatWasDoneBefore) {
+  for (int i = 0; i < 20; ++i) {
+    std::uint64_t done = 0; // plain on purpose
+    format::Stamp earlier = 0;
+    std::thread first([&] {
+      done = 1;
+      __atomic_store_n(&earlier, draw_stamp(), __ATOMIC_RELAXED);
+    });
+    std::thread second([&] {
+      while (__atomic_load_n(&earlier, __ATOMIC_RELAXED) == 0) std::this_thread::yield();
+      EXPECT_GT(draw_stamp(), __atomic_load_n(&earlier, __ATOMIC_RELAXED));
+      EXPECT_EQ(done, 1u);
+    });
+    first.join();
+    second.join();
+  }
+}
+
 void draw_in_four_threads() {
   constexpr std::size_t kEach = 50'000;
   std::vector<std::vector<format::Stamp>> drawn(4, std::vector<format::Stamp>(kEach));

@@ -11,22 +11,26 @@
 
 #include "child.h"
 #include "reading.h"
+#include "record/os.h"
 #include "record/ring.h"
-#include "record/stamp.h"
 #include "record/thread.h"
+#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {
 
+using format::kChunkBytes;
 using format::kRingRecords;
 using format::RingRecord;
+using format::RingSlot;
 using tests::in_child;
 using tests::Scratch;
 
-// False: not recorded, for a lock could not be had in time.
+// False: not recorded, for a lock could not be had in time. The stamp is not drawn: that orders the threads
+// with each other, and a missing order of the ring would not be seen.
 bool append(std::uint64_t number) {
   Thread* const thread = this_thread();
-  RingRecord record = tests::birth_of(number, 4096, draw_stamp());
+  RingRecord record = tests::birth_of(number, 4096, os::monotonic_ns());
   return thread != nullptr && ring_append(*thread, record);
 }
 
@@ -145,6 +149,134 @@ TEST(RingRace, RingsPassFromOwnerToOwner) {
 // The stamp that each pass draws orders the threads, too: without passes only the ring does.
 TEST(RingRace, RingsPassOnWithoutADrain) {
   pass_rings_on(false);
+}
+
+// Eight threads and chunks for five rings of 256 records: a thread that pauses loses its ring to another one,
+// and wakes while a pass takes it. Over when that happened often enough.
+TEST(RingRace, RingsAreTakenBackFromThreadsThatPause) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    trace_file.shares.rings = 8 * kChunkBytes;
+    constexpr std::uint64_t kThreads = 8, kOften = 40, kBurst = 7;
+    std::uint64_t taken_back = 0, all = 0;
+    bool over = false;
+    std::thread drain = passing(&over);
+    std::vector<std::thread> writers;
+    for (std::uint64_t t = 0; t < kThreads; ++t)
+      writers.emplace_back([&] {
+        std::uint64_t mine = 0;
+        std::uint32_t ring = 0;
+        while (__atomic_load_n(&taken_back, __ATOMIC_RELAXED) < kOften) {
+          for (std::uint64_t i = 0; i < kBurst; ++i) mine += append(mine) ? 1 : 0;
+          const std::uint32_t index = this_thread()->slot_index;
+          ring = ring_word(index);
+          for (int turn = 0; turn < 20; ++turn) std::this_thread::yield();
+          if (ring != 0 && ring_word(index) == 0) __atomic_fetch_add(&taken_back, 1u, __ATOMIC_RELAXED);
+        }
+        __atomic_fetch_add(&all, mine, __ATOMIC_RELAXED);
+      });
+    for (std::thread& writer : writers) writer.join();
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    drain.join();
+    drain_rings(true);
+    EXPECT_EQ(written(scratch, 0), all);
+    EXPECT_LE(trace_file.ring_bytes, 8 * kChunkBytes);
+  });
+}
+
+// What the analyzer does with the file of a running process, by the same loads. No pass runs: a record that is
+// overwritten while it is read is what the analyzer finds out by reading the slot again.
+class LiveReader {
+ public:
+  // Records that it finds in all slots: never fewer than before.
+  std::uint64_t read() {
+    std::uint64_t all = 0;
+    const std::uint32_t slots = __atomic_load_n(&header()->slots, __ATOMIC_ACQUIRE);
+    for (std::uint32_t i = 0; i < slots; ++i) {
+      const std::uint64_t count = read_slot(reinterpret_cast<RingSlot*>(at(offset_of(i))));
+      EXPECT_GE(count, found_[i]) << "slot " << i << ": what was there is there no more";
+      found_[i] = count;
+      all += count;
+    }
+    return all;
+  }
+
+ private:
+  static format::RingFileHeader* header() { return ring_header(); }
+  static char* at(std::uint64_t offset) { return reinterpret_cast<char*>(header()) + offset; }
+  static std::uint64_t offset_of(std::uint32_t index) {
+    if (index < format::kFirstSlots) return format::kPage + index * format::kSlotBytes;
+    index -= format::kFirstSlots;
+    return header()->batch[index / format::kBatchSlots] * kChunkBytes +
+           index % format::kBatchSlots * format::kSlotBytes;
+  }
+  static std::uint64_t read_slot(RingSlot* slot) {
+    if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) return 0;
+    EXPECT_NE(slot->thread, 0u);
+    const std::uint32_t ring = __atomic_load_n(&slot->ring, __ATOMIC_ACQUIRE);
+    const auto* const records =
+        ring == 0 ? records_inside(slot)
+                  : reinterpret_cast<RingRecord*>(at(format::chunk_of_ring(ring) * kChunkBytes));
+    std::uint64_t next = 0;
+    while (next < format::records_of_ring(ring) &&
+           __atomic_load_n(&records[next].commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(next + 1)) {
+      EXPECT_EQ(records[next].word[0], next);
+      ++next;
+    }
+    return next;
+  }
+  std::uint64_t found_[format::kFirstSlots + format::kBatchSlots] = {};
+};
+
+// A thread that looks for the ring file finds none, or a whole one.
+TEST(RingRace, ANewFileIsSeenWhole) {
+  const Scratch scratch;
+  in_child([&] {
+    std::thread reader([] {
+      while (ring_header() == nullptr) std::this_thread::yield();
+      EXPECT_EQ(ring_header()->chunk_bytes, kChunkBytes);
+    });
+    tests::open_files(scratch);
+    reader.join();
+  });
+}
+
+// More threads than the first chunk has slots for. One ring of each length, all in the file's first mapping.
+TEST(RingRace, ALiveFileIsReadWhileRingsGrow) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    constexpr std::uint32_t kThreads = format::kFirstSlots + 4;
+    bool over = false;
+    LiveReader live;
+    std::thread reader([&] {
+      while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) live.read();
+    });
+    // Not on the same thread: what these load would order the reader's loads, too.
+    std::thread in_process([&] {
+      while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+        rings_are_empty();
+        EXPECT_FALSE(has_ring(0)) << "the recorder's own thread has no slot";
+      }
+    });
+    std::vector<std::thread> writers;
+    std::uint64_t all = 0;
+    for (std::uint32_t t = 0; t < kThreads; ++t)
+      writers.emplace_back([&all, count = t == 0       ? 1500u
+                                          : t % 2 == 0 ? 4u
+                                                       : 100u] {
+        std::uint64_t mine = 0;
+        while (mine < count) mine += append(mine) ? 1 : 0;
+        __atomic_fetch_add(&all, mine, __ATOMIC_RELAXED);
+      });
+    for (std::thread& writer : writers) writer.join();
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    reader.join();
+    in_process.join();
+    EXPECT_GT(ring_header()->slots, format::kFirstSlots) << "no slots were added: this tests nothing";
+    EXPECT_EQ(live.read(), all);
+  });
 }
 
 } // namespace

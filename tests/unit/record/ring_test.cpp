@@ -344,6 +344,42 @@ TEST(Ring, DiskError) {
   });
 }
 
+// Threads that record while one of them tries to exec: each goes on in the new file, and leaves nothing in the
+// old.
+TEST(Ring, RenewedWhileThreadsRecord) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    bool over = false;
+    std::uint64_t taken[2] = {};
+    std::vector<std::thread> threads;
+    for (std::uint64_t& mine : taken)
+      threads.emplace_back([&] {
+        while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) mine += append(*this_thread(), mine) ? 1 : 0;
+        mine += append(*this_thread(), mine) ? 1 : 0;
+      });
+    threads.emplace_back([&] {
+      while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+        EXPECT_EQ(ring_header()->trace_id, tests::kTraceId);
+        rings_are_empty();
+      }
+    });
+    for (int renewals = 0; renewals < 50;) {
+      remove_ring_file();
+      renewals += renew_ring_file() ? 1 : 0;
+    }
+    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    for (std::thread& thread : threads) thread.join();
+    drain_rings(true);
+    std::uint64_t written = 0;
+    for (const auto& [thread, got] : births_in(scratch)) {
+      EXPECT_EQ(got, numbers(0, got.size())) << thread;
+      written += got.size();
+    }
+    EXPECT_EQ(written, taken[0] + taken[1]);
+  });
+}
+
 TEST(Ring, RenewedAfterAFailedExec) {
   const Scratch scratch;
   in_child([&] {

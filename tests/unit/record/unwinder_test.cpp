@@ -171,19 +171,22 @@ ucontext_t here, there;
 void on_other_stack() {
   recurse(5, [] { compare(); });
 }
+// A function of its own: swapcontext() returns twice, and a loop's variable would have to be volatile.
+void compare_on_other_stack(void* at, std::size_t bytes) {
+  void* const room = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  getcontext(&there);
+  there.uc_stack.ss_sp = room;
+  there.uc_stack.ss_size = bytes;
+  there.uc_link = &here;
+  makecontext(&there, &on_other_stack, 0);
+  swapcontext(&here, &there);
+  munmap(room, bytes);
+}
 TEST_F(Unwinder, OtherStacks) {
   for (int round = 0; round < 20; ++round) {
-    const std::size_t bytes = round % 2 == 0 ? 64 * 1024 : 16 * 1024;
-    void* const at = round == 0 ? nullptr : there.uc_stack.ss_sp;
-    void* const room = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(room, MAP_FAILED);
-    getcontext(&there);
-    there.uc_stack.ss_sp = room;
-    there.uc_stack.ss_size = bytes;
-    there.uc_link = &here;
-    makecontext(&there, &on_other_stack, 0);
-    swapcontext(&here, &there);
-    munmap(room, bytes);
+    void* const last = round == 0 ? nullptr : there.uc_stack.ss_sp;
+    compare_on_other_stack(last, round % 2 == 0 ? 64 * 1024 : 16 * 1024);
     compare();
   }
   EXPECT_EQ(compared, 40);

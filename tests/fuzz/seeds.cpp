@@ -9,6 +9,7 @@
 #include "evidence/ends.h"
 #include "format/coarse.h"
 #include "program.h"
+#include "rings_input.h"
 #include "segment_edit.h"
 #include "trace_use.h"
 #include "windows_input.h"
@@ -57,18 +58,9 @@ std::string rings() {
       .death(0x10000)
       .end("forward")
       .exit(0);
-  std::string out;
-  append(out, std::uint8_t{0});
-  append(out, std::uint8_t{2});
-  append(out, std::uint8_t{2});
-  append(out, std::uint16_t{0});
-  for (std::uint32_t thread = 1; thread < 3; ++thread) {
-    const auto& records = builder.records(1);
-    append(out, format::RingSlot{thread, 100, 8 + records.size(), 8, {900, 500, 20, 10}, 0, 0});
-    append(out, static_cast<std::uint8_t>(records.size()));
-    for (const RingRecord& record : records) append(out, record);
-  }
-  return out;
+  const RingSlotContent slot{
+      .thread = 1, .tail = 8, .records = builder.records(1), .small = {900, 500, 20, 10}};
+  return input_from_rings(ring_file({slot, slot})).value();
 }
 
 std::string windows() {
@@ -155,7 +147,7 @@ void write(const std::string& directory, const std::string& target, const std::s
 int main(int argc, char** argv) {
   using namespace memtrace::tests;
   if (argc < 2) {
-    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [TRACE...]\n");
+    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [TRACE|RINGS...]\n");
     return 2;
   }
   const std::string to = argv[1];
@@ -170,9 +162,13 @@ int main(int argc, char** argv) {
   write(to, "definitions", "each", definitions(one_of_each()));
   write(to, "ends", "two", ends());
   for (int i = 2; i < argc; ++i) {
-    const std::string trace = read_file(argv[i]);
-    write(to, "segments", "real" + std::to_string(i), beginning(trace));
-    write(to, "definitions", "real" + std::to_string(i), definitions(trace));
+    const std::string file = read_file(argv[i]), name = "real" + std::to_string(i);
+    if (const auto input = input_from_rings(file)) {
+      write(to, "rings", name, *input);
+      continue;
+    }
+    write(to, "segments", name, beginning(file));
+    write(to, "definitions", name, definitions(file));
   }
   return 0;
 }

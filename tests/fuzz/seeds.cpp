@@ -108,6 +108,43 @@ std::string rollup(std::uint32_t active) {
   return out;
 }
 
+template <class Row>
+std::uint32_t append_used(std::string& rows, Bytes table, std::uint32_t capacity, std::size_t most) {
+  std::uint32_t used = 0;
+  for (std::uint32_t i = 0; i < capacity && used < most; ++i) {
+    const auto row = table.next<Row>();
+    if constexpr (std::is_same_v<Row, format::PhaseRow>) {
+      if (row.steps == 0) continue;
+    } else {
+      if (row.count == 0) continue;
+    }
+    append(rows, row);
+    ++used;
+  }
+  return used;
+}
+
+// The first rows in use of a recorder's file. Nothing where `file` is no such file.
+std::optional<std::string> rollup_of(std::string_view file) {
+  const auto from = [&](std::size_t at) {
+    const std::string_view rest = file.substr(std::min(at, file.size()));
+    return Bytes(reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size());
+  };
+  const auto header = from(0).next<format::CoarseHeader>();
+  if (std::memcmp(header.magic, format::kCoarseMagic, sizeof header.magic) != 0) return std::nullopt;
+  const std::size_t at = format::kPage + header.active * header.half_bytes;
+  auto half = from(at).next<format::CoarseHalf>();
+  const std::size_t phases = at + sizeof half;
+  const std::size_t sites = phases + half.phase_capacity * sizeof(format::PhaseRow);
+  std::string rows;
+  half.phase_capacity = append_used<format::PhaseRow>(rows, from(phases), half.phase_capacity, 6);
+  half.site_capacity = append_used<format::SiteRow>(rows, from(sites), half.site_capacity, 12);
+  std::string out(2, '\0');
+  append(out, header);
+  append(out, half);
+  return out + rows;
+}
+
 // The records of all segments, one after the other.
 std::string definitions(const std::string& trace) {
   std::string out;
@@ -147,7 +184,7 @@ void write(const std::string& directory, const std::string& target, const std::s
 int main(int argc, char** argv) {
   using namespace memtrace::tests;
   if (argc < 2) {
-    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [TRACE|RINGS...]\n");
+    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [FILE...]\n");
     return 2;
   }
   const std::string to = argv[1];
@@ -165,6 +202,10 @@ int main(int argc, char** argv) {
     const std::string file = read_file(argv[i]), name = "real" + std::to_string(i);
     if (const auto input = input_from_rings(file)) {
       write(to, "rings", name, *input);
+      continue;
+    }
+    if (const auto input = rollup_of(file)) {
+      write(to, "rollup", name, *input);
       continue;
     }
     write(to, "segments", name, beginning(file));

@@ -54,6 +54,8 @@ def main():
     print(section("Settings of the whole machine",
                   "\n".join(f"- {name.replace('_', ' ')}: {said}" for name, said in machine)), end="")
     print(section("Soak", block("\n".join(read(logs, "soak.log").strip().splitlines()[-3:]))), end="")
+    print(section("An hour of fuzzing", block(read(logs, "fuzz.log").partition("\n")[2])), end="")
+    print(section("Bugs planted in readers", block(read(logs, "planted.log").partition("\n")[2])), end="")
     print(section("Time", block(read(logs, "times"))), end="")
 
 

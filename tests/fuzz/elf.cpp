@@ -1,10 +1,12 @@
 // Room: tests.
-// Job: fuzz target: an ELF file, from its sections to the names of a stack's functions.
+// Job: fuzz target: an ELF file, from its sections to the libraries it needs and the names of a stack's
+// functions.
 #include "symbols/elf_symbols.h"
 
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"
+#include "symbols/needed.h"
 #include "symbols/symbolize.h"
 
 using namespace memtrace;
@@ -54,6 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::uint64_t address : addresses)
     if (const char* name = any.function(address); name != nullptr)
       longest = std::max(longest, std::strlen(name));
+  for (const std::string& library : symbols::needed_libraries(path))
+    longest = std::max(longest, library.size());
   expect(longest <= size, "a name is longer than the file");
   const std::uint8_t id[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   const symbols::ElfSymbols one(path, id);

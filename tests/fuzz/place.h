@@ -1,5 +1,5 @@
 // Room: tests.
-// Job: a directory in memory for the files of one fuzz target: its readers open paths.
+// Job: a directory for the files of one fuzz target: its readers open paths.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace memtrace::tests {
 
-// Made with the first call and removed at exit, with all that is in it. In /dev/shm where that is writable.
+// Made in TMPDIR with the first call, and removed at exit with all that is in it. A target that finds something
+// does not get there: scripts/fuzz gives each a TMPDIR in memory, and removes that.
 std::string in_place(const std::string& name);
 
 // Replaces the file. The target ends when it cannot be written.

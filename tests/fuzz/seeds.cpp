@@ -9,6 +9,7 @@
 #include "evidence/ends.h"
 #include "format/coarse.h"
 #include "program.h"
+#include "rings_input.h"
 #include "segment_edit.h"
 #include "trace_use.h"
 #include "windows_input.h"
@@ -57,18 +58,9 @@ std::string rings() {
       .death(0x10000)
       .end("forward")
       .exit(0);
-  std::string out;
-  append(out, std::uint8_t{0});
-  append(out, std::uint8_t{2});
-  append(out, std::uint8_t{2});
-  append(out, std::uint16_t{0});
-  for (std::uint32_t thread = 1; thread < 3; ++thread) {
-    const auto& records = builder.records(1);
-    append(out, format::RingSlot{thread, 100, 8 + records.size(), 8, {900, 500, 20, 10}, 0, 0});
-    append(out, static_cast<std::uint8_t>(records.size()));
-    for (const RingRecord& record : records) append(out, record);
-  }
-  return out;
+  const RingSlotContent slot{
+      .thread = 1, .tail = 8, .records = builder.records(1), .small = {900, 500, 20, 10}};
+  return input_from_rings(ring_file({slot, slot})).value();
 }
 
 std::string windows() {
@@ -116,6 +108,43 @@ std::string rollup(std::uint32_t active) {
   return out;
 }
 
+template <class Row>
+std::uint32_t append_used(std::string& rows, Bytes table, std::uint32_t capacity, std::size_t most) {
+  std::uint32_t used = 0;
+  for (std::uint32_t i = 0; i < capacity && used < most; ++i) {
+    const auto row = table.next<Row>();
+    if constexpr (std::is_same_v<Row, format::PhaseRow>) {
+      if (row.steps == 0) continue;
+    } else {
+      if (row.count == 0) continue;
+    }
+    append(rows, row);
+    ++used;
+  }
+  return used;
+}
+
+// The first rows in use of a recorder's file. Nothing where `file` is no such file.
+std::optional<std::string> rollup_of(std::string_view file) {
+  const auto from = [&](std::size_t at) {
+    const std::string_view rest = file.substr(std::min(at, file.size()));
+    return Bytes(reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size());
+  };
+  const auto header = from(0).next<format::CoarseHeader>();
+  if (std::memcmp(header.magic, format::kCoarseMagic, sizeof header.magic) != 0) return std::nullopt;
+  const std::size_t at = format::kPage + header.active * header.half_bytes;
+  auto half = from(at).next<format::CoarseHalf>();
+  const std::size_t phases = at + sizeof half;
+  const std::size_t sites = phases + half.phase_capacity * sizeof(format::PhaseRow);
+  std::string rows;
+  half.phase_capacity = append_used<format::PhaseRow>(rows, from(phases), half.phase_capacity, 6);
+  half.site_capacity = append_used<format::SiteRow>(rows, from(sites), half.site_capacity, 12);
+  std::string out(2, '\0');
+  append(out, header);
+  append(out, half);
+  return out + rows;
+}
+
 // The records of all segments, one after the other.
 std::string definitions(const std::string& trace) {
   std::string out;
@@ -125,6 +154,26 @@ std::string definitions(const std::string& trace) {
       if (out.size() < 6000) append(out, record);
   }
   return out;
+}
+
+// A real trace has paths and ids of the machine that it is from: those are no business of a corpus. What is
+// long, or has a slash, gets other letters and digits; a key before '=' stays, since readers know it.
+std::string without_names(std::string bytes) {
+  constexpr std::size_t kLong = 12, kShort = 4;
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  for (auto at = bytes.begin(); at != bytes.end();) {
+    auto end = std::find_if_not(at, bytes.end(), printable);
+    const auto size = static_cast<std::size_t>(end - at);
+    if (size >= kLong || (size >= kShort && std::find(at, end, '/') != end)) {
+      if (const auto key = std::find(at, end, '='); key != end) at = key;
+      for (; at != end; ++at) {
+        if (*at >= '0' && *at <= '9') *at = '0';
+        if ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')) *at = 'x';
+      }
+    }
+    at = end == bytes.end() ? end : end + 1;
+  }
+  return bytes;
 }
 
 std::string ends() {
@@ -155,7 +204,7 @@ void write(const std::string& directory, const std::string& target, const std::s
 int main(int argc, char** argv) {
   using namespace memtrace::tests;
   if (argc < 2) {
-    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [TRACE...]\n");
+    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY [FILE...]\n");
     return 2;
   }
   const std::string to = argv[1];
@@ -170,9 +219,17 @@ int main(int argc, char** argv) {
   write(to, "definitions", "each", definitions(one_of_each()));
   write(to, "ends", "two", ends());
   for (int i = 2; i < argc; ++i) {
-    const std::string trace = read_file(argv[i]);
-    write(to, "segments", "real" + std::to_string(i), beginning(trace));
-    write(to, "definitions", "real" + std::to_string(i), definitions(trace));
+    const std::string file = read_file(argv[i]), name = "real" + std::to_string(i);
+    if (const auto input = input_from_rings(file)) {
+      write(to, "rings", name, *input);
+      continue;
+    }
+    if (const auto input = rollup_of(file)) {
+      write(to, "rollup", name, *input);
+      continue;
+    }
+    write(to, "segments", name, without_names(beginning(file)));
+    write(to, "definitions", name, without_names(definitions(file)));
   }
   return 0;
 }

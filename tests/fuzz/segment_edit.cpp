@@ -21,9 +21,11 @@ std::string_view magic() {
   return {format::kSegmentMagic, sizeof format::kSegmentMagic};
 }
 
-// A model is large, and a restart is cheap: one for all.
-format::Model& fresh_model() {
-  static const auto model = std::make_unique<format::Model>();
+// A model is large, and a restart is cheap: one for all inputs. The encoder's and the decoder's have tables of
+// their own.
+template <class Model>
+Model& fresh_model() {
+  static const auto model = std::make_unique<Model>();
   model->restart();
   return *model;
 }
@@ -76,7 +78,7 @@ std::string with_checksums(std::string_view bytes) {
 
 std::vector<RingRecord> decoded(std::string_view payload, bool& whole) {
   trace::Decoder decoder({reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size()},
-                         fresh_model());
+                         fresh_model<trace::Model>());
   std::vector<RingRecord> records;
   for (RingRecord record{}; decoder.next(record);) records.push_back(record);
   whole = !decoder.damaged();
@@ -85,7 +87,8 @@ std::vector<RingRecord> decoded(std::string_view payload, bool& whole) {
 
 std::string encoded(const std::vector<RingRecord>& records) {
   std::string out((records.size() + 1) * format::kMaxCoded, '\0');
-  record::Encoder encoder(reinterpret_cast<std::uint8_t*>(out.data()), out.size(), fresh_model());
+  record::Encoder encoder(reinterpret_cast<std::uint8_t*>(out.data()), out.size(),
+                          fresh_model<format::Model>());
   for (const RingRecord& record : records) expect(encoder.add(record), "the encoder refuses a record");
   out.resize(encoder.bytes());
   return out;

@@ -7,6 +7,7 @@
 #include "fold/peak.h"
 #include "fold/segments.h"
 #include "fold/selection.h"
+#include "trace/budget.h"
 #include "trace/fault.h"
 
 namespace memtrace::tests {
@@ -60,6 +61,7 @@ void fold_all(const trace::Trace& trace) {
 } // namespace
 
 void use_trace(const std::string& path) try {
+  trace::Budget::of_command() = {}; // each input is a command of its own
   const trace::Trace trace(path);
   trace::OrderCounts first, second;
   const std::uint64_t events = pass(trace, first);
@@ -68,6 +70,8 @@ void use_trace(const std::string& path) try {
   fold_all(trace);
 } catch (const trace::Fault&) {
   // One clear line and exit 2: that is what the command says of it.
+} catch (const trace::OverBudget&) {
+  // The same.
 }
 
 const std::string& plain_trace() {

@@ -479,6 +479,11 @@ int parent_id() {
 int thread_id() {
   return static_cast<int>(call(SYS_gettid));
 }
+std::uint64_t voluntary_switches() {
+  rusage usage{};
+  call(SYS_getrusage, RUSAGE_THREAD, word(&usage));
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+}
 bool thread_exists(int tid) {
   return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH;
 }

@@ -98,6 +98,8 @@ bool host_name(char* out, std::size_t capacity); // cut where it is longer
 int process_id();
 int parent_id();
 int thread_id();
+// How often the calling thread gave up the processor by itself, to wait for something.
+std::uint64_t voluntary_switches();
 bool thread_exists(int tid); // of this process
 void yield();
 void sleep_ns(std::uint64_t ns);

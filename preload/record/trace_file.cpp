@@ -29,21 +29,29 @@ std::uint64_t bound_of(Part part) {
   return trace_file.max_bytes > taken ? trace_file.max_bytes - taken : 0;
 }
 
-constexpr std::uint64_t kSlowNs = 200'000'000; // of one append; not the scheduler's doing
-constexpr std::uint64_t kRestOfSlow = 10;      // so many times as long nobody of the program's writes
+constexpr std::uint64_t kSlowNs = 200'000'000; // of one append
+constexpr std::uint64_t kRestOfSlow = 10;      // for so many times as long the program's threads do not write
+constexpr std::uint64_t kLookNs = 20'000'000;  // between two looks at the thread that writes
 
 constinit std::uint64_t slow_until = 0;
-constinit std::uint64_t writing_since = 0; // 0: nobody is
+constinit std::uint64_t writing_since = 0; // 0: no thread is
+constinit int writer = 0;                  // tid
+constinit std::uint64_t looked = 0;        // when a thread last looked at the writer
+constinit bool waits = false;              // what it saw: the writer waits for the disk, not for a processor
 constinit long error = 0;
 
-// An append while it lives.
+// An append while it lives. A thread that got no processor for seconds wrote slowly to a fast disk: 256 busy
+// threads on two cores lost millions of events by that.
 class Timed {
  public:
-  Timed() : began_(os::monotonic_ns()) { __atomic_store_n(&writing_since, began_, __ATOMIC_RELAXED); }
+  Timed() : began_(os::monotonic_ns()), switches_(os::voluntary_switches()) {
+    __atomic_store_n(&writer, os::thread_id(), __ATOMIC_RELAXED);
+    __atomic_store_n(&writing_since, began_, __ATOMIC_RELAXED);
+  }
   ~Timed() {
     const std::uint64_t now = os::monotonic_ns();
     __atomic_store_n(&writing_since, 0u, __ATOMIC_RELAXED);
-    if (now - began_ < kSlowNs) return;
+    if (now - began_ < kSlowNs || os::voluntary_switches() == switches_) return;
     __atomic_store_n(&slow_until, now + (now - began_) * kRestOfSlow, __ATOMIC_RELAXED);
   }
   Timed(const Timed&) = delete;
@@ -51,14 +59,38 @@ class Timed {
 
  private:
   std::uint64_t began_;
+  std::uint64_t switches_;
 };
+
+// True if this thread of the process runs or waits for a processor. False also if that cannot be read.
+bool is_runnable(int tid) {
+  Line<64> path;
+  path.add("/proc/self/task/").add(static_cast<std::uint64_t>(tid)).add("/stat");
+  char text[512]; // "TID (name) R ..."
+  const long fd = os::open_kernel(path.text());
+  long at = (fd < 0 ? fd : os::read_all(fd, text, sizeof text)) - 1;
+  if (fd >= 0) os::close(fd);
+  const long end = at;
+  while (at > 0 && text[at] != ')') --at; // the last: a name may have any
+  return at > 0 && at + 2 <= end && text[at + 2] == 'R';
+}
+
+// True if the thread that writes waits for the disk.
+bool writer_waits(std::uint64_t now) {
+  std::uint64_t last = __atomic_load_n(&looked, __ATOMIC_RELAXED);
+  if (now - last >= kLookNs &&
+      __atomic_compare_exchange_n(&looked, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    __atomic_store_n(&waits, !is_runnable(__atomic_load_n(&writer, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
+  return __atomic_load_n(&waits, __ATOMIC_RELAXED);
+}
 
 } // namespace
 
 bool disk_is_slow() {
   const std::uint64_t now = os::monotonic_ns();
   const std::uint64_t since = __atomic_load_n(&writing_since, __ATOMIC_RELAXED);
-  return now < __atomic_load_n(&slow_until, __ATOMIC_RELAXED) || (since != 0 && now > since + kSlowNs);
+  return now < __atomic_load_n(&slow_until, __ATOMIC_RELAXED) ||
+         (since != 0 && now > since + kSlowNs && writer_waits(now));
 }
 long disk_error() {
   return __atomic_load_n(&error, __ATOMIC_RELAXED);

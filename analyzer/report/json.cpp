@@ -274,7 +274,7 @@ Json trace_json(const View& view) {
                 {"lost_events", view.losses.total()},
                 {"lost_reasons", std::move(reasons)},
                 {"coarsened_events", view.losses.coarsened},
-                {"live_error", view.account.counts.small_error},
+                {"live_error", view.account.counts.small_error()},
                 {"exact_min", facts.exact_min},
                 {"sample_bytes", facts.sample_bytes},
                 {"device_source", std::move(source)},

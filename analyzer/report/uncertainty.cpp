@@ -30,8 +30,8 @@ std::string range(const char* what, const Uncertainty& error) {
 
 Uncertainty live_error(const View& view) {
   const format::LostBlocks& lost = view.facts().lost_blocks;
-  const std::uint64_t small = view.account.counts.small_error;
-  return {small + lost.uncounted_death_bytes, small + lost.uncounted_birth_bytes};
+  const trace::OrderCounts& counts = view.account.counts;
+  return {counts.too_high + lost.uncounted_death_bytes, counts.too_low + lost.uncounted_birth_bytes};
 }
 
 Uncertainty tensor_error(const View& view) {

@@ -28,14 +28,6 @@ SmallTotals flows_of_block(const format::RingRecord& record) {
   const auto& word = record.word;
   return {low(word[4]), high(word[4]), low(word[5]), high(word[5])};
 }
-// Bytes that came or that went, the more of both.
-std::uint64_t most_flow(const format::RingRecord& record) {
-  const auto type = static_cast<EventType>(record.type);
-  const auto& word = record.word;
-  if (type == EventType::birth || type == EventType::death) return std::max(low(word[4]), high(word[4]));
-  return type == EventType::counters ? std::max(word[0], word[1]) : 0;
-}
-
 // Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
 bool states(EventType type) {
   return type == EventType::window || type == EventType::level || type == EventType::held ||
@@ -58,6 +50,13 @@ Event event_of(std::uint32_t thread, const format::RingRecord& record) {
   event.thread = thread;
   std::memcpy(event.word, record.word, sizeof event.word);
   return event;
+}
+
+Order::Waiting Order::waiting_in(const format::RingRecord& record) {
+  const auto type = static_cast<EventType>(record.type);
+  const auto& word = record.word;
+  if (type == EventType::birth || type == EventType::death) return {low(word[4]), high(word[4])};
+  return type == EventType::counters ? Waiting{word[0], word[1]} : Waiting{};
 }
 
 Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(beginning.ordinal) {
@@ -84,16 +83,18 @@ bool Order::load(std::size_t index) {
       turns_.push(turn);
     }
   }
-  wait(thread, thread.loaded ? most_flow(thread.head) : 0);
+  wait(thread, thread.loaded ? waiting_in(thread.head) : Waiting{});
   return thread.loaded;
 }
 
 // Between two records of a thread a level lacks what the second one will bring: at any instant it is off by at
 // most what the next records of all threads bring together.
-void Order::wait(Thread& thread, std::uint64_t bytes) {
-  waiting_ += bytes - thread.waiting;
+void Order::wait(Thread& thread, Waiting bytes) {
+  waiting_.allocated += bytes.allocated - thread.waiting.allocated;
+  waiting_.freed += bytes.freed - thread.waiting.freed;
   thread.waiting = bytes;
-  most_waiting_ = std::max(most_waiting_, waiting_);
+  most_waiting_.allocated = std::max(most_waiting_.allocated, waiting_.allocated);
+  most_waiting_.freed = std::max(most_waiting_.freed, waiting_.freed);
 }
 
 void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
@@ -122,8 +123,8 @@ void Order::rest(Thread& thread) {
   const SmallTotals rest{total.allocated - seen.allocated, total.freed - seen.freed,
                          total.births - std::min(total.births, seen.births),
                          total.deaths - std::min(total.deaths, seen.deaths)};
-  wait(thread, std::max(rest.allocated, rest.freed));
-  wait(thread, 0);
+  wait(thread, {rest.allocated, rest.freed});
+  wait(thread, {});
   Event event;
   event.stamp = thread.last_stamp;
   event.thread = thread.stream->thread;
@@ -195,7 +196,8 @@ std::span<const Event> Order::next() {
 OrderCounts Order::counts() const {
   OrderCounts counts;
   counts.records = records_;
-  counts.small_error = most_waiting_;
+  counts.too_low = most_waiting_.allocated;
+  counts.too_high = most_waiting_.freed;
   for (const Thread& thread : threads_) {
     counts.missing += thread.cursor.missing();
   }

@@ -2,6 +2,7 @@
 // Job: the threads' records, merged by stamp into one sequence of events.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,9 +39,12 @@ struct Event {
 Event event_of(std::uint32_t thread, const format::RingRecord& record);
 
 struct OrderCounts {
-  std::uint64_t records = 0;     // of the trace, before they were split
-  std::uint64_t missing = 0;     // known by gaps in sequence numbers
-  std::uint64_t small_error = 0; // by how much a level may be off between two records, in bytes
+  std::uint64_t records = 0; // of the trace, before they were split
+  std::uint64_t missing = 0; // known by gaps in sequence numbers
+  // By how many bytes a level may be too low and too high between two records.
+  std::uint64_t too_low = 0;
+  std::uint64_t too_high = 0;
+  std::uint64_t small_error() const { return std::max(too_low, too_high); }
 };
 
 // What a merge goes on from.
@@ -63,6 +67,12 @@ class Order {
   Ordinal ordinal() const { return ordinal_; }       // of the event last given
 
  private:
+  struct Waiting { // bytes of small flows that come with the next record
+    std::uint64_t allocated = 0;
+    std::uint64_t freed = 0;
+  };
+  static Waiting waiting_in(const format::RingRecord& record);
+
   struct Thread {
     const Stream* stream;
     Cursor cursor;
@@ -71,7 +81,7 @@ class Order {
     bool small_given = false;
     format::Stamp last_stamp = 0;
     format::SmallTotals seen{};
-    std::uint64_t waiting = 0; // bytes of small flows that `head` brings
+    Waiting waiting{};
   };
   struct Turn {
     format::Stamp stamp;
@@ -91,7 +101,7 @@ class Order {
   bool turn();
   bool load(std::size_t thread);
   void split(Thread& thread, const format::RingRecord& record);
-  void wait(Thread& thread, std::uint64_t bytes);
+  void wait(Thread& thread, Waiting bytes);
   void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
   void rest(Thread& thread);
   void give(const Event& event) {
@@ -106,8 +116,8 @@ class Order {
   std::vector<Event> ready_;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;
-  std::uint64_t waiting_ = 0;      // of all threads, now
-  std::uint64_t most_waiting_ = 0; // and at most
+  Waiting waiting_;      // of all threads, now
+  Waiting most_waiting_; // and at most
   std::uint64_t records_ = 0;
 };
 

@@ -82,7 +82,8 @@ SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id) : file_(fil
 }
 
 void SegmentIndex::refuse() const {
-  if (size_ == 0) throw Fault(file_.path(), 0, "expected a memtrace trace, but the file is empty");
+  if (size_ == 0)
+    throw Fault(file_.path(), 0, "the file is empty: its process ended while it opened the trace");
   format::SegmentHeader header{};
   const std::size_t got = file_.read(0, &header, kHeader);
   if (got < kMagic || !has_magic(&header)) {

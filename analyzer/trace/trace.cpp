@@ -288,7 +288,8 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
     const OrderCounts counts = order.counts();
     sum.records += counts.records;
     sum.missing += counts.missing;
-    sum.small_error = std::max(sum.small_error, counts.small_error);
+    sum.too_low = std::max(sum.too_low, counts.too_low);
+    sum.too_high = std::max(sum.too_high, counts.too_high);
     beginning = {order.ordinal(), {}};
   }
   return sum;

@@ -283,7 +283,7 @@ TEST_F(Files, TheRestOfSmallFlowsComesFromTheRing) {
   }
   EXPECT_EQ(allocated, 1600u);
   EXPECT_EQ(freed, 50u);
-  EXPECT_EQ(out.counts.small_error, 1000u);
+  EXPECT_EQ(out.counts.small_error(), 1000u);
 }
 
 TEST_F(Files, LevelsAreOffByWhatTheNextRecordsBring) {
@@ -291,7 +291,9 @@ TEST_F(Files, LevelsAreOffByWhatTheNextRecordsBring) {
   builder.on(0).counters(10, 0, 1, 0).on(1).counters(20, 0, 1, 0);
   builder.on(0).counters(500, 900, 1, 1).on(1).counters(300, 0, 1, 0); // both wait at once
   builder.on(0).counters(1000, 0, 1, 0);                               // alone
-  EXPECT_EQ(read(write(builder.bytes())).counts.small_error, 1300u);
+  const Read out = read(write(builder.bytes()));
+  EXPECT_EQ(out.counts.too_low, 1300u);
+  EXPECT_EQ(out.counts.too_high, 900u);
 }
 
 TEST_F(Files, ThreadsAreMergedByStamp) {

@@ -57,7 +57,10 @@ class SpinLock {
         since = now;
       }
       if (now - since >= patience || now - began >= kMostNs) {
-        __atomic_store_n(&given_up_, 1u, __ATOMIC_RELAXED);
+        __atomic_exchange_n(&given_up_, 1u, __ATOMIC_RELAXED); // locked: before the load
+        // Its holder may have let go just before, and would not take that back.
+        if (__atomic_load_n(&held_, __ATOMIC_RELAXED) == kFree)
+          __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
         return false;
       }
       os::futex_wait(&held_, kWaitedFor, patience < kNapNs ? patience : kNapNs);

@@ -69,8 +69,11 @@ class Victims(compare.InvisibleCase):
         self.listed = arguments[0] not in NOT_LISTED
         if not os.path.exists(harness.victim(arguments[0])):
             self.skipTest(f"{arguments[0]} is not built: what it needs was not found")
+        records = {"orderly": False, "large": True}.get(kind)
+        if arguments[0] == "profiled":  # on a busy machine events are lost, and their blocks may fill the cold log
+            records = None
         bare = self.check([harness.victim(arguments[0]), *arguments[1:]], environment=environment, modes=MODES,
-                          records={"orderly": False, "large": True}.get(kind), leaves_rings=kind == "abrupt")
+                          records=records, leaves_rings=kind == "abrupt")
         if bare.returncode == 77:
             self.skipTest(f"{' '.join(arguments)}: the kernel refuses it here")
         for listed in self.descriptors[1:]:

@@ -3,6 +3,7 @@
 // was left in /dev/shm.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ struct When {
   std::optional<double> boot; // seconds since boot, of a kernel's log: CLOCK_MONOTONIC, but for drift
   std::optional<double> unix; // seconds
   bool zoned = true;          // else `unix` was read from a local time, and no one said of where
-  bool operator==(const When&) const = default;
+  auto operator<=>(const When&) const = default;
 };
 
 // The kernel's OOM killer ended a process.
@@ -33,7 +34,7 @@ struct Kill {
   bool whole_group = false; // memory.oom.group: all of the group were killed
   std::string words;        // the kernel's own
   bool for_group() const { return !limited.empty() || constraint == "CONSTRAINT_MEMCG"; }
-  bool operator==(const Kill&) const = default;
+  auto operator<=>(const Kill&) const = default;
 };
 
 // The kernel noted a fatal fault: a segmentation fault, a trap.
@@ -42,7 +43,7 @@ struct Fault {
   std::uint64_t pid = 0;
   std::string name;
   std::string words;
-  bool operator==(const Fault&) const = default;
+  auto operator<=>(const Fault&) const = default;
 };
 
 // A memory cgroup as it was when it was looked at. What its files did not have is kUnknown.
@@ -54,7 +55,7 @@ struct Group {
   std::uint64_t oom_kills = kUnknown; // of its own processes and, in version 2, of those below
   std::uint64_t met = kUnknown;       // how often the limit was met
   bool kills_all = false;             // memory.oom.group
-  bool operator==(const Group&) const = default;
+  auto operator<=>(const Group&) const = default;
 };
 
 // What an orchestrator says of a container or a job step, or a parent of a process.
@@ -70,7 +71,7 @@ struct Statement {
   When began;
   When ended;
   std::uint64_t limit = kUnknown; // bytes
-  bool operator==(const Statement&) const = default;
+  auto operator<=>(const Statement&) const = default;
 };
 
 // A file in /dev/shm that a process made, and that nobody held any more.

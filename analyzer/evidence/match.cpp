@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace memtrace::evidence {
 namespace {
@@ -67,49 +70,67 @@ double size_apart(const Kill& kill, const Subject& subject) {
   return std::abs(static_cast<double>(kill.anon) - static_cast<double>(subject.anon));
 }
 
-// Kills of the subject's evidence that fit and that nobody has for certain.
-std::vector<const Kill*> fitting(const Subject& subject, const std::vector<Kill>& taken) {
+// By value: each process has evidence of its own, in which the same kill may stand.
+struct Earlier {
+  bool operator()(const Kill* a, const Kill* b) const { return *a < *b; }
+};
+
+// Kills of the subject's evidence that fit and are not `taken`, the closest in size first. A log may have more
+// than any process needs.
+std::vector<const Kill*> fitting(const Subject& subject, const std::set<const Kill*, Earlier>& taken) {
+  constexpr std::size_t kMost = 256;
   std::vector<const Kill*> out;
   for (const Kill& kill : subject.evidence->kills) {
-    if (fits(kill, subject) && std::find(taken.begin(), taken.end(), kill) == taken.end()) out.push_back(&kill);
+    if (fits(kill, subject) && !taken.contains(&kill)) out.push_back(&kill);
   }
   std::stable_sort(out.begin(), out.end(), [&](const Kill* a, const Kill* b) {
     return size_apart(*a, subject) < size_apart(*b, subject);
   });
+  if (out.size() > kMost) out.resize(kMost);
   return out;
 }
 
-bool share(const std::vector<const Kill*>& a, const std::vector<const Kill*>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Kill* one) {
-    return std::any_of(b.begin(), b.end(), [&](const Kill* other) { return *one == *other; });
-  });
+// For each subject, how many others a kill fits that fits this one, too.
+std::vector<std::size_t> rivals_by(const std::vector<std::vector<const Kill*>>& fit) {
+  std::map<const Kill*, std::vector<std::size_t>, Earlier> subjects;
+  for (std::size_t i = 0; i < fit.size(); ++i)
+    for (const Kill* kill : fit[i]) subjects[kill].push_back(i);
+  std::vector<std::size_t> out(fit.size()), seen_by(fit.size(), fit.size());
+  for (std::size_t i = 0; i < fit.size(); ++i) {
+    for (const Kill* kill : fit[i]) {
+      for (const std::size_t other : subjects[kill]) {
+        if (other == i || std::exchange(seen_by[other], i) == i) continue;
+        ++out[i];
+      }
+    }
+  }
+  return out;
 }
 
 void kills(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
-  std::vector<Kill> taken;
+  std::set<const Kill*, Earlier> taken;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     for (const Kill& kill : subjects[i].evidence->kills) {
       if (!by_pid(kill, subjects[i])) continue;
       witnesses[i].kill = &kill;
       witnesses[i].certain = true;
-      taken.push_back(kill);
+      taken.insert(&kill);
     }
   }
   std::vector<std::vector<const Kill*>> fit(subjects.size());
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     if (witnesses[i].kill == nullptr) fit[i] = fitting(subjects[i], taken);
   }
+  const std::vector<std::size_t> rivals = rivals_by(fit);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     if (fit[i].empty()) continue;
-    std::size_t rivals = 0;
-    for (std::size_t j = 0; j < subjects.size(); ++j) rivals += j != i && share(fit[i], fit[j]) ? 1 : 0;
-    if (rivals >= fit[i].size()) {
-      witnesses[i].rivals = rivals;
+    if (rivals[i] >= fit[i].size()) {
+      witnesses[i].rivals = rivals[i];
       continue;
     }
     witnesses[i].kill = fit[i].front();
     witnesses[i].certain =
-        rivals == 0 && (says_group(*fit[i].front(), subjects[i]) || fit[i].front()->pid == subjects[i].pid);
+        rivals[i] == 0 && (says_group(*fit[i].front(), subjects[i]) || fit[i].front()->pid == subjects[i].pid);
   }
 }
 
@@ -132,17 +153,18 @@ std::uint64_t counted(const Subject& subject, const Group*& at) {
 }
 
 void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
-  constexpr double kClear = 1; // s: a sample is taken twice in that time
+  constexpr double kClear = 1;                        // s: a sample is taken twice in that time
+  std::map<std::string, std::vector<double>> last_in; // of a cgroup's processes, ascending
+  for (const Subject& subject : subjects) last_in[subject.directory].push_back(subject.last);
+  for (auto& [directory, last] : last_in) std::sort(last.begin(), last.end());
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Group* group = nullptr;
     const std::uint64_t rise = counted(subjects[i], group);
     if (witnesses[i].kill != nullptr || rise == 0) continue;
-    std::size_t rivals = 0;
-    for (std::size_t j = 0; j < subjects.size(); ++j) {
-      const bool as_well = j != i && subjects[j].directory == subjects[i].directory &&
-                           subjects[j].last < subjects[i].last + kClear; // others lived on, or may have
-      rivals += as_well ? 1 : 0;
-    }
+    const std::vector<double>& last = last_in[subjects[i].directory];
+    // Those that lived on, or may have, are no rivals. One of the others is this process.
+    const auto others = std::lower_bound(last.begin(), last.end(), subjects[i].last + kClear);
+    const auto rivals = static_cast<std::size_t>(others - last.begin()) - 1;
     if (rivals >= rise && !group->kills_all) {
       witnesses[i].rivals = rivals;
     } else {

@@ -45,7 +45,7 @@ struct Pool {
 constexpr int kPools = 64; // beyond them one is not looked at
 constexpr unsigned kDevices = 64;
 constinit Pool pools[kPools] = {};
-constinit record::SpinLock pools_lock;
+constinit record::SpinLock pools_lock; // not taken in a forked child, where CUDA fails
 constinit bool pools_known = false;
 constinit bool graph_nodes = false;
 constinit std::uint64_t graph_reserved[kDevices] = {};

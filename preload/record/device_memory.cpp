@@ -57,6 +57,7 @@ class Entries {
     return &entry;
   }
   std::uint64_t bytes() const { return slots_ * sizeof(Entry); }
+  void forget() { *this = {}; } // its memory stays mapped: a thread was changing it
   // The first block of that context from slot `from` on; null: none.
   Entry* of_context(std::uint64_t context, std::uint32_t* from) {
     for (; *from < slots_; ++*from) {
@@ -287,6 +288,12 @@ void context_died(std::uint64_t context, Stamp death) {
       if (count < kAtOnce) break;
     }
   }
+}
+
+void device_memory_forked() {
+  if (!entries_lock.try_lock()) entries.forget();
+  entries_lock.reset();
+  for (bool& one : announced) one = false; // not in this process's trace
 }
 
 std::uint64_t device_memory_bytes() {

@@ -27,6 +27,9 @@ void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp d
 // All that was born in that context and is still there. What is freed later is not known any more.
 void context_died(std::uint64_t context, format::Stamp death);
 
+// In a forked child. It has what its parent had, unless another thread was changing the table.
+void device_memory_forked();
+
 // Private memory of the table.
 std::uint64_t device_memory_bytes();
 

@@ -12,6 +12,7 @@
 #include "record/changes.h"
 #include "record/cold.h"
 #include "record/definitions.h"
+#include "record/device_memory.h"
 #include "record/drain.h"
 #include "record/environment.h"
 #include "record/files.h"
@@ -22,6 +23,7 @@
 #include "record/ledger_times.h"
 #include "record/loss.h"
 #include "record/map_levels.h"
+#include "record/memory_locks.h"
 #include "record/modules.h"
 #include "record/os.h"
 #include "record/os_gate.h"
@@ -296,6 +298,9 @@ void begin_as_child(bool raw) {
   frame_rules_forked();
   local.holds_definitions = false;
   map_levels_forked();
+  memory_locks_forked();
+  device_memory_forked();
+  talk_forked();
   forget_other_threads();
   beginning.reset();
   reset_flows();

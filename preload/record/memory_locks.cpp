@@ -113,6 +113,10 @@ void lock_program(bool on_fault) {
   });
 }
 
+void memory_locks_forked() {
+  reading.reset();
+}
+
 void unlock_own() {
   each_part([](std::uint64_t start, std::uint64_t bytes, bool own) {
     if (own) os::unlock(start, bytes);

@@ -11,18 +11,26 @@
 #include "record/spin_lock.h"
 
 namespace memtrace::record {
+namespace {
+
+constinit Line<8400> line{}; // not on a stack that may be small
+constinit SpinLock line_lock;
+
+} // namespace
 
 void say(std::initializer_list<const char*> parts) {
   if (settings.quiet) return;
-  static constinit Line<8400> line{}; // not on a stack that may be small
-  static constinit SpinLock lock{};
-  const Locked locked(lock);
+  const Locked locked(line_lock);
   if (!locked) return;
   line.clear();
   line.add("memtrace: ");
   for (const char* part : parts) line.shown(part);
   line.add("\n");
   os::say(line.text(), line.size());
+}
+
+void talk_forked() {
+  line_lock.reset();
 }
 
 namespace {

@@ -2,20 +2,18 @@
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #include "record/ring.h"
 
-#include <cerrno>
-
-#include "record/changes.h"
 #include "record/drain.h"
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/pass.h"
 #include "record/recorder.h"
+#include "record/slot.h"
 #include "record/small.h"
 #include "record/spin_lock.h"
 #include "record/stamp.h"
-#include "record/talk.h"
 #include "record/trace_file.h"
 #include "record/windows.h"
+#include "record/write_out.h"
 
 namespace memtrace::record {
 
@@ -39,56 +37,31 @@ constinit bool short_of_rings = false;   // a thread was refused a longer ring s
 constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
-// Holds a slot while its thread writes or its ring is taken back. Not taken if the holder gets no turn.
-bool try_hold(RingSlot* slot) {
-  return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
-}
-void let_go(RingSlot* slot) {
-  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
-}
-class Writing {
- public:
-  explicit Writing(RingSlot* slot) : slot_(slot) {
-    for (int tries = 0; !try_hold(slot); ++tries) {
-      if (tries == kPatience) {
-        slot_ = nullptr;
-        return;
-      }
-      if (tries < kSpins) {
-        __builtin_ia32_pause();
-      } else {
-        os::yield();
-      }
-    }
-  }
-  ~Writing() {
-    if (slot_ != nullptr) let_go(slot_);
-  }
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-  explicit operator bool() const { return slot_ != nullptr; }
-
- private:
-  static constexpr int kSpins = 64, kPatience = 1000;
-  RingSlot* slot_;
-};
-
 // Records that fit before the ring counts as full.
 std::uint32_t capacity_of(std::uint32_t size) {
   return size > kRingReserve && !reserve_is_open() ? size - kRingReserve : size;
 }
 
-// The places of all other records may be written to: no pass reads them any more.
-std::uint64_t waiting_in(const RingSlot* slot, std::uint64_t sequence) {
-  return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+// From now on the thread counts small blocks in `to`, on from what it counted so far. It is `slot`'s or its
+// own.
+void count_in(Thread& thread, format::SmallTotals& to, RingSlot* slot) {
+  const format::SmallTotals& before = thread.slot != nullptr ? thread.slot->small : thread.own;
+  const format::SmallTotals moved = before;
+  to = moved;
+  thread.slot = slot;
+  if (local.thread != &thread) return;
+  local.small = &to;
+  asm volatile("" ::: "memory");
+  // What a signal handler added while we moved.
+  add_to(to.allocated, before.allocated - moved.allocated);
+  add_to(to.freed, before.freed - moved.freed);
+  add_to(to.births, before.births - moved.births);
+  add_to(to.deaths, before.deaths - moved.deaths);
 }
 
-// Adds what came to `now` after `before`.
-void count_flows(format::SmallTotals& to, const format::SmallTotals& now, const format::SmallTotals& before) {
-  add_to(to.allocated, now.allocated - before.allocated);
-  add_to(to.freed, now.freed - before.freed);
-  add_to(to.births, now.births - before.births);
-  add_to(to.deaths, now.deaths - before.deaths);
+// True if its slot is in the file that rings are in. There is a new one after an exec that failed.
+bool in_current_file(const Thread& thread) {
+  return thread.slot != nullptr && thread.ring_file == __atomic_load_n(&file_number, __ATOMIC_RELAXED);
 }
 
 // Slots lock held, under which a slot gets and loses its owner. Returns slots_made() if there is none.
@@ -117,7 +90,7 @@ Entry claim(Thread& thread) {
   if (index == slots_made()) {
     __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
     // One chunk is for the longer ring that is shared.
-    if (!add_slots(shared.slot == nullptr ? 1 : 0)) {
+    if (!add_slots(shared.ring_file == file_number ? 0 : 1)) {
       __atomic_store_n(&no_slots, true, __ATOMIC_RELAXED);
       return Entry::no_slot;
     }
@@ -131,20 +104,12 @@ Entry claim(Thread& thread) {
   __atomic_store_n(&slot->head, thread.sequence, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
   slot->writing = 0; // its ring is 0 already
-  const format::SmallTotals& until_now = thread.slot != nullptr ? thread.slot->small : thread.own;
-  const format::SmallTotals moved = until_now;
-  slot->small = moved;
-  thread.slot = slot;
+  count_in(thread, slot->small, slot);
   thread.slot_index = index;
   thread.ring = 0;
   thread.records = {records, format::kSlotRecords};
   thread.room_until = thread.sequence;
   thread.ring_file = file_number;
-  if (local.thread == &thread) {
-    local.small = &slot->small;
-    asm volatile("" ::: "memory");
-    count_flows(slot->small, until_now, moved); // what a signal handler added while we moved
-  }
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
   return Entry::made;
 }
@@ -178,50 +143,11 @@ bool grow(Thread& thread) {
   return true;
 }
 
-// What another thread may change at any time: for a comparison alone, not for what the records before it hold.
-std::uint64_t tail_now(const RingSlot* slot) {
-  return __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
-}
-bool drained(const RingSlot* slot) {
-  return tail_now(slot) == __atomic_load_n(&slot->head, __ATOMIC_RELAXED);
-}
-
-// Empties a full ring: one pass, and another if the first one filled its file.
-Passed make_pass(RingSlot* slot) {
-  if (disk_is_slow()) return Passed::failed; // the background thread may wait for it, the program's do not
-  const std::uint64_t tail = tail_now(slot);
-  Passed result = Passed::some;
-  for (int tries = 0; tries < 3 && result == Passed::some && tail_now(slot) == tail; ++tries)
-    result = pass(false);
-  return tail_now(slot) != tail ? Passed::all : result;
-}
-
 // Empties the slot of a ring file that was given up: no pass over the new file sees it.
 Passed pass_old(Thread& thread) {
   const bool same = thread.slot->ring == thread.ring; // else it was taken back, drained
   return pass_over(thread.slot,
                    same ? thread.records : Ring{records_inside(thread.slot), format::kSlotRecords});
-}
-
-// The same for the event that waits for the room: it is lost where there is none.
-bool write_out(Passed result) {
-  switch (result) {
-    case Passed::all:
-    case Passed::some:
-      return true;
-    case Passed::no_room:
-      lost(format::Loss::bound);
-      break;
-    case Passed::failed:
-      if (disk_error() == -EACCES) files_are_refused();
-      lost(format::Loss::disk);
-      if (ring_header()->shut_since == 0) say_of_losses(trace_file.path.text(), disk_error());
-      break;
-    case Passed::busy:
-      lost(format::Loss::busy);
-      break;
-  }
-  return false;
 }
 
 // The background thread has time to empty a ring that fills slowly. One that fills fast is emptied by who fills
@@ -241,11 +167,6 @@ void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t ca
   __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // the owner's own place
 }
 
-// Is its file the one that rings are in? It has a new one after an exec that failed.
-bool in_current_file(const Thread& thread) {
-  return thread.ring_file == __atomic_load_n(&file_number, __ATOMIC_RELAXED);
-}
-
 // Slot held. False: its ring is as it was, but of a file that was given up: the next record leaves it.
 bool was_taken_back(const Thread& thread) {
   return ring_word(thread.slot_index) != thread.ring && in_current_file(thread);
@@ -253,7 +174,10 @@ bool was_taken_back(const Thread& thread) {
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
 [[gnu::cold]] Entry enter_file(Thread& thread) {
-  if (thread.slot != nullptr && !write_out(pass_old(thread))) return Entry::lost;
+  if (thread.slot != nullptr) {
+    if (!made_room(pass_old(thread))) return Entry::lost;
+    count_in(thread, thread.own, nullptr);
+  }
   if (__atomic_load_n(&no_slots, __ATOMIC_RELAXED) && &thread != &shared && !reserve_is_open())
     return Entry::no_slot;
   return claim(thread);
@@ -267,16 +191,15 @@ bool was_taken_back(const Thread& thread) {
     return false;
   }
   const Locked locked(shared_lock);
-  if (locked) return ring_append(shared, record);
-  lost(format::Loss::busy);
-  return false;
-}
-
-void begin_shared() {
-  shared.slot = nullptr;
-  shared.index = format::kSharedThread;
-  shared.tid = static_cast<std::uint32_t>(os::process_id());
-  no_slots = false;
+  if (!locked) {
+    lost(format::Loss::busy);
+    return false;
+  }
+  if (shared.index == 0) {
+    shared.index = format::kSharedThread;
+    shared.tid = static_cast<std::uint32_t>(os::process_id());
+  }
+  return ring_append(shared, record);
 }
 
 // Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
@@ -291,7 +214,7 @@ void begin_shared() {
       lost(format::Loss::busy);
       return false;
     }
-    if (!write_out(passed)) return false;
+    if (!made_room(passed)) return false;
     give_up_unreadable(slot, thread.sequence, capacity_of(thread.records.size));
     tail = thread.sequence - waiting_in(slot, thread.sequence);
   }
@@ -328,7 +251,7 @@ bool start_rings(const Path& path, std::uint64_t trace_id) {
   if (!create_ring_file(path, trace_id)) return false;
   first_free = kFirstOwn;
   reserve_open = short_of_rings = false;
-  begin_shared();
+  no_slots = false;
   forget_pass();
   return true;
 }
@@ -341,7 +264,7 @@ bool reserve_is_open() {
 }
 
 bool ring_append(Thread& thread, RingRecord& record) {
-  if (thread.slot == nullptr || !in_current_file(thread)) {
+  if (!in_current_file(thread)) {
     const Entry entry = enter_file(thread);
     if (entry != Entry::made) return entry == Entry::no_slot && append_shared(record);
   }
@@ -456,6 +379,7 @@ void forget_rings() {
   forget_ring_file();
   slots_lock.reset();
   shared_lock.reset();
+  shared = {};
 }
 
 } // namespace memtrace::record

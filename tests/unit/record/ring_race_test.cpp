@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "births.h"
 #include "child.h"
 #include "reading.h"
 #include "record/os.h"
@@ -182,6 +183,37 @@ TEST(RingRace, RingsAreTakenBackFromThreadsThatPause) {
     drain_rings(true);
     EXPECT_EQ(written(scratch, 0), all);
     EXPECT_LE(trace_file.ring_bytes, 8 * kChunkBytes);
+  });
+}
+
+// More threads than slots: what they share is theirs in turn, while passes read it.
+TEST(RingRace, ThreadsWithoutASlotShareOne) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch, 1 << 20);
+    trace_file.shares.rings = kChunkBytes;
+    constexpr std::uint32_t kOwn = format::kFirstSlots - 2, kWriters = 4;
+    constexpr std::uint64_t kEach = 1000;
+    for (std::uint32_t i = 0; i < kOwn; ++i) std::thread([] { EXPECT_TRUE(append(0)); }).join();
+    bool over = false;
+    std::thread drain = passing(&over);
+    std::uint64_t taken[kWriters] = {};
+    std::vector<std::thread> writers;
+    for (std::uint64_t w = 0; w < kWriters; ++w)
+      writers.emplace_back([&mine = taken[w], w] {
+        for (std::uint64_t i = 0; i < kEach; ++i) mine += append(w * kEach + mine) ? 1 : 0;
+      });
+    for (std::thread& writer : writers) writer.join();
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    drain.join();
+    drain_rings(true);
+    std::uint64_t next[kWriters] = {};
+    for (const std::uint64_t number : tests::births_in(scratch)[format::kSharedThread])
+      EXPECT_EQ(number % kEach, next[number / kEach]++) << "of writer " << number / kEach;
+    for (std::uint32_t w = 0; w < kWriters; ++w) {
+      EXPECT_EQ(next[w], taken[w]);
+      EXPECT_GT(taken[w], 0u);
+    }
   });
 }
 

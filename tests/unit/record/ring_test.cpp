@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "births.h"
 #include "child.h"
 #include "reading.h"
 #include "record/recording.h"
@@ -22,32 +23,14 @@ namespace {
 using format::EventType;
 using format::kRingRecords;
 using format::RingRecord;
+using tests::append_birth;
+using tests::births_in;
 using tests::in_child;
+using tests::numbers;
 using tests::Scratch;
 using tests::operator+=;
 
-bool append(Thread& thread, std::uint64_t number) {
-  RingRecord record = tests::birth_of(number, 4096, draw_stamp());
-  return ring_append(thread, record);
-}
-
-// Each thread's addresses, read back in order of sequence.
-std::map<std::uint32_t, std::vector<std::uint64_t>> births_in(const Scratch& scratch) {
-  std::map<std::uint32_t, std::vector<std::uint64_t>> out;
-  for (const auto& [thread, records] :
-       by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::ring))
-    for (const RingRecord& record : records)
-      if (tests::is(record, EventType::birth)) out[thread].push_back(record.word[0]);
-  return out;
-}
-
 constexpr std::uint32_t kFull = kRingRecords - kRingReserve;
-
-std::vector<std::uint64_t> numbers(std::uint64_t from, std::uint64_t to) {
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t i = from; i < to; ++i) out.push_back(i);
-  return out;
-}
 
 TEST(Ring, ProducerWritesOutAFullRing) {
   const Scratch scratch;
@@ -55,7 +38,7 @@ TEST(Ring, ProducerWritesOutAFullRing) {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
     const std::uint64_t count = 3 * kRingRecords + 5;
-    for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(append_birth(thread, i));
     EXPECT_EQ(births_in(scratch)[thread.index].size(), 3u * kFull) << "without any drain";
     EXPECT_FALSE(rings_are_empty());
     drain_rings(true);
@@ -72,7 +55,7 @@ TEST(Ring, DrainedTwiceIsWrittenOnce) {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
     for (std::uint64_t i = 0; i < 5000; ++i) {
-      ASSERT_TRUE(append(thread, i));
+      ASSERT_TRUE(append_birth(thread, i));
       if (i % 700 == 0) drain_rings(false);
       if (i % 1400 == 0) drain_rings(false);
     }
@@ -89,7 +72,7 @@ TEST(Ring, DrainAndProducersAtOnce) {
     bool over = false;
     for (int t = 0; t < 3; ++t)
       threads.emplace_back([] {
-        for (std::uint64_t i = 0; i < 30'000; ++i) append(*this_thread(), i);
+        for (std::uint64_t i = 0; i < 30'000; ++i) append_birth(*this_thread(), i);
       });
     std::thread drain([&] {
       while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) drain_rings(false);
@@ -110,7 +93,7 @@ TEST(Ring, WhatAKilledProcessLeaves) {
   in_child([&] {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
-    for (std::uint64_t i = 0; i < kRingRecords + 100; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < kRingRecords + 100; ++i) ASSERT_TRUE(append_birth(thread, i));
     // As a reader of the file would: slot 0, from `tail` on while the commit words say so.
     const auto* const slot = thread.slot;
     EXPECT_EQ(slot->thread, thread.index);
@@ -139,7 +122,7 @@ TEST(Ring, BoundReached) {
     Thread& thread = *this_thread();
     std::uint64_t stored = 0;
     constexpr std::uint64_t kAll = 200'000;
-    for (std::uint64_t i = 0; i < kAll; ++i) stored += append(thread, i * 0x9E3779B97F4A7C15u) ? 1 : 0;
+    for (std::uint64_t i = 0; i < kAll; ++i) stored += append_birth(thread, i * 0x9E3779B97F4A7C15u) ? 1 : 0;
     EXPECT_LT(stored, kAll);
     EXPECT_GT(stored, 3u * kRingRecords);
     EXPECT_EQ(tests::lost_for(format::Loss::bound), kAll - stored);
@@ -147,77 +130,6 @@ TEST(Ring, BoundReached) {
     drain_rings(true);
     EXPECT_EQ(births_in(scratch)[thread.index].size(), stored) << "what was taken is in the file";
     EXPECT_LE(std::filesystem::file_size(scratch.file("t.memtrace")) + trace_file.ring_bytes, bound);
-  });
-}
-
-// One chunk: room for 19 threads, a slot that all others share, and one for the thread that writes the end.
-constexpr std::uint32_t kOwnSlots = format::kFirstSlots - 2;
-void take_all_slots(const Scratch& scratch) {
-  tests::become_hot(scratch, 1 << 20);
-  trace_file.shares.rings = format::kChunkBytes;
-  for (std::uint32_t i = 0; i < kOwnSlots; ++i)
-    std::thread([] { EXPECT_TRUE(append(*this_thread(), 1)); }).join();
-}
-
-TEST(Ring, ThreadsBeyondTheSlotsShareOne) {
-  const Scratch scratch;
-  in_child([&] {
-    take_all_slots(scratch);
-    for (std::uint64_t t = 0; t < 4; ++t)
-      std::thread([t] {
-        for (std::uint64_t i = 0; i < 100; ++i) EXPECT_TRUE(append(*this_thread(), t * 100 + i));
-      }).join();
-    EXPECT_EQ(ring_header()->slots, format::kFirstSlots);
-    drain_rings(true);
-    EXPECT_EQ(births_in(scratch)[format::kSharedThread], numbers(0, 400));
-    EXPECT_EQ(tests::lost_in_all(), 0u);
-    open_reserve();
-    std::thread([] { EXPECT_TRUE(append(*this_thread(), 3)); }).join();
-    drain_rings(true);
-    EXPECT_EQ(births_in(scratch)[format::kSharedThread].size(), 400u) << "who writes the end has a slot";
-  });
-}
-
-// Their flows are carried under the shared number. A slot that a thread gets later has the rest alone: a reader
-// that compared it with the thread's records counted the flows twice.
-TEST(Ring, FlowsThatWereSharedAreNotInALaterSlot) {
-  const Scratch scratch;
-  in_child([&] {
-    settings.stacks = Stacks::none;
-    take_all_slots(scratch);
-    std::thread([] {
-      for (int i = 0; i < 3; ++i) small_born(100, 4096, 100); // the first of a thread is written out at once
-      RingRecord birth = tests::birth_of(1 << 20, 5000, draw_stamp());
-      EXPECT_TRUE(emit(birth));
-      small_born(200, 4096, 200);
-      open_reserve();
-      RingRecord next = tests::birth_of(2 << 20, 5000, draw_stamp());
-      EXPECT_TRUE(emit(next));
-      EXPECT_EQ(this_thread()->slot->small.allocated, 200u);
-      EXPECT_EQ(unpublished(*this_thread()).births, 0u);
-    }).join();
-    EXPECT_EQ(tests::lost_in_all(), 0u);
-  });
-}
-
-// What a thread did for which there was no room at all lies in the header, where a kill leaves it.
-TEST(Ring, FlowsWithoutASlotSurvive) {
-  const Scratch scratch;
-  in_child([&] {
-    settings.stacks = Stacks::none;
-    take_all_slots(scratch);
-    ::unlink(scratch.file("t.memtrace").c_str());
-    std::thread([] {
-      for (std::uint64_t i = 0; i < format::kSlotRecords; ++i) EXPECT_TRUE(append(*this_thread(), i));
-      RingRecord birth = tests::birth_of(1 << 20, 5000, draw_stamp());
-      EXPECT_FALSE(emit(birth));
-    }).join();
-    std::thread([] { small_born(100, 4096, 100); }).join();
-    const format::SmallTotals& kept = ring_header()->slotless;
-    EXPECT_EQ(kept.births, 2u);
-    EXPECT_EQ(kept.allocated, 5100u);
-    EXPECT_EQ(take_slotless_flows().allocated, 5100u);
-    EXPECT_EQ(kept.allocated, 0u);
   });
 }
 
@@ -232,7 +144,7 @@ TEST(Ring, ManyThreadsWithinASmallBound) {
     std::uint64_t arrived = 0;
     for (std::uint64_t t = 0; t < kThreads; ++t)
       threads.emplace_back([&, t] {
-        for (std::uint64_t i = 0; i < kEach; ++i) append(*this_thread(), t * kEach + i);
+        for (std::uint64_t i = 0; i < kEach; ++i) append_birth(*this_thread(), t * kEach + i);
         __atomic_fetch_add(&arrived, 1, __ATOMIC_RELEASE);
         while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) != kThreads) std::this_thread::yield();
       });
@@ -253,7 +165,7 @@ TEST(Ring, GrowsWithItsThread) {
     Thread& thread = *this_thread();
     std::uint64_t i = 0;
     const auto size_after = [&](std::uint64_t count) {
-      for (; i < count; ++i) EXPECT_TRUE(append(thread, i));
+      for (; i < count; ++i) EXPECT_TRUE(append_birth(thread, i));
       return ring_of(thread.slot_index).size;
     };
     EXPECT_EQ(size_after(4), format::kSlotRecords);
@@ -274,20 +186,20 @@ TEST(Ring, IsTakenBackFromAnIdleThread) {
     std::vector<Thread*> idle;
     for (int t = 0; t < 5; ++t) {
       std::thread([&] {
-        for (std::uint64_t i = 0; i < 5; ++i) append(*this_thread(), i);
+        for (std::uint64_t i = 0; i < 5; ++i) append_birth(*this_thread(), i);
         idle.push_back(this_thread());
       }).join();
       EXPECT_EQ(ring_of(idle.back()->slot_index).size, 1u << kLog2Longer);
     }
     drain_rings(false);
     Thread& busy = *this_thread();
-    for (std::uint64_t i = 0; i < 6; ++i) ASSERT_TRUE(append(busy, i));
+    for (std::uint64_t i = 0; i < 6; ++i) ASSERT_TRUE(append_birth(busy, i));
     EXPECT_EQ(ring_of(busy.slot_index).size, format::kSlotRecords) << "there was none: this tests nothing";
     drain_rings(false);
     for (const Thread* thread : idle) EXPECT_EQ(ring_of(thread->slot_index).size, format::kSlotRecords);
-    for (std::uint64_t i = 6; i < 100; ++i) ASSERT_TRUE(append(busy, i));
+    for (std::uint64_t i = 6; i < 100; ++i) ASSERT_TRUE(append_birth(busy, i));
     EXPECT_EQ(ring_of(busy.slot_index).size, 1u << kLog2Longer);
-    for (std::uint64_t i = 5; i < 9; ++i) ASSERT_TRUE(append(*idle[0], i)) << "it goes on";
+    for (std::uint64_t i = 5; i < 9; ++i) ASSERT_TRUE(append_birth(*idle[0], i)) << "it goes on";
     drain_rings(true);
     auto births = births_in(scratch);
     EXPECT_EQ(births[busy.index], numbers(0, 100));
@@ -302,7 +214,7 @@ TEST(Ring, BytesOfLostEventsStay) {
   in_child([&] {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
-    for (std::uint64_t i = 0; i < kFull; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < kFull; ++i) ASSERT_TRUE(append_birth(thread, i));
     ::unlink(scratch.file("t.memtrace").c_str());
     RingRecord birth = tests::birth_of(1 << 20, 5000, draw_stamp());
     RingRecord death = birth;
@@ -333,14 +245,14 @@ TEST(Ring, DiskError) {
   in_child([&] {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
-    for (std::uint64_t i = 0; i < kFull; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < kFull; ++i) ASSERT_TRUE(append_birth(thread, i));
     ::unlink(scratch.file("t.memtrace").c_str());
-    EXPECT_FALSE(append(thread, 1));
-    EXPECT_FALSE(append(thread, 2)) << "not tried again at once";
+    EXPECT_FALSE(append_birth(thread, 1));
+    EXPECT_FALSE(append_birth(thread, 2)) << "not tried again at once";
     EXPECT_EQ(tests::lost_for(format::Loss::disk), 2u);
     EXPECT_EQ(trace_file.bytes, 0u) << "what was not written is not counted";
     open_reserve();
-    EXPECT_TRUE(append(thread, 3)) << "the end has room of its own";
+    EXPECT_TRUE(append_birth(thread, 3)) << "the end has room of its own";
   });
 }
 
@@ -355,8 +267,8 @@ TEST(Ring, RenewedWhileThreadsRecord) {
     std::vector<std::thread> threads;
     for (std::uint64_t& mine : taken)
       threads.emplace_back([&] {
-        while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) mine += append(*this_thread(), mine) ? 1 : 0;
-        mine += append(*this_thread(), mine) ? 1 : 0;
+        while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) mine += append_birth(*this_thread(), mine) ? 1 : 0;
+        mine += append_birth(*this_thread(), mine) ? 1 : 0;
       });
     threads.emplace_back([&] {
       while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
@@ -385,17 +297,17 @@ TEST(Ring, RenewedAfterAFailedExec) {
   in_child([&] {
     tests::become_hot(scratch);
     Thread& thread = *this_thread();
-    for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(append_birth(thread, i));
     lost(format::Loss::stacks, 3);
     drain_rings(true);
-    for (std::uint64_t i = 10; i < 20; ++i) ASSERT_TRUE(append(thread, i)); // while the exec was tried
+    for (std::uint64_t i = 10; i < 20; ++i) ASSERT_TRUE(append_birth(thread, i)); // while the exec was tried
     remove_ring_file();
     EXPECT_FALSE(std::filesystem::exists(scratch.file("t.rings")));
     ASSERT_TRUE(renew_ring_file());
     EXPECT_TRUE(std::filesystem::exists(scratch.file("t.rings")));
     EXPECT_EQ(tests::lost_for(format::Loss::stacks), 3u) << "totals go with it";
     EXPECT_EQ(ring_header()->trace_id, tests::kTraceId);
-    for (std::uint64_t i = 20; i < 30; ++i) ASSERT_TRUE(append(thread, i));
+    for (std::uint64_t i = 20; i < 30; ++i) ASSERT_TRUE(append_birth(thread, i));
     EXPECT_EQ(ring_header()->slots, format::kFirstSlots);
     drain_rings(true);
     EXPECT_EQ(births_in(scratch)[thread.index], numbers(0, 30));
@@ -411,7 +323,7 @@ TEST(Ring, SlotsArePassedOn) {
     constexpr std::uint64_t kThreads = 400;
     for (std::uint64_t t = 0; t < kThreads; ++t)
       std::thread([t] {
-        for (std::uint64_t i = 0; i < 3; ++i) append(*this_thread(), t * 10 + i);
+        for (std::uint64_t i = 0; i < 3; ++i) append_birth(*this_thread(), t * 10 + i);
         small_born(100);
         small_died(40);
       }).join();
@@ -438,7 +350,7 @@ TEST(Ring, FlowsOfEndedThreadsAreInTheTraceOrKept) {
     constexpr std::uint64_t kThreads = 300;
     for (std::uint64_t t = 0; t < kThreads; ++t)
       std::thread([] {
-        append(*this_thread(), 1);
+        append_birth(*this_thread(), 1);
         small_born(100);
         small_born(100);
         small_died(40);
@@ -464,7 +376,7 @@ TEST(Ring, NoDescriptorIsHeld) {
     const int before = ::dup(0);
     ::close(before);
     tests::become_hot(scratch);
-    for (std::uint64_t i = 0; i < kRingRecords + 1; ++i) append(*this_thread(), i);
+    for (std::uint64_t i = 0; i < kRingRecords + 1; ++i) append_birth(*this_thread(), i);
     drain_rings(true);
     EXPECT_EQ(::dup(0), before);
   });
@@ -474,7 +386,7 @@ TEST(Ring, ForkedChildTouchesNothing) {
   const Scratch scratch;
   in_child([&] {
     tests::become_hot(scratch);
-    append(*this_thread(), 1);
+    append_birth(*this_thread(), 1);
     const std::uint64_t head = this_thread()->slot->head;
     const auto* const slot = this_thread()->slot;
     forget_rings();

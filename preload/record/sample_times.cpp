@@ -3,6 +3,7 @@
 #include "record/sample_times.h"
 
 #include "record/definitions.h"
+#include "record/exact_rss.h"
 #include "record/frame_rules.h"
 #include "record/growth.h"
 #include "record/os.h"
@@ -127,6 +128,7 @@ std::uint64_t sample_if_due() {
   if (!groups && (asked != Asked::process || now - sampled < asked_gap)) return time_left(now, asked);
   __atomic_store_n(&asked_for, static_cast<std::uint8_t>(Asked::nothing), __ATOMIC_RELEASE);
   __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  look_at_rss_if_higher();
   if (groups) {
     sample_groups(now, asked);
   } else {

@@ -8,11 +8,13 @@
 #include <initializer_list>
 
 #include "record/encode.h"
+#include "record/exact_rss.h"
 #include "record/group.h"
 #include "record/kernel_text.h"
 #include "record/os.h"
 #include "record/ring.h"
 #include "record/stamp.h"
+#include "record/statm.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
@@ -89,6 +91,20 @@ void add_address_space(Gathered& gathered, const char* status, Depth depth) {
   gathered.closeness.to_limit(record.word[2], record.word[3]);
 }
 
+// What the counters left out when pages were counted last. VmHWM comes from the same counters.
+void correct(RingRecord& record) {
+  const Statm more = correction();
+  if (more.resident == 0 && more.shared == 0) return;
+  const auto add = [](std::uint64_t& word, std::uint64_t bytes) {
+    word += bytes;
+    if (static_cast<std::int64_t>(word) < 0) word = 0;
+  };
+  add(record.word[0], more.resident - more.shared);
+  add(record.word[1], more.shared);
+  const std::uint64_t resident = record.word[0] + record.word[1] + record.word[2];
+  if (record.word[3] < resident) record.word[3] = resident;
+}
+
 void add_process(Gathered& gathered, Depth depth) {
   const char* const text = read_kernel_file("/proc/self/status");
   if (text == nullptr) return;
@@ -96,6 +112,7 @@ void add_process(Gathered& gathered, Depth depth) {
   record.flags = gathered.flags;
   static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
   for (std::size_t i = 0; i < 6; ++i) record.word[i] = known(kib_after(text, keys[i]));
+  correct(record);
   gathered.encoder.add(record);
   gathered.process = record;
   add_address_space(gathered, text, depth);
@@ -284,6 +301,7 @@ bool append_samples(const RingRecord* records, std::size_t count) {
 }
 
 void forget_samples() {
+  forget_exact_rss();
   sequence = 0;
   said_in = 0;
   looked = false;

@@ -13,7 +13,32 @@ namespace memtrace::record {
 
 using format::kPage;
 
+namespace {
+
+constinit std::uint64_t more_resident = 0, more_shared = 0; // modulo 2^64
+
+// The parts come and go apart from the correction.
+std::uint64_t at_least_nothing(std::uint64_t value) {
+  return static_cast<std::int64_t>(value) < 0 ? 0 : value;
+}
+
+} // namespace
+
+void correct_statm(std::int64_t anonymous, std::int64_t other) {
+  __atomic_store_n(&more_resident, static_cast<std::uint64_t>(anonymous + other), __ATOMIC_RELAXED);
+  __atomic_store_n(&more_shared, static_cast<std::uint64_t>(other), __ATOMIC_RELAXED);
+}
+Statm correction() {
+  return {__atomic_load_n(&more_resident, __ATOMIC_RELAXED), __atomic_load_n(&more_shared, __ATOMIC_RELAXED)};
+}
+
 Statm statm() {
+  const Statm counted = statm_counters(), more = correction();
+  if (counted.resident == 0) return counted;
+  return {at_least_nothing(counted.resident + more.resident), at_least_nothing(counted.shared + more.shared)};
+}
+
+Statm statm_counters() {
   char text[128];
   const long fd = os::open_kernel("/proc/self/statm"); // "size resident shared ...", in pages
   const long bytes = fd < 0 ? 0 : os::read_all(fd, text, sizeof text - 1);

@@ -11,6 +11,11 @@ struct Statm {            // 0: the kernel does not say
   std::uint64_t shared;   // of files, and of shared memory
 };
 Statm statm();
+Statm statm_counters(); // without the correction
+
+// What is to be added to the counters from now on (record/rss_counters.h). Any thread.
+void correct_statm(std::int64_t anonymous, std::int64_t other);
+Statm correction(); // modulo 2^64, `resident` with `shared`
 
 std::uint64_t resident_now(); // RSS, in bytes
 

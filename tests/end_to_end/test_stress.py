@@ -138,7 +138,7 @@ def row(name, verdicts):
 def long_form(kills, seed):
     """Exit status: 0 when all hold and 99 of 100 intervals are narrow."""
     one = stress.Stress()
-    groups, lost, errors, started = collections.defaultdict(list), 0, 0, time.monotonic()
+    groups, lost, errors, young, started = collections.defaultdict(list), 0, 0, 0, time.monotonic()
     try:
         for way, delay in stress.random_ways(kills, **{**LONG, "seed": seed}):
             try:
@@ -148,6 +148,7 @@ def long_form(kills, seed):
                 print(f"no verdict: {way}, killed after {delay:.4f} s: {error}", flush=True)
                 continue
             lost += process["trace"]["lost_events"] != 0
+            young += not verdicts
             for verdict in verdicts:
                 if not verdict.holds:
                     print(f"outside: {way}, killed after {delay:.4f} s, seed {way.seed}: {verdict}", flush=True)
@@ -161,9 +162,9 @@ def long_form(kills, seed):
         print(row(name, groups[name]))
     every = [verdict for name in groups if name.endswith(" of all") for verdict in groups[name]]
     wrong, wide = sum(not verdict.holds for verdict in every), sum(not verdict.narrow for verdict in every)
-    print(f"kills: {kills}, without a verdict: {errors}, with losses: {lost}, figures outside of their interval: "
-          f"{wrong}, interval wider than three times the error plus 1 MiB: {wide} of {len(every)}; "
-          f"{time.monotonic() - started:.0f} s")
+    print(f"kills: {kills}, without a verdict: {errors}, of forked children before they had a trace: {young}, with "
+          f"losses: {lost}, figures outside of their interval: {wrong}, interval wider than three times the error plus "
+          f"1 MiB: {wide} of {len(every)}; {time.monotonic() - started:.0f} s")
     return int(errors > 0 or wrong > 0 or wide * 100 > len(every))
 
 

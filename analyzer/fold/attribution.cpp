@@ -416,6 +416,7 @@ Account account(const trace::Trace& trace) {
   Attribution attribution;
   const trace::OrderCounts counts = replay.run(attribution);
   attribution.result().counts = counts;
+  attribution.result().left = replay.ledger().level(MemoryId{0}).live;
   return std::move(attribution).take();
 }
 

@@ -41,6 +41,7 @@ struct Account {
   Step last_step = Step::none;
   std::vector<StepSpan> detail; // steps seen from begin to end, ascending; more than one where windows are gone
   std::uint64_t unknown_deaths = 0;
+  std::int64_t left = 0; // live bytes of the host after the last event
   trace::OrderCounts counts;
 
   // A step in which a gap between windows begins or ends is not; what has no step is, with one window.

@@ -43,6 +43,13 @@ struct Device {
 inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 
 // One trace's process. Where a fact is said twice, the later stamp counts.
+// What the recorder knew by itself, of the host, when what it had recorded was not yet all in the trace. Bytes.
+struct Beginnings {
+  std::uint64_t live = 0;
+  std::uint64_t highest = 0;
+  std::uint64_t small = 0; // of small blocks that are in neither
+};
+
 struct Facts {
   bool has_process = false;
   std::uint32_t pid = 0;
@@ -75,7 +82,8 @@ struct Facts {
   std::map<unsigned, Device> devices; // by memory, 1 is cuda:0
   std::vector<std::string> notes;     // each once, by the last time it was said
   std::uint64_t coarsened = 0;
-  format::LostBlocks lost_blocks{}; // births and deaths that the recorder dropped
+  format::LostBlocks lost_blocks{};    // births and deaths that the recorder dropped
+  std::optional<Beginnings> beginning; // it ended while its recording began
 
   // What decides how steps are counted, see fold/phases.h.
   bool auto_phases = false;

@@ -56,7 +56,11 @@ Order::Waiting Order::waiting_in(const format::RingRecord& record) {
   const auto type = static_cast<EventType>(record.type);
   const auto& word = record.word;
   if (type == EventType::birth || type == EventType::death) return {low(word[4]), high(word[4])};
-  return type == EventType::counters ? Waiting{word[0], word[1]} : Waiting{};
+  if (type != EventType::counters) return {};
+  if ((record.flags & format::kBefore) == 0) return {word[0], word[1]};
+  // Over when recording began: since then a level lacks no more than what is left of them.
+  const std::uint64_t both = std::min(word[0], word[1]);
+  return {word[0] - both, word[1] - both};
 }
 
 Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(beginning.ordinal) {
@@ -98,10 +102,13 @@ void Order::wait(Thread& thread, Waiting bytes) {
 }
 
 void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
-  thread.seen.allocated += flows.allocated;
-  thread.seen.freed += flows.freed;
-  thread.seen.births += flows.births;
-  thread.seen.deaths += flows.deaths;
+  const bool blocks = base.type == EventType::counters && (base.flags & format::kBlocks) != 0;
+  if (!blocks) {
+    thread.seen.allocated += flows.allocated;
+    thread.seen.freed += flows.freed;
+    thread.seen.births += flows.births;
+    thread.seen.deaths += flows.deaths;
+  }
   if (!any(flows)) return;
   Event event = base;
   event.type = EventType::counters;

@@ -88,6 +88,9 @@ Trace::Trace(const std::string& path, Progress* progress)
     survey();
   }
   facts_.lost_blocks = lost_blocks();
+  if (!rings_ || rings_->header.beginning == 0) return;
+  const format::RingFileHeader& header = rings_->header;
+  facts_.beginning = {header.live[0], std::max(header.beginning, header.live[0]), header.beginning_small};
 }
 
 // A process that ended in an orderly way has no ring file: it left its totals in notes.

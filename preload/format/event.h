@@ -85,6 +85,9 @@ inline constexpr std::uint16_t kSampled =
     16;                                     // a small block, in the flows already: its record says who holds it
 inline constexpr std::uint16_t kArena = 32; // birth of a mapping: Python's, for its small objects
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
+// Flags of counters.
+inline constexpr std::uint16_t kBefore = 1; // all of it came before recording began
+inline constexpr std::uint16_t kBlocks = 2; // of blocks that had records: they are not in RingSlot.small
 // Flags of phase_begin and phase_end.
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
 inline constexpr std::uint16_t kSkipped = 2; // an optimizer step that did not update

@@ -140,6 +140,10 @@ struct RingFileHeader {
   Stamp shut_since;
   std::uint64_t shut_why;
   SmallTotals slotless; // flows of threads for which there was no slot
+  // Not 0: recording has not quite begun, and what came before is not all in the trace. The highest of live[0]
+  // since the first file, and bytes of small blocks that no record carried then.
+  std::uint64_t beginning;
+  std::uint64_t beginning_small;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -2,11 +2,16 @@
 // Job: events of a process too small to leave a file: a bounded log in private memory.
 #include "record/cold.h"
 
+#include <iterator>
+
 #include "record/encode.h"
 #include "record/loss.h"
 #include "record/os.h"
+#include "record/recorder.h"
+#include "record/ring_file.h"
 #include "record/settings.h"
 #include "record/spin_lock.h"
+#include "record/stamp.h"
 #include "record/windows.h"
 
 namespace memtrace::record {
@@ -24,8 +29,9 @@ struct Entry {
   RingRecord record;
 };
 
-constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills
+constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills; one more when it is written
 constexpr std::uint32_t kCrowded = kCapacity / 4 * 3;
+constexpr std::uint32_t kEntries = kCapacity + 1;
 constexpr std::uint32_t kTable = 2 * kCapacity;
 constexpr std::uint32_t kEmpty = 0;
 constexpr std::uint32_t kInSegment = 2; // Entry.gone: in the segment that is being written
@@ -36,6 +42,8 @@ constinit Entry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 constinit bool closed = false;
+constinit bool recording_begins = false;
+constinit format::SmallTotals folded_blocks{}; // that left the log
 
 bool is(const Entry& entry, EventType type) {
   return entry.record.type == static_cast<std::uint8_t>(type);
@@ -53,7 +61,7 @@ std::uint32_t* place_of(std::uint64_t address) {
   return &table[at];
 }
 
-// The flows of a record that leaves the log go back to its thread, to be published with its next record.
+// What a record that leaves the log carried goes back to its thread, which publishes it again.
 void fold_into_counters(const Entry& entry) {
   Thread* thread = thread_at(entry.thread);
   if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
@@ -66,11 +74,11 @@ void fold_into_counters(const Entry& entry) {
   folded.deaths += high(record.word[5]);
   if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
   if (is(entry, EventType::birth)) {
-    folded.allocated += record.word[1];
-    ++folded.births;
+    folded_blocks.allocated += record.word[1];
+    ++folded_blocks.births;
   } else {
-    folded.freed += record.word[1];
-    ++folded.deaths;
+    folded_blocks.freed += record.word[1];
+    ++folded_blocks.deaths;
   }
 }
 
@@ -119,7 +127,39 @@ void fold_heap() {
   }
 }
 
+// One record of them all, under the number of some thread. Their levels moved when they were born and died.
+void add_folded_blocks() {
+  if ((folded_blocks.births | folded_blocks.deaths) == 0) return;
+  RingRecord record = counters_of(folded_blocks, draw_stamp());
+  record.flags = format::kBefore | format::kBlocks;
+  log[used] = {used != 0 ? log[used - 1].thread : 1, 0, record};
+  ++used;
+  folded_blocks = {};
+}
+
+// Log held. The record that is new here moved its level before.
+void say_beginning() {
+  format::RingFileHeader* const header = ring_header();
+  const std::int64_t level = host_level();
+  if (level > static_cast<std::int64_t>(header->beginning))
+    header->beginning = static_cast<std::uint64_t>(level);
+}
+
 } // namespace
+
+void note_beginning() {
+  const format::SmallTotals small = unpublished_of_all();
+  const Locked locked(log_lock);
+  format::RingFileHeader* const header = ring_header();
+  header->beginning_small = small.allocated + small.freed;
+  header->beginning = 1;
+  recording_begins = true;
+  for (unsigned memory = 0; memory < std::size(header->live); ++memory) {
+    const std::int64_t now = level_of(memory);
+    header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
+  }
+  say_beginning();
+}
 
 Kept cold_append(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
@@ -129,7 +169,7 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
   }
   if (closed) return Kept::closed;
   if (log == nullptr) {
-    log = static_cast<Entry*>(os::map_private(kCapacity * sizeof(Entry)));
+    log = static_cast<Entry*>(os::map_private(kEntries * sizeof(Entry)));
     table = static_cast<std::uint32_t*>(os::map_private(kTable * sizeof(std::uint32_t)));
     if (log == nullptr || table == nullptr) {
       log = nullptr;
@@ -143,6 +183,7 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
     return Kept::full;
   }
   log[used++] = {thread.index, 0, record};
+  if (recording_begins) say_beginning();
   return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
 }
 
@@ -154,6 +195,7 @@ void cold_flush() {
     return;
   }
   if (settings.counting) fold_heap();
+  if (log != nullptr) add_folded_blocks();
   for (std::uint32_t i = 0; i < used; ++i)
     if (!log[i].gone) folded.apply(log[i].thread, log[i].record);
   folded.passed(true);
@@ -190,8 +232,10 @@ void cold_flush() {
   }
   os::unmap(buffer, kBufferBytes);
   closed = true;
+  recording_begins = false;
+  ring_header()->beginning = 0;
   used = 0;
-  if (log != nullptr) os::unmap(log, kCapacity * sizeof(Entry));
+  if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
   if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
   log = nullptr;
   table = nullptr;
@@ -199,8 +243,9 @@ void cold_flush() {
 
 void cold_forget() {
   log_lock.reset();
-  closed = false;
+  closed = recording_begins = false;
   used = 0;
+  folded_blocks = {};
 }
 
 } // namespace memtrace::record

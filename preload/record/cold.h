@@ -21,6 +21,8 @@ Kept cold_append(Thread& thread, const format::RingRecord& record);
 // Writes the log to the trace file, thread by thread, and empties it. Recording has begun: nothing is appended
 // now.
 void cold_flush();
+// From the first file on until cold_flush() the ring file says how much a kill would leave out.
+void note_beginning();
 
 // In a forked child: the log is the parent's.
 void cold_forget();

@@ -80,19 +80,9 @@ bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
 // With the process the ring slots go, and what the other threads did since their last record with them.
 void put_flows_of_others() {
   format::SmallTotals flows = take_unpublished_of_others();
-  const format::SmallTotals slotless = take_slotless_flows();
-  flows.allocated += slotless.allocated;
-  flows.freed += slotless.freed;
-  flows.births += slotless.births;
-  flows.deaths += slotless.deaths;
+  add(flows, take_slotless_flows());
   if ((flows.births | flows.deaths) == 0) return;
-  format::RingRecord record{};
-  record.type = static_cast<std::uint8_t>(format::EventType::counters);
-  record.stamp = draw_stamp();
-  record.word[0] = flows.allocated;
-  record.word[1] = flows.freed;
-  record.word[2] = flows.births;
-  record.word[3] = flows.deaths;
+  format::RingRecord record = counters_of(flows, draw_stamp());
   emit_bare(record);
 }
 
@@ -229,6 +219,7 @@ void begin_recording() {
   if (state() == State::cold) {
     if (open_files()) {
       keep_losses_in(ring_header());
+      note_beginning();
       count_only(share().detail == Detail::counts);
       prepare_identity(parent);
       write_definitions(&put_identity);

@@ -78,16 +78,16 @@ bool store(Thread& thread, RingRecord& record) {
 // A record under another thread's number carries these flows. What is left is what this thread's records will
 // carry, so that a reader may compare both.
 void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
-  add_to(thread.own.allocated, thread.folded.allocated - flows.allocated);
-  add_to(thread.own.freed, thread.folded.freed - flows.freed);
-  add_to(thread.own.births, thread.folded.births - flows.births);
-  add_to(thread.own.deaths, thread.folded.deaths - flows.deaths);
-  thread.folded = {};
+  add_to(thread.own.allocated, -flows.allocated);
+  add_to(thread.own.freed, -flows.freed);
+  add_to(thread.own.births, -flows.births);
+  add_to(thread.own.deaths, -flows.deaths);
 }
 
-// A record carries `flows`, or the ring file's header does.
-void carried(Thread& thread, const SmallTotals& flows) {
-  if (thread.slot == nullptr && state() == State::hot) {
+// `record` carries `flows`. The state now does not tell where it went: recording may have begun meanwhile, and
+// then the flows of a record in the cold log were taken for shared ones, and those after them were lost.
+void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record) {
+  if (is_shared(record)) {
     carried_elsewhere(thread, flows);
   } else {
     set_published(thread, flows);
@@ -95,6 +95,23 @@ void carried(Thread& thread, const SmallTotals& flows) {
 }
 
 void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
+  RingRecord record = counters_of(flows, stamp);
+  if (store(thread, record)) return carried(thread, flows, record);
+  if (thread.slot != nullptr || state() != State::hot) return;
+  keep_slotless_flows(flows);
+  carried_elsewhere(thread, flows);
+}
+
+// They moved the level when they were published first.
+[[gnu::cold]] void emit_folded(Thread& thread, format::Stamp stamp) {
+  RingRecord record = counters_of(thread.folded, stamp);
+  record.flags = format::kBefore;
+  if (store(thread, record)) thread.folded = {};
+}
+
+} // namespace
+
+RingRecord counters_of(const SmallTotals& flows, format::Stamp stamp) {
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(EventType::counters);
   record.stamp = stamp;
@@ -102,13 +119,8 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   record.word[1] = flows.freed;
   record.word[2] = flows.births;
   record.word[3] = flows.deaths;
-  const bool stored = store(thread, record);
-  const bool kept = !stored && thread.slot == nullptr && state() == State::hot;
-  if (kept) keep_slotless_flows(flows);
-  if (stored || kept) carried(thread, flows);
+  return record;
 }
-
-} // namespace
 
 bool emit(RingRecord& record) {
   Thread* const thread = this_thread();
@@ -117,6 +129,7 @@ bool emit(RingRecord& record) {
     lost_block(record);
     return false;
   }
+  if (!none(thread->folded)) emit_folded(*thread, record.stamp);
   const SmallTotals flows = unpublished(*thread);
   if (!none(flows)) level(0, static_cast<std::int64_t>(flows.allocated - flows.freed));
   const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
@@ -129,7 +142,7 @@ bool emit(RingRecord& record) {
     record.word[5] =
         format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
     stored = store(*thread, record);
-    if (stored) carried(*thread, flows);
+    if (stored) carried(*thread, flows, record);
   } else {
     emit_counters(*thread, flows, record.stamp);
     stored = only_flows || store(*thread, record);

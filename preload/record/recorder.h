@@ -29,6 +29,8 @@ bool emit(format::RingRecord& record);
 // The same without flows, into the ring: a definition, which must come before what uses it, or flows by
 // themselves.
 void emit_bare(format::RingRecord& record);
+// The record of these flows.
+format::RingRecord counters_of(const format::SmallTotals& flows, format::Stamp stamp);
 // What an ended thread left. Threads lock held.
 bool publish_left_over(Thread& thread, format::RingRecord& record);
 

@@ -199,6 +199,7 @@ bool was_taken_back(const Thread& thread) {
     shared.index = format::kSharedThread;
     shared.tid = static_cast<std::uint32_t>(os::process_id());
   }
+  record.commit = format::kSharedThread;
   return ring_append(shared, record);
 }
 
@@ -328,17 +329,14 @@ bool rings_are_empty() {
 }
 
 bool ring_release(Thread& thread) {
-  const format::SmallTotals left = unpublished(thread);
+  const format::SmallTotals small = unpublished(thread);
+  format::SmallTotals left = small;
+  add(left, thread.folded);
   if (left.births != 0 || left.deaths != 0) {
-    RingRecord record = {};
-    record.type = static_cast<std::uint8_t>(format::EventType::counters);
-    record.stamp = draw_stamp();
-    record.word[0] = left.allocated;
-    record.word[1] = left.freed;
-    record.word[2] = left.births;
-    record.word[3] = left.deaths;
+    RingRecord record = counters_of(left, draw_stamp());
     if (!publish_left_over(thread, record)) return false;
-    set_published(thread, left);
+    set_published(thread, small);
+    thread.folded = {};
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return true;

@@ -16,6 +16,11 @@ bool renew_ring_file();
 // grow, a pass over all rings empties it here. A thread for which the file has no slot uses one that it shares
 // with its like. False: the record is lost, and counted by reason.
 bool ring_append(Thread& thread, format::RingRecord& record);
+// True if a record that was appended is under the number of the shared slot, not its thread's. `commit` says
+// so, which is 0 before.
+inline bool is_shared(const format::RingRecord& record) {
+  return record.commit == format::kSharedThread;
+}
 
 // A long ring counts as full some records early, slot 0 and the last chunks are not given out. From now
 // on they are, so that what a process says at its end has room whatever the disk takes and however many threads

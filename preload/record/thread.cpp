@@ -89,10 +89,8 @@ format::SmallTotals take_unpublished_of_others() {
     if (threads[i]->tid == 0 || threads[i] == local.thread) continue;
     const format::SmallTotals flows = unpublished(*threads[i]);
     set_published(*threads[i], flows);
-    sum.allocated += flows.allocated;
-    sum.freed += flows.freed;
-    sum.births += flows.births;
-    sum.deaths += flows.deaths;
+    add(sum, flows);
+    add(sum, take_folded(*threads[i]));
   }
   return sum;
 }
@@ -103,11 +101,8 @@ format::SmallTotals unpublished_of_all() {
   if (!locked) return sum;
   for (std::uint32_t i = 0; i < made; ++i) {
     if (threads[i]->tid == 0) continue;
-    const format::SmallTotals flows = unpublished(*threads[i]);
-    sum.allocated += flows.allocated;
-    sum.freed += flows.freed;
-    sum.births += flows.births;
-    sum.deaths += flows.deaths;
+    add(sum, unpublished(*threads[i]));
+    add(sum, threads[i]->folded);
   }
   return sum;
 }

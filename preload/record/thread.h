@@ -55,7 +55,7 @@ struct alignas(64) Thread {
   std::uint32_t ring_file;       // which one `slot` is in
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
-  format::SmallTotals folded;    // pairs that the cold log folded away: to be published with the rest
+  format::SmallTotals folded;    // what records carried that the cold log folded away: to be published again
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
   Pace pace;
@@ -96,19 +96,27 @@ inline Thread* this_thread() {
   return local.thread != nullptr ? local.thread : make_this_thread();
 }
 
+inline void add(format::SmallTotals& sum, const format::SmallTotals& more) {
+  sum.allocated += more.allocated;
+  sum.freed += more.freed;
+  sum.births += more.births;
+  sum.deaths += more.deaths;
+}
+
 // A thread's flows that no record carries yet.
 inline format::SmallTotals unpublished(const Thread& thread) {
   const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
-  return {now.allocated + thread.folded.allocated - thread.published.allocated,
-          now.freed + thread.folded.freed - thread.published.freed,
-          now.births + thread.folded.births - thread.published.births,
-          now.deaths + thread.folded.deaths - thread.published.deaths};
+  return {now.allocated - thread.published.allocated, now.freed - thread.published.freed,
+          now.births - thread.published.births, now.deaths - thread.published.deaths};
 }
 inline void set_published(Thread& thread, const format::SmallTotals& added) {
-  thread.published.allocated += added.allocated;
-  thread.published.freed += added.freed;
-  thread.published.births += added.births;
-  thread.published.deaths += added.deaths;
+  add(thread.published, added);
+}
+// They were in a record once, so they are in `published`.
+inline format::SmallTotals take_folded(Thread& thread) {
+  const format::SmallTotals taken = thread.folded;
+  thread.folded = {};
+  return taken;
 }
 
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others

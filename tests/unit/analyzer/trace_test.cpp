@@ -296,6 +296,23 @@ TEST_F(Files, LevelsAreOffByWhatTheNextRecordsBring) {
   EXPECT_EQ(out.counts.too_high, 900u);
 }
 
+// 100,000 blocks that came and went before recording began made each level uncertain by all their bytes.
+TEST_F(Files, WhatCameBeforeRecordingIsCertainButForWhatIsLeft) {
+  Builder builder;
+  builder.counters(100, 0, 1, 0);
+  builder.put(EventType::counters, 0, format::kBefore, {5000, 4000, 5, 4});
+  builder.put(EventType::counters, 0, format::kBefore | format::kBlocks, {900'000, 900'000, 90, 90});
+  write(builder.definitions() + builder.segment(0, 0, 3));
+  tests::write_file(rings(), tests::ring_file({{0, 3, {}, {5400, 4000, 7, 4}}}));
+  const Read out = read(path());
+  EXPECT_EQ(out.counts.too_low, 1000u);
+  EXPECT_EQ(out.counts.too_high, 0u);
+  std::uint64_t allocated = 0;
+  for (const Event& event : out.events)
+    if (event.type == EventType::counters) allocated += event.word[0];
+  EXPECT_EQ(allocated, 905'400u) << "300 bytes after the last record: the blocks are not in the ring's totals";
+}
+
 TEST_F(Files, ThreadsAreMergedByStamp) {
   Builder builder;
   for (std::uint64_t i = 0; i < 300; ++i) builder.on(static_cast<std::uint32_t>(i * 7 % 5)).birth(i, 8192);

@@ -208,7 +208,9 @@ TEST(RingRace, ThreadsWithoutASlotShareOne) {
     drain.join();
     drain_rings(true);
     std::uint64_t next[kWriters] = {};
-    for (const std::uint64_t number : tests::births_in(scratch)[format::kSharedThread])
+    const auto births = tests::births_in(scratch);
+    ASSERT_TRUE(births.contains(format::kSharedThread));
+    for (const std::uint64_t number : births.at(format::kSharedThread))
       EXPECT_EQ(number % kEach, next[number / kEach]++) << "of writer " << number / kEach;
     for (std::uint32_t w = 0; w < kWriters; ++w) {
       EXPECT_EQ(next[w], taken[w]);

@@ -13,12 +13,14 @@ namespace memtrace::evidence {
 
 inline constexpr std::uint64_t kUnknown = ~std::uint64_t{0}; // a figure that nobody gave; as a limit: none
 
+// clang-tidy 14 takes the 0 of a defaulted <=> for a pointer: so the marks below.
+
 // When something was, on whichever clock its witness has.
 struct When {
   std::optional<double> boot; // seconds since boot, of a kernel's log: CLOCK_MONOTONIC, but for drift
   std::optional<double> unix; // seconds
   bool zoned = true;          // else `unix` was read from a local time, and no one said of where
-  auto operator<=>(const When&) const = default;
+  auto operator<=>(const When&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // The kernel's OOM killer ended a process.
@@ -34,7 +36,7 @@ struct Kill {
   bool whole_group = false; // memory.oom.group: all of the group were killed
   std::string words;        // the kernel's own
   bool for_group() const { return !limited.empty() || constraint == "CONSTRAINT_MEMCG"; }
-  auto operator<=>(const Kill&) const = default;
+  auto operator<=>(const Kill&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // The kernel noted a fatal fault: a segmentation fault, a trap.
@@ -43,7 +45,7 @@ struct Fault {
   std::uint64_t pid = 0;
   std::string name;
   std::string words;
-  auto operator<=>(const Fault&) const = default;
+  auto operator<=>(const Fault&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // A memory cgroup as it was when it was looked at. What its files did not have is kUnknown.
@@ -52,10 +54,10 @@ struct Group {
   bool there = false;
   bool version_two = false;
   std::uint64_t charge = kUnknown, highest = kUnknown, limit = kUnknown;
-  std::uint64_t oom_kills = kUnknown; // of its own processes and, in version 2, of those below
-  std::uint64_t met = kUnknown;       // how often the limit was met
-  bool kills_all = false;             // memory.oom.group
-  auto operator<=>(const Group&) const = default;
+  std::uint64_t oom_kills = kUnknown;             // of its own processes and, in version 2, of those below
+  std::uint64_t met = kUnknown;                   // how often the limit was met
+  bool kills_all = false;                         // memory.oom.group
+  auto operator<=>(const Group&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // What an orchestrator says of a container or a job step, or a parent of a process.
@@ -70,8 +72,8 @@ struct Statement {
   std::optional<int> signal; // that ended it
   When began;
   When ended;
-  std::uint64_t limit = kUnknown; // bytes
-  auto operator<=>(const Statement&) const = default;
+  std::uint64_t limit = kUnknown;                     // bytes
+  auto operator<=>(const Statement&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // A file in /dev/shm that a process made, and that nobody held any more.

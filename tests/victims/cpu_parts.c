@@ -1,6 +1,6 @@
 // Room: tests.
-// Job: each CPU touches pages by a thread bound to it, so that counters of RSS which are kept by CPU leave parts
-// out. Then it says what smaps_rollup, statm and status have.
+// Job: each CPU touches pages by a thread bound to it, so that counters of RSS which are kept by CPU leave
+// parts out. Then it says what smaps_rollup, statm and status have.
 //
 // usage: cpu_parts PAGES MS     that many by each thread, 200 at a time with a pause of MS
 #define _GNU_SOURCE
@@ -56,6 +56,7 @@ int main(int count, char** arguments) {
   sleep(60);
   printf("KiB: Rss of smaps_rollup %ld, Anonymous %ld, RssAnon %ld, VmRSS %ld, VmHWM %ld\n",
          kib("/proc/self/smaps_rollup", "Rss:"), kib("/proc/self/smaps_rollup", "Anonymous:"),
-         kib("/proc/self/status", "RssAnon:"), kib("/proc/self/status", "VmRSS:"), kib("/proc/self/status", "VmHWM:"));
+         kib("/proc/self/status", "RssAnon:"), kib("/proc/self/status", "VmRSS:"),
+         kib("/proc/self/status", "VmHWM:"));
   return 0;
 }

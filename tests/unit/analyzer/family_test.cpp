@@ -46,7 +46,7 @@ std::vector<Process> some_processes(std::uint64_t seed) {
 struct Best {
   bool agreed = false;
   std::uint64_t pss = 0;
-  auto operator<=>(const Best&) const = default;
+  auto operator<=>(const Best&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // By the definition in family.h. What is said in the second in which another process ends is said before that.

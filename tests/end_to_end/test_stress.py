@@ -111,7 +111,7 @@ class Kills(StressCase):
                 self.assert_verdicts(process, [one for one in verdicts if way.bound != "1M" or one.measure == "live"])
 
     def test_at_the_default_bounds(self):
-        self.rounds(KILLS // 2, THREADS, kinds=("main", "exec"), seed=1)
+        self.rounds(KILLS // 2, THREADS, kinds=("main", "exec", "fork"), seed=1)
 
     def test_with_small_bounds(self):
         self.rounds(KILLS // 2, (1, 8, 64), bounds=("1M", "4M", "32M"), kinds=("main", "exec"), seed=2)

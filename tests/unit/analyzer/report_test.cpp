@@ -2,6 +2,8 @@
 // Job: the two renderings: keys and sums of the JSON, width and first lines of the text.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <random>
 #include <sstream>
 
@@ -67,10 +69,30 @@ class Report : public testing::Test {
   Options options;
   Look look;
 
- private:
   Scratch scratch_;
+
+ private:
   std::unique_ptr<View> view_;
 };
+
+// The trace has 2 of 3 blocks; the recorder counted 24,000 bytes, and 30,000 a moment before.
+TEST_F(Report, OfAKillWhileRecordingBeginsTheRecordersCountIsAdmitted) {
+  Builder builder;
+  builder.birth(1, 8192).birth(2, 8192);
+  std::string rings = tests::ring_file({});
+  const auto put = [&rings](std::size_t offset, std::uint64_t value) {
+    std::memcpy(rings.data() + offset, &value, sizeof value);
+  };
+  put(offsetof(format::RingFileHeader, live), 24'000);
+  put(offsetof(format::RingFileHeader, beginning), 30'000);
+  put(offsetof(format::RingFileHeader, beginning_small), 100);
+  tests::write_file(scratch_.file("t.rings"), rings);
+  const std::string said = text(builder);
+  EXPECT_NE(said.find("It ended while its recording began"), std::string::npos) << said;
+  const Json error = json(builder)["processes"][0]["trace"]["error"]["live"];
+  EXPECT_EQ(error["above"], 30'000 - 2 * 8192 + 100);
+  EXPECT_EQ(error["below"], 100);
+}
 
 TEST_F(Report, WhatAPhaseTookAndGaveBackIsToldWithItsLine) {
   Builder builder = training();

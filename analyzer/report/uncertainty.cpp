@@ -42,8 +42,11 @@ Uncertainty beginning_error(const View& view) {
   const auto peak = view.account.peaks.find(fold::MemoryId{0});
   const std::uint64_t left = positive(view.account.left);
   const std::uint64_t highest = peak == view.account.peaks.end() ? 0 : positive(peak->second.live.bytes);
-  return {std::max(above(left, beginning->live), above(highest, beginning->highest)) + beginning->small,
-          std::max(above(beginning->live, left), above(beginning->highest, highest)) + beginning->small};
+  // The recorder noted its level now and then, not with each block: peaks were up to 30 KB above it.
+  constexpr std::uint64_t kRough = 64 * 1024, kRoughPart = 32;
+  const std::uint64_t rough = beginning->small + kRough + beginning->highest / kRoughPart;
+  return {std::max(above(left, beginning->live), above(highest, beginning->highest)) + rough,
+          std::max(above(beginning->live, left), above(beginning->highest, highest)) + rough};
 }
 
 } // namespace

@@ -35,13 +35,28 @@ std::string range(const char* what, const Uncertainty& error) {
   return fmt::format("{}: up to {} less or {} more than shown", what, bytes(error.below), bytes(error.above));
 }
 
+std::uint64_t highest_of_host(const View& view) {
+  const auto peak = view.account.peaks.find(fold::MemoryId{0});
+  return peak == view.account.peaks.end() ? 0 : positive(peak->second.live.bytes);
+}
+
+// Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
+Uncertainty dropped_error(const View& view) {
+  const trace::Coarse* const coarse = view.trace->coarse();
+  if (coarse == nullptr) return {};
+  const format::CoarseHeader& header = coarse->header;
+  const std::uint64_t peak = highest_of_host(view);
+  const bool seen_there = positive(header.highest) >= peak;
+  return {seen_there ? above(peak, positive(header.highest_at_least)) : 0,
+          above(positive(header.highest_at_most), peak)};
+}
+
 // Of a process that ended while its recording began. What the recorder had counted is the truth.
 Uncertainty beginning_error(const View& view) {
   const auto& beginning = view.facts().beginning;
   if (!beginning) return {};
-  const auto peak = view.account.peaks.find(fold::MemoryId{0});
   const std::uint64_t left = positive(view.account.left);
-  const std::uint64_t highest = peak == view.account.peaks.end() ? 0 : positive(peak->second.live.bytes);
+  const std::uint64_t highest = highest_of_host(view);
   // The recorder noted its level now and then, not with each block: peaks were up to 30 KB above it.
   constexpr std::uint64_t kRough = 64 * 1024, kRoughPart = 32;
   const std::uint64_t rough = beginning->small + kRough + beginning->highest / kRoughPart;
@@ -55,14 +70,30 @@ Uncertainty live_error(const View& view) {
   const format::LostBlocks& lost = view.facts().lost_blocks;
   const trace::OrderCounts& counts = view.account.counts;
   const Uncertainty before = beginning_error(view);
-  return {counts.too_high + lost.uncounted_death_bytes + before.below,
-          counts.too_low + lost.uncounted_birth_bytes + before.above};
+  return {(counts.end_known ? 0 : counts.too_high) + lost.uncounted_death_bytes + before.below,
+          (counts.end_known ? 0 : counts.too_low) + lost.uncounted_birth_bytes + before.above};
+}
+
+Uncertainty peak_error(const View& view) {
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  const trace::OrderCounts& counts = view.account.counts;
+  const Uncertainty before = beginning_error(view);
+  const Uncertainty dropped = dropped_error(view);
+  return {std::max(counts.too_high, dropped.below) + lost.uncounted_death_bytes + before.below,
+          std::max(counts.too_low, dropped.above) + lost.uncounted_birth_bytes + before.above};
 }
 
 Uncertainty tensor_error(const View& view) {
   const format::LostBlocks& lost = view.facts().lost_blocks;
   return {lost.tensor_death_bytes, lost.tensor_birth_bytes};
 }
+
+namespace {
+std::string bounds(const View& view) {
+  return fmt::format("{}; {}", range("Held at the end", live_error(view)), range("peak", peak_error(view)));
+}
+
+} // namespace
 
 std::string uncertainty_text(const View& view) {
   const trace::Losses& losses = view.losses;
@@ -72,12 +103,12 @@ std::string uncertainty_text(const View& view) {
   std::string text;
   if (view.facts().beginning)
     text = fmt::format("It ended while its recording began, so not all that came before is in the trace. {}.",
-                       range("Live bytes", live_error(view)));
+                       bounds(view));
   if (losses.total() == 0) return text;
   const format::LostBlocks& lost = view.facts().lost_blocks;
   if (!text.empty()) text += " ";
-  text += fmt::format("{} events were lost ({}). {}; {}.", count(losses.total()), reasons(losses),
-                      range("Live bytes", live_error(view)), range("tensors", tensor_error(view)));
+  text += fmt::format("{} events were lost ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(view),
+                      range("tensors", tensor_error(view)));
   if (lost.births + lost.deaths != 0)
     text +=
         fmt::format(" No owner is known of {} in {} lost births. {} in {} lost deaths may still be listed.",

@@ -15,9 +15,11 @@ struct Uncertainty {
   std::uint64_t above = 0;
 };
 
-// Of `live` of all memories together. The bytes of dropped heap blocks are in the flows of their threads, so
-// they count; left are mappings, device memory, and what a thread did since its last record.
+// Of what is held at the end, all memories together. The bytes of dropped heap blocks are in the flows of their
+// threads, so they count; left are mappings and device memory, and what threads without a slot did last.
 Uncertainty live_error(const View& view);
+// Of the highest level of before: also what threads did between two of their records, and what was seen late.
+Uncertainty peak_error(const View& view);
 Uncertainty tensor_error(const View& view);
 
 // One paragraph for the top of a text report. Empty if nothing was dropped and nothing is damaged.

@@ -44,6 +44,8 @@ struct OrderCounts {
   // By how many bytes a level may be too low and too high between two records.
   std::uint64_t too_low = 0;
   std::uint64_t too_high = 0;
+  // Not so at the end: what came after the last record of each thread is in the level of the end.
+  bool end_known = true;
   std::uint64_t small_error() const { return std::max(too_low, too_high); }
 };
 
@@ -67,7 +69,7 @@ class Order {
   Ordinal ordinal() const { return ordinal_; }       // of the event last given
 
  private:
-  struct Waiting { // bytes of small flows that come with the next record
+  struct Waiting { // bytes of small flows that come with the next record; as words, so that a sum may wrap
     std::uint64_t allocated = 0;
     std::uint64_t freed = 0;
   };
@@ -78,6 +80,7 @@ class Order {
     Cursor cursor;
     format::RingRecord head{};
     bool loaded = false;
+    bool begun = false; // a record was loaded that tells what came since recording began
     bool small_given = false;
     format::Stamp last_stamp = 0;
     format::SmallTotals seen{};
@@ -102,6 +105,7 @@ class Order {
   bool load(std::size_t thread);
   void split(Thread& thread, const format::RingRecord& record);
   void wait(Thread& thread, Waiting bytes);
+  void wait_from_start(Thread& thread, Waiting bytes);
   void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
   void rest(Thread& thread);
   void give(const Event& event) {
@@ -116,9 +120,11 @@ class Order {
   std::vector<Event> ready_;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;
-  Waiting waiting_;      // of all threads, now
+  Waiting from_start_;   // of threads that had flows before their first record
+  Waiting waiting_;      // of all threads now, less `from_start_`: below 0 at times
   Waiting most_waiting_; // and at most
   std::uint64_t records_ = 0;
+  bool end_known_ = true;
 };
 
 } // namespace memtrace::trace

@@ -293,6 +293,7 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
     sum.missing += counts.missing;
     sum.too_low = std::max(sum.too_low, counts.too_low);
     sum.too_high = std::max(sum.too_high, counts.too_high);
+    sum.end_known = counts.end_known;
     beginning = {order.ordinal(), {}};
   }
   return sum;

@@ -58,18 +58,18 @@ void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth: {
       const Place place = phases_.place(thread);
-      carry(thread, {low(word[4]), high(word[4]), low(word[5]), high(word[5])}, place);
+      carry(thread, flows_of(record), place);
       ledger_.birth(host_, record, place, file_);
       break;
     }
     case EventType::death: {
       const Place place = phases_.place(thread);
-      carry(thread, {low(word[4]), high(word[4]), low(word[5]), high(word[5])}, place);
+      carry(thread, flows_of(record), place);
       ledger_.death(host_, record, place);
       return; // raises nothing
     }
     case EventType::counters:
-      carry(thread, {word[0], word[1], word[2], word[3]}, phases_.place(thread));
+      carry(thread, flows_of(record), phases_.place(thread));
       break;
     case EventType::move:
       move(thread, record);

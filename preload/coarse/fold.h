@@ -3,6 +3,7 @@
 // say.
 #pragma once
 
+#include "coarse/level_error.h"
 #include "coarse/phases.h"
 
 namespace memtrace::coarse {
@@ -35,6 +36,7 @@ class Fold {
   void attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from);
   bool attached() const { return file_.attached(); }
   format::CoarseHeader& header() { return file_.header(); }
+  LevelError& level_error() { return level_error_; } // used while a file is attached
   // At the orderly end: also the step that is not over, and the phases that are open.
   void close();
 
@@ -74,6 +76,7 @@ class Fold {
   Ledger ledger_;
   Phases phases_;
   FileRows file_;
+  LevelError level_error_;
   Dense<Carried, 64, 16 * 1024> carried_;
   StepId step_ = kNoStep; // up to which rows were published
   std::int64_t highest_[2] = {};

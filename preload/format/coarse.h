@@ -22,6 +22,11 @@ struct CoarseHeader {
   std::uint64_t coarsened; // records of windows that were dropped
   Stamp folded_from;       // when the first window began
   std::uint64_t own_bytes; // private memory of the recorder, rings and this file not counted; a running figure
+  // The highest level of the host in windows that were dropped, as it was seen. Records that came late, and
+  // flows that no record had brought yet, make it uncertain: the true one lies between the other two.
+  std::int64_t highest;
+  std::int64_t highest_at_least;
+  std::int64_t highest_at_most;
 };
 static_assert(sizeof(CoarseHeader) <= kPage);
 

@@ -117,7 +117,12 @@ void sink(std::uint32_t at, std::uint32_t count) {
   runs[at] = run;
 }
 
-void fold_runs(std::uint32_t count) {
+// `all`: of all threads that recorded anything.
+void fold_runs(std::uint32_t count, bool all) {
+  const bool windows = folded.attached();
+  if (windows) folded.level_error().pass_begins(folded.levels()[0][coarse::live]);
+  for (std::uint32_t i = 0; windows && i < count; ++i)
+    folded.level_error().thread_begins(runs[i].at(runs[i].next));
   for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
   while (count != 0) {
     Run& run = runs[0];
@@ -127,8 +132,13 @@ void fold_runs(std::uint32_t count) {
     if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
     do {
       if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
-      folded.apply(run.thread, run.at(run.next));
-      if (++run.next == run.end) break;
+      const RingRecord& record = run.at(run.next);
+      folded.apply(run.thread, record);
+      ++run.next;
+      if (windows)
+        folded.level_error().passed_one(record, run.next == run.end ? nullptr : &run.at(run.next),
+                                        folded.levels()[0][coarse::live]);
+      if (run.next == run.end) break;
       run.stamp = run.at(run.next).stamp;
     } while (run.stamp <= other);
     if (run.next == run.end) {
@@ -137,6 +147,7 @@ void fold_runs(std::uint32_t count) {
     }
     if (count != 0) sink(0, count);
   }
+  if (windows) folded.level_error().pass_ends(all);
 }
 
 Passed worse(Passed a, Passed b) {
@@ -172,7 +183,7 @@ Passed pass_all(bool last) {
   write_late();
   const format::LostBlocks lost = lost_blocks_so_far();
   folded.lost(lost.births, lost.deaths);
-  fold_runs(used);
+  fold_runs(used, result == Passed::all);
   folded.passed(result == Passed::all);
   settle_rings();
   return result;
@@ -236,7 +247,7 @@ Passed pass_over(RingSlot* slot, const Ring& ring) {
     std::uint32_t said = 0;
     const Passed result = append(slot, ring, said, draw_stamp(), false, &runs[0]);
     write_late();
-    fold_runs(runs[0].end != runs[0].next ? 1 : 0);
+    fold_runs(runs[0].end != runs[0].next ? 1 : 0, false);
     return result;
   });
 }

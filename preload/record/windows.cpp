@@ -203,6 +203,7 @@ bool begin_window(std::uint32_t file) {
     return false;
   }
   windows[file].number = current.number;
+  folded.level_error().window_begins(file, folded.header());
   return true;
 }
 

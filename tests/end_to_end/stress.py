@@ -76,9 +76,11 @@ class Verdict:
                 f"+{self.up}, off by {self.error:+}")
 
 
-def admitted_interval(process):
-    """By how much the process's `live` may be too high and too low, as its report admits: (down, up)."""
-    error = process["trace"]["error"]["live"]
+def admitted_interval(process, figure):
+    """By how much `peak`, or what the process holds at the end, `live`, may be too high and too low, as its report
+    admits: (down, up).
+    """
+    error = process["trace"]["error"][figure]
     return error["below"], error["above"]
 
 
@@ -228,20 +230,21 @@ class Stress:
         """Of `hold`: at the instant when all threads held all, and when half was freed."""
         truth, process = self.run_to_end(way)
         base = self.base(way.threads, way.as_)[0]
-        down, up = admitted_interval(process)
+        error = process["trace"]["live_error"]
         return process, [
-            Verdict("peak", truth.held + base, truth.held + base, harness.peak(process), down, up),
-            Verdict("live", truth.left + base, truth.left + base, left(process), down, up)]
+            Verdict("peak", truth.held + base, truth.held + base, harness.peak(process),
+                    *admitted_interval(process, "peak")),
+            Verdict("live", truth.left + base, truth.left + base, left(process), error, error)]
 
     def verdicts_at_meetings(self, way):
         """Of `churn` with meetings: the level at each, and the bytes of all files at the end."""
         base = self.base(way.threads, way.as_)[0]
         truth, process = self.run_to_end(way)
         bytes_on_disk = sum(entry.stat().st_size for entry in os.scandir(self.out))
-        down, up = admitted_interval(process)
+        error = process["trace"]["live_error"]
         return process, bytes_on_disk, [
             Verdict(f"live at meeting {number}", level + base, level + base,
-                    harness.phase_row(process, f"meeting {number}", None)["exit_live"], down, up)
+                    harness.phase_row(process, f"meeting {number}", None)["exit_live"], error, error)
             for number, level in enumerate(truth.at_meetings)]
 
     def verdicts_at_kill(self, way, delay):
@@ -253,16 +256,15 @@ class Stress:
                 raise
             return NO_PROCESS, []
         low, high = self.base_between(way, truth)
-        down, up = admitted_interval(process)
         first = self.base(1, way.as_)[0]
         live = process["death"]["live"] if process.get("death") else None
         if live is None:
             raise AssertionError(f"{way}: killed, and the report has no death; end: {process['end']}")
         return process, [
-            Verdict("live", truth.surely + low, truth.perhaps + high, live, down, up),
+            Verdict("live", truth.surely + low, truth.perhaps + high, live, *admitted_interval(process, "live")),
             # The threads may have begun before or after the peak.
-            Verdict("peak", truth.surely_peak + first, max(truth.perhaps_peak, 0) + high, harness.peak(process), down,
-                    up)]
+            Verdict("peak", truth.surely_peak + first, max(truth.perhaps_peak, 0) + high, harness.peak(process),
+                    *admitted_interval(process, "peak"))]
 
 
 def left(process):

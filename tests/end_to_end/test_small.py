@@ -45,11 +45,11 @@ class Small(harness.Case):
         return said, records
 
     def test_blocks_of_before_recording_make_nothing_uncertain(self):
-        """They came and went in the log of a process too small to record: 800 MB of them made `live` uncertain by it."""
+        """They came and went in the log of a process too small to record: 800 MB of them made levels uncertain by it."""
         code = "for _ in range(100000): bytearray(8192)\nheld = [bytearray(1 << 20) for _ in range(100)]\n"
         self.run_in("traced", ["python3", "-c", code], self.environment(MEMTRACE_QUIET="1"))
         report = self.report()
-        error = report["processes"][0]["trace"]["error"]["live"]
+        error = report["processes"][0]["trace"]["error"]["peak"]
         self.assertLess(error["below"] + error["above"], 4 * harness.MIB)
 
     def test_counts_of_one_thread(self):

@@ -296,6 +296,40 @@ TEST_F(Files, LevelsAreOffByWhatTheNextRecordsBring) {
   EXPECT_EQ(out.counts.too_high, 900u);
 }
 
+// A thread from before recording began. Its flows may have been there at each level before its first record.
+TEST_F(Files, LevelsAreOffByWhatAThreadHadBeforeItsFirstRecord) {
+  Builder builder;
+  builder.on(0).counters(10, 0, 1, 0).on(0).counters(500, 0, 1, 0).on(0).birth(1, 8192, Kind::heap);
+  builder.on(1).counters(300, 40, 3, 1);
+  const Read out = read(write(builder.bytes()));
+  EXPECT_EQ(out.counts.too_low, 800u);
+  EXPECT_EQ(out.counts.too_high, 40u);
+}
+
+// The shared slot has no totals of the threads that share it.
+TEST_F(Files, WhatThreadsOfTheSharedSlotDidLastIsNotKnown) {
+  Builder builder;
+  builder.on(0).counters(10, 0, 1, 0);
+  EXPECT_TRUE(read(write(builder.bytes())).counts.end_known);
+  builder.on(format::kSharedThread).counters(10, 0, 1, 0);
+  EXPECT_FALSE(read(write(builder.bytes())).counts.end_known);
+}
+
+TEST_F(Files, TotalsBehindWhatWasSeenLeaveTheEndUnknown) {
+  Builder builder;
+  builder.on(0).counters(1000, 0, 5, 0);
+  write(builder.bytes());
+  tests::write_file(rings(), tests::ring_file({{0, 1, {}, {500, 0, 3, 0}}}));
+  EXPECT_FALSE(read(path()).counts.end_known);
+}
+
+TEST_F(Files, LevelsAreNotOffByTheFirstBlockOfAThread) {
+  Builder builder;
+  for (std::uint32_t thread = 0; thread < 5; ++thread) builder.on(thread).counters(1000, 0, 1, 0);
+  const Read out = read(write(builder.bytes()));
+  EXPECT_EQ(out.counts.too_low, 1000u);
+}
+
 // 100,000 blocks that came and went before recording began made each level uncertain by all their bytes.
 TEST_F(Files, WhatCameBeforeRecordingIsCertainButForWhatIsLeft) {
   Builder builder;
@@ -306,7 +340,8 @@ TEST_F(Files, WhatCameBeforeRecordingIsCertainButForWhatIsLeft) {
   tests::write_file(rings(), tests::ring_file({{0, 3, {}, {5400, 4000, 7, 4}}}));
   const Read out = read(path());
   EXPECT_EQ(out.counts.too_low, 1000u);
-  EXPECT_EQ(out.counts.too_high, 0u);
+  EXPECT_EQ(out.counts.too_high, 300u) << "what came after the last record is given with that record";
+  EXPECT_TRUE(out.counts.end_known);
   std::uint64_t allocated = 0;
   for (const Event& event : out.events)
     if (event.type == EventType::counters) allocated += event.word[0];

@@ -177,6 +177,25 @@ TEST_F(Gap, TotalsOfTheRingsGoOnFromTheSnapshot) {
   EXPECT_EQ(process()["peaks"][0]["bytes"], with) << "500 bytes more, after the peak";
 }
 
+TEST_F(Gap, ADroppedWindowMayHaveHadTheHighestLevel) {
+  write_all(tests::snapshot(states));
+  std::string rows = tests::coarse_file({1, 1, 0, 0, 0, 0}, {}, {});
+  const auto put = [&](std::int64_t seen, std::int64_t at_least, std::int64_t at_most) {
+    const std::int64_t levels[] = {seen, at_least, at_most};
+    std::memcpy(rows.data() + offsetof(format::CoarseHeader, highest), levels, sizeof levels);
+    write(".coarse", rows);
+    return process()["trace"]["error"];
+  };
+  const std::int64_t peak = process()["peaks"][0]["bytes"];
+  Json error = put(peak - 5000, peak - 7000, peak + 9000);
+  EXPECT_EQ(error["peak"]["above"], 9000);
+  EXPECT_EQ(error["peak"]["below"], 0) << "the peak is in what was kept";
+  EXPECT_EQ(error["live"]["above"], 0);
+  error = put(peak, peak - 7000, peak);
+  EXPECT_EQ(error["peak"]["above"], 0);
+  EXPECT_EQ(error["peak"]["below"], 7000);
+}
+
 TEST_F(Gap, AWindowOfAnotherTraceIsDamage) {
   write_all(tests::snapshot(states));
   write(".window-3", tests::encode(builder.records(0), 0, format::Source::ring, 0, 99));

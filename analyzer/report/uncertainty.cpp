@@ -64,23 +64,31 @@ Uncertainty beginning_error(const View& view) {
           std::max(above(beginning->live, left), above(beginning->highest, highest)) + rough};
 }
 
+Uncertainty sum(const Uncertainty& a, const Uncertainty& b) {
+  return {a.below + b.below, a.above + b.above};
+}
+
+// Of any level of the host.
+Uncertainty any_error(const View& view) {
+  const trace::Facts& facts = view.facts();
+  const format::LostBlocks& lost = facts.lost_blocks;
+  return sum(beginning_error(view),
+             {lost.uncounted_death_bytes + facts.unslotted, lost.uncounted_birth_bytes + facts.unslotted});
+}
+
 } // namespace
 
 Uncertainty live_error(const View& view) {
-  const format::LostBlocks& lost = view.facts().lost_blocks;
   const trace::OrderCounts& counts = view.account.counts;
-  const Uncertainty before = beginning_error(view);
-  return {(counts.end_known ? 0 : counts.too_high) + lost.uncounted_death_bytes + before.below,
-          (counts.end_known ? 0 : counts.too_low) + lost.uncounted_birth_bytes + before.above};
+  if (counts.end_known) return any_error(view);
+  return sum(any_error(view), {counts.too_high, counts.too_low});
 }
 
 Uncertainty peak_error(const View& view) {
-  const format::LostBlocks& lost = view.facts().lost_blocks;
   const trace::OrderCounts& counts = view.account.counts;
-  const Uncertainty before = beginning_error(view);
   const Uncertainty dropped = dropped_error(view);
-  return {std::max(counts.too_high, dropped.below) + lost.uncounted_death_bytes + before.below,
-          std::max(counts.too_low, dropped.above) + lost.uncounted_birth_bytes + before.above};
+  return sum(any_error(view),
+             {std::max(counts.too_high, dropped.below), std::max(counts.too_low, dropped.above)});
 }
 
 Uncertainty tensor_error(const View& view) {
@@ -101,9 +109,14 @@ std::string uncertainty_text(const View& view) {
     return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
                        count(losses.damaged_bytes));
   std::string text;
-  if (view.facts().beginning)
+  if (view.facts().beginning) {
     text = fmt::format("It ended while its recording began, so not all that came before is in the trace. {}.",
                        bounds(view));
+  } else if (view.facts().unslotted != 0) {
+    text = fmt::format(
+        "Threads that had recorded nothing by themselves had counts in memory when it was killed. {}.",
+        bounds(view));
+  }
   if (losses.total() == 0) return text;
   const format::LostBlocks& lost = view.facts().lost_blocks;
   if (!text.empty()) text += " ";

@@ -84,6 +84,8 @@ struct Facts {
   std::uint64_t coarsened = 0;
   format::LostBlocks lost_blocks{};    // births and deaths that the recorder dropped
   std::optional<Beginnings> beginning; // it ended while its recording began
+  // It was killed: what threads that had no slot may have counted, in bytes of births and as many of deaths.
+  std::uint64_t unslotted = 0;
 
   // What decides how steps are counted, see fold/phases.h.
   bool auto_phases = false;

@@ -88,8 +88,10 @@ Trace::Trace(const std::string& path, Progress* progress)
     survey();
   }
   facts_.lost_blocks = lost_blocks();
-  if (!rings_ || rings_->header.beginning == 0) return;
+  if (!rings_) return;
   const format::RingFileHeader& header = rings_->header;
+  if (header.ended == 0) facts_.unslotted = header.unslotted;
+  if (header.beginning == 0) return;
   facts_.beginning = {header.live[0], std::max(header.beginning, header.live[0]), header.beginning_small};
 }
 

@@ -144,6 +144,9 @@ struct RingFileHeader {
   // since the first file, and bytes of small blocks that no record carried then.
   std::uint64_t beginning;
   std::uint64_t beginning_small;
+  // Threads from before recording began have no slot until their next record: what they may count until then, in bytes
+  // of births and as many of deaths.
+  std::uint64_t unslotted;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -229,6 +229,7 @@ void begin_recording() {
       cold_flush();
       if (held) pass_lock.unlock();
       if (settings.counting) put_flows_of_others();
+      ring_header()->unslotted = expect_slots();
       note_ring_place();
       note_kernel();
       note_share();
@@ -292,6 +293,7 @@ void begin_as_child(bool raw) {
   memory_locks_forked();
   device_memory_forked();
   talk_forked();
+  look_often_without_slot();
   forget_other_threads();
   beginning.reset();
   reset_flows();

@@ -77,6 +77,13 @@ std::uint32_t find_slot(const Thread& thread) {
   return index;
 }
 
+void no_more_unslotted(Thread& thread) {
+  if (thread.unslotted == 0) return;
+  if (format::RingFileHeader* const header = ring_header(); header != nullptr)
+    __atomic_fetch_sub(&header->unslotted, thread.unslotted, __ATOMIC_RELAXED);
+  thread.unslotted = 0;
+}
+
 enum class Entry : std::uint8_t { made, no_slot, lost };
 
 // Gives `thread` a slot: one that its last owner left, or a new one.
@@ -105,6 +112,7 @@ Entry claim(Thread& thread) {
   __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
   slot->writing = 0; // its ring is 0 already
   count_in(thread, slot->small, slot);
+  no_more_unslotted(thread);
   thread.slot_index = index;
   thread.ring = 0;
   thread.records = {records, format::kSlotRecords};
@@ -240,7 +248,9 @@ bool renew_ring_file() {
   if (!no_pass || !no_claim) return false;
   static constinit Path again{};
   again = ring_path();
+  const std::uint64_t unslotted = __atomic_load_n(&ring_header()->unslotted, __ATOMIC_RELAXED);
   if (!start_rings(again, ring_header()->trace_id)) return false;
+  ring_header()->unslotted = unslotted;
   keep_losses_in(ring_header());
   return true;
 }
@@ -339,7 +349,10 @@ bool ring_release(Thread& thread) {
     thread.folded = {};
   }
   RingSlot* const slot = thread.slot;
-  if (slot == nullptr) return true;
+  if (slot == nullptr) {
+    no_more_unslotted(thread);
+    return true;
+  }
   if (!drained(slot) && (in_current_file(thread) ? make_pass(slot) : pass_old(thread)) != Passed::all)
     return false;
   // No pass that saw it owned may meet its next owner.

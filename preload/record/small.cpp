@@ -63,7 +63,8 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   const bool drawn = pace.until_sample <= 0;
   const bool tick = pace.until_tick <= 0;
   if (drawn) pace.until_sample = next_interval(pace.random, settings.sample);
-  if (drawn || tick) pace.until_tick = kTickBytes; // the record of a drawn block carries the flows as well
+  if (drawn || tick)
+    pace.until_tick = tick_bytes(*thread); // the record of a drawn block carries the flows as well
   arm(pace);
   if (drawn && address != 0) {
     draw(here, {address, given, asked, format::Kind::heap, format::kSampled});
@@ -74,8 +75,9 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
 
 void look_at_death(std::size_t given) {
   const Recording here;
-  if (seen(here, {0, given, 0, 1}) == nullptr) return;
-  local.deaths_left = kTickBytes;
+  const Thread* const thread = seen(here, {0, given, 0, 1});
+  if (thread == nullptr) return;
+  local.deaths_left = tick_bytes(*thread);
   if (here) here.tick();
 }
 

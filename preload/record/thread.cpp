@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kMaxThreads = 32 * 1024; // alive at once, or ended and not yet taken over
 constexpr std::size_t kBatch = 64;             // new records before the dead are looked for
 constexpr std::uint32_t kLooks = 512;          // threads asked about at once
+constexpr std::int64_t kOftenBytes = 16 * 1024;
 
 constinit SpinLock table_lock;
 constinit Thread* threads[kMaxThreads] = {};
@@ -31,6 +32,7 @@ constinit std::uint32_t made = 0;       // entries of `threads`
 constinit std::uint32_t next_index = 1; // 0 is the recorder's own
 constinit std::uint32_t since_scan = 0;
 constinit std::uint32_t scan_from = 0;
+constinit std::int64_t without_slot = kTickBytes;
 
 Thread* fresh() {
   // The last one is kept for the thread that writes the end.
@@ -73,9 +75,9 @@ Thread* make_this_thread() {
   thread->pointer = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
   thread->pace.random = seed_for(thread->tid);
   thread->pace.until_sample = next_interval(thread->pace.random, settings.sample);
-  thread->pace.until_tick = kTickBytes;
+  thread->pace.until_tick = tick_bytes(*thread);
   local.births_left = 0; // the first is looked at
-  local.deaths_left = kTickBytes;
+  local.deaths_left = tick_bytes(*thread);
   local.thread = thread;
   local.small = &thread->own;
   return thread;
@@ -105,6 +107,26 @@ format::SmallTotals unpublished_of_all() {
     add(sum, threads[i]->folded);
   }
   return sum;
+}
+
+std::uint64_t expect_slots() {
+  std::uint64_t sum = 0;
+  const Locked locked(table_lock);
+  if (!locked) return sum;
+  for (std::uint32_t i = 0; i < made; ++i) {
+    Thread& thread = *threads[i];
+    if (thread.tid == 0 || thread.slot != nullptr || &thread == local.thread) continue;
+    thread.unslotted = static_cast<std::uint32_t>(without_slot);
+    sum += thread.unslotted;
+  }
+  return sum;
+}
+
+void look_often_without_slot() {
+  without_slot = kOftenBytes;
+}
+std::int64_t tick_bytes(const Thread& thread) {
+  return thread.slot != nullptr ? kTickBytes : without_slot;
 }
 
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {

@@ -53,6 +53,7 @@ struct alignas(64) Thread {
   std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
+  std::uint32_t unslotted;       // its part of RingFileHeader.unslotted
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // what records carried that the cold log folded away: to be published again
@@ -122,6 +123,16 @@ inline format::SmallTotals take_folded(Thread& thread) {
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
 // may go on.
 format::SmallTotals take_unpublished_of_others();
+
+// Recording has begun. Returns what threads other than the calling one, which have no slot yet, may count
+// before they take one, and notes it in each.
+std::uint64_t expect_slots();
+
+// In a forked child: threads without a slot are looked at more often. A process of another kind has its first
+// slots at its start, or counts for long before it records, and each look costs.
+void look_often_without_slot();
+// Small flows of one direction between two looks at this thread, at most.
+std::int64_t tick_bytes(const Thread& thread);
 
 // The flows that no record of any thread carries yet.
 format::SmallTotals unpublished_of_all();

@@ -95,6 +95,20 @@ TEST_F(Report, OfAKillWhileRecordingBeginsTheRecordersCountIsAdmitted) {
   EXPECT_EQ(error["below"], rough);
 }
 
+TEST_F(Report, OfAKillWhatThreadsWithoutASlotMayHaveCountedIsAdmitted) {
+  Builder builder;
+  builder.birth(1, 8192).birth(2, 8192);
+  std::string rings = tests::ring_file({});
+  const std::uint64_t unslotted = 3 * 16 * 1024;
+  std::memcpy(rings.data() + offsetof(format::RingFileHeader, unslotted), &unslotted, sizeof unslotted);
+  tests::write_file(scratch_.file("t.rings"), rings);
+  const std::string said = text(builder);
+  EXPECT_NE(said.find("had counts in memory when it was killed"), std::string::npos) << said;
+  const Json error = json(builder)["processes"][0]["trace"]["error"];
+  EXPECT_EQ(error["live"]["above"], unslotted);
+  EXPECT_EQ(error["peak"]["below"], unslotted);
+}
+
 TEST_F(Report, WhatAPhaseTookAndGaveBackIsToldWithItsLine) {
   Builder builder = training();
   const std::string said = text(builder);

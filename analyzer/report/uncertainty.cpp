@@ -12,10 +12,10 @@
 namespace memtrace::report {
 namespace {
 
-std::uint64_t positive(std::int64_t value) {
+std::uint64_t clamp_to_zero(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
-std::uint64_t above(std::uint64_t a, std::uint64_t b) {
+std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
@@ -37,7 +37,7 @@ std::string range(const char* what, const Uncertainty& error) {
 
 std::uint64_t highest_of_host(const View& view) {
   const auto peak = view.account.peaks.find(fold::MemoryId{0});
-  return peak == view.account.peaks.end() ? 0 : positive(peak->second.live.bytes);
+  return peak == view.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
 }
 
 // Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
@@ -46,49 +46,52 @@ Uncertainty dropped_error(const View& view) {
   if (coarse == nullptr) return {};
   const format::CoarseHeader& header = coarse->header;
   const std::uint64_t peak = highest_of_host(view);
-  const bool seen_there = positive(header.highest) >= peak;
-  return {seen_there ? above(peak, positive(header.highest_at_least)) : 0,
-          above(positive(header.highest_at_most), peak)};
+  const bool seen_there = clamp_to_zero(header.highest) >= peak;
+  return {seen_there ? saturating_sub(peak, clamp_to_zero(header.highest_at_least)) : 0,
+          saturating_sub(clamp_to_zero(header.highest_at_most), peak)};
 }
 
 // Of a process that ended while its recording began. What the recorder had counted is the truth.
 Uncertainty beginning_error(const View& view) {
   const auto& beginning = view.facts().beginning;
   if (!beginning) return {};
-  const std::uint64_t left = positive(view.account.left);
+  const std::uint64_t left = clamp_to_zero(view.account.left);
   const std::uint64_t highest = highest_of_host(view);
-  // The recorder noted its level now and then, not with each block: peaks were up to 30 KB above it.
+  // The recorder updates its level per record, not per block: peaks were up to 30 KB higher.
   constexpr std::uint64_t kRough = 64 * 1024, kRoughPart = 32;
   const std::uint64_t rough = beginning->small + kRough + beginning->highest / kRoughPart;
-  return {std::max(above(left, beginning->live), above(highest, beginning->highest)) + rough,
-          std::max(above(beginning->live, left), above(beginning->highest, highest)) + rough};
+  return {std::max(saturating_sub(left, beginning->live), saturating_sub(highest, beginning->highest)) + rough,
+          std::max(saturating_sub(beginning->live, left), saturating_sub(beginning->highest, highest)) + rough};
 }
 
 Uncertainty sum(const Uncertainty& a, const Uncertainty& b) {
   return {a.below + b.below, a.above + b.above};
 }
 
-// Of any level of the host.
-Uncertainty any_error(const View& view) {
+// The error that applies to each level of the host.
+Uncertainty host_error(const View& view) {
   const trace::Facts& facts = view.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
-  return sum(beginning_error(view),
-             {lost.uncounted_death_bytes + facts.unslotted, lost.uncounted_birth_bytes + facts.unslotted});
+  return sum(beginning_error(view), {lost.uncounted_death_bytes + facts.uncounted_bound,
+                                     lost.uncounted_birth_bytes + facts.uncounted_bound});
 }
 
 } // namespace
 
 Uncertainty live_error(const View& view) {
   const trace::OrderCounts& counts = view.account.counts;
-  if (counts.end_known) return any_error(view);
-  return sum(any_error(view), {counts.too_high, counts.too_low});
+  // Without a ring file nothing tells what threads of a killed process did after their last records.
+  const bool known = counts.end_known && (view.facts().end || view.trace->rings() != nullptr);
+  if (known) return host_error(view);
+  return sum(host_error(view), {counts.too_high, counts.too_low});
 }
 
 Uncertainty peak_error(const View& view) {
   const trace::OrderCounts& counts = view.account.counts;
   const Uncertainty dropped = dropped_error(view);
-  return sum(any_error(view),
-             {std::max(counts.too_high, dropped.below), std::max(counts.too_low, dropped.above)});
+  const std::uint64_t before = saturating_sub(view.facts().highest_before, highest_of_host(view));
+  return sum(host_error(view),
+             {std::max(counts.too_high, dropped.below), std::max({counts.too_low, dropped.above, before})});
 }
 
 Uncertainty tensor_error(const View& view) {
@@ -110,11 +113,11 @@ std::string uncertainty_text(const View& view) {
                        count(losses.damaged_bytes));
   std::string text;
   if (view.facts().beginning) {
-    text = fmt::format("It ended while its recording began, so not all that came before is in the trace. {}.",
+    text = fmt::format("The process ended while recording began, so the trace lacks some earlier events. {}.",
                        bounds(view));
-  } else if (view.facts().unslotted != 0) {
+  } else if (view.facts().uncounted_bound != 0) {
     text = fmt::format(
-        "Threads that had recorded nothing by themselves had counts in memory when it was killed. {}.",
+        "The process was killed, and the last counts of threads without a ring slot are missing. {}.",
         bounds(view));
   }
   if (losses.total() == 0) return text;

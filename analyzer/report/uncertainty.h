@@ -22,7 +22,8 @@ Uncertainty live_error(const View& view);
 Uncertainty peak_error(const View& view);
 Uncertainty tensor_error(const View& view);
 
-// One paragraph for the top of a text report. Empty if nothing was dropped and nothing is damaged.
+// Returns one paragraph for the top of a text report. Empty if nothing was dropped, nothing is damaged, and a
+// kill left nothing out.
 std::string uncertainty_text(const View& view);
 
 } // namespace memtrace::report

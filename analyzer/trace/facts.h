@@ -42,14 +42,14 @@ struct Device {
 
 inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 
-// One trace's process. Where a fact is said twice, the later stamp counts.
-// What the recorder knew by itself, of the host, when what it had recorded was not yet all in the trace. Bytes.
+// Host bytes that the recorder had counted when the process ended while recording began.
 struct Beginnings {
   std::uint64_t live = 0;
   std::uint64_t highest = 0;
   std::uint64_t small = 0; // of small blocks that are in neither
 };
 
+// One trace's process. Where a fact is said twice, the later stamp counts.
 struct Facts {
   bool has_process = false;
   std::uint32_t pid = 0;
@@ -84,8 +84,10 @@ struct Facts {
   std::uint64_t coarsened = 0;
   format::LostBlocks lost_blocks{};    // births and deaths that the recorder dropped
   std::optional<Beginnings> beginning; // it ended while its recording began
-  // It was killed: what threads that had no slot may have counted, in bytes of births and as many of deaths.
-  std::uint64_t unslotted = 0;
+  // Of a process that was killed: bytes that threads without a slot counted at most, of births and of deaths
+  // each.
+  std::uint64_t uncounted_bound = 0;
+  std::uint64_t highest_before = 0; // the same: host bytes before recording began, as far as the recorder knows
 
   // What decides how steps are counted, see fold/phases.h.
   bool auto_phases = false;

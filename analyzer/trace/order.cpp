@@ -174,8 +174,12 @@ void Order::rest(Thread& thread) {
   const SmallTotals rest{total.allocated - seen.allocated, total.freed - seen.freed,
                          total.births - std::min(total.births, seen.births),
                          total.deaths - std::min(total.deaths, seen.deaths)};
-  // They are given at the last record, and came later: until then the level has them too early.
-  wait(thread, {rest.freed, rest.allocated});
+  if (thread.begun) { // They are given at the last record, and came later: until then the level has them too
+                      // early.
+    wait(thread, {rest.freed, rest.allocated});
+  } else { // They are given last.
+    wait_from_start(thread, {rest.allocated, rest.freed});
+  }
   Event event;
   event.stamp = thread.last_stamp;
   event.thread = thread.stream->thread;

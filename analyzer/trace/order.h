@@ -44,7 +44,7 @@ struct OrderCounts {
   // By how many bytes a level may be too low and too high between two records.
   std::uint64_t too_low = 0;
   std::uint64_t too_high = 0;
-  // Not so at the end: what came after the last record of each thread is in the level of the end.
+  // True if the ring slots hold what each thread did after its last record: then the level of the end is exact.
   bool end_known = true;
   std::uint64_t small_error() const { return std::max(too_low, too_high); }
 };

@@ -90,7 +90,10 @@ Trace::Trace(const std::string& path, Progress* progress)
   facts_.lost_blocks = lost_blocks();
   if (!rings_) return;
   const format::RingFileHeader& header = rings_->header;
-  if (header.ended == 0) facts_.unslotted = header.unslotted;
+  if (header.ended != 1) {
+    facts_.uncounted_bound = header.uncounted_bound;
+    facts_.highest_before = header.highest_before;
+  }
   if (header.beginning == 0) return;
   facts_.beginning = {header.live[0], std::max(header.beginning, header.live[0]), header.beginning_small};
 }

@@ -19,6 +19,7 @@ void Fold::start(const Host& host, bool forked, std::int64_t live_bytes, std::in
 
 void Fold::forget() {
   std::memset(static_cast<void*>(this), 0, sizeof *this);
+  level_error_ = {};
 }
 
 void Fold::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from) {

@@ -16,6 +16,18 @@ inline format::SmallTotals flows_of(const format::RingRecord& record) {
   return {};
 }
 
+// The same as far as it is missing in levels: of what was over when recording began, what is left of it.
+inline format::SmallTotals missing_of(const format::RingRecord& record) {
+  format::SmallTotals flows = flows_of(record);
+  if (static_cast<format::EventType>(record.type) == format::EventType::counters &&
+      (record.flags & format::kBefore) != 0) {
+    const std::uint64_t both = flows.allocated < flows.freed ? flows.allocated : flows.freed;
+    flows.allocated -= both;
+    flows.freed -= both;
+  }
+  return flows;
+}
+
 // A level is off for two reasons.
 //
 // Flows: before a thread's record is given, each level lacks what the record brings. A thread's next record may
@@ -26,13 +38,14 @@ inline format::SmallTotals flows_of(const format::RingRecord& record) {
 // b, with b of the late records. Seen were the levels of a alone, then the last of a with each of b. So the
 // highest level is missed by at most the rise of b, and exceeded by at most its fall. Of 160 runs with 32
 // threads five peaks were missed, by up to 37,360 bytes.
-//
-// An error counts at the level at which it was made, and for a window that was dropped: the records of others
-// tell.
+// An error applies to the levels of its own pass, and only if their window was dropped: the analyzer has the
+// records of the others.
 class LevelError {
  public:
-  // From now on records go to this file. What it held is dropped.
-  void window_begins(std::uint32_t file, format::CoarseHeader& header) {
+  // From now on records go to this file.
+  void window_begins(std::uint32_t file) { file_ = file; }
+  // What the file held is dropped.
+  void window_dropped(std::uint32_t file, format::CoarseHeader& header) {
     for (Pass& pass : passes_)
       if (pass.file == file) pass.file = kNoFile;
     const Highest& dropped = highest_[file];
@@ -40,31 +53,30 @@ class LevelError {
     header.highest_at_least = larger(header.highest_at_least, dropped.at_least);
     header.highest_at_most = larger(header.highest_at_most, dropped.at_most);
     highest_[file] = {};
-    file_ = file;
   }
   // `level`: before the first record of the pass.
   void pass_begins(std::int64_t level) {
     seen_ = started_ = last_late_ = highest_late_ = lowest_late_ = level;
     behind_ = 0;
   }
-  // Of each thread in the pass, its first record. Before passed_one().
+  // Of each thread in the pass, its first record. Before add_record().
   void thread_begins(const format::RingRecord& first) {
-    now_.add(flows_of(first));
-    firsts_.add(flows_of(first));
+    now_.add(missing_of(first));
+    firsts_.add(missing_of(first));
     most_.raise(now_);
   }
   // `next` is the same thread's; null: it has no more in this pass. `level`: after the record.
-  void passed_one(const format::RingRecord& record, const format::RingRecord* next, std::int64_t level) {
-    if (next != nullptr) now_.add(flows_of(*next));
-    now_.take(flows_of(record));
+  void add_record(const format::RingRecord& record, const format::RingRecord* next, std::int64_t level) {
+    if (next != nullptr) now_.add(missing_of(*next));
+    now_.take(missing_of(record));
     most_.raise(now_);
     seen_ = larger(seen_, level);
     newest_ = larger(newest_, record.stamp);
-    if (used_ != 0 && record.stamp < passes_[used_ - 1].newest) passed_late(record.stamp, level);
+    if (used_ != 0 && record.stamp < passes_[used_ - 1].newest) add_late_record(record.stamp, level);
   }
   // `all`: it was a pass over all threads.
   void pass_ends(bool all) {
-    while (behind_ < used_) come_to(passes_[behind_++]);
+    while (behind_ < used_) add_late_to(passes_[behind_++]);
     for (std::uint32_t i = used_; i-- > 0;) {
       passes_[i].off.add(firsts_);
       if (passes_[i].all) break;
@@ -115,14 +127,14 @@ class LevelError {
     highest.at_least = larger(highest.at_least, pass.seen - pass.off.high);
     highest.at_most = larger(highest.at_most, pass.seen + pass.off.low);
   }
-  void passed_late(format::Stamp stamp, std::int64_t level) {
-    while (stamp >= passes_[behind_].newest) come_to(passes_[behind_++]);
+  void add_late_record(format::Stamp stamp, std::int64_t level) {
+    while (stamp >= passes_[behind_].newest) add_late_to(passes_[behind_++]);
     last_late_ = level;
     highest_late_ = larger(highest_late_, level);
     lowest_late_ = level < lowest_late_ ? level : lowest_late_;
   }
-  // What this pass had so far was late for that one.
-  void come_to(Pass& pass) {
+  // Adds the late records so far to the error of `pass`.
+  void add_late_to(Pass& pass) {
     pass.off.low += highest_late_ - started_;
     pass.off.high += larger(started_ - lowest_late_, highest_late_ - last_late_);
   }

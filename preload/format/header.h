@@ -144,9 +144,12 @@ struct RingFileHeader {
   // since the first file, and bytes of small blocks that no record carried then.
   std::uint64_t beginning;
   std::uint64_t beginning_small;
-  // Threads from before recording began have no slot until their next record: what they may count until then, in bytes
-  // of births and as many of deaths.
-  std::uint64_t unslotted;
+  // Threads from before recording began have no slot until their next record. Upper bound on the bytes that
+  // they count until then, for births and for deaths each.
+  std::uint64_t uncounted_bound;
+  // The highest level of the host before recording began. The trace may lack it: of blocks that came and went
+  // before, it has the sums alone.
+  std::uint64_t highest_before;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -43,6 +43,7 @@ constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 constinit bool closed = false;
 constinit bool recording_begins = false;
+constinit std::uint64_t highest = 1;           // level of the host since the log began, not 0
 constinit format::SmallTotals folded_blocks{}; // that left the log
 
 bool is(const Entry& entry, EventType type) {
@@ -137,12 +138,20 @@ void add_folded_blocks() {
   folded_blocks = {};
 }
 
-// Log held. The record that is new here moved its level before.
-void say_beginning() {
-  format::RingFileHeader* const header = ring_header();
+// 0 stays: then nothing is noted any more.
+void raise(std::uint64_t& noted, std::uint64_t level) {
+  constexpr int kTries = 8;
+  std::uint64_t known = __atomic_load_n(&noted, __ATOMIC_RELAXED);
+  for (int i = 0; i < kTries && known != 0 && known < level; ++i)
+    if (__atomic_compare_exchange_n(&noted, &known, level, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+}
+
+// The level has the record that is new here. The log may be another thread's.
+void note_highest() {
   const std::int64_t level = host_level();
-  if (level > static_cast<std::int64_t>(header->beginning))
-    header->beginning = static_cast<std::uint64_t>(level);
+  if (level <= 0) return;
+  raise(highest, static_cast<std::uint64_t>(level));
+  if (recording_begins) raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
 }
 
 } // namespace
@@ -152,19 +161,20 @@ void note_beginning() {
   const Locked locked(log_lock);
   format::RingFileHeader* const header = ring_header();
   header->beginning_small = small.allocated + small.freed;
-  header->beginning = 1;
-  recording_begins = true;
   for (unsigned memory = 0; memory < std::size(header->live); ++memory) {
     const std::int64_t now = level_of(memory);
     header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
   }
-  say_beginning();
+  note_highest();
+  header->beginning = highest;
+  recording_begins = true;
 }
 
 Kept cold_append(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
-  if (!locked) {
+  if (!locked) { // the log is being written, and its thread got no CPU: others give up meanwhile
     lost(format::Loss::busy);
+    note_highest();
     return Kept::lost;
   }
   if (closed) return Kept::closed;
@@ -183,7 +193,7 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
     return Kept::full;
   }
   log[used++] = {thread.index, 0, record};
-  if (recording_begins) say_beginning();
+  note_highest();
   return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
 }
 
@@ -233,7 +243,8 @@ void cold_flush() {
   os::unmap(buffer, kBufferBytes);
   closed = true;
   recording_begins = false;
-  ring_header()->beginning = 0;
+  ring_header()->highest_before = highest;
+  __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
   used = 0;
   if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
   if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
@@ -244,6 +255,7 @@ void cold_flush() {
 void cold_forget() {
   log_lock.reset();
   closed = recording_begins = false;
+  highest = 1;
   used = 0;
   folded_blocks = {};
 }

@@ -224,12 +224,12 @@ void begin_recording() {
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor);
-      const bool held = pass_lock.lock(); // what the cold log has is folded first
+      ring_header()->uncounted_bound = set_uncounted_bounds(); // before any thread can take a slot
+      const bool held = pass_lock.lock();                      // what the cold log has is folded first
       enter(State::hot);
       cold_flush();
       if (held) pass_lock.unlock();
       if (settings.counting) put_flows_of_others();
-      ring_header()->unslotted = expect_slots();
       note_ring_place();
       note_kernel();
       note_share();

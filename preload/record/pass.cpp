@@ -136,7 +136,7 @@ void fold_runs(std::uint32_t count, bool all) {
       folded.apply(run.thread, record);
       ++run.next;
       if (windows)
-        folded.level_error().passed_one(record, run.next == run.end ? nullptr : &run.at(run.next),
+        folded.level_error().add_record(record, run.next == run.end ? nullptr : &run.at(run.next),
                                         folded.levels()[0][coarse::live]);
       if (run.next == run.end) break;
       run.stamp = run.at(run.next).stamp;

@@ -84,8 +84,8 @@ void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
   add_to(thread.own.deaths, -flows.deaths);
 }
 
-// `record` carries `flows`. The state now does not tell where it went: recording may have begun meanwhile, and
-// then the flows of a record in the cold log were taken for shared ones, and those after them were lost.
+// `record` carries `flows`. Ask the record, not the state, where it went: if recording began after it was
+// stored, a record in the cold log would look shared, and later flows would be lost.
 void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record) {
   if (is_shared(record)) {
     carried_elsewhere(thread, flows);

@@ -77,11 +77,11 @@ std::uint32_t find_slot(const Thread& thread) {
   return index;
 }
 
-void no_more_unslotted(Thread& thread) {
-  if (thread.unslotted == 0) return;
+void clear_uncounted_bound(Thread& thread) {
+  if (thread.uncounted_bound == 0) return;
   if (format::RingFileHeader* const header = ring_header(); header != nullptr)
-    __atomic_fetch_sub(&header->unslotted, thread.unslotted, __ATOMIC_RELAXED);
-  thread.unslotted = 0;
+    __atomic_fetch_sub(&header->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
+  thread.uncounted_bound = 0;
 }
 
 enum class Entry : std::uint8_t { made, no_slot, lost };
@@ -112,13 +112,13 @@ Entry claim(Thread& thread) {
   __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
   slot->writing = 0; // its ring is 0 already
   count_in(thread, slot->small, slot);
-  no_more_unslotted(thread);
   thread.slot_index = index;
   thread.ring = 0;
   thread.records = {records, format::kSlotRecords};
   thread.room_until = thread.sequence;
   thread.ring_file = file_number;
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
+  clear_uncounted_bound(thread);
   return Entry::made;
 }
 
@@ -248,9 +248,9 @@ bool renew_ring_file() {
   if (!no_pass || !no_claim) return false;
   static constinit Path again{};
   again = ring_path();
-  const std::uint64_t unslotted = __atomic_load_n(&ring_header()->unslotted, __ATOMIC_RELAXED);
+  const std::uint64_t uncounted_bound = __atomic_load_n(&ring_header()->uncounted_bound, __ATOMIC_RELAXED);
   if (!start_rings(again, ring_header()->trace_id)) return false;
-  ring_header()->unslotted = unslotted;
+  ring_header()->uncounted_bound = uncounted_bound;
   keep_losses_in(ring_header());
   return true;
 }
@@ -350,7 +350,7 @@ bool ring_release(Thread& thread) {
   }
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) {
-    no_more_unslotted(thread);
+    clear_uncounted_bound(thread);
     return true;
   }
   if (!drained(slot) && (in_current_file(thread) ? make_pass(slot) : pass_old(thread)) != Passed::all)

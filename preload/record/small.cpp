@@ -36,6 +36,13 @@ Thread* seen(const Recording& here, const format::SmallTotals& flows) {
   return thread;
 }
 
+// A log in memory has room for few records: a process that is too small to record shall not fill it.
+bool worth_a_record(const Thread& thread) {
+  if (state() != State::cold) return true;
+  const format::SmallTotals flows = unpublished(thread);
+  return flows.allocated >= kTickBytes || flows.freed >= kTickBytes;
+}
+
 void arm(Pace& pace) {
   pace.armed = pace.until_sample < pace.until_tick ? pace.until_sample : pace.until_tick;
   local.births_left = pace.armed;
@@ -68,7 +75,7 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   arm(pace);
   if (drawn && address != 0) {
     draw(here, {address, given, asked, format::Kind::heap, format::kSampled});
-  } else if ((tick || first) && here) {
+  } else if (((tick && worth_a_record(*thread)) || first) && here) {
     here.tick(); // the first: from then on its counters are where a kill leaves them
   }
 }
@@ -78,7 +85,7 @@ void look_at_death(std::size_t given) {
   const Thread* const thread = seen(here, {0, given, 0, 1});
   if (thread == nullptr) return;
   local.deaths_left = tick_bytes(*thread);
-  if (here) here.tick();
+  if (here && worth_a_record(*thread)) here.tick();
 }
 
 void check_raw_fork() {

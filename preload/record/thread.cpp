@@ -32,7 +32,7 @@ constinit std::uint32_t made = 0;       // entries of `threads`
 constinit std::uint32_t next_index = 1; // 0 is the recorder's own
 constinit std::uint32_t since_scan = 0;
 constinit std::uint32_t scan_from = 0;
-constinit std::int64_t without_slot = kTickBytes;
+constinit std::int64_t tick_bytes_without_slot = kTickBytes;
 
 Thread* fresh() {
   // The last one is kept for the thread that writes the end.
@@ -109,24 +109,24 @@ format::SmallTotals unpublished_of_all() {
   return sum;
 }
 
-std::uint64_t expect_slots() {
+std::uint64_t set_uncounted_bounds() {
   std::uint64_t sum = 0;
   const Locked locked(table_lock);
   if (!locked) return sum;
   for (std::uint32_t i = 0; i < made; ++i) {
     Thread& thread = *threads[i];
     if (thread.tid == 0 || thread.slot != nullptr || &thread == local.thread) continue;
-    thread.unslotted = static_cast<std::uint32_t>(without_slot);
-    sum += thread.unslotted;
+    thread.uncounted_bound = static_cast<std::uint32_t>(tick_bytes_without_slot);
+    sum += thread.uncounted_bound;
   }
   return sum;
 }
 
 void look_often_without_slot() {
-  without_slot = kOftenBytes;
+  tick_bytes_without_slot = kOftenBytes;
 }
 std::int64_t tick_bytes(const Thread& thread) {
-  return thread.slot != nullptr ? kTickBytes : without_slot;
+  return thread.slot != nullptr ? kTickBytes : tick_bytes_without_slot;
 }
 
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {

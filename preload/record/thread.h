@@ -53,7 +53,7 @@ struct alignas(64) Thread {
   std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
-  std::uint32_t unslotted;       // its part of RingFileHeader.unslotted
+  std::uint32_t uncounted_bound; // its part of RingFileHeader.uncounted_bound
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // what records carried that the cold log folded away: to be published again
@@ -124,12 +124,12 @@ inline format::SmallTotals take_folded(Thread& thread) {
 // may go on.
 format::SmallTotals take_unpublished_of_others();
 
-// Recording has begun. Returns what threads other than the calling one, which have no slot yet, may count
-// before they take one, and notes it in each.
-std::uint64_t expect_slots();
+// Recording has begun. Sets for each thread without a slot, but the calling one, how many bytes it may count
+// before it takes one. Returns their sum.
+std::uint64_t set_uncounted_bounds();
 
-// In a forked child: threads without a slot are looked at more often. A process of another kind has its first
-// slots at its start, or counts for long before it records, and each look costs.
+// In a forked child: threads without a slot are looked at more often. In other processes threads get slots at
+// the start, or run long before recording begins: looks as often would cost too much.
 void look_often_without_slot();
 // Small flows of one direction between two looks at this thread, at most.
 std::int64_t tick_bytes(const Thread& thread);

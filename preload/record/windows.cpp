@@ -182,6 +182,7 @@ void put_first(void*, const RingRecord& record) {
 
 bool begin_window(std::uint32_t file) {
   folded.header().coarsened += windows[file].records;
+  folded.level_error().window_dropped(file, folded.header());
   windows[file] = {};
   os::unlink(path_of(file).text());
   const long fd = os::create(path_of(file).text());
@@ -203,7 +204,7 @@ bool begin_window(std::uint32_t file) {
     return false;
   }
   windows[file].number = current.number;
-  folded.level_error().window_begins(file, folded.header());
+  folded.level_error().window_begins(file);
   return true;
 }
 

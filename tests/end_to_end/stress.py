@@ -89,7 +89,7 @@ def admitted_losses(process):
 
 
 class Absent(AssertionError):
-    """The process is not in the report. `told`: it says that it ended while it opened its trace."""
+    """The process is not in the report. `told` is true if stderr says that it ended while it opened its trace."""
 
     def __init__(self, text, told):
         super().__init__(text)

@@ -88,7 +88,7 @@ TEST_F(Report, OfAKillWhileRecordingBeginsTheRecordersCountIsAdmitted) {
   put(offsetof(format::RingFileHeader, beginning_small), 100);
   tests::write_file(scratch_.file("t.rings"), rings);
   const std::string said = text(builder);
-  EXPECT_NE(said.find("It ended while its recording began"), std::string::npos) << said;
+  EXPECT_NE(said.find("ended while recording began"), std::string::npos) << said;
   const Json error = json(builder)["processes"][0]["trace"]["error"]["live"];
   const std::uint64_t rough = 100 + 64 * 1024 + 30'000 / 32;
   EXPECT_EQ(error["above"], 30'000 - 2 * 8192 + rough);
@@ -99,14 +99,28 @@ TEST_F(Report, OfAKillWhatThreadsWithoutASlotMayHaveCountedIsAdmitted) {
   Builder builder;
   builder.birth(1, 8192).birth(2, 8192);
   std::string rings = tests::ring_file({});
-  const std::uint64_t unslotted = 3 * 16 * 1024;
-  std::memcpy(rings.data() + offsetof(format::RingFileHeader, unslotted), &unslotted, sizeof unslotted);
+  const std::uint64_t uncounted_bound = 3 * 16 * 1024;
+  std::memcpy(rings.data() + offsetof(format::RingFileHeader, uncounted_bound), &uncounted_bound,
+              sizeof uncounted_bound);
   tests::write_file(scratch_.file("t.rings"), rings);
   const std::string said = text(builder);
-  EXPECT_NE(said.find("had counts in memory when it was killed"), std::string::npos) << said;
+  EXPECT_NE(said.find("threads without a ring slot are missing"), std::string::npos) << said;
   const Json error = json(builder)["processes"][0]["trace"]["error"];
-  EXPECT_EQ(error["live"]["above"], unslotted);
-  EXPECT_EQ(error["peak"]["below"], unslotted);
+  EXPECT_EQ(error["live"]["above"], uncounted_bound);
+  EXPECT_EQ(error["peak"]["below"], uncounted_bound);
+}
+
+TEST_F(Report, OfAKillAHigherLevelBeforeRecordingBeganIsAdmitted) {
+  Builder builder;
+  builder.birth(1, 8192);
+  std::string rings = tests::ring_file({});
+  const std::uint64_t highest_before = 8192 + 5000;
+  std::memcpy(rings.data() + offsetof(format::RingFileHeader, highest_before), &highest_before,
+              sizeof highest_before);
+  tests::write_file(scratch_.file("t.rings"), rings);
+  const Json error = json(builder)["processes"][0]["trace"]["error"];
+  EXPECT_EQ(error["peak"]["above"], 5000);
+  EXPECT_EQ(error["live"]["above"], 0);
 }
 
 TEST_F(Report, WhatAPhaseTookAndGaveBackIsToldWithItsLine) {

@@ -27,19 +27,16 @@ RingRecord birth(std::uint32_t allocated, std::uint32_t freed) {
 
 class LevelErrorTest : public testing::Test {
  protected:
-  LevelErrorTest() { error_.window_begins(0, header_); }
+  LevelErrorTest() { error_.window_begins(0); }
   // A pass over one thread that has these records, after each of them the same level.
   void pass(std::initializer_list<RingRecord> records, bool all = true) {
     error_.pass_begins(kLevel);
     error_.thread_begins(*records.begin());
     for (const RingRecord* record = records.begin(); record != records.end(); ++record)
-      error_.passed_one(*record, record + 1 == records.end() ? nullptr : record + 1, kLevel);
+      error_.add_record(*record, record + 1 == records.end() ? nullptr : record + 1, kLevel);
     error_.pass_ends(all);
   }
-  void drop() {
-    error_.window_begins(1, header_);
-    error_.window_begins(0, header_);
-  }
+  void drop() { error_.window_dropped(0, header_); }
   std::int64_t too_low() const { return header_.highest_at_most - header_.highest; }
   std::int64_t too_high() const { return header_.highest - header_.highest_at_least; }
 
@@ -63,10 +60,10 @@ TEST_F(LevelErrorTest, AndWhatThoseOfAllThreadsBringTogether) {
   error_.pass_begins(kLevel);
   error_.thread_begins(one[0]);
   error_.thread_begins(other[0]);
-  error_.passed_one(one[0], &one[1], kLevel);
-  error_.passed_one(other[0], &other[1], kLevel); // 1000 and 20, then 1000 and 5
-  error_.passed_one(one[1], nullptr, kLevel);
-  error_.passed_one(other[1], nullptr, kLevel);
+  error_.add_record(one[0], &one[1], kLevel);
+  error_.add_record(other[0], &other[1], kLevel); // 1000 and 20, then 1000 and 5
+  error_.add_record(one[1], nullptr, kLevel);
+  error_.add_record(other[1], nullptr, kLevel);
   error_.pass_ends(true);
   drop();
   EXPECT_EQ(too_low(), 1020);
@@ -98,8 +95,8 @@ TEST_F(LevelErrorTest, ALateRecordWasMissingInEachPassSince) {
     record.stamp = 10;
     error_.pass_begins(kLevel);
     error_.thread_begins(record);
-    error_.passed_one(record, nullptr, kLevel + 100);
-    error_.passed_one(record, nullptr, kLevel);
+    error_.add_record(record, nullptr, kLevel + 100);
+    error_.add_record(record, nullptr, kLevel);
     error_.pass_ends(true);
   }
   drop();
@@ -115,13 +112,23 @@ TEST_F(LevelErrorTest, LateRecordsRaiseAndLowerTheLevelsBefore) {
   error_.pass_begins(kLevel);
   error_.thread_begins(record);
   record.stamp = 10;
-  for (const std::int64_t more : {-100, 700, 100}) error_.passed_one(record, &record, kLevel + more);
+  for (const std::int64_t more : {-100, 700, 100}) error_.add_record(record, &record, kLevel + more);
   record.stamp = 60;
-  error_.passed_one(record, nullptr, kLevel - 5000);
+  error_.add_record(record, nullptr, kLevel - 5000);
   error_.pass_ends(true);
   drop();
   EXPECT_EQ(header_.highest_at_most, kLevel + 700);
   EXPECT_EQ(header_.highest_at_least, kLevel + 700) << "as it was seen, in order";
+}
+
+// A thread that was idle since before recording brings what came and went then.
+TEST_F(LevelErrorTest, WhatWasOverBeforeRecordingIsNotMissing) {
+  RingRecord before = counters(900'000, 899'000);
+  before.flags = format::kBefore;
+  pass({before});
+  drop();
+  EXPECT_EQ(too_low(), 1000);
+  EXPECT_EQ(too_high(), 0);
 }
 
 // An error counts at its level: 30,000 lower it does not matter.
@@ -129,7 +136,7 @@ TEST_F(LevelErrorTest, AnErrorFarBelowTheHighestLevelDoesNotCount) {
   pass({counters(0, 0)});
   error_.pass_begins(kLevel - 30'000);
   error_.thread_begins(counters(9000, 9000));
-  error_.passed_one(counters(9000, 9000), nullptr, kLevel - 30'000);
+  error_.add_record(counters(9000, 9000), nullptr, kLevel - 30'000);
   error_.pass_ends(true);
   drop();
   // The pass before had them waiting, too, and was at kLevel.
@@ -138,8 +145,8 @@ TEST_F(LevelErrorTest, AnErrorFarBelowTheHighestLevelDoesNotCount) {
   error_.pass_begins(kLevel - 30'000);
   error_.thread_begins(counters(0, 0));
   const RingRecord brings = counters(20'000, 0);
-  error_.passed_one(counters(0, 0), &brings, kLevel - 30'000);
-  error_.passed_one(brings, nullptr, kLevel - 30'000);
+  error_.add_record(counters(0, 0), &brings, kLevel - 30'000);
+  error_.add_record(brings, nullptr, kLevel - 30'000);
   error_.pass_ends(true);
   drop();
   EXPECT_EQ(header_.highest_at_most, kLevel + 9000) << "of before: 90,000 is below it";

@@ -56,6 +56,7 @@ Ledger::Table Ledger::table_of(Kind kind) {
 }
 
 void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  if (!early_deaths_.empty()) settle_early_deaths(event);
   switch (event.type) {
     case EventType::birth:
       birth(event, place, watcher);
@@ -83,6 +84,12 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
       break;
     case EventType::held:
       held(event, place, watcher);
+      break;
+    case EventType::displaced:
+      displaced(event);
+      break;
+    case EventType::early_death:
+      early_death(event);
       break;
     default:
       break;
@@ -141,13 +148,28 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
     map(block, event, watcher);
     return;
   }
+  if (!early_deaths_.empty() && is_dead(block)) {
+    pass_by(block, event, watcher);
+    return;
+  }
   const auto [at, fresh] = tables_[table_of(block.kind)].insert(block.memory, block.address, block);
+  if (!fresh && at->birth_stamp > block.birth_stamp) { // a snapshot's
+    displaced_.push_back({block, at->birth_stamp});
+    pass_by(block, event, watcher);
+    return;
+  }
   if (!fresh) {
     displace(*at, event, watcher);
     *at = block;
   }
   enter(block, watcher);
   if (block.kind == Kind::registered) lock(block);
+}
+
+// A block that was gone when the snapshot was taken leaves its flows alone.
+void Ledger::pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+  enter(block, watcher);
+  leave(block, event, watcher);
 }
 
 // The death of `block` was lost, for there is a new one at its address. If the recorder dropped it, the flows
@@ -185,20 +207,43 @@ void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) 
   const std::uint64_t end = end_of(block.address, block.given);
   if (end == block.address) return;
   block.given = end - block.address;
+  if (!early_deaths_.empty() && is_dead(block)) {
+    pass_by(block, event, watcher);
+    return;
+  }
   cut(block.memory, block.address, end, event, watcher); // MAP_FIXED: the new one lies over the old
+  const auto next = mappings_.lower_bound({block.memory, block.address});
+  if (next != mappings_.end() && next->first.memory == block.memory && next->first.address < end) {
+    pass_by(block, event, watcher); // a newer one lies over it
+    return;
+  }
   mappings_[{block.memory, block.address}] = block;
   enter(block, watcher);
+}
+
+// The mapping of the host that was at `address` at `stamp`. Null: none is known.
+const Block* Ledger::mapped_at(std::uint64_t address, format::Stamp stamp) const {
+  const auto after = mappings_.upper_bound({0, address});
+  if (after != mappings_.begin()) {
+    const Block& block = std::prev(after)->second;
+    if (block.memory == 0 && address < block.address + block.given && block.birth_stamp <= stamp) return &block;
+  }
+  for (const Displaced& one : displaced_) {
+    const Block& block = one.block;
+    if (is_mapping(block.kind) && block.memory == 0 && block.address <= address &&
+        address < block.address + block.given && one.left_at(stamp))
+      return &block;
+  }
+  return nullptr;
 }
 
 // mremap, its first half: the real call follows, and other threads may unmap the new place before it.
 void Ledger::lift(const trace::Event& event, BlockWatcher& watcher) {
   lifted_.erase(event.thread);
   const std::uint64_t from = event.word[0], before = event.word[4];
-  auto at = mappings_.upper_bound({0, from});
-  if (at == mappings_.begin()) return;
-  const Block& old = std::prev(at)->second;
-  if (old.memory != 0 || old.address + old.given <= from) return; // mapped before we looked, or by libc itself
-  lifted_[event.thread] = old;
+  const Block* const old = mapped_at(from, event.stamp);
+  if (old == nullptr) return; // mapped before we looked, or by libc itself
+  lifted_[event.thread] = *old;
   if (before != 0) cut(0, from, end_of(from, before), event, watcher);
 }
 
@@ -233,7 +278,7 @@ void Ledger::split(MemoryId memory, std::uint64_t at) {
   mappings_.emplace_hint(next, Key{memory, at}, tail);
 }
 
-// Ends what is mapped in [from, to). Bytes that were.
+// Ends what was mapped in [from, to) before `event`. Bytes that are or were.
 std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
                           BlockWatcher& watcher) {
   split(memory, from);
@@ -243,6 +288,10 @@ std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to,
   while (at != mappings_.end() && at->first.memory == memory && at->first.address < to) {
     bytes += at->second.given;
     const Block block = at->second;
+    if (block.birth_stamp > event.stamp) { // a snapshot's, mapped anew before this was said
+      ++at;
+      continue;
+    }
     at = mappings_.erase(at);
     leave(block, event, watcher);
   }
@@ -272,6 +321,8 @@ void Ledger::restart() {
   for (auto& table : tables_) table = {};
   mappings_.clear();
   lifted_.clear();
+  displaced_.clear();
+  early_deaths_.clear();
   levels_.assign(levels_.size(), {});
   inherited_ = levels_;
   inherits_ = true;
@@ -284,14 +335,20 @@ void Ledger::level(const trace::Event& event) {
   if (memory == 0) shrink(inherited_[memory].live, event.word[3]);
 }
 
-void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+// What a snapshot says of a block.
+Block Ledger::listed(const trace::Event& event, const Place& place) const {
   Block block = block_of(event, place);
   block.birth_stamp = event.word[5];
   block.stack = format::StackId{low(event.word[3])};
   if (const std::uint32_t role = format::high(event.word[3]); role != 0)
     block.label = role_named(definitions_.text(format::TextId{role})).value_or(Role::unknown);
+  block.given = end_of(block.address, block.given) - block.address;
+  return block;
+}
+
+void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+  const Block block = listed(event, place);
   if (is_mapping(block.kind) && !block.sampled) {
-    block.given = end_of(block.address, block.given) - block.address;
     const auto next = mappings_.lower_bound({block.memory, block.address});
     const bool apart = (next == mappings_.end() || next->first.memory != block.memory ||
                         next->first.address >= block.address + block.given) &&
@@ -310,6 +367,52 @@ void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& w
   if (block.counted || block.tensor || block.sampled) watcher.born(block);
 }
 
+void Ledger::displaced(const trace::Event& event) {
+  displaced_.push_back({listed(event, {}), event.word[4]});
+}
+
+// True if `death` is of a block that is in no level any more.
+bool Ledger::forget_displaced(const trace::Event& death) {
+  const auto at = std::find_if(displaced_.begin(), displaced_.end(), [&](const Displaced& one) {
+    return one.block.address == death.word[0] && one.block.memory == memory_of(death) &&
+           !is_mapping(one.block.kind) && table_of(one.block.kind) == table_of(death.kind) &&
+           one.left_at(death.stamp);
+  });
+  if (at == displaced_.end()) return false;
+  displaced_.erase(at);
+  return true;
+}
+
+void Ledger::early_death(const trace::Event& event) {
+  early_deaths_.push_back(event);
+}
+
+// True if the snapshot has the death of `block`, whose birth comes now.
+bool Ledger::is_dead(const Block& block) {
+  const auto at = std::find_if(early_deaths_.begin(), early_deaths_.end(), [&](const trace::Event& death) {
+    const bool mapping = (death.flags & format::kRange) != 0;
+    return death.word[0] == block.address && memory_of(death) == block.memory &&
+           mapping == is_mapping(block.kind) && (mapping || table_of(death.kind) == table_of(block.kind)) &&
+           death.word[5] >= block.birth_stamp;
+  });
+  if (at == early_deaths_.end()) return false;
+  early_deaths_.erase(at);
+  return true;
+}
+
+// Births that are later than all of these deaths follow: what has found none was never recorded.
+void Ledger::settle_early_deaths(const trace::Event& event) {
+  const bool of_snapshot = event.type == EventType::window || event.type == EventType::level ||
+                           event.type == EventType::held || event.type == EventType::open_phase ||
+                           event.type == EventType::displaced || event.type == EventType::early_death;
+  if (of_snapshot || std::any_of(early_deaths_.begin(), early_deaths_.end(),
+                                 [&](const trace::Event& death) { return death.word[5] >= event.stamp; }))
+    return;
+  for (const trace::Event& death : early_deaths_)
+    if (death.word[1] != 0) unknown_death(death, death.word[1]);
+  early_deaths_.clear();
+}
+
 void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
   if ((event.flags & format::kSampled) != 0) {
     sampled_death(event, watcher);
@@ -319,12 +422,15 @@ void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
     unmap(event, watcher);
     return;
   }
-  const Block* block = tables_[table_of(event.kind)].take(memory_of(event), event.word[0]);
-  if (block == nullptr) {
-    if (!dies_unlisted(event, watcher)) unknown_death(event, event.word[1]);
-    return;
+  BlockTable<Block>& table = tables_[table_of(event.kind)];
+  Block* const block = table.find(memory_of(event), event.word[0]);
+  if (block != nullptr && block->birth_stamp <= event.stamp) {
+    leave(*table.take(memory_of(event), event.word[0]), event, watcher);
+  } else if (!displaced_.empty() && forget_displaced(event)) {
+    return; // the snapshot's levels have it no more
+  } else if (!dies_unlisted(event, watcher)) {
+    unknown_death(event, event.word[1]);
   }
-  leave(*block, event, watcher);
 }
 
 void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {

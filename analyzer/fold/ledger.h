@@ -64,7 +64,10 @@ class Ledger {
   Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
 
   // Takes birth, death, move of a mapping, protect, counters and label; after a gap between windows, `window`,
-  // with which all starts from nothing, `level` and `held`. Others: no effect.
+  // with which all starts from nothing, `level`, `held`, `displaced` and `early_death`. Others: no effect.
+  //
+  // Records are ordered by stamp, but for those that a window lists late: what they tell may be older than what
+  // the snapshot holds.
   void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
 
   const Level& level(MemoryId memory) const { return levels_[memory]; }
@@ -94,6 +97,7 @@ class Ledger {
   };
   static Table table_of(format::Kind kind);
   static Block block_of(const trace::Event& event, const Place& place);
+  Block listed(const trace::Event& event, const Place& place) const;
 
   void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
@@ -101,7 +105,12 @@ class Ledger {
   void put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher);
   void death(const trace::Event& event, BlockWatcher& watcher);
   void unmap(const trace::Event& event, BlockWatcher& watcher);
+  void pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher);
   void displace(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  bool is_dead(const Block& block);
+  bool forget_displaced(const trace::Event& death);
+  const Block* mapped_at(std::uint64_t address, format::Stamp stamp) const;
+  void settle_early_deaths(const trace::Event& event);
   bool dies_unlisted(const trace::Event& event, BlockWatcher& watcher);
   void unknown_death(const trace::Event& event, std::uint64_t bytes);
   void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
@@ -111,6 +120,8 @@ class Ledger {
   void restart();
   void level(const trace::Event& event);
   void held(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void displaced(const trace::Event& event);
+  void early_death(const trace::Event& event);
   void sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher);
   void sampled_death(const trace::Event& event, BlockWatcher& watcher);
   std::uint64_t cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
@@ -123,6 +134,14 @@ class Ledger {
   BlockTable<Block> tables_[kTables];
   std::map<Key, Block> mappings_;         // by memory, then address; disjoint
   std::map<std::uint32_t, Block> lifted_; // by thread: what its mremap took from its old place
+  // A block or mapping that is in no level any more: the record of its end comes late.
+  struct Displaced {
+    Block block;
+    format::Stamp by; // when the newer one at its place was made
+    bool left_at(format::Stamp death) const { return block.birth_stamp <= death && death < by; }
+  };
+  std::vector<Displaced> displaced_;
+  std::vector<trace::Event> early_deaths_; // of a snapshot; their births come later
   std::vector<Level> levels_;
   // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
   std::vector<Level> inherited_;

@@ -40,7 +40,9 @@ class Excluding : public Observer {
   }
   void after(const trace::Event& event, const Place& place) override {
     using enum format::EventType; // a snapshot's level is whole before what it lists is
-    if (event.type == window || event.type == level || event.type == open_phase || event.type == held) return;
+    if (event.type == window || event.type == level || event.type == open_phase || event.type == held ||
+        event.type == displaced || event.type == early_death)
+      return;
     for (Count& count : counts_) {
       const std::int64_t left = minus(level_of(*count.what), gone(count));
       if (left <= count.without.peak) continue;

@@ -31,7 +31,8 @@ SmallTotals flows_of_block(const format::RingRecord& record) {
 // Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
 bool states(EventType type) {
   return type == EventType::window || type == EventType::level || type == EventType::held ||
-         type == EventType::open_phase || type == EventType::flows;
+         type == EventType::open_phase || type == EventType::flows || type == EventType::displaced ||
+         type == EventType::early_death;
 }
 
 bool any(const SmallTotals& flows) {

@@ -18,7 +18,8 @@ Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
     const auto type = static_cast<EventType>(record.type);
     const auto& word = record.word;
     if (type == EventType::flows) beginning.small[format::low(word[0])] = {word[1], word[2], word[3], word[4]};
-    const bool state = type == EventType::level || type == EventType::open_phase || type == EventType::held;
+    const bool state = type == EventType::level || type == EventType::open_phase || type == EventType::held ||
+                       type == EventType::displaced || type == EventType::early_death;
     if (begun ? !state : type != EventType::window) continue;
     begun = true;
     Event event;

@@ -9,8 +9,9 @@
 
 namespace memtrace::trace {
 
-// Gives `window`, then `level`, `open_phase` and `held` events, numbered from `ordinal` + 1, and returns what
-// the merge of the window's threads goes on from. Anything else in there has no effect.
+// Gives `window`, then `level`, `open_phase`, `held`, `displaced` and `early_death` events, numbered from
+// `ordinal` + 1, and returns what the merge of the window's threads goes on from. Anything else in there has no
+// effect.
 Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
                    const std::function<void(const Event&)>& take);
 

@@ -23,10 +23,8 @@ struct Block {
   static constexpr std::uint8_t kTensor = 2;
   static constexpr std::uint8_t kCounted = 4; // in `live`
   static constexpr std::uint8_t kSampled = 8;
-  static constexpr std::uint8_t kArena = 32; // Python's, for its small objects
-  static constexpr std::uint8_t kOwed = 16;  // the death of the block that was here before may yet come
-
-  static constexpr std::uint8_t kWhole = 64; // all its pages were seen in memory
+  static constexpr std::uint8_t kArena = 16; // Python's, for its small objects
+  static constexpr std::uint8_t kWhole = 32; // all its pages were seen in memory
 
   bool is(std::uint8_t bit) const { return (state & bit) != 0; }
   std::uint64_t tensor_bytes() const { return !is(kTensor) ? 0 : asked != 0 ? asked : given; }

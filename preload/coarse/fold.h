@@ -29,6 +29,8 @@ class Fold {
     if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect(record);
   }
   void lost(std::uint64_t births, std::uint64_t deaths) { ledger_.lost(births, deaths); }
+  // Before a pass that lacks records of some threads: a death may come before its birth.
+  void pass_lacks_records() { ledger_.ragged(true); }
   // All of a pass was applied. `complete`: nothing recorded before what comes next is missing.
   void passed(bool complete);
 

@@ -83,13 +83,33 @@ void Ledger::leave(const Host& host, const Block& block, const Place& place) {
 }
 
 // Did its death come before it? It leaves nothing but its flows then.
-bool Ledger::adopt(const Block& block) {
+bool Ledger::adopt(const Block& block, unsigned table) {
   for (std::uint32_t i = 0; i < orphans_used_; ++i) {
     const Orphan& orphan = orphans_[i];
-    if (orphan.address != block.address || orphan.memory != block.memory ||
-        orphan.table != Live::table_of(block.kind) || orphan.stamp < block.birth)
+    if (orphan.address != block.address || orphan.memory != block.memory || orphan.table != table ||
+        orphan.stamp < block.birth)
       continue;
     orphans_[i] = orphans_[--orphans_used_];
+    return true;
+  }
+  return false;
+}
+
+void Ledger::note_displaced(const Block& block, format::Stamp by) {
+  Displaced& place = displaced_[displaced_used_++ % kDisplaced];
+  displaced_now_ += place.by == 0 ? 1 : 0;
+  place = {block, by};
+}
+
+// True if a block that is in no level any more ended at `death`.
+bool Ledger::forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death) {
+  if (displaced_now_ == 0) return false;
+  for (Displaced& one : displaced_) {
+    if (one.block.address != address || !one.left_at(death) || one.block.memory != memory ||
+        Live::table_of(one.block.kind) != table)
+      continue;
+    one = {};
+    --displaced_now_;
     return true;
   }
   return false;
@@ -114,13 +134,13 @@ void Ledger::birth(const Host& host, const RingRecord& record, const Place& plac
   }
   Block* const before = live_.find(block.address, block.memory, Live::table_of(block.kind));
   const bool over = before != nullptr && before->birth > block.birth;
-  if (over || (orphans_used_ != 0 && adopt(block))) {
-    if (over) before->state |= Block::kOwed;
+  if (over || (orphans_used_ != 0 && adopt(block, Live::table_of(block.kind)))) {
+    if (over) note_displaced(block, before->birth);
     enter(host, block, file);
     leave(host, block, place);
   } else if (before != nullptr) { // whose death was lost, or comes late: a move says its only afterwards
+    note_displaced(*before, block.birth);
     displace(host, *before, place);
-    block.state |= Block::kOwed;
     *before = block;
     enter(host, block, file);
   } else {
@@ -144,26 +164,32 @@ void Ledger::death(const Host& host, const RingRecord& record, const Place& plac
     leave(host, gone, place);
     return;
   }
-  if (block != nullptr && block->is(Block::kOwed)) {
-    block->state = static_cast<std::uint8_t>(block->state & ~Block::kOwed);
-    return;
-  }
+  if (forget_displaced(record.word[0], memory, table, record.stamp)) return;
   const bool is_tensor = (record.flags & format::kTensor) != 0;
   const bool sampled = (record.flags & format::kSampled) != 0;
-  if (ragged_ && orphans_used_ < kOrphans) {
-    orphans_[orphans_used_++] = {record.word[0], sampled ? 0 : record.word[1],     record.stamp,
-                                 memory,         static_cast<std::uint8_t>(table), record.kind,
-                                 is_tensor};
-  } else if (!sampled) {
-    unknown_death(memory, record.kind, is_tensor, record.word[1]);
-  }
+  const std::uint64_t given = sampled ? 0 : record.word[1];
+  const bool kept = keep_orphan(
+      {record.word[0], given, record.stamp, memory, static_cast<std::uint8_t>(table), record.kind, is_tensor});
+  if (!kept && !sampled) unknown_death(memory, record.kind, is_tensor, given);
+}
+
+bool Ledger::keep_orphan(const Orphan& orphan) {
+  if (!ragged_ || orphans_used_ == kOrphans) return false;
+  orphans_[orphans_used_++] = orphan;
+  return true;
 }
 
 void Ledger::ragged(bool is) {
   ragged_ = is;
   if (is) return;
-  for (std::uint32_t i = 0; i < orphans_used_; ++i)
-    unknown_death(orphans_[i].memory, orphans_[i].kind, orphans_[i].tensor, orphans_[i].given);
+  for (std::uint32_t i = 0; i < orphans_used_; ++i) {
+    const Orphan& orphan = orphans_[i];
+    if (orphan.table == Live::kTables) {
+      unknown_unmap(orphan.kind, orphan.tensor, orphan.given);
+    } else if (orphan.given != 0) {
+      unknown_death(orphan.memory, orphan.kind, orphan.tensor, orphan.given);
+    }
+  }
   orphans_used_ = 0;
 }
 
@@ -191,9 +217,15 @@ void Ledger::map(const Host& host, Block block, FileRows& file) {
   const std::uint64_t end = end_of(block.address, block.given);
   if (end == block.address) return;
   block.given = end - block.address;
+  const Place place = {block.path, block.step};
+  if (orphans_used_ != 0 && adopt(block, Live::kTables)) {
+    enter(host, block, file);
+    leave(host, block, place);
+    return;
+  }
   // MAP_FIXED: the new one lies over the old.
   cover(block);
-  cut(host, block.memory, block.address, end, ~format::Stamp{0}, {block.path, block.step});
+  cut(host, block.memory, block.address, end, ~format::Stamp{0}, place);
   if (mappings_.add(host, block)) enter(host, block, file); // else it is as one that was never seen
 }
 
@@ -209,7 +241,7 @@ void Ledger::cover(const Block& block) {
 
 // The mapping of the host that was at `address` until `death`, if a newer one covered it. nullptr: none.
 const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
-  for (const Covered& one : covered_)
+  for (const Displaced& one : covered_)
     if (one.block.address <= address && address < end_of(one.block.address, one.block.given) &&
         one.left_at(death))
       return &one.block;
@@ -219,7 +251,7 @@ const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
 // The late record has come.
 void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death) {
   if (covered_used_ == 0) return;
-  for (Covered& one : covered_)
+  for (Displaced& one : covered_)
     if (one.block.address < to && end_of(one.block.address, one.block.given) > from && one.left_at(death))
       one = {};
 }
@@ -255,10 +287,17 @@ void Ledger::unmap(const Host& host, const RingRecord& record, const Place& plac
   }
   const std::uint64_t known = cut(host, memory, from, end_of(from, bytes), record.stamp, place);
   if (memory == 0) forget_covered(from, end_of(from, bytes), record.stamp);
-  // Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
-  if (known >= bytes || (record.flags & format::kReleased) != 0 || !forked_ || memory != 0) return;
-  if (is_memory(record.kind)) reduce(inherited_live_, levels_[0][live], bytes - known);
-  if (record.flags & format::kTensor) reduce(inherited_tensor_, levels_[0][tensor], bytes - known);
+  if (known >= bytes || (record.flags & format::kReleased) != 0 || memory != 0) return;
+  const bool is_tensor = (record.flags & format::kTensor) != 0;
+  if (known != 0 || !keep_orphan({from, bytes, record.stamp, memory, Live::kTables, record.kind, is_tensor}))
+    unknown_unmap(record.kind, is_tensor, bytes - known);
+}
+
+// Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
+void Ledger::unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes) {
+  if (!forked_) return;
+  if (is_memory(kind)) reduce(inherited_live_, levels_[0][live], bytes);
+  if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
 }
 
 bool Ledger::lift(const Host& host, RingRecord& record, const Place& place) {

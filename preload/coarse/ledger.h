@@ -13,6 +13,23 @@ using Levels = std::int64_t[kMemories][kMeasures];
 
 class Ledger {
  public:
+  struct Orphan { // a death whose birth was not there
+    std::uint64_t address;
+    std::uint64_t given; // bytes; 0: of a sampled block, which is in no level
+    format::Stamp stamp;
+    std::uint8_t memory;
+    std::uint8_t table; // Live::kTables: of a mapping
+    std::uint8_t kind;
+    bool tensor;
+  };
+  // A block or mapping with a newer one at its place, which is in no level any more: the record of its end
+  // comes late, for its thread got no turn.
+  struct Displaced {
+    Block block;
+    format::Stamp by; // when the newer one was made
+    bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
+  };
+
   void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
 
   // What they take of a record is in the format's text. `place`: where its thread is.
@@ -56,6 +73,18 @@ class Ledger {
     live_.each(take);
     for (std::uint32_t i = 0; i < mappings_.size(); ++i) take(mappings_[i]);
   }
+  // The deaths whose births are still missing.
+  template <class Take>
+  void each_orphan(Take take) const {
+    for (std::uint32_t i = 0; i < orphans_used_; ++i) take(orphans_[i]);
+  }
+  template <class Take>
+  void each_displaced(Take take) const {
+    for (const Displaced& one : displaced_)
+      if (one.by != 0) take(one);
+    for (const Displaced& one : covered_)
+      if (one.by != 0) take(one);
+  }
   std::uint64_t unlisted() const { return unlisted_; }
   format::TextId role(const Block& block) const {
     return block.role == 0 ? format::TextId{0} : roles_[block.role - 1u];
@@ -65,22 +94,8 @@ class Ledger {
   std::size_t live_bytes() const { return live_.bytes(); }
 
  private:
-  struct Orphan { // a death whose birth was not there
-    std::uint64_t address;
-    std::uint64_t given;
-    format::Stamp stamp;
-    std::uint8_t memory;
-    std::uint8_t table;
-    std::uint8_t kind;
-    bool tensor;
-  };
-  // A mapping that a newer one covered: the record that took it away comes late, for its thread got no turn.
-  struct Covered {
-    Block block;
-    format::Stamp by; // when the newer one was made
-    bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
-  };
   static constexpr std::uint32_t kOrphans = 256;
+  static constexpr std::uint32_t kDisplaced = 256;
   static constexpr std::uint32_t kCovered = 64;
 
   Block block_of(const format::RingRecord& record, const Place& place) const;
@@ -92,7 +107,11 @@ class Ledger {
   std::uint64_t cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                     format::Stamp death, const Place& place);
   void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
-  bool adopt(const Block& block);
+  bool adopt(const Block& block, unsigned table);
+  bool keep_orphan(const Orphan& orphan);
+  void unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
+  void note_displaced(const Block& block, format::Stamp by);
+  bool forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death);
   void cover(const Block& block);
   const Block* covered(std::uint64_t address, format::Stamp death) const;
   void forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death);
@@ -117,8 +136,11 @@ class Ledger {
   bool ragged_ = false;
   std::uint32_t orphans_used_ = 0;
   Orphan orphans_[kOrphans] = {};
-  std::uint32_t covered_used_ = 0; // the oldest is forgotten
-  Covered covered_[kCovered] = {};
+  std::uint32_t displaced_used_ = 0; // of blocks; the oldest is forgotten
+  std::uint32_t displaced_now_ = 0;
+  Displaced displaced_[kDisplaced] = {};
+  std::uint32_t covered_used_ = 0; // the same of mappings
+  Displaced covered_[kCovered] = {};
   format::TextId roles_[255] = {};
 };
 

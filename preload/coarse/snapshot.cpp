@@ -37,27 +37,62 @@ RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp)
   return record;
 }
 
+RingRecord early_death_of(const Ledger::Orphan& orphan, format::Stamp stamp) {
+  RingRecord record = record_of(EventType::early_death, stamp);
+  record.kind = orphan.kind;
+  record.flags = static_cast<std::uint16_t>((orphan.tensor ? format::kTensor : 0) |
+                                            (orphan.table == Live::kTables ? format::kRange : 0) |
+                                            orphan.memory << format::kMemoryShift);
+  record.word[0] = orphan.address;
+  record.word[1] = orphan.given;
+  record.word[5] = orphan.stamp;
+  return record;
+}
+
+RingRecord displaced_of(const Ledger::Displaced& displaced, format::TextId role, format::Stamp stamp) {
+  RingRecord record = held_of(displaced.block, role, stamp);
+  record.type = static_cast<std::uint8_t>(EventType::displaced);
+  record.word[4] = displaced.by;
+  return record;
+}
+
+// Which blocks a snapshot lists: mappings, for later records tell no more of a part of one than its range, and
+// of the others those of at least 2^(from - 1) bytes. As many as may be.
+class Listed {
+ public:
+  Listed(Ledger& ledger, std::uint64_t most) {
+    std::uint64_t of_class[65] = {}, mappings = 0, all = 0;
+    ledger.each([&](const Block& block) {
+      ++all;
+      is_mapping(block.kind) ? ++mappings : ++of_class[class_of(block.given)];
+    });
+    all_mappings_ = mappings <= most / 2;
+    std::uint64_t listed = all_mappings_ ? mappings : 0;
+    while (from_ > 0 && listed + of_class[from_ - 1] <= most) listed += of_class[--from_];
+    unlisted_ = all - listed;
+  }
+  bool has(const Block& block) const {
+    return (all_mappings_ && is_mapping(block.kind)) || class_of(block.given) >= from_;
+  }
+  std::uint64_t unlisted() const { return unlisted_; }
+
+ private:
+  std::uint64_t unlisted_ = 0;
+  bool all_mappings_ = false;
+  unsigned from_ = 65;
+};
+
 } // namespace
 
 void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out) {
   phases_.paths().define(host_);
   ledger_.rows().publish_sites(file_);
-  // Those of at least 2^(from - 1) bytes are as many as may be.
-  std::uint64_t of_class[65] = {};
-  std::uint64_t all = 0;
-  ledger_.each([&](const Block& block) {
-    ++of_class[class_of(block.given)];
-    ++all;
-  });
-  unsigned from = 65;
-  std::uint64_t listed = 0;
-  while (from > 0 && listed + of_class[from - 1] <= most_held) listed += of_class[--from];
-
+  const Listed blocks(ledger_, most_held);
   RingRecord first = record_of(EventType::window, stamp);
   first.word[0] = halves(window, phases_.now());
   first.word[1] = stamp;
   first.word[2] = halves(phases_.stepped() ? 1 : 0, phases_.first_update());
-  first.word[3] = all - listed;
+  first.word[3] = blocks.unlisted();
   put(out, first);
   for (unsigned memory = 0; memory < ledger_.seen(); ++memory) {
     RingRecord level = record_of(EventType::level, stamp);
@@ -87,8 +122,11 @@ void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t mos
     put(out, open);
   });
   ledger_.each([&](const Block& block) {
-    if (class_of(block.given) >= from) put(out, held_of(block, ledger_.role(block), stamp));
+    if (blocks.has(block)) put(out, held_of(block, ledger_.role(block), stamp));
   });
+  ledger_.each_displaced(
+      [&](const Ledger::Displaced& one) { put(out, displaced_of(one, ledger_.role(one.block), stamp)); });
+  ledger_.each_orphan([&](const Ledger::Orphan& orphan) { put(out, early_death_of(orphan, stamp)); });
 }
 
 } // namespace memtrace::coarse

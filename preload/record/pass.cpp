@@ -120,6 +120,7 @@ void sink(std::uint32_t at, std::uint32_t count) {
 // `all`: of all threads that recorded anything.
 void fold_runs(std::uint32_t count, bool all) {
   const bool windows = folded.attached();
+  if (!all) folded.pass_lacks_records();
   if (windows) folded.level_error().pass_begins(folded.levels()[0][coarse::live]);
   for (std::uint32_t i = 0; windows && i < count; ++i)
     folded.level_error().thread_begins(runs[i].at(runs[i].next));
@@ -148,6 +149,7 @@ void fold_runs(std::uint32_t count, bool all) {
     if (count != 0) sink(0, count);
   }
   if (windows) folded.level_error().pass_ends(all);
+  folded.passed(all);
 }
 
 Passed worse(Passed a, Passed b) {
@@ -184,7 +186,6 @@ Passed pass_all(bool last) {
   const format::LostBlocks lost = lost_blocks_so_far();
   folded.lost(lost.births, lost.deaths);
   fold_runs(used, result == Passed::all);
-  folded.passed(result == Passed::all);
   settle_rings();
   return result;
 }

@@ -77,7 +77,9 @@ std::string windows() {
               record_of(EventType::open_phase, format::kAuto,
                         {format::halves(0, forward), format::halves(0, 6), builder.now()}),
               record_of(EventType::held, format::kTensor,
-                        {0x1000, kMib + 8, kMib, site, format::halves(forward, 0), 5}, 1)},
+                        {0x1000, kMib + 8, kMib, site, format::halves(forward, 0), 5}, 1),
+              record_of(EventType::displaced, 0, {0x4000, 8192, 8192, site, builder.now(), 5}, 1),
+              record_of(EventType::early_death, 0, {0x5000, 8192, 0, 0, 0, builder.now()}, 1)},
              0, Source::snapshot, 0);
   const std::vector<RingRecord> after(builder.records(0).begin() + static_cast<std::ptrdiff_t>(head),
                                       builder.records(0).end());

@@ -141,6 +141,81 @@ TEST_F(Gap, BlocksThatAreHeldKeepTheirBirth) {
   }
 }
 
+// What a thread that got no turn says in the window is older than what the snapshot holds.
+class Late : public Gap {
+ protected:
+  static constexpr std::uint64_t kBorn = Builder::kStart, kBy = kBorn + 200;
+  void say(EventType type, Kind kind, std::uint16_t flags, const std::vector<std::uint64_t>& words) {
+    states.push_back(record_of(type, static_cast<std::uint8_t>(kind), flags, words, builder.now()));
+  }
+  void hold(std::uint64_t address, std::uint64_t given, Kind kind = Kind::heap) {
+    say(EventType::held, kind, 0, {address, given, given, site, 0, kBy});
+  }
+  void displace(std::uint64_t address, std::uint64_t given, Kind kind = Kind::heap) {
+    say(EventType::displaced, kind, 0, {address, given, given, site, kBy, kBorn});
+  }
+  // The level at the end, with the late records of a thread, beside what it is without them.
+  std::int64_t more_with(const std::vector<format::RingRecord>& late) {
+    const auto at_end = [&] { return row(process(), "backward", 8)["exit_live"].get<std::int64_t>(); };
+    options.steps.all = true;
+    write_all(tests::snapshot(states));
+    const std::int64_t without = at_end();
+    const std::string window = tests::read_file(file(".window-2"));
+    tests::write_file(file(".window-2"), window + tests::encode(late, 7, format::Source::ring, 0));
+    return at_end() - without;
+  }
+  static format::RingRecord late(EventType type, Kind kind, std::uint16_t flags,
+                                 const std::vector<std::uint64_t>& words) {
+    return record_of(type, static_cast<std::uint8_t>(kind), flags, words, kBorn + 100);
+  }
+};
+
+TEST_F(Late, ADeathIsNotOfTheNewerBlockAtItsPlace) {
+  hold(0x5000, kMib);
+  displace(0x5000, 2 * kMib);
+  EXPECT_EQ(more_with({late(EventType::death, Kind::heap, 0, {0x5000, 2 * kMib})}), 0);
+}
+
+TEST_F(Late, ADeathIsNotOneOfABlockThatIsNotListed) {
+  displace(0x5000, kMib);
+  const auto death = late(EventType::death, Kind::heap, 0, {0x5000, kMib});
+  EXPECT_EQ(more_with({death}), 0);
+  states.pop_back();
+  EXPECT_EQ(more_with({death}), -static_cast<std::int64_t>(kMib)) << "one that is not listed";
+}
+
+TEST_F(Late, AMappingThatMovesIsTheOneBeforeTheNewer) {
+  hold(0x50000, 4096, Kind::mmap_anon);
+  displace(0x50000, 8192, Kind::mmap_anon);
+  displace(0x70000, 8192, Kind::mmap_file);
+  const auto move = [](std::uint64_t from, std::uint64_t to) {
+    return late(EventType::move, Kind::mmap_anon, format::kRange,
+                {from, to, 16384, 16384, 8192, halves(0, 10)});
+  };
+  EXPECT_EQ(more_with({move(0x50000, 0x60000)}), 16384);
+  EXPECT_EQ(more_with({move(0x70000, 0x80000)}), 0) << "a file's is no memory";
+}
+
+TEST_F(Late, AnUnmappingSparesTheNewerMapping) {
+  hold(0x50000, 4096, Kind::mmap_anon);
+  EXPECT_EQ(more_with({late(EventType::death, Kind::none, format::kRange, {0x50000, 4096})}), 0);
+}
+
+// Without its birth it is the death of a block that is not listed.
+TEST_F(Late, ABirthWhoseDeathTheSnapshotHasLeavesNothing) {
+  say(EventType::early_death, Kind::heap, 0, {0x5000, kMib, 0, 0, 0, kBorn + 150});
+  say(EventType::early_death, Kind::mmap_anon, format::kRange, {0x50000, 8192, 0, 0, 0, kBorn + 150});
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, kMib, kMib, site})}), kMib);
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::mmap_anon, 0, {0x50000, 8192, 8192, site})}), 8192);
+}
+
+TEST_F(Late, ABirthUnderANewerBlockLeavesNothing) {
+  hold(0x5000, kMib);
+  hold(0x50000, 4096, Kind::mmap_anon);
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, 2 * kMib, 2 * kMib, site})}), 0);
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::mmap_anon, 0, {0x50000, 8192, 8192, site})}), 0);
+}
+
 TEST_F(Gap, AStepThatIsCutOffIsNotSteady) {
   write_all(tests::snapshot(states));
   EXPECT_EQ(process()["trace"]["lost_events"], 0);

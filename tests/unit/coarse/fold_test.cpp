@@ -302,6 +302,36 @@ TEST_F(Alone, ADeathSaidAfterTheNextBirthIsOfTheFormerBlock) {
   EXPECT_EQ(level(), 0);
 }
 
+TEST_F(Alone, AnInheritedBlockIsNotGivenBackByADeathSaidAfterTheNextBlockCameAndWent) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000).death(16, 7000);
+  apply({0, 2, 3, 1});
+  EXPECT_EQ(level(), 10'000);
+}
+
+TEST_F(Alone, APassThatLacksRecordsHasDeathsBeforeTheirBirths) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000);
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192);
+  fold_->pass_lacks_records();
+  apply({1, 3});
+  fold_->passed(false);
+  apply({0, 2});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 10'000);
+}
+
+TEST_F(Alone, ADeathWithoutABirthIsOneOfAnInheritedBlock) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.death(16, 5000).unmap(0x10000, 4096);
+  fold_->pass_lacks_records();
+  apply({0, 1});
+  fold_->passed(false);
+  EXPECT_EQ(level(), 10'000) << "its birth may come";
+  fold_->passed(true);
+  EXPECT_EQ(level(), 904);
+}
+
 TEST_F(Alone, SuchADeathIsNotOneOfAnInheritedBlock) {
   fold_->start(host_, true, 10'000, 0);
   builder_.birth(16, 5000).death(16, 5000).birth(16, 7000);

@@ -133,6 +133,52 @@ TEST_F(Snapshot, TheLargestAreListed) {
   EXPECT_EQ(all[0].word[3], 90u);
 }
 
+TEST_F(Snapshot, AllMappingsAreListed) {
+  for (std::uint64_t i = 1; i <= 100; ++i) builder_.birth(i * 16, 1 << 20);
+  builder_.birth(0x10000, 4096, Kind::mmap_anon).birth(0x20000, 8192, Kind::mmap_file);
+  apply(1);
+  const auto all = take(60);
+  const auto held = of(all, EventType::held);
+  EXPECT_EQ(held.size(), 2u);
+  EXPECT_EQ(all[0].word[3], 100u);
+}
+
+// Records of a thread that got no turn come later than those of others with later stamps.
+TEST_F(Snapshot, SaysWhatLateRecordsWillEnd) {
+  builder_.on(0).birth(16, 5000).birth(0x10000, 8192, Kind::mmap_anon);
+  builder_.on(1).move(16, 32, 6000, 5000).remap(0x10000, 0x20000, 16384, 8192);
+  builder_.on(0).birth(16, 7000).birth(0x10000, 4096, Kind::mmap_anon);
+  done_[1] = 2; // late
+  apply(2);
+  const auto displaced = of(take(), EventType::displaced);
+  ASSERT_EQ(displaced.size(), 2u);
+  const auto& first = builder_.records(0);
+  EXPECT_EQ(displaced[0].word[0], 16u);
+  EXPECT_EQ(displaced[0].word[1], 5000u);
+  EXPECT_EQ(displaced[0].word[4], first[2].stamp);
+  EXPECT_EQ(displaced[0].word[5], first[0].stamp);
+  EXPECT_EQ(displaced[1].word[0], 0x10000u);
+  EXPECT_EQ(static_cast<Kind>(displaced[1].kind), Kind::mmap_anon);
+  done_[1] = 0;
+  apply(2);
+  EXPECT_EQ(of(take(), EventType::displaced).size(), 0u);
+}
+
+TEST_F(Snapshot, SaysWhatDiedBeforeItsBirthCame) {
+  builder_.on(0).birth(16, 5000).on(1).death(16, 5000);
+  fold_->pass_lacks_records();
+  fold_->apply(1, builder_.records(1)[0]);
+  fold_->passed(false);
+  const auto early = of(take(), EventType::early_death);
+  ASSERT_EQ(early.size(), 1u);
+  EXPECT_EQ(early[0].word[0], 16u);
+  EXPECT_EQ(early[0].word[1], 5000u);
+  EXPECT_EQ(early[0].word[5], builder_.records(1)[0].stamp);
+  done_[1] = 1;
+  apply(2);
+  EXPECT_EQ(of(take(), EventType::early_death).size(), 0u);
+}
+
 TEST_F(Snapshot, ThreadsThatEndedAreForgotten) {
   for (std::uint32_t thread = 0; thread < 4; ++thread) builder_.on(thread).counters(10, 0, 1, 0);
   apply(4);

@@ -69,30 +69,31 @@ bool kept_its_ring(const Place& before, const Place& after) {
 // The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but
 // then it is in a segment. If the slot has another ring or another owner by then, both are read again.
 // `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
-bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out, bool& cut) {
+bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out,
+               std::uint64_t& missing) {
   for (int tries = 0; tries < kTries; ++tries) {
     Place place{}, after{};
     const RingSlot& slot = place.slot;
     if (file.read(offset, &place, sizeof place) < sizeof slot || !is_ring(slot.ring)) {
-      cut = true;
+      missing += sizeof place;
       return false;
     }
     if (slot.tid == 0) return false;
     std::vector<RingRecord> ring(format::records_of_ring(slot.ring));
     const std::size_t bytes = ring.size() * sizeof(RingRecord);
     if (bytes > budget) {
-      cut = true;
+      missing += bytes;
       return false;
     }
     const std::size_t got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
-    cut = cut || got != bytes; // what is missing stays zero, and no commit word is zero but by wrapping
     if (file.read(offset, &after, sizeof after) < sizeof slot) after = place;
     if (!kept_its_ring(place, after)) continue;
     budget -= bytes;
+    missing += bytes - got; // that stays zero, and no commit word is zero but by wrapping
     take_records(ring, got, after.slot.tail >= slot.tail ? after.slot : slot, out);
     return true;
   }
-  cut = true; // another ring each time: its records may be of another thread
+  missing += sizeof(Place); // another ring each time: its records may be of another thread
   return false;
 }
 
@@ -107,11 +108,11 @@ std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id)
   if (header.version != format::kVersion || header.trace_id != trace_id) return std::nullopt;
   if (header.chunk_bytes != format::kChunkBytes) return std::nullopt;
   const std::uint32_t slots = std::min(header.slots, format::kMaxSlots);
-  rings.cut = slots < header.slots;
+  rings.missing = (header.slots - slots) * std::uint64_t{format::kSlotBytes};
   std::uint64_t budget = file.size() + format::kChunkBytes; // it may have grown since
   for (std::uint32_t i = 0; i < slots; ++i) {
     Leftover leftover;
-    if (read_slot(file, offset_of_slot(header, i), budget, leftover, rings.cut)) {
+    if (read_slot(file, offset_of_slot(header, i), budget, leftover, rings.missing)) {
       rings.slots.push_back(std::move(leftover));
     }
   }

@@ -22,7 +22,7 @@ struct Leftover {
 struct Rings {
   format::RingFileHeader header{};
   std::vector<Leftover> slots; // of threads that exist, in the order of the file
-  bool cut = false;            // the file is shorter than its header says
+  std::uint64_t missing = 0;   // bytes that it should have and has not, or that changed while they were read
 };
 
 // Reads a snapshot. Call it before listing the segments: what is drained in between is then in both and taken

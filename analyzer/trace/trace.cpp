@@ -331,6 +331,7 @@ Losses Trace::losses(const OrderCounts& counts) const {
   if (!coarse_.coarse) losses.damage(coarse_.bytes, 0, stem_of(file_.path()) + ".coarse");
   losses.coarsened = coarse_.coarse ? coarse_.coarse->header.coarsened : std::max(folded_, facts_.coarsened);
   losses.rows_missing = folded_ != 0 && !coarse_.coarse;
+  if (rings_) losses.damage(rings_->missing, 0, stem_of(file_.path()) + ".rings");
   if (rings_ && rings_->header.shut_since != 0) {
     losses.shut_since = rings_->header.shut_since;
     losses.shut_why = std::min<std::uint64_t>(rings_->header.shut_why, format::kLosses);

@@ -255,8 +255,15 @@ TEST_F(Files, DamagedRingsNeverCrash) {
   for (const std::size_t length : {std::size_t{0}, std::size_t{100}, format::kPage, format::kPage + 10,
                                    2 * format::kPage, 2 * format::kPage + 6 * 64, good.size() - 1}) {
     tests::write_file(rings(), good.substr(0, length));
-    EXPECT_GE(read(path()).events.size(), 4u);
+    const auto out = read(path());
+    EXPECT_GE(out.events.size(), 4u);
+    if (length >= format::kPage) { // one slot is used
+      const std::size_t used = format::kPage + format::kSlotBytes;
+      EXPECT_EQ(out.losses.damaged_bytes != 0, length < used) << length;
+    }
   }
+  tests::write_file(rings(), good);
+  EXPECT_EQ(read(path()).losses.damaged_bytes, 0u);
 }
 
 TEST_F(Files, LossesAreNamed) {

@@ -67,7 +67,9 @@ def read_lines(path):
 
 def all_suites():
     for name in CPYTHON:
-        yield Suite(f"CPython {name}", (SYSTEM_PYTHON, "-m", "test", "--junit-xml", "RESULT", "--timeout", "600", name),
+        # test_socket waits for a VM's host without end where that is one that does not answer.
+        yield Suite(f"CPython {name}", (SYSTEM_PYTHON, "-m", "test", "--junit-xml", "RESULT", "--timeout", "600",
+                                        "--ignore", "*VSOCK*", name),
                     os.path.join("/usr/lib/python3.11/test/", "test_os.py"), read_junit)
     site = next(iter(glob.glob(os.path.join(harness.CACHE, "venv/lib/python3*/site-packages"))), "/absent")
     for name in NUMPY:

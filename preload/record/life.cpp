@@ -224,8 +224,8 @@ void begin_recording() {
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor);
-      ring_header()->uncounted_bound = set_uncounted_bounds(); // before any thread can take a slot
-      const bool held = pass_lock.lock();                      // what the cold log has is folded first
+      set_uncounted_bounds();             // before any thread can take a slot
+      const bool held = pass_lock.lock(); // what the cold log has is folded first
       enter(State::hot);
       cold_flush();
       if (held) pass_lock.unlock();

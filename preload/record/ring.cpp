@@ -248,9 +248,8 @@ bool renew_ring_file() {
   if (!no_pass || !no_claim) return false;
   static constinit Path again{};
   again = ring_path();
-  const std::uint64_t uncounted_bound = __atomic_load_n(&ring_header()->uncounted_bound, __ATOMIC_RELAXED);
   if (!start_rings(again, ring_header()->trace_id)) return false;
-  ring_header()->uncounted_bound = uncounted_bound;
+  set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
   keep_losses_in(ring_header());
   return true;
 }

@@ -109,17 +109,15 @@ format::SmallTotals unpublished_of_all() {
   return sum;
 }
 
-std::uint64_t set_uncounted_bounds() {
-  std::uint64_t sum = 0;
+void set_uncounted_bounds() {
   const Locked locked(table_lock);
-  if (!locked) return sum;
+  if (!locked) return;
   for (std::uint32_t i = 0; i < made; ++i) {
     Thread& thread = *threads[i];
-    if (thread.tid == 0 || thread.slot != nullptr || &thread == local.thread) continue;
-    thread.uncounted_bound = static_cast<std::uint32_t>(tick_bytes_without_slot);
-    sum += thread.uncounted_bound;
+    if (thread.tid == 0 || &thread == local.thread) continue;
+    thread.uncounted_bound = static_cast<std::uint32_t>(tick_bytes(thread));
+    __atomic_fetch_add(&ring_header()->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
   }
-  return sum;
 }
 
 void look_often_without_slot() {

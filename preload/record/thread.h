@@ -124,9 +124,9 @@ inline format::SmallTotals take_folded(Thread& thread) {
 // may go on.
 format::SmallTotals take_unpublished_of_others();
 
-// Recording has begun. Sets for each thread without a slot, but the calling one, how many bytes it may count
-// before it takes one. Returns their sum.
-std::uint64_t set_uncounted_bounds();
+// There is a new ring file. Sets for each thread, but the calling one, how many bytes it may count before it
+// takes a slot of it, and adds them to RingFileHeader.uncounted_bound.
+void set_uncounted_bounds();
 
 // In a forked child: threads without a slot are looked at more often. In other processes threads get slots at
 // the start, or run long before recording begins: looks as often would cost too much.

@@ -314,6 +314,34 @@ TEST(Ring, RenewedAfterAFailedExec) {
   });
 }
 
+// A kill leaves nothing of what a thread counts in its slot of the old file.
+TEST(Ring, RenewedWhileAnotherThreadHasASlot) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    std::uint32_t turn = 0;
+    const auto wait_for = [&turn](std::uint32_t wanted) {
+      while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != wanted) std::this_thread::yield();
+    };
+    const auto next = [&turn] { __atomic_fetch_add(&turn, 1, __ATOMIC_RELEASE); };
+    std::thread other([&] {
+      append_birth(*this_thread(), 0);
+      next();
+      wait_for(2);
+      append_birth(*this_thread(), 1);
+    });
+    append_birth(*this_thread(), 0);
+    wait_for(1);
+    EXPECT_EQ(ring_header()->uncounted_bound, 0u);
+    remove_ring_file();
+    ASSERT_TRUE(renew_ring_file());
+    EXPECT_EQ(ring_header()->uncounted_bound, static_cast<std::uint64_t>(kTickBytes));
+    next();
+    other.join();
+    EXPECT_EQ(ring_header()->uncounted_bound, 0u) << "it has a slot of the new file";
+  });
+}
+
 // Threads that come and go one after another, with small flows that no record carries when they end.
 TEST(Ring, SlotsArePassedOn) {
   const Scratch scratch;

@@ -252,7 +252,7 @@ void begin_recording() {
 void before_fork() {
   const Unjudged unjudged;
   retire_drain();
-  local.holds_definitions = hold_definitions();
+  local.holds_definitions = active() && hold_definitions();
   local.fork_stamp = active() ? draw_stamp() : 0;
 }
 
@@ -305,9 +305,13 @@ void begin_as_child(bool raw) {
 
 } // namespace
 
+// A lock that an inert child kept would hold up each fork of its own for a second: in bash, which is not
+// recorded, a subshell within a subshell did.
 void after_fork_in_child() {
   const Unjudged unjudged;
   if (active()) begin_as_child(false);
+  if (local.holds_definitions) release_definitions();
+  local.holds_definitions = false;
 }
 
 void notice_raw_fork() {

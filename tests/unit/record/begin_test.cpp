@@ -14,6 +14,7 @@
 
 #include "child.h"
 #include "reading.h"
+#include "record/definitions.h"
 #include "record/life.h"
 #include "record/place.h"
 #include "record/recording.h"
@@ -157,6 +158,25 @@ TEST(Life, BeginsAmongThreads) {
     const Scratch scratch;
     in_child([&] { begin_among_threads(scratch, when); });
   }
+}
+
+// Its child would wait a second at each fork of its own.
+TEST(Life, AProcessThatIsNotRecordedForksWithoutALock) {
+  in_child([&] {
+    enter(State::inert);
+    before_fork();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      after_fork_in_child();
+      EXPECT_TRUE(hold_definitions());
+      std::fflush(nullptr);
+      ::_exit(HasFailure() ? 1 : 0);
+    }
+    after_fork_in_parent();
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  });
 }
 
 TEST(Life, AForkedChildHasItsOwnTrace) {

@@ -147,9 +147,9 @@ void raise(std::uint64_t& noted, std::uint64_t level) {
 }
 
 // The level has the record that is new here. The log may be another thread's.
-void note_highest() {
+[[gnu::always_inline]] inline void note_highest() {
   const std::int64_t level = host_level();
-  if (level <= 0) return;
+  if (level <= static_cast<std::int64_t>(highest)) return; // nor was `beginning` lower since it is noted
   raise(highest, static_cast<std::uint64_t>(level));
   if (recording_begins) raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
 }

@@ -52,9 +52,10 @@ bool store(Thread& thread, RingRecord& record) {
   if (record.type != static_cast<std::uint8_t>(EventType::move) || (record.flags & format::kRange) != 0) {
     record.commit = 0;
     const Kept kept = cold_append(thread, record);
+    if (kept == Kept::yes) return true;
     if (kept == Kept::closed) return ring_append(thread, record);
     if (kept == Kept::crowded || kept == Kept::full) begin_recording();
-    return kept == Kept::yes || kept == Kept::crowded;
+    return kept == Kept::crowded;
   }
   RingRecord half{};
   half.flags = record.flags;

@@ -126,7 +126,7 @@ RingRecord counters_of(const SmallTotals& flows, format::Stamp stamp) {
 bool emit(RingRecord& record) {
   Thread* const thread = this_thread();
   if (thread == nullptr) {
-    lost(format::Loss::memory);
+    lost(loss_without_thread());
     lost_block(record);
     return false;
   }

@@ -76,7 +76,7 @@ constexpr std::int64_t kCountingTick = 8 << 20;
 void count_flows(const Recording& here, const Block& block, std::uint64_t born, std::uint64_t died) {
   if ((block.flags & format::kSampled) != 0) return; // counted already, as a small block
   Thread* const thread = this_thread();
-  if (thread == nullptr) return lost(format::Loss::memory);
+  if (thread == nullptr) return lost(loss_without_thread());
   if (born != 0) {
     add_to(local.small->allocated, born);
     add_to(local.small->births, 1);

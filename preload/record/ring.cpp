@@ -239,6 +239,38 @@ bool was_taken_back(const Thread& thread) {
   thread.room_until = thread.sequence;
 }
 
+// Not into a ring that is half full: that might take a pass.
+bool publish_left_over_of(Thread& thread) {
+  if (!has_left_over(thread)) return true;
+  if (in_current_file(thread) && waiting_in(thread.slot, thread.sequence) >= thread.records.size / 2)
+    return false;
+  const format::SmallTotals small = unpublished(thread);
+  format::SmallTotals left = small;
+  add(left, thread.folded);
+  RingRecord record = counters_of(left, draw_stamp());
+  if (!publish_left_over(thread, record)) return false;
+  set_published(thread, small);
+  thread.folded = {};
+  return true;
+}
+
+// Pass lock held, and its ring is empty.
+bool leave_slot(Thread& thread) {
+  RingSlot* const slot = thread.slot;
+  const Locked locked(slots_lock);
+  if (!locked) return false;
+  if (thread.ring_file == file_number) {
+    give_back_ring(ring_word(thread.slot_index));
+    set_ring(thread.slot_index, 0);
+  }
+  thread.own = slot->small;
+  thread.slot = nullptr;
+  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
+  first_free = kFirstOwn;
+  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
+  return true;
+}
+
 } // namespace
 
 bool renew_ring_file() {
@@ -337,39 +369,29 @@ bool rings_are_empty() {
   return true;
 }
 
+bool ring_waits_for_pass(const Thread& thread) {
+  return in_current_file(thread) && !drained(thread.slot);
+}
+
+bool pass_is_under_way() {
+  return pass_lock.is_held();
+}
+
 bool ring_release(Thread& thread) {
-  const format::SmallTotals small = unpublished(thread);
-  format::SmallTotals left = small;
-  add(left, thread.folded);
-  if (left.births != 0 || left.deaths != 0) {
-    RingRecord record = counters_of(left, draw_stamp());
-    if (!publish_left_over(thread, record)) return false;
-    set_published(thread, small);
-    thread.folded = {};
-  }
+  if (thread.slot != nullptr && !in_current_file(thread) && !drained(thread.slot) &&
+      pass_old(thread) != Passed::all)
+    return false;
+  if (!publish_left_over_of(thread)) return false;
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) {
     clear_uncounted_bound(thread);
     return true;
   }
-  if (!drained(slot) && (in_current_file(thread) ? make_pass(slot) : pass_old(thread)) != Passed::all)
-    return false;
-  // No pass that saw it owned may meet its next owner.
-  if (disk_is_slow()) return false;
-  const Locked no_pass(pass_lock);
-  if (!no_pass || !drained(slot)) return false;
-  const Locked locked(slots_lock);
-  if (!locked) return false;
-  if (thread.ring_file == file_number) {
-    give_back_ring(ring_word(thread.slot_index));
-    set_ring(thread.slot_index, 0);
-  }
-  thread.own = slot->small;
-  thread.slot = nullptr;
-  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
-  first_free = kFirstOwn;
-  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
-  return true;
+  if (!drained(slot)) return false;
+  if (!pass_lock.try_lock()) return false; // no pass that saw it owned may meet its next owner
+  const bool released = drained(slot) && leave_slot(thread);
+  pass_lock.unlock();
+  return released;
 }
 
 bool has_ring(std::uint32_t thread) {

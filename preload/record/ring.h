@@ -38,7 +38,12 @@ bool has_ring(std::uint32_t thread);
 // True if nothing recorded waits in any ring.
 bool rings_are_empty();
 
-// Publishes what an ended thread left and frees its slot. False when its ring cannot be drained now.
+// True if records of this thread wait for the next pass.
+bool ring_waits_for_pass(const Thread& thread);
+// Meanwhile no slot loses its owner.
+bool pass_is_under_way();
+// Publishes what an ended thread left and frees its slot. False if a record of it waits to be written, or a
+// pass is under way: ask again later.
 bool ring_release(Thread& thread);
 
 // If a thread was refused a longer ring, takes the one of this slot, in which the pass found nothing. Pass lock

@@ -17,6 +17,8 @@ class SpinLock {
     return __atomic_compare_exchange_n(&held_, &expected, kHeld, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   }
 
+  bool is_held() const { return __atomic_load_n(&held_, __ATOMIC_RELAXED) != kFree; }
+
   // Returns false if the lock was not had: one holder kept it for a second, or others took it in turn for ten.
   // A holder that gets no turn for 50 ms is nothing special where seven processes share a core. One that a
   // signal handler left by a jump never comes back: that is waited for once, and then hardly.

@@ -92,6 +92,8 @@ extern thread_local constinit Local local __attribute__((tls_model("initial-exec
 
 // Returns null when memory is short or the table is held. Guard held.
 Thread* make_this_thread();
+// Why this thread's event is lost when there is null.
+format::Loss loss_without_thread();
 // This thread's, made on first use; as above.
 inline Thread* this_thread() {
   return local.thread != nullptr ? local.thread : make_this_thread();
@@ -109,6 +111,11 @@ inline format::SmallTotals unpublished(const Thread& thread) {
   const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
   return {now.allocated - thread.published.allocated, now.freed - thread.published.freed,
           now.births - thread.published.births, now.deaths - thread.published.deaths};
+}
+// True if there are flows of this thread that it has yet to publish.
+inline bool has_left_over(const Thread& thread) {
+  const format::SmallTotals flows = unpublished(thread);
+  return (flows.births | flows.deaths | thread.folded.births | thread.folded.deaths) != 0;
 }
 inline void set_published(Thread& thread, const format::SmallTotals& added) {
   add(thread.published, added);

@@ -13,9 +13,12 @@
 #include "births.h"
 #include "child.h"
 #include "reading.h"
+#include "record/recorder.h"
 #include "record/recording.h"
 #include "record/small.h"
+#include "record/stamp.h"
 #include "record/trace_file.h"
+#include "record/windows.h"
 
 namespace memtrace::record {
 namespace {
@@ -395,6 +398,32 @@ TEST(Ring, FlowsOfEndedThreadsAreInTheTraceOrKept) {
     EXPECT_EQ(sum.freed, kThreads * 40);
     EXPECT_EQ(sum.births, kThreads * 2);
     EXPECT_EQ(sum.deaths, kThreads);
+  });
+}
+
+// A pass may wait for a slow disk: threads that begin meanwhile neither wait for it nor lose an event.
+TEST(Ring, ThreadsBeginWhileAPassIsUnderWay) {
+  const Scratch scratch;
+  in_child([&] {
+    settings.stacks = Stacks::none;
+    tests::become_hot(scratch);
+    constexpr std::uint64_t kEnded = 100, kPairs = 40;
+    const auto begin_and_end = [] {
+      RingRecord record = tests::birth_of(1, 4096, draw_stamp());
+      emit(record);
+      small_born(100);
+    };
+    for (std::uint64_t t = 0; t < kEnded; ++t) std::thread(begin_and_end).join();
+    ASSERT_TRUE(pass_lock.lock());
+    for (std::uint64_t t = 0; t < kPairs; ++t) {
+      std::thread other(begin_and_end);
+      std::thread(begin_and_end).join();
+      other.join();
+    }
+    pass_lock.unlock();
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+    drain_rings(true);
+    EXPECT_EQ(births_in(scratch).size(), kEnded + 2 * kPairs);
   });
 }
 

@@ -171,7 +171,8 @@ inline claim(me, got) {
   fi
 }
 
-/* ring.cpp: ring_release(), for threads that have ended, by one that begins. The threads lock is held. */
+/* ring.cpp: ring_release(), for threads that have ended, by one that begins. The threads lock is held. A slot of
+   which records wait is left for later: the drain, or that thread once it let the lock go, makes a pass. */
 inline release_ended() {
   lock(table_lock, got);
   if
@@ -180,10 +181,6 @@ inline release_ended() {
       if
       :: ended[k] && slot_of[k] != NONE ->
         slot = slot_of[k];
-        if
-        :: tail[slot] != head[slot] -> pass(got)
-        :: else
-        fi;
         lock(pass_lock, got);
         if
         :: got && tail[slot] == head[slot] -> slot_of[k] = NONE; tid[slot] = 0

@@ -24,6 +24,7 @@ using format::RingSlot;
 namespace {
 
 constexpr std::uint64_t kFastNs = 8'000'000; // between two rings half full
+constexpr std::uint64_t kPassNs = 10'000'000; // that a new thread waits for a pass to end
 
 constexpr std::uint32_t kReserveSlot = 0, kSharedSlot = 1, kFirstOwn = 2;
 
@@ -387,8 +388,8 @@ bool ring_release(Thread& thread) {
     clear_uncounted_bound(thread);
     return true;
   }
-  if (!drained(slot)) return false;
-  if (!pass_lock.try_lock()) return false; // no pass that saw it owned may meet its next owner
+  // No pass that saw it owned may meet its next owner.
+  if (!drained(slot) || !pass_lock.lock_within(kPassNs)) return false;
   const bool released = drained(slot) && leave_slot(thread);
   pass_lock.unlock();
   return released;

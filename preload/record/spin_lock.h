@@ -28,8 +28,12 @@ class SpinLock {
       __builtin_ia32_pause();
     }
     const bool hopeless = __atomic_load_n(&given_up_, __ATOMIC_RELAXED) != 0;
-    return wait(hopeless ? kHopelessNs : kPatienceNs);
+    if (wait(hopeless ? kHopelessNs : kPatienceNs, kMostNs)) return true;
+    give_up();
+    return false;
   }
+  // The same, but waits for `nanoseconds` at most. In vain, it has others no less patient.
+  bool lock_within(std::uint64_t nanoseconds) { return try_lock() || wait(nanoseconds, nanoseconds); }
   void unlock() {
     if (__atomic_exchange_n(&held_, kFree, __ATOMIC_RELEASE) == kWaitedFor) pass_on();
   }
@@ -48,7 +52,8 @@ class SpinLock {
     os::futex_wake(&held_);
   }
 
-  bool wait(std::uint64_t patience) {
+  // Until one holder kept it for `patience` ns, or it is `most` ns later.
+  bool wait(std::uint64_t patience, std::uint64_t most) {
     const std::uint64_t began = os::monotonic_ns();
     std::uint64_t since = began; // this holder has it
     std::uint32_t turn = __atomic_load_n(&turns_, __ATOMIC_RELAXED);
@@ -58,17 +63,17 @@ class SpinLock {
         turn = later;
         since = now;
       }
-      if (now - since >= patience || now - began >= kMostNs) {
-        __atomic_exchange_n(&given_up_, 1u, __ATOMIC_RELAXED); // locked: before the load
-        // Its holder may have let go just before, and would not take that back.
-        if (__atomic_load_n(&held_, __ATOMIC_RELAXED) == kFree)
-          __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
-        return false;
-      }
+      if (now - since >= patience || now - began >= most) return false;
       os::futex_wait(&held_, kWaitedFor, patience < kNapNs ? patience : kNapNs);
     }
     if (__atomic_load_n(&given_up_, __ATOMIC_RELAXED) != 0) __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
     return true;
+  }
+
+  void give_up() {
+    __atomic_exchange_n(&given_up_, 1u, __ATOMIC_RELAXED); // locked: before the load
+    // Its holder may have let go just before, and would not take that back.
+    if (__atomic_load_n(&held_, __ATOMIC_RELAXED) == kFree) __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
   }
 
   std::uint32_t held_ = kFree;

@@ -53,7 +53,7 @@ Thread* fresh() {
 // kept other new threads from the table until they lost their events, and the program took 32 s instead of 0.5.
 Thread* left_over(bool* wants_pass) {
   if (made < kBatch || ++since_scan < kBatch / 2) return nullptr;
-  for (std::uint32_t looks = 0; looks < kLooks && looks < made && !pass_is_under_way(); ++looks) {
+  for (std::uint32_t looks = 0; looks < kLooks && looks < made; ++looks) {
     scan_from = scan_from + 1 < made ? scan_from + 1 : 0;
     Thread* const thread = threads[scan_from];
     if (thread->tid == 0) return thread;
@@ -61,6 +61,7 @@ Thread* left_over(bool* wants_pass) {
     if (can_help && os::thread_exists(static_cast<int>(thread->tid))) continue;
     if (can_help && ring_release(*thread)) return thread;
     *wants_pass = true;
+    if (can_help && pass_is_under_way()) break; // a long one
   }
   since_scan = 0; // look again after some more
   return nullptr;

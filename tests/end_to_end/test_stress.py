@@ -150,8 +150,8 @@ def long_form(kills, seed):
             lost += process["trace"]["lost_events"] != 0
             young += not verdicts
             for verdict in verdicts:
-                if not verdict.holds:
-                    print(f"outside: {way}, killed after {delay:.4f} s, seed {way.seed}: {verdict}", flush=True)
+                for said in ("outside",) * (not verdict.holds) + ("wide",) * (not verdict.narrow):
+                    print(f"{said}: {way}, killed after {delay:.4f} s, seed {way.seed}: {verdict}", flush=True)
                 for name in (f"bound {way.bound or 'default'}", f"{way.threads} threads", f"as {way.as_}",
                              f"{verdict.measure} of all"):
                     groups[name].append(verdict)

@@ -87,6 +87,7 @@ void count_flows(const Recording& here, const Block& block, std::uint64_t born, 
   }
   if (!take_from(local.deaths_left, born + died)) return;
   local.deaths_left = kCountingTick;
+  set_look_at_deaths(*thread, kCountingTick);
   here.tick();
 }
 

@@ -72,6 +72,7 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   if (drawn) pace.until_sample = next_interval(pace.random, settings.sample);
   if (drawn || tick)
     pace.until_tick = tick_bytes(*thread); // the record of a drawn block carries the flows as well
+  set_look_at_births(*thread, pace.until_tick);
   arm(pace);
   if (drawn && address != 0) {
     draw(here, {address, given, asked, format::Kind::heap, format::kSampled});
@@ -82,9 +83,10 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
 
 void look_at_death(std::size_t given) {
   const Recording here;
-  const Thread* const thread = seen(here, {0, given, 0, 1});
+  Thread* const thread = seen(here, {0, given, 0, 1});
   if (thread == nullptr) return;
   local.deaths_left = tick_bytes(*thread);
+  set_look_at_deaths(*thread, local.deaths_left);
   if (here && worth_a_record(*thread)) here.tick();
 }
 

@@ -25,7 +25,10 @@ namespace {
 constexpr std::size_t kMaxThreads = 32 * 1024; // alive at once, or ended and not yet taken over
 constexpr std::size_t kBatch = 64;             // new records before the dead are looked for
 constexpr std::uint32_t kLooks = 512;          // threads asked about at once
-constexpr std::int64_t kOftenBytes = 16 * 1024;
+// In a forked child: of each thread, and of all. 512 threads had 8 MiB that a kill left unknown. Looks
+// at each 2 KiB cost 5 % of the instructions of a pair of 64 bytes and 40 % of one of 512, at each 16 KiB 1 and
+// 4 %.
+constexpr std::int64_t kOftenBytes = 16 * 1024, kOftenBytesOfAll = 256 * 1024;
 
 constinit SpinLock table_lock;
 constinit Thread* threads[kMaxThreads] = {};
@@ -34,7 +37,7 @@ constinit std::uint32_t next_index = 1; // 0 is the recorder's own
 constinit std::uint32_t since_scan = 0;
 constinit std::uint32_t scan_from = 0;
 constinit bool none_fits = false; // the last thread that wanted a record got none, though it held the lock
-constinit std::int64_t tick_bytes_without_slot = kTickBytes;
+constinit bool looks_are_often = false;
 
 Thread* fresh() {
   // The last one is kept for the thread that writes the end.
@@ -84,7 +87,15 @@ Thread* enter_table(bool* wants_pass) {
   local.deaths_left = tick_bytes(*thread);
   local.thread = thread;
   local.small = &thread->own;
+  set_look_at_births(*thread, tick_bytes(*thread));
+  set_look_at_deaths(*thread, tick_bytes(*thread));
   return thread;
+}
+
+// Bytes of another thread's that no record carries when it is looked at next.
+std::uint64_t until(const std::uint64_t& look_at, std::uint64_t published) {
+  const std::uint64_t then = __atomic_load_n(&look_at, __ATOMIC_RELAXED);
+  return then > published ? then - published : 0;
 }
 
 } // namespace
@@ -142,16 +153,22 @@ void set_uncounted_bounds() {
   for (std::uint32_t i = 0; i < made; ++i) {
     Thread& thread = *threads[i];
     if (thread.tid == 0 || &thread == local.thread) continue;
-    thread.uncounted_bound = static_cast<std::uint32_t>(tick_bytes(thread));
+    const Pace& pace = thread.pace;
+    const std::uint64_t births = until(pace.look_at_allocated, thread.published.allocated);
+    const std::uint64_t deaths = until(pace.look_at_freed, thread.published.freed);
+    thread.uncounted_bound = static_cast<std::uint32_t>(births > deaths ? births : deaths);
     __atomic_fetch_add(&ring_header()->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
   }
 }
 
 void look_often_without_slot() {
-  tick_bytes_without_slot = kOftenBytes;
+  looks_are_often = true;
 }
+
 std::int64_t tick_bytes(const Thread& thread) {
-  return thread.slot != nullptr ? kTickBytes : tick_bytes_without_slot;
+  if (thread.slot != nullptr || !looks_are_often) return kTickBytes;
+  constexpr std::int64_t kThreads = kOftenBytesOfAll / kOftenBytes;
+  return made <= kThreads ? kOftenBytes : kOftenBytesOfAll / made;
 }
 
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {

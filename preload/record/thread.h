@@ -37,6 +37,8 @@ struct Pace {
   std::uint64_t random; // state of the generator
   std::int64_t until_sample;
   std::int64_t until_tick;
+  std::uint64_t look_at_allocated; // what its counters have then, or before: see set_uncounted_bounds
+  std::uint64_t look_at_freed;
   std::int64_t armed;
 };
 
@@ -130,6 +132,17 @@ inline format::SmallTotals take_folded(Thread& thread) {
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
 // may go on.
 format::SmallTotals take_unpublished_of_others();
+
+// When this thread, the calling one, is looked at next: after so many more bytes of small births, of small
+// deaths.
+inline void set_look_at_births(Thread& thread, std::int64_t bytes) {
+  __atomic_store_n(&thread.pace.look_at_allocated, local.small->allocated + static_cast<std::uint64_t>(bytes),
+                   __ATOMIC_RELAXED);
+}
+inline void set_look_at_deaths(Thread& thread, std::int64_t bytes) {
+  __atomic_store_n(&thread.pace.look_at_freed, local.small->freed + static_cast<std::uint64_t>(bytes),
+                   __ATOMIC_RELAXED);
+}
 
 // There is a new ring file. Sets for each thread, but the calling one, how many bytes it may count before it
 // takes a slot of it, and adds them to RingFileHeader.uncounted_bound.

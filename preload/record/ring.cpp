@@ -359,7 +359,8 @@ void drain_rings(bool essential) {
   if (ring_header() == nullptr) return;
   Passed result = Passed::some;
   for (int tries = 0; tries < 4 && result == Passed::some; ++tries) result = pass(essential);
-  ring_header()->trace_bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
+  const std::uint64_t bytes = __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&ring_header()->trace_bytes, bytes, __ATOMIC_RELAXED); // threads may drain at once
 }
 
 bool rings_are_empty() {

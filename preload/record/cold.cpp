@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "record/encode.h"
+#include "record/ledger_times.h"
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/recorder.h"
@@ -168,6 +169,13 @@ void note_beginning() {
   note_highest();
   header->beginning = highest;
   recording_begins = true;
+  watch_each_level(true);
+}
+
+bool note_level(std::int64_t level) {
+  if (!recording_begins) return false;
+  raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
+  return true;
 }
 
 Kept cold_append(Thread& thread, const RingRecord& record) {
@@ -243,6 +251,7 @@ void cold_flush() {
   os::unmap(buffer, kBufferBytes);
   closed = true;
   recording_begins = false;
+  watch_each_level(false);
   ring_header()->highest_before = highest;
   __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
   used = 0;

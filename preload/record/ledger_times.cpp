@@ -127,6 +127,10 @@ void take() {
 
 } // namespace
 
+void watch_each_level(bool on) {
+  __atomic_store_n(&ledger_watch, on ? std::int64_t{0} : kNeverWatched, __ATOMIC_RELAXED);
+}
+
 bool passed_ledger_watch(std::int64_t level) {
   std::int64_t watch = __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED);
   return level > watch && __atomic_compare_exchange_n(&ledger_watch, &watch, kNeverWatched, false,

@@ -173,7 +173,8 @@ void level(unsigned memory, std::int64_t change) {
   if (memory >= kMemories) return;
   if (change > 0) __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED);
   const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
-  if (memory == 0 && now > __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED) && passed_ledger_watch(now))
+  if (memory == 0 && now > __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED) && !note_level(now) &&
+      passed_ledger_watch(now))
     wake_drain();
   if (format::RingFileHeader* const header = ring_header(); header != nullptr)
     header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);

@@ -154,9 +154,10 @@ void set_uncounted_bounds() {
     Thread& thread = *threads[i];
     if (thread.tid == 0 || &thread == local.thread) continue;
     const Pace& pace = thread.pace;
-    const std::uint64_t births = until(pace.look_at_allocated, thread.published.allocated);
-    const std::uint64_t deaths = until(pace.look_at_freed, thread.published.freed);
-    thread.uncounted_bound = static_cast<std::uint32_t>(births > deaths ? births : deaths);
+    const std::uint64_t births =
+        until(pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;
+    const std::uint64_t deaths = until(pace.look_at_freed, thread.published.freed) + thread.folded.freed;
+    thread.uncounted_bound = births > deaths ? births : deaths;
     __atomic_fetch_add(&ring_header()->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
   }
 }

@@ -55,7 +55,7 @@ struct alignas(64) Thread {
   std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
-  std::uint32_t uncounted_bound; // its part of RingFileHeader.uncounted_bound
+  std::uint64_t uncounted_bound; // its part of RingFileHeader.uncounted_bound
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // what records carried that the cold log folded away: to be published again

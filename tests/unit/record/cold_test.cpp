@@ -14,6 +14,7 @@
 
 #include "child.h"
 #include "reading.h"
+#include "record/recorder.h"
 #include "record/recording.h"
 #include "record/ring.h"
 #include "record/small.h"
@@ -360,6 +361,22 @@ TEST(Cold, ClosedOnceFlushed) {
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
     EXPECT_EQ(all_of(segments, EventType::birth).size(), 1u);
     EXPECT_EQ(tests::lost_in_all(), 0u);
+  });
+}
+
+// Threads record already while the log is written, so a kill then leaves a peak that is in neither.
+TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    tests::open_files(scratch);
+    note_beginning();
+    level(0, 1 << 20);
+    level(0, -(1 << 20));
+    EXPECT_GE(ring_header()->beginning, 1u << 20);
+    cold_flush();
+    level(0, 1 << 21);
+    EXPECT_EQ(ring_header()->beginning, 0u) << "it has begun";
   });
 }
 

@@ -150,7 +150,7 @@ void raise(std::uint64_t& noted, std::uint64_t level) {
 // The level has the record that is new here. The log may be another thread's.
 [[gnu::always_inline]] inline void note_highest() {
   const std::int64_t level = host_level();
-  if (level <= static_cast<std::int64_t>(highest)) return; // nor was `beginning` lower since it is noted
+  if (level <= static_cast<std::int64_t>(highest)) return; // `beginning` is at least `highest`
   raise(highest, static_cast<std::uint64_t>(level));
   if (recording_begins) raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
 }
@@ -210,6 +210,8 @@ void cold_flush() {
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (!locked || buffer == nullptr) {
     lost(format::Loss::cold, used);
+    recording_begins = false; // the ring file goes on to say that the trace lacks what came before
+    watch_each_level(false);
     return;
   }
   if (settings.counting) fold_heap();

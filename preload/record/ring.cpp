@@ -23,8 +23,8 @@ using format::RingSlot;
 
 namespace {
 
-constexpr std::uint64_t kFastNs = 8'000'000; // between two rings half full
-constexpr std::uint64_t kPassNs = 10'000'000; // that a new thread waits for a pass to end
+constexpr std::uint64_t kFastNs = 8'000'000;  // between two rings half full
+constexpr std::uint64_t kPassNs = 10'000'000; // a new thread waits so long for a pass
 
 constexpr std::uint32_t kReserveSlot = 0, kSharedSlot = 1, kFirstOwn = 2;
 
@@ -264,6 +264,7 @@ bool leave_slot(Thread& thread) {
     give_back_ring(ring_word(thread.slot_index));
     set_ring(thread.slot_index, 0);
   }
+  clear_uncounted_bound(thread);
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us

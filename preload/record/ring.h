@@ -40,7 +40,7 @@ bool rings_are_empty();
 
 // True if records of this thread wait for the next pass.
 bool ring_waits_for_pass(const Thread& thread);
-// Meanwhile no slot loses its owner.
+// True if some thread makes a pass. No slot loses its owner while it does.
 bool pass_is_under_way();
 // Publishes what an ended thread left and frees its slot. False if a record of it waits to be written, or a
 // pass is under way: ask again later.

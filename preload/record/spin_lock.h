@@ -32,7 +32,7 @@ class SpinLock {
     give_up();
     return false;
   }
-  // The same, but waits for `nanoseconds` at most. In vain, it has others no less patient.
+  // The same, but waits for `nanoseconds` at most. If it fails, others wait as long as before.
   bool lock_within(std::uint64_t nanoseconds) { return try_lock() || wait(nanoseconds, nanoseconds); }
   void unlock() {
     if (__atomic_exchange_n(&held_, kFree, __ATOMIC_RELEASE) == kWaitedFor) pass_on();

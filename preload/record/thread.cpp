@@ -9,11 +9,13 @@
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/os_gate.h"
+#include "record/recorder.h"
 #include "record/ring.h"
 #include "record/sampling.h"
 #include "record/settings.h"
 #include "record/small.h"
 #include "record/spin_lock.h"
+#include "record/trace_file.h"
 
 namespace memtrace::record {
 
@@ -28,7 +30,7 @@ constexpr std::uint32_t kLooks = 512;          // threads asked about at once
 // In a forked child: of each thread, and of all. 512 threads had 8 MiB that a kill left unknown. Looks
 // at each 2 KiB cost 5 % of the instructions of a pair of 64 bytes and 40 % of one of 512, at each 16 KiB 1 and
 // 4 %.
-constexpr std::int64_t kOftenBytes = 16 * 1024, kOftenBytesOfAll = 256 * 1024;
+constexpr std::int64_t kOftenBytes = 16 * 1024, kOftenBytesOfAll = 256 * 1024, kOftenBytesAtLeast = 512;
 
 constinit SpinLock table_lock;
 constinit Thread* threads[kMaxThreads] = {};
@@ -64,7 +66,7 @@ Thread* left_over(bool* wants_pass) {
     if (can_help && os::thread_exists(static_cast<int>(thread->tid))) continue;
     if (can_help && ring_release(*thread)) return thread;
     *wants_pass = true;
-    if (can_help && pass_is_under_way()) break; // a long one
+    if (can_help && pass_is_under_way()) break; // the next look would wait for the same pass
   }
   since_scan = 0; // look again after some more
   return nullptr;
@@ -73,6 +75,7 @@ Thread* left_over(bool* wants_pass) {
 // Table lock held. Returns the record, which is this thread's from then on; null: there is none to be had.
 Thread* enter_table(bool* wants_pass) {
   Thread* thread = left_over(wants_pass);
+  if (thread != nullptr) *wants_pass = false;
   if (thread == nullptr) thread = fresh();
   none_fits = thread == nullptr;
   if (thread == nullptr) return nullptr;
@@ -111,7 +114,7 @@ Thread* make_this_thread() {
   }
   if (wants_pass && drain_is_running()) {
     wake_drain();
-  } else if (wants_pass) {
+  } else if (wants_pass && state() == State::hot && !disk_is_slow()) {
     drain_rings(false);
   }
   return thread;
@@ -157,7 +160,8 @@ void set_uncounted_bounds() {
     const std::uint64_t births =
         until(pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;
     const std::uint64_t deaths = until(pace.look_at_freed, thread.published.freed) + thread.folded.freed;
-    thread.uncounted_bound = births > deaths ? births : deaths;
+    // Where blocks are only counted, births of large ones are looked at as often as deaths.
+    thread.uncounted_bound = settings.counting ? births + deaths : births > deaths ? births : deaths;
     __atomic_fetch_add(&ring_header()->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
   }
 }
@@ -168,8 +172,12 @@ void look_often_without_slot() {
 
 std::int64_t tick_bytes(const Thread& thread) {
   if (thread.slot != nullptr || !looks_are_often) return kTickBytes;
-  constexpr std::int64_t kThreads = kOftenBytesOfAll / kOftenBytes;
-  return made <= kThreads ? kOftenBytes : kOftenBytesOfAll / made;
+  if (state() != State::cold)
+    return kOftenBytes; // each look is a record, and threads without a slot share a ring
+  constexpr std::int64_t kSharing = kOftenBytesOfAll / kOftenBytes,
+                         kMost = kOftenBytesOfAll / kOftenBytesAtLeast;
+  if (made <= kSharing) return kOftenBytes;
+  return made < kMost ? kOftenBytesOfAll / made : kOftenBytesAtLeast;
 }
 
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {

@@ -37,7 +37,7 @@ struct Pace {
   std::uint64_t random; // state of the generator
   std::int64_t until_sample;
   std::int64_t until_tick;
-  std::uint64_t look_at_allocated; // what its counters have then, or before: see set_uncounted_bounds
+  std::uint64_t look_at_allocated; // the thread is looked at before its counter passes this
   std::uint64_t look_at_freed;
   std::int64_t armed;
 };

@@ -293,8 +293,9 @@ inline grow(got) {
 }
 
 /* ring.cpp: ring_release(), for threads that have ended, by one that begins. The threads lock is held. A slot of
-   which records wait is left for later: the drain, or that thread once it let the lock go, makes a pass. */
+   which records wait is left for later: without that lock the drain, or the thread that found it, makes a pass. */
 inline release_ended() {
+  pass(got);
   lock(table_lock, got);
   if
   :: got ->

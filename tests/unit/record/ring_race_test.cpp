@@ -50,8 +50,8 @@ std::uint64_t written(const Scratch& scratch, std::uint64_t from) {
   return sum;
 }
 
-// Passes until `over`: the drain's work on an ordinary thread. It rests as the drain does: a thread that waits for
-// the pass lock would else never have it on a busy machine.
+// Passes until `over`: the drain's work on an ordinary thread. It rests as the drain does: a thread that waits
+// for the pass lock would else never have it on a busy machine.
 std::thread passing(const bool* over) {
   return std::thread([over] {
     while (!__atomic_load_n(over, __ATOMIC_RELAXED)) {

@@ -69,11 +69,7 @@ void fold_into_counters(const Entry& entry) {
   if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
   if (thread == nullptr) return;
   const RingRecord& record = entry.record;
-  format::SmallTotals& folded = thread->folded;
-  folded.allocated += low(record.word[4]);
-  folded.freed += high(record.word[4]);
-  folded.births += low(record.word[5]);
-  folded.deaths += high(record.word[5]);
+  give_folded(*thread, {low(record.word[4]), high(record.word[4]), low(record.word[5]), high(record.word[5])});
   if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
   if (is(entry, EventType::birth)) {
     folded_blocks.allocated += record.word[1];
@@ -155,6 +151,11 @@ void raise(std::uint64_t& noted, std::uint64_t level) {
   if (recording_begins) raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
 }
 
+void end_watch() {
+  recording_begins = false;
+  watch_each_level(false);
+}
+
 } // namespace
 
 void note_beginning() {
@@ -210,8 +211,7 @@ void cold_flush() {
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (!locked || buffer == nullptr) {
     lost(format::Loss::cold, used);
-    recording_begins = false; // the ring file goes on to say that the trace lacks what came before
-    watch_each_level(false);
+    end_watch(); // the ring file goes on to say that the trace lacks what came before
     return;
   }
   if (settings.counting) fold_heap();
@@ -252,8 +252,7 @@ void cold_flush() {
   }
   os::unmap(buffer, kBufferBytes);
   closed = true;
-  recording_begins = false;
-  watch_each_level(false);
+  end_watch();
   ring_header()->highest_before = highest;
   __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
   used = 0;

@@ -227,6 +227,7 @@ void begin_recording() {
       set_uncounted_bounds();             // before any thread can take a slot
       const bool held = pass_lock.lock(); // what the cold log has is folded first
       enter(State::hot);
+      set_uncounted_bounds(); // again: threads began meanwhile, or were looked at
       cold_flush();
       if (held) pass_lock.unlock();
       if (settings.counting) put_flows_of_others();

@@ -10,6 +10,7 @@
 #include "record/ring.h"
 #include "record/settings.h"
 #include "record/small.h"
+#include "record/stamp.h"
 
 namespace memtrace::record {
 
@@ -38,10 +39,6 @@ bool carries_flows(const RingRecord& record) {
 
 bool fits(const SmallTotals& flows) {
   return (flows.allocated | flows.freed | flows.births | flows.deaths) >> 32 == 0;
-}
-
-bool none(const SmallTotals& flows) {
-  return (flows.births | flows.deaths) == 0;
 }
 
 // Ring or cold log. False: lost, and counted.
@@ -95,19 +92,37 @@ void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record)
   }
 }
 
+std::int64_t change_of(const SmallTotals& flows) {
+  return static_cast<std::int64_t>(flows.allocated - flows.freed);
+}
+
+// The next record will carry these flows, and move the level again.
+[[gnu::cold]] void not_carried(const SmallTotals& flows) {
+  level(0, -change_of(flows));
+}
+
 void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
   RingRecord record = counters_of(flows, stamp);
   if (store(thread, record)) return carried(thread, flows, record);
-  if (thread.slot != nullptr || state() != State::hot) return;
+  if (thread.slot != nullptr || state() != State::hot) return not_carried(flows);
   keep_slotless_flows(flows);
   carried_elsewhere(thread, flows);
 }
 
-// They moved the level when they were published first.
+// They moved the level when they were published first. Taken before: the log may give back more meanwhile.
 [[gnu::cold]] void emit_folded(Thread& thread, format::Stamp stamp) {
-  RingRecord record = counters_of(thread.folded, stamp);
+  const SmallTotals folded = take_folded(thread);
+  RingRecord record = counters_of(folded, stamp);
   record.flags = format::kBefore;
-  if (store(thread, record)) thread.folded = {};
+  if (!store(thread, record)) give_folded(thread, folded);
+}
+
+// Not by store(): the threads lock is held, and recording cannot begin under it.
+bool store_for_ended(Thread& thread, RingRecord& record) {
+  if (state() == State::cold)
+    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
+      return kept == Kept::yes || kept == Kept::crowded;
+  return ring_append(thread, record);
 }
 
 } // namespace
@@ -132,7 +147,7 @@ bool emit(RingRecord& record) {
   }
   if (!none(thread->folded)) emit_folded(*thread, record.stamp);
   const SmallTotals flows = unpublished(*thread);
-  if (!none(flows)) level(0, static_cast<std::int64_t>(flows.allocated - flows.freed));
+  if (!none(flows)) level(0, change_of(flows));
   const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
   bool stored = true;
   if (none(flows)) {
@@ -143,7 +158,11 @@ bool emit(RingRecord& record) {
     record.word[5] =
         format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
     stored = store(*thread, record);
-    if (stored) carried(*thread, flows, record);
+    if (stored) {
+      carried(*thread, flows, record);
+    } else {
+      not_carried(flows);
+    }
   } else {
     emit_counters(*thread, flows, record.stamp);
     stored = only_flows || store(*thread, record);
@@ -159,14 +178,26 @@ void emit_bare(RingRecord& record) {
   if (thread != nullptr) ring_append(*thread, record);
 }
 
-bool publish_left_over(Thread& thread, RingRecord& record) {
+bool publish_left_over(Thread& thread) {
   if (state() == State::inert) return true;
-  level(0, static_cast<std::int64_t>(record.word[0] - record.word[1]));
-  // Not by store(): the threads lock is held, and recording cannot begin under it.
-  if (state() == State::cold)
-    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
-      return kept == Kept::yes || kept == Kept::crowded;
-  return ring_append(thread, record);
+  if (const SmallTotals folded = take_folded(thread); !none(folded)) {
+    RingRecord again = counters_of(folded, draw_stamp());
+    again.flags = format::kBefore; // they moved the level when they were published first
+    if (!store_for_ended(thread, again)) {
+      give_folded(thread, folded);
+      return false;
+    }
+  }
+  const SmallTotals flows = unpublished(thread);
+  if (none(flows)) return true;
+  level(0, change_of(flows));
+  RingRecord record = counters_of(flows, draw_stamp());
+  if (!store_for_ended(thread, record)) {
+    not_carried(flows);
+    return false;
+  }
+  set_published(thread, flows);
+  return true;
 }
 
 void level(unsigned memory, std::int64_t change) {

@@ -31,8 +31,8 @@ bool emit(format::RingRecord& record);
 void emit_bare(format::RingRecord& record);
 // The record of these flows.
 format::RingRecord counters_of(const format::SmallTotals& flows, format::Stamp stamp);
-// What an ended thread left. Threads lock held.
-bool publish_left_over(Thread& thread, format::RingRecord& record);
+// Publishes the flows that an ended thread left. Returns false if some are left. Threads lock held.
+bool publish_left_over(Thread& thread);
 
 // Moves the rough level of a memory, by which recording begins. Bytes.
 void level(unsigned memory, std::int64_t change);

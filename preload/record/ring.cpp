@@ -78,11 +78,12 @@ std::uint32_t find_slot(const Thread& thread) {
   return index;
 }
 
-void clear_uncounted_bound(Thread& thread) {
-  if (thread.uncounted_bound == 0) return;
+// Slots lock held.
+void replace_uncounted_bound(Thread& thread, std::uint64_t bytes) {
+  if (thread.uncounted_bound == bytes) return;
   if (format::RingFileHeader* const header = ring_header(); header != nullptr)
-    __atomic_fetch_sub(&header->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
-  thread.uncounted_bound = 0;
+    __atomic_fetch_add(&header->uncounted_bound, bytes - thread.uncounted_bound, __ATOMIC_RELAXED);
+  thread.uncounted_bound = bytes;
 }
 
 enum class Entry : std::uint8_t { made, no_slot, lost };
@@ -119,7 +120,7 @@ Entry claim(Thread& thread) {
   thread.room_until = thread.sequence;
   thread.ring_file = file_number;
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
-  clear_uncounted_bound(thread);
+  replace_uncounted_bound(thread, 0);
   return Entry::made;
 }
 
@@ -245,14 +246,7 @@ bool publish_left_over_of(Thread& thread) {
   if (!has_left_over(thread)) return true;
   if (in_current_file(thread) && waiting_in(thread.slot, thread.sequence) >= thread.records.size / 2)
     return false;
-  const format::SmallTotals small = unpublished(thread);
-  format::SmallTotals left = small;
-  add(left, thread.folded);
-  RingRecord record = counters_of(left, draw_stamp());
-  if (!publish_left_over(thread, record)) return false;
-  set_published(thread, small);
-  thread.folded = {};
-  return true;
+  return publish_left_over(thread);
 }
 
 // Pass lock held, and its ring is empty.
@@ -264,7 +258,7 @@ bool leave_slot(Thread& thread) {
     give_back_ring(ring_word(thread.slot_index));
     set_ring(thread.slot_index, 0);
   }
-  clear_uncounted_bound(thread);
+  replace_uncounted_bound(thread, 0);
   thread.own = slot->small;
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
@@ -277,12 +271,14 @@ bool leave_slot(Thread& thread) {
 
 bool renew_ring_file() {
   pass(true); // what the others recorded while exec failed
-  const Locked no_pass(pass_lock);
-  const Locked no_claim(slots_lock);
-  if (!no_pass || !no_claim) return false;
-  static constinit Path again{};
-  again = ring_path();
-  if (!start_rings(again, ring_header()->trace_id)) return false;
+  {
+    const Locked no_pass(pass_lock);
+    const Locked no_claim(slots_lock);
+    if (!no_pass || !no_claim) return false;
+    static constinit Path again{};
+    again = ring_path();
+    if (!start_rings(again, ring_header()->trace_id)) return false;
+  }
   set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
   keep_losses_in(ring_header());
   return true;
@@ -364,6 +360,11 @@ void drain_rings(bool essential) {
   __atomic_store_n(&ring_header()->trace_bytes, bytes, __ATOMIC_RELAXED); // threads may drain at once
 }
 
+void set_uncounted_bound(Thread& thread, std::uint64_t bytes) {
+  const Locked locked(slots_lock);
+  if (locked && !in_current_file(thread)) replace_uncounted_bound(thread, bytes);
+}
+
 bool rings_are_empty() {
   for (std::uint32_t i = 0; i < slots_made(); ++i)
     if (const RingSlot* const slot = slot_at(i);
@@ -387,7 +388,7 @@ bool ring_release(Thread& thread) {
   if (!publish_left_over_of(thread)) return false;
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) {
-    clear_uncounted_bound(thread);
+    set_uncounted_bound(thread, 0);
     return true;
   }
   // No pass that saw it owned may meet its next owner.

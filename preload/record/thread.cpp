@@ -38,7 +38,7 @@ constinit std::uint32_t made = 0;       // entries of `threads`
 constinit std::uint32_t next_index = 1; // 0 is the recorder's own
 constinit std::uint32_t since_scan = 0;
 constinit std::uint32_t scan_from = 0;
-constinit bool none_fits = false; // the last thread that wanted a record got none, though it held the lock
+constinit bool table_is_full = false; // when a thread wanted a record last
 constinit bool looks_are_often = false;
 
 Thread* fresh() {
@@ -62,11 +62,13 @@ Thread* left_over(bool* wants_pass) {
     scan_from = scan_from + 1 < made ? scan_from + 1 : 0;
     Thread* const thread = threads[scan_from];
     if (thread->tid == 0) return thread;
-    const bool can_help = !ring_waits_for_pass(*thread) || has_left_over(*thread);
-    if (can_help && os::thread_exists(static_cast<int>(thread->tid))) continue;
-    if (can_help && ring_release(*thread)) return thread;
+    const bool only_pass_helps = ring_waits_for_pass(*thread) && !has_left_over(*thread);
+    if (!only_pass_helps) {
+      if (os::thread_exists(static_cast<int>(thread->tid))) continue;
+      if (ring_release(*thread)) return thread;
+    }
     *wants_pass = true;
-    if (can_help && pass_is_under_way()) break; // the next look would wait for the same pass
+    if (!only_pass_helps && pass_is_under_way()) break; // the next look would wait for the same pass
   }
   since_scan = 0; // look again after some more
   return nullptr;
@@ -77,7 +79,7 @@ Thread* enter_table(bool* wants_pass) {
   Thread* thread = left_over(wants_pass);
   if (thread != nullptr) *wants_pass = false;
   if (thread == nullptr) thread = fresh();
-  none_fits = thread == nullptr;
+  table_is_full = thread == nullptr;
   if (thread == nullptr) return nullptr;
   std::memset(thread, 0, offsetof(Thread, scratch)); // not the scratch, which would touch its pages
   thread->index = next_index++;
@@ -95,10 +97,21 @@ Thread* enter_table(bool* wants_pass) {
   return thread;
 }
 
-// Bytes of another thread's that no record carries when it is looked at next.
-std::uint64_t until(const std::uint64_t& look_at, std::uint64_t published) {
+// Bytes of another thread's that no record carries when its counter reaches `look_at`.
+std::uint64_t bytes_until(const std::uint64_t& look_at, std::uint64_t published) {
   const std::uint64_t then = __atomic_load_n(&look_at, __ATOMIC_RELAXED);
   return then > published ? then - published : 0;
+}
+
+// Bytes of another thread's, without a slot, that a kill may leave in no file.
+std::uint64_t most_uncounted(const Thread& thread) {
+  const std::uint64_t births =
+      bytes_until(thread.pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;
+  const std::uint64_t deaths =
+      bytes_until(thread.pace.look_at_freed, thread.published.freed) + thread.folded.freed;
+  // Where blocks are only counted, births of large ones are looked at as often as deaths.
+  if (settings.counting) return births + deaths;
+  return births > deaths ? births : deaths;
 }
 
 } // namespace
@@ -121,7 +134,7 @@ Thread* make_this_thread() {
 }
 
 format::Loss loss_without_thread() {
-  return os::calls_are_stopped() || none_fits ? format::Loss::memory : format::Loss::busy;
+  return os::calls_are_stopped() || table_is_full ? format::Loss::memory : format::Loss::busy;
 }
 
 format::SmallTotals take_unpublished_of_others() {
@@ -155,14 +168,7 @@ void set_uncounted_bounds() {
   if (!locked) return;
   for (std::uint32_t i = 0; i < made; ++i) {
     Thread& thread = *threads[i];
-    if (thread.tid == 0 || &thread == local.thread) continue;
-    const Pace& pace = thread.pace;
-    const std::uint64_t births =
-        until(pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;
-    const std::uint64_t deaths = until(pace.look_at_freed, thread.published.freed) + thread.folded.freed;
-    // Where blocks are only counted, births of large ones are looked at as often as deaths.
-    thread.uncounted_bound = settings.counting ? births + deaths : births > deaths ? births : deaths;
-    __atomic_fetch_add(&ring_header()->uncounted_bound, thread.uncounted_bound, __ATOMIC_RELAXED);
+    if (thread.tid != 0 && &thread != local.thread) set_uncounted_bound(thread, most_uncounted(thread));
   }
 }
 

@@ -101,6 +101,9 @@ inline Thread* this_thread() {
   return local.thread != nullptr ? local.thread : make_this_thread();
 }
 
+inline bool none(const format::SmallTotals& flows) {
+  return (flows.births | flows.deaths) == 0;
+}
 inline void add(format::SmallTotals& sum, const format::SmallTotals& more) {
   sum.allocated += more.allocated;
   sum.freed += more.freed;
@@ -116,17 +119,25 @@ inline format::SmallTotals unpublished(const Thread& thread) {
 }
 // True if there are flows of this thread that it has yet to publish.
 inline bool has_left_over(const Thread& thread) {
-  const format::SmallTotals flows = unpublished(thread);
-  return (flows.births | flows.deaths | thread.folded.births | thread.folded.deaths) != 0;
+  return !none(unpublished(thread)) || !none(thread.folded);
 }
 inline void set_published(Thread& thread, const format::SmallTotals& added) {
   add(thread.published, added);
 }
-// They were in a record once, so they are in `published`.
+// They were in a record once, so they are in `published`. Another thread's fold of the log may add to them now.
 inline format::SmallTotals take_folded(Thread& thread) {
-  const format::SmallTotals taken = thread.folded;
-  thread.folded = {};
-  return taken;
+  format::SmallTotals& from = thread.folded;
+  return {__atomic_exchange_n(&from.allocated, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&from.freed, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&from.births, 0, __ATOMIC_RELAXED),
+          __atomic_exchange_n(&from.deaths, 0, __ATOMIC_RELAXED)};
+}
+inline void give_folded(Thread& thread, const format::SmallTotals& more) {
+  format::SmallTotals& to = thread.folded;
+  __atomic_fetch_add(&to.allocated, more.allocated, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.freed, more.freed, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.births, more.births, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.deaths, more.deaths, __ATOMIC_RELAXED);
 }
 
 // The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
@@ -144,8 +155,8 @@ inline void set_look_at_deaths(Thread& thread, std::int64_t bytes) {
                    __ATOMIC_RELAXED);
 }
 
-// There is a new ring file. Sets for each thread, but the calling one, how many bytes it may count before it
-// takes a slot of it, and adds them to RingFileHeader.uncounted_bound.
+// There is a new ring file. Sets for each thread without a slot of it, but not for the calling one, how many
+// bytes it may count before it takes one. RingFileHeader.uncounted_bound is their sum. May be called again.
 void set_uncounted_bounds();
 
 // In a forked child: threads without a slot are looked at more often. In other processes threads get slots at

@@ -292,8 +292,8 @@ inline grow(got) {
   fi
 }
 
-/* ring.cpp: ring_release(), for threads that have ended, by one that begins. The threads lock is held. A slot of
-   which records wait is left for later: without that lock the drain, or the thread that found it, makes a pass. */
+/* ring.cpp: ring_release(), for threads that have ended, by one that begins. The threads lock is held. If records
+   wait in a slot, it is left for later: the drain, or the thread that found it, makes a pass without that lock. */
 inline release_ended() {
   pass(got);
   lock(table_lock, got);

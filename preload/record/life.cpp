@@ -58,6 +58,7 @@ namespace {
 constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads once fork has returned
 constexpr std::uint64_t kChildAgeNs = 1'000'000'000;
 constexpr std::int64_t kChildFlows = 1 << 20;
+constexpr std::uint64_t kBeginningNs = 10'000'000; // a new thread waits so long for a ring file
 
 constinit SpinLock beginning;
 constinit Parent parent{};
@@ -250,6 +251,10 @@ void begin_recording() {
   beginning.unlock();
 }
 
+void wait_for_beginning() {
+  if (beginning.is_held() && beginning.lock_within(kBeginningNs)) beginning.unlock();
+}
+
 void before_fork() {
   const Unjudged unjudged;
   retire_drain();
@@ -295,8 +300,8 @@ void begin_as_child(bool raw) {
   device_memory_forked();
   talk_forked();
   look_often_without_slot();
-  forget_other_threads();
   beginning.reset();
+  forget_other_threads();
   reset_flows();
   exit_code = 0;
   settings.counting = false;

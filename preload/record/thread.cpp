@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "record/drain.h"
+#include "record/life.h"
 #include "record/loss.h"
 #include "record/os.h"
 #include "record/os_gate.h"
@@ -27,10 +28,9 @@ namespace {
 constexpr std::size_t kMaxThreads = 32 * 1024; // alive at once, or ended and not yet taken over
 constexpr std::size_t kBatch = 64;             // new records before the dead are looked for
 constexpr std::uint32_t kLooks = 512;          // threads asked about at once
-// In a forked child: of each thread, and of all. 512 threads had 8 MiB that a kill left unknown. Looks
-// at each 2 KiB cost 5 % of the instructions of a pair of 64 bytes and 40 % of one of 512, at each 16 KiB 1 and
-// 4 %.
-constexpr std::int64_t kOftenBytes = 16 * 1024, kOftenBytesOfAll = 256 * 1024, kOftenBytesAtLeast = 512;
+// In a forked child. Looks at each 2 KiB cost 5 % of the instructions of a pair of 64 bytes and 40 % of one of
+// 512, at each 16 KiB 1 and 4 %.
+constexpr std::int64_t kOftenBytes = 16 * 1024;
 
 constinit SpinLock table_lock;
 constinit Thread* threads[kMaxThreads] = {};
@@ -118,6 +118,7 @@ std::uint64_t most_uncounted(const Thread& thread) {
 
 Thread* make_this_thread() {
   if (os::calls_are_stopped()) return nullptr; // nobody can tell which threads have ended
+  if (state() == State::cold) wait_for_beginning();
   Thread* thread = nullptr;
   bool wants_pass = false;
   {
@@ -177,13 +178,7 @@ void look_often_without_slot() {
 }
 
 std::int64_t tick_bytes(const Thread& thread) {
-  if (thread.slot != nullptr || !looks_are_often) return kTickBytes;
-  if (state() != State::cold)
-    return kOftenBytes; // each look is a record, and threads without a slot share a ring
-  constexpr std::int64_t kSharing = kOftenBytesOfAll / kOftenBytes,
-                         kMost = kOftenBytesOfAll / kOftenBytesAtLeast;
-  if (made <= kSharing) return kOftenBytes;
-  return made < kMost ? kOftenBytesOfAll / made : kOftenBytesAtLeast;
+  return looks_are_often && thread.slot == nullptr ? kOftenBytes : kTickBytes;
 }
 
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end) {

@@ -58,9 +58,10 @@ namespace {
 constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads once fork has returned
 constexpr std::uint64_t kChildAgeNs = 1'000'000'000;
 constexpr std::int64_t kChildFlows = 1 << 20;
-constexpr std::uint64_t kBeginningNs = 10'000'000; // a new thread waits so long for a ring file
+constexpr std::uint64_t kBeginningNs = 50'000'000; // from its beginning on new threads wait no longer
 
 constinit SpinLock beginning;
+constinit std::uint64_t beginning_ns = 0; // when its holder had it
 constinit Parent parent{};
 constinit std::uint64_t born_ns = 0;
 constinit Path executable{};
@@ -82,7 +83,7 @@ bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
 void put_flows_of_others() {
   format::SmallTotals flows = take_unpublished_of_others();
   add(flows, take_slotless_flows());
-  if ((flows.births | flows.deaths) == 0) return;
+  if (is_zero(flows)) return;
   format::RingRecord record = counters_of(flows, draw_stamp());
   emit_bare(record);
 }
@@ -217,6 +218,7 @@ bool old_enough_to_record() {
 
 void begin_recording() {
   if (!beginning.try_lock()) return; // another thread is at it
+  __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
   if (state() == State::cold) {
     if (open_files()) {
       keep_losses_in(ring_header());
@@ -225,12 +227,12 @@ void begin_recording() {
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor);
-      set_uncounted_bounds();             // before any thread can take a slot
+      set_uncounted_bounds();
       const bool held = pass_lock.lock(); // what the cold log has is folded first
       enter(State::hot);
-      set_uncounted_bounds(); // again: threads began meanwhile, or were looked at
       cold_flush();
       if (held) pass_lock.unlock();
+      set_uncounted_bounds(); // again: threads began meanwhile, or were looked at
       if (settings.counting) put_flows_of_others();
       note_ring_place();
       note_kernel();
@@ -252,7 +254,9 @@ void begin_recording() {
 }
 
 void wait_for_beginning() {
-  if (beginning.is_held() && beginning.lock_within(kBeginningNs)) beginning.unlock();
+  if (!beginning.is_held()) return;
+  const std::uint64_t passed = os::monotonic_ns() - __atomic_load_n(&beginning_ns, __ATOMIC_RELAXED);
+  if (passed < kBeginningNs && beginning.lock_within(kBeginningNs - passed)) beginning.unlock();
 }
 
 void before_fork() {

@@ -16,8 +16,8 @@ void malloc_is_elsewhere(const char* object);
 // From cold to hot: files, definitions, the cold log, the background thread, the one line on stderr. Where no
 // file can be written: one line that says so, and inert. Inside a hook, guard held: raw system calls only.
 void begin_recording();
-// While another thread is at it, at most 10 ms. For a new thread, guard held: what it counts before there is a
-// ring file, a kill leaves nowhere.
+// Waits while another thread begins to record, at most until 50 ms after it began. For a new thread: what it
+// counts before there is a ring file is lost by a kill. Guard held.
 void wait_for_beginning();
 // False in a forked child that is too young: it may exec or exit at once (see the contract, "a forked child").
 bool old_enough_to_record();

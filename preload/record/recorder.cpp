@@ -109,7 +109,7 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   carried_elsewhere(thread, flows);
 }
 
-// They moved the level when they were published first. Taken before: the log may give back more meanwhile.
+// They moved the level when they were published first. The log may give back more while this record is stored.
 [[gnu::cold]] void emit_folded(Thread& thread, format::Stamp stamp) {
   const SmallTotals folded = take_folded(thread);
   RingRecord record = counters_of(folded, stamp);
@@ -180,7 +180,7 @@ void emit_bare(RingRecord& record) {
 
 bool publish_left_over(Thread& thread) {
   if (state() == State::inert) return true;
-  if (const SmallTotals folded = take_folded(thread); !none(folded)) {
+  if (const SmallTotals folded = take_folded(thread); !is_zero(folded)) {
     RingRecord again = counters_of(folded, draw_stamp());
     again.flags = format::kBefore; // they moved the level when they were published first
     if (!store_for_ended(thread, again)) {
@@ -188,16 +188,16 @@ bool publish_left_over(Thread& thread) {
       return false;
     }
   }
-  const SmallTotals flows = unpublished(thread);
-  if (none(flows)) return true;
-  level(0, change_of(flows));
-  RingRecord record = counters_of(flows, draw_stamp());
-  if (!store_for_ended(thread, record)) {
-    not_carried(flows);
-    return false;
+  if (const SmallTotals flows = unpublished(thread); !none(flows)) {
+    level(0, change_of(flows));
+    RingRecord record = counters_of(flows, draw_stamp());
+    if (!store_for_ended(thread, record)) {
+      not_carried(flows);
+      return false;
+    }
+    set_published(thread, flows);
   }
-  set_published(thread, flows);
-  return true;
+  return is_zero(thread.folded); // a full log gives back flows when a record comes
 }
 
 void level(unsigned memory, std::int64_t change) {

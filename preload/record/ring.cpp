@@ -80,10 +80,11 @@ std::uint32_t find_slot(const Thread& thread) {
 
 // Slots lock held.
 void replace_uncounted_bound(Thread& thread, std::uint64_t bytes) {
-  if (thread.uncounted_bound == bytes) return;
-  if (format::RingFileHeader* const header = ring_header(); header != nullptr)
-    __atomic_fetch_add(&header->uncounted_bound, bytes - thread.uncounted_bound, __ATOMIC_RELAXED);
+  const std::uint64_t before = thread.uncounted_file == file_number ? thread.uncounted_bound : 0;
+  if (format::RingFileHeader* const header = ring_header(); header != nullptr && bytes != before)
+    __atomic_fetch_add(&header->uncounted_bound, bytes - before, __ATOMIC_RELAXED);
   thread.uncounted_bound = bytes;
+  thread.uncounted_file = file_number;
 }
 
 enum class Entry : std::uint8_t { made, no_slot, lost };
@@ -360,9 +361,10 @@ void drain_rings(bool essential) {
   __atomic_store_n(&ring_header()->trace_bytes, bytes, __ATOMIC_RELAXED); // threads may drain at once
 }
 
-void set_uncounted_bound(Thread& thread, std::uint64_t bytes) {
+bool set_uncounted_bound(Thread& thread, std::uint64_t bytes) {
   const Locked locked(slots_lock);
   if (locked && !in_current_file(thread)) replace_uncounted_bound(thread, bytes);
+  return static_cast<bool>(locked);
 }
 
 bool rings_are_empty() {
@@ -387,10 +389,7 @@ bool ring_release(Thread& thread) {
     return false;
   if (!publish_left_over_of(thread)) return false;
   RingSlot* const slot = thread.slot;
-  if (slot == nullptr) {
-    set_uncounted_bound(thread, 0);
-    return true;
-  }
+  if (slot == nullptr) return set_uncounted_bound(thread, 0);
   // No pass that saw it owned may meet its next owner.
   if (!drained(slot) || !pass_lock.lock_within(kPassNs)) return false;
   const bool released = drained(slot) && leave_slot(thread);

@@ -35,9 +35,10 @@ void drain_rings(bool essential);
 // Has this thread a ring, so that it may record more? Pass lock held: no slot loses its owner.
 bool has_ring(std::uint32_t thread);
 
-// Without a slot of the current file, `thread` may count so many bytes that a kill leaves in no file. Replaces
-// what was said before. Has no effect for a thread with such a slot.
-void set_uncounted_bound(Thread& thread, std::uint64_t bytes);
+// Sets how many bytes `thread` may count outside of the current file: its part of
+// RingFileHeader.uncounted_bound. A thread with a slot in that file has none. Returns false if the slots are
+// held for too long.
+bool set_uncounted_bound(Thread& thread, std::uint64_t bytes);
 
 // True if nothing recorded waits in any ring.
 bool rings_are_empty();

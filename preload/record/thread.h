@@ -55,7 +55,8 @@ struct alignas(64) Thread {
   std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
-  std::uint64_t uncounted_bound; // its part of RingFileHeader.uncounted_bound
+  std::uint64_t uncounted_bound; // its part of RingFileHeader.uncounted_bound, in this ring file:
+  std::uint32_t uncounted_file;
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far
   format::SmallTotals folded;    // what records carried that the cold log folded away: to be published again
@@ -104,6 +105,10 @@ inline Thread* this_thread() {
 inline bool none(const format::SmallTotals& flows) {
   return (flows.births | flows.deaths) == 0;
 }
+// For words that another thread changes one by one: bytes may be there before their blocks.
+inline bool is_zero(const format::SmallTotals& flows) {
+  return (flows.allocated | flows.freed | flows.births | flows.deaths) == 0;
+}
 inline void add(format::SmallTotals& sum, const format::SmallTotals& more) {
   sum.allocated += more.allocated;
   sum.freed += more.freed;
@@ -119,12 +124,13 @@ inline format::SmallTotals unpublished(const Thread& thread) {
 }
 // True if there are flows of this thread that it has yet to publish.
 inline bool has_left_over(const Thread& thread) {
-  return !none(unpublished(thread)) || !none(thread.folded);
+  return !none(unpublished(thread)) || !is_zero(thread.folded);
 }
 inline void set_published(Thread& thread, const format::SmallTotals& added) {
   add(thread.published, added);
 }
-// They were in a record once, so they are in `published`. Another thread's fold of the log may add to them now.
+// Flows that were in a record, so they are in `published`. Another thread that folds the log may add to them at
+// the same time, word by word.
 inline format::SmallTotals take_folded(Thread& thread) {
   format::SmallTotals& from = thread.folded;
   return {__atomic_exchange_n(&from.allocated, 0, __ATOMIC_RELAXED),

@@ -62,6 +62,7 @@ void in_forked_child(const std::function<void()>& body) {
   before_fork();
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(60);
     after_fork_in_child();
     body();
     std::fflush(nullptr);
@@ -215,20 +216,19 @@ TEST(Life, AForkedChildHasItsOwnTrace) {
   });
 }
 
-// Recording begins in one thread, which meets a lock that is held. Another one begins to allocate. Of 512 that
-// did so, each had 16 KiB that a kill left nowhere.
+// Recording begins in one thread, which meets a lock that is held. Another one begins to allocate. When 512
+// threads did so, a kill lost up to 16 KiB of each.
 TEST(Life, AThreadOfAForkedChildWaitsForTheRingFile) {
   const Scratch scratch;
   in_child([&] {
     start(scratch, "0");
     in_forked_child([&] {
       ASSERT_TRUE(hold_definitions());
+      const std::uint64_t before = os::monotonic_ns();
       std::thread first([] { born(1 << 20, 2 << 20); });
       while (files_of(scratch, ".rings").size() < 2) std::this_thread::yield();
-      const std::uint64_t before = os::monotonic_ns();
       std::thread([] { small_born(100); }).join();
-      EXPECT_GE(os::monotonic_ns() - before, 10'000'000u) << "no longer: the program comes first";
-      EXPECT_EQ(state(), State::cold);
+      EXPECT_GE(os::monotonic_ns() - before, 50'000'000u) << "it did not wait";
       release_definitions();
       first.join();
       EXPECT_EQ(state(), State::hot);

@@ -338,9 +338,11 @@ TEST(Ring, RenewedWhileAnotherThreadHasASlot) {
     append_birth(*this_thread(), 0);
     wait_for(1);
     EXPECT_EQ(ring_header()->uncounted_bound, 0u);
-    remove_ring_file();
-    ASSERT_TRUE(renew_ring_file());
-    EXPECT_EQ(ring_header()->uncounted_bound, kTickBytes + kFolded);
+    for (int times = 0; times < 2; ++times) {
+      remove_ring_file();
+      ASSERT_TRUE(renew_ring_file());
+      EXPECT_EQ(ring_header()->uncounted_bound, kTickBytes + kFolded);
+    }
     next();
     other.join();
     EXPECT_EQ(ring_header()->uncounted_bound, 0u) << "it has a slot of the new file";

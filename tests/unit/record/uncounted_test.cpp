@@ -73,7 +73,7 @@ TEST(Uncounted, ThreadsOfAForkedChildAreLookedAtMoreOften) {
   });
 }
 
-// A level that its record has yet to bring moved each time that the record failed.
+// The flows that a record carries moved the level again with each record that failed.
 TEST(Uncounted, AFailedRecordMovesNoLevel) {
   const Scratch scratch;
   in_child([&] {

@@ -113,22 +113,23 @@ std::string uncertainty_text(const View& view) {
                        count(losses.damaged_bytes));
   std::string text;
   if (view.facts().beginning) {
-    text = fmt::format("The process ended while recording began, so the trace lacks some earlier events. {}.",
-                       bounds(view));
+    text =
+        fmt::format("The trace ends while recording began, so it lacks some earlier events. {}.", bounds(view));
   } else if (view.facts().uncounted_bound != 0) {
-    text = fmt::format(
-        "The process was killed, and the last counts of threads without a ring slot are missing. {}.",
-        bounds(view));
+    text = fmt::format("The trace lacks the last small blocks of threads that had not recorded yet. {}.",
+                       bounds(view));
   }
   if (losses.total() == 0) return text;
   const format::LostBlocks& lost = view.facts().lost_blocks;
   if (!text.empty()) text += " ";
-  text += fmt::format("{} events were lost ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(view),
+  text += fmt::format("Lost events: {} ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(view),
                       range("tensors", tensor_error(view)));
-  if (lost.births + lost.deaths != 0)
-    text +=
-        fmt::format(" No owner is known of {} in {} lost births. {} in {} lost deaths may still be listed.",
-                    bytes(lost.birth_bytes), count(lost.births), bytes(lost.death_bytes), count(lost.deaths));
+  if (lost.births != 0)
+    text += fmt::format(" The report names no site for {} in {} lost births.", bytes(lost.birth_bytes),
+                        count(lost.births));
+  if (lost.deaths != 0)
+    text += fmt::format(" It may still list {} that {} lost deaths freed.", bytes(lost.death_bytes),
+                        count(lost.deaths));
   return text;
 }
 

@@ -1,7 +1,10 @@
 """Job: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
 import collections
+import os
+import random
 import subprocess
 import sys
+import time
 import unittest
 
 import harness
@@ -40,11 +43,14 @@ class Workers(harness.Case):
 
     def test_every_rank_is_recorded_beside_its_workers(self):
         python, script = harness.torch_python(), harness.program("rank_with_workers.py")
-        ranks = [subprocess.Popen([python, script, str(self.WORKERS), "12"], stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, cwd=self.scratch,
-                                  env=self.environment(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(self.RANKS),
-                                                       MEMTRACE_JOB=f"job;{self.out}"))
-                 for rank in range(self.RANKS)]
+        seed = int(os.environ.get("MEMTRACE_TEST_SEED", "1"))
+        ranks = []
+        for rank in random.Random(seed).sample(range(self.RANKS), self.RANKS):
+            environment = self.environment(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(self.RANKS),
+                                           MEMTRACE_JOB=f"job;{self.out}")
+            ranks.append(subprocess.Popen([python, script, str(self.WORKERS), "12"], stdout=subprocess.PIPE,
+                                          stderr=subprocess.DEVNULL, cwd=self.scratch, env=environment))
+            time.sleep(0.3 * (rank % 3))  # some have their workers before others begin
         for rank in ranks:
             output, _ = rank.communicate(timeout=600)
             self.assertEqual((output, rank.returncode), (b"done\n", 0))

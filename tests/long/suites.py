@@ -82,6 +82,8 @@ def all_suites():
                     (("PYTHONPATH", PYTEST), ("NPY_AVAILABLE_MEM", "2 GB")))
     yield Suite("torch OpInfo samples", (harness.TORCH_PYTHON, os.path.join(HERE, "torch_ops.py"), "RESULT"),
                 os.path.join(site, "torch/testing/_internal/opinfo/core.py"), read_lines, (("PYTHONPATH", PYTEST),))
+    for name, needs in (("glib", "/usr/share/installed-tests/glib"), ("stress-ng", "/usr/bin/stress-ng")):
+        yield Suite(f"native {name}", (SYSTEM_PYTHON, os.path.join(HERE, "native.py"), name, "RESULT"), needs, read_lines)
 
 
 @dataclasses.dataclass

@@ -13,11 +13,11 @@ HEAD = """# Long tests
 
 `scripts/test --long` runs what is too long for each change. This page is written by it.
 
-Suites of others run twice bare and once traced, from the first block on: the same names must pass, fail and be skipped.
-A name whose outcome differs between the bare runs is flaky. A thousand kills hold the reported levels against the count
-of a program with up to 512 threads ([stress.cpp](../tests/victims/stress.cpp)): the truth must lie in the interval that
-the report admits. Kills at a bound of 1 to 32 MiB lose events; `wide` counts intervals of more than three times the
-error plus 1 MiB.
+Test suites of other projects run twice bare and once traced, from the first block on: the same names must pass, fail and
+be skipped. A name whose outcome differs between the bare runs is flaky. A thousand kills hold the reported levels against
+the count of a program with up to 512 threads ([stress.cpp](../tests/victims/stress.cpp)): the truth must lie in the
+interval that the report admits. At a bound of 1 to 32 MiB the recorder folds events into rows. `wide` counts intervals of
+more than three times the error plus 1 MiB: at most 1 in 100 may be.
 
 What `scripts/test` runs of the same kind, in CPU time: victims 30 s, the stress program with 24 kills 5 s, the places in
 which users run 75 s, the fuzz targets 110 s and their build 3.5 minutes. On two cores that is five minutes.

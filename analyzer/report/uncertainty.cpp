@@ -111,6 +111,9 @@ std::string uncertainty_text(const View& view) {
   if (losses.damaged_bytes != 0)
     return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
                        count(losses.damaged_bytes));
+  if (const auto gap = losses.events.find("gap"); gap != losses.events.end())
+    return fmt::format("{} records are missing from this trace, so any figure may be wrong.",
+                       count(gap->second));
   std::string text;
   if (view.facts().beginning) {
     text =

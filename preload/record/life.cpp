@@ -303,7 +303,7 @@ void begin_as_child(bool raw) {
   memory_locks_forked();
   device_memory_forked();
   talk_forked();
-  look_often_without_slot();
+  look_often_without_slot(is_large_enough());
   beginning.reset();
   forget_other_threads();
   reset_flows();

@@ -46,8 +46,7 @@ LedgerRow row_of(const Mapping& one) {
   bool ours = false;
   if (one.path[0] == '[') return has_prefix(one.path, "[stack") ? LedgerRow::stacks : LedgerRow::code;
   if (library_end(one.start, &ours) != 0) return ours ? LedgerRow::own : LedgerRow::code;
-  if (std::strcmp(one.path, ring_path().text()) == 0 ||
-      std::strcmp(one.path, beside_trace(".coarse").text()) == 0)
+  if (std::strcmp(one.path, ring_path().text()) == 0 || is_beside_trace(one.path, ".coarse"))
     return LedgerRow::own;
   for (const char* memory : {"/dev/shm/", "/memfd:", "/SYSV", "/dev/zero"})
     if (has_prefix(one.path, memory)) return LedgerRow::shared;

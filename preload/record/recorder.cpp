@@ -231,11 +231,14 @@ std::int64_t tensor_level() {
   return __atomic_load_n(&tensors, __ATOMIC_RELAXED);
 }
 
-bool due_to_begin() {
-  if (!old_enough_to_record()) return false;
+bool is_large_enough() {
   for (const std::int64_t& value : levels)
     if (__atomic_load_n(&value, __ATOMIC_RELAXED) >= static_cast<std::int64_t>(settings.min_peak)) return true;
   return false;
+}
+
+bool due_to_begin() {
+  return old_enough_to_record() && is_large_enough();
 }
 
 } // namespace memtrace::record

@@ -45,7 +45,9 @@ void reset_flows();
 void tensor_level(std::int64_t change);
 std::int64_t tensor_level();
 
-// True once a cold process is large enough to leave a file.
+// True if some level has reached MEMTRACE_MIN_PEAK.
+bool is_large_enough();
+// True once a cold process is large enough, and old enough if it is a forked child.
 bool due_to_begin();
 
 } // namespace memtrace::record

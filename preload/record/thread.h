@@ -165,9 +165,9 @@ inline void set_look_at_deaths(Thread& thread, std::int64_t bytes) {
 // bytes it may count before it takes one. RingFileHeader.uncounted_bound is their sum. May be called again.
 void set_uncounted_bounds();
 
-// In a forked child: threads without a slot are looked at more often. In other processes threads get slots at
-// the start, or run long before recording begins: looks as often would cost too much.
-void look_often_without_slot();
+// In a forked child that is large enough to record, and only too young: until it records, threads without a
+// slot are looked at more often. Processes that are too small may stay so: looks as often would cost too much.
+void look_often_without_slot(bool often);
 // Small flows of one direction between two looks at this thread, at most.
 std::int64_t tick_bytes(const Thread& thread);
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint64_t kEndRoom = 2048;        // for the end record and one note for each reason of loss
 constexpr std::uint64_t kLastReserve = 1 << 20; // without windows a full ring must still fit
-constinit Path beside{};
 
 std::uint64_t bound_of(Part part) {
   const Shares& shares = trace_file.shares;
@@ -116,12 +115,22 @@ void set_bound(std::uint64_t max_bytes) {
   trace_file.shares = shares_of(max_bytes);
 }
 
-const Path& beside_trace(const char* suffix, std::uint64_t number) {
+namespace {
+std::size_t stem_bytes() {
   constexpr std::size_t kSuffix = sizeof ".memtrace" - 1;
-  beside.clear();
-  beside.add(trace_file.path.text(), trace_file.path.size() - kSuffix).add(suffix);
-  if (number != ~std::uint64_t{0}) beside.add(number);
-  return beside;
+  return trace_file.path.size() > kSuffix ? trace_file.path.size() - kSuffix : 0;
+}
+} // namespace
+
+void path_beside_trace(Path* path, const char* suffix, std::uint64_t number) {
+  path->clear();
+  path->add(trace_file.path.text(), stem_bytes()).add(suffix);
+  if (number != ~std::uint64_t{0}) path->add(number);
+}
+
+bool is_beside_trace(const char* path, const char* suffix) {
+  return std::strncmp(path, trace_file.path.text(), stem_bytes()) == 0 &&
+         std::strcmp(path + stem_bytes(), suffix) == 0;
 }
 
 std::uint64_t trace_room(Part part) {

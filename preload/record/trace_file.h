@@ -25,8 +25,12 @@ bool create_trace_file(const Path& path, std::uint64_t trace_id, std::uint64_t m
 // All files may have so many bytes from now on, more than before.
 void set_bound(std::uint64_t max_bytes);
 
-// The path of another file of this trace: its own with `suffix` for `.memtrace`. Pass lock held.
-const Path& beside_trace(const char* suffix, std::uint64_t number = ~std::uint64_t{0});
+// Makes `path` that of another file of this trace: its own with `suffix` for `.memtrace`, then `number`. The
+// buffer is the caller's: when all shared one, the drain changed it between a pass and its write, and whole
+// segments went to the file of rows.
+void path_beside_trace(Path* path, const char* suffix, std::uint64_t number = ~std::uint64_t{0});
+// True if `path` is that of this trace's other file with `suffix`.
+bool is_beside_trace(const char* path, const char* suffix);
 // Its disk is slow just now, or hangs: a thread of the program's should not write to it.
 bool disk_is_slow();
 // Why the last append failed, a negative errno.

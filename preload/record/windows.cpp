@@ -81,8 +81,11 @@ constinit std::uint64_t first_sequence = 0; // of the snapshot being written
 constinit bool first_failed = false;
 constinit Part late_part = Part::definitions;
 
+constinit Path path{}; // pass lock held
+
 const Path& path_of(std::uint32_t file) {
-  return beside_trace(".window-", file);
+  path_beside_trace(&path, ".window-", file);
+  return path;
 }
 
 // --- what coarse asks for ---
@@ -114,7 +117,7 @@ constexpr coarse::Host kHost = {&map, &extend, &copy_text, &define, &has_ring};
 
 bool make_coarse_file() {
   if (folded.attached()) return true;
-  const Path& path = beside_trace(".coarse");
+  path_beside_trace(&path, ".coarse");
   const std::uint64_t bytes = trace_file.shares.coarse;
   os::unlink(path.text());
   const long fd = os::create(path.text());

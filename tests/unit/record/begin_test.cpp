@@ -80,6 +80,8 @@ TEST(Life, BelowThePeakNothingIsLeft) {
     start(scratch, "1M");
     for (std::uint64_t i = 1; i <= 100; ++i) born(i << 20, 8192);
     EXPECT_EQ(state(), State::cold);
+    in_forked_child(
+        [] { EXPECT_EQ(tick_bytes(*this_thread()), kTickBytes) << "it costs what its parent does"; });
     end_life(0);
     EXPECT_EQ(state(), State::inert);
     EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
@@ -196,6 +198,7 @@ TEST(Life, AForkedChildHasItsOwnTrace) {
     const std::uint64_t parents = trace_file.trace_id;
     in_forked_child([&] {
       EXPECT_EQ(state(), State::cold);
+      EXPECT_EQ(tick_bytes(*this_thread()), 16 * 1024) << "it records soon";
       born(8 << 20, 100);
       EXPECT_EQ(state(), State::cold) << "too young";
       born(9 << 20, 2 << 20);

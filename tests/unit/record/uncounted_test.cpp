@@ -64,7 +64,7 @@ TEST(Uncounted, ThreadsOfAForkedChildAreLookedAtMoreOften) {
     enter(State::cold);
     Thread& thread = *this_thread();
     EXPECT_EQ(tick_bytes(thread), kTickBytes) << "no forked child";
-    look_often_without_slot();
+    look_often_without_slot(true);
     EXPECT_EQ(tick_bytes(thread), 16 * 1024);
     tests::open_files(scratch);
     enter(State::hot);

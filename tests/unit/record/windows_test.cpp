@@ -17,6 +17,7 @@
 #include "record/os.h"
 #include "record/recording.h"
 #include "record/ring.h"
+#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {
@@ -106,6 +107,24 @@ TEST(Windows, NothingIsLostAndNoByteTooMuch) {
         if (segment.header.source == static_cast<std::uint8_t>(format::Source::ring))
           there += segment.records.size();
     EXPECT_EQ(there + folded.header().coarsened, 200'000u);
+  });
+}
+
+// The background thread asks for it while a pass writes: when both used one buffer, segments went to the file
+// of rows. 22 rings of 2,016 records were missing after 30 minutes.
+TEST(Windows, PathsOfOtherFilesAreOfTheirCaller) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    Path one{}, two{};
+    path_beside_trace(&one, ".window-", 3);
+    path_beside_trace(&two, ".coarse");
+    EXPECT_EQ(one.text(), scratch.file("t.window-3"));
+    EXPECT_EQ(two.text(), scratch.file("t.coarse"));
+    EXPECT_TRUE(is_beside_trace(two.text(), ".coarse"));
+    EXPECT_FALSE(is_beside_trace(one.text(), ".coarse"));
+    EXPECT_FALSE(is_beside_trace(scratch.file("s.coarse").c_str(), ".coarse"));
+    EXPECT_FALSE(is_beside_trace("", ".coarse"));
   });
 }
 

@@ -368,7 +368,7 @@ void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& w
 }
 
 void Ledger::displaced(const trace::Event& event) {
-  displaced_.push_back({listed(event, {}), event.word[4]});
+  if (displaced_.size() < format::kMostLate) displaced_.push_back({listed(event, {}), event.word[4]});
 }
 
 // True if `death` is of a block that is in no level any more.
@@ -384,7 +384,7 @@ bool Ledger::forget_displaced(const trace::Event& death) {
 }
 
 void Ledger::early_death(const trace::Event& event) {
-  early_deaths_.push_back(event);
+  if (early_deaths_.size() < format::kMostLate) early_deaths_.push_back(event);
 }
 
 // True if the snapshot has the death of `block`, whose birth comes now.

@@ -109,16 +109,18 @@ void Survey::job(Facts& facts, const Definitions& definitions) const {
   facts.launcher = definitions.text(TextId{high(word[2])});
 }
 
-// A call of abort() is an end only where the program's handler did not jump out of it.
+// A call of abort() is no end if the program's handler jumped out of it, nor is an exec that failed: their
+// thread went on.
 void Survey::ended(Facts& facts) const {
   const Said& end = said_[static_cast<std::size_t>(EventType::end)];
   if (!end.is) return;
   const bool known = end.record.kind < format::kEndHows;
   const auto how = known ? static_cast<format::EndHow>(end.record.kind) : format::EndHow::unknown;
   const auto last = last_.find(end.thread);
-  facts.survived_abort =
-      how == format::EndHow::signal && last != last_.end() && last->second > end.record.stamp;
-  if (!facts.survived_abort) facts.end = Ended{how, low(end.record.word[0])};
+  const bool went_on = last != last_.end() && last->second > end.record.stamp;
+  facts.survived_abort = went_on && how == format::EndHow::signal;
+  if (!went_on || (how != format::EndHow::signal && how != format::EndHow::exec))
+    facts.end = Ended{how, low(end.record.word[0])};
 }
 
 Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {

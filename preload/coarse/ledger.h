@@ -97,6 +97,7 @@ class Ledger {
   static constexpr std::uint32_t kOrphans = 256;
   static constexpr std::uint32_t kDisplaced = 256;
   static constexpr std::uint32_t kCovered = 64;
+  static_assert(kOrphans <= format::kMostLate && kDisplaced + kCovered <= format::kMostLate);
 
   Block block_of(const format::RingRecord& record, const Place& place) const;
   void enter(const Host& host, const Block& block, FileRows& file);

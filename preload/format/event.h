@@ -85,6 +85,9 @@ inline constexpr std::uint16_t kSampled =
     16;                                     // a small block, in the flows already: its record says who holds it
 inline constexpr std::uint16_t kArena = 32; // birth of a mapping: Python's, for its small objects
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
+// A snapshot lists at most so many `displaced` and so many `early_death`. A reader looks through all of them at
+// a death: 100,000 took it more than a minute.
+inline constexpr std::size_t kMostLate = 512;
 // Flags of counters.
 inline constexpr std::uint16_t kBefore = 1; // all of it came before recording began
 inline constexpr std::uint16_t kBlocks = 2; // of blocks that had records: they are not in RingSlot.small

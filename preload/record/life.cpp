@@ -67,7 +67,8 @@ constinit std::uint64_t born_ns = 0;
 constinit Path executable{};
 constinit int owner = 0; // pid of the process whose life this is
 constinit int exit_code = 0;
-constinit bool ring_removed = false; // for an exec
+constinit SpinLock exec_lock;        // held from before an exec until it has failed
+constinit bool ring_removed = false; // for that exec
 constinit Line<512> malloc_object{}; // empty: its blocks pass our hooks
 
 bool put(format::EventType type, std::uint8_t kind, std::uint64_t word) {
@@ -129,6 +130,14 @@ void note_ring_place() {
   static constinit Line<4200> text{};
   text.clear();
   put_note(text.add("rings=").add(ring_path().text()));
+}
+
+// A later record of its thread tells that an exec failed, also if the process is killed before it allocates.
+void note_failed_exec() {
+  const Recording here;
+  if (!here) return;
+  Line<16> text;
+  put_note(text.add("exec=failed"));
 }
 
 // MEMTRACE_MAX_NODE left less than was asked for.
@@ -305,6 +314,7 @@ void begin_as_child(bool raw) {
   talk_forked();
   look_often_without_slot(is_large_enough());
   beginning.reset();
+  exec_lock.reset();
   forget_other_threads();
   reset_flows();
   exit_code = 0;
@@ -338,7 +348,7 @@ void before_thread_exit() {
 bool before_exec(const char* path) {
   if (!active() || !is_own_process() || state() != State::hot) return false;
   const Recording here;
-  if (!here) return false;
+  if (!here || !exec_lock.lock()) return false;
   ring_removed = false;
   drain_rings(true);
   open_reserve();
@@ -356,8 +366,12 @@ bool before_exec(const char* path) {
 
 void after_failed_exec() {
   const bool has_rings = !ring_removed || renew_ring_file();
+  exec_lock.unlock();
   restart_drain_after(0);
-  if (has_rings) return;
+  if (has_rings) {
+    note_failed_exec();
+    return;
+  }
   say({"not recording any more: no ring can be written in the place of ", ring_path().text()});
   enter(State::inert);
 }

@@ -5,6 +5,7 @@ Truth: the status that the parent sees, the kernel's log and counters, and what 
 import os
 import signal
 import subprocess
+import sys
 import unittest
 
 import cgroup
@@ -57,6 +58,21 @@ class Ends(deaths.Case):
         self.assert_not_for_memory(process)
         self.assertEqual(process["end"]["how"], "unknown")
         self.assertIn("went on", "\n".join(process["end"]["evidence"]))
+
+    def test_sigkill_after_an_exec_that_failed(self):
+        program = '''import os, signal
+try:
+    os.execv("/no/such/program", ["none"])
+except OSError:
+    held = bytearray(50 << 20)
+    os.kill(os.getpid(), signal.SIGKILL)
+'''
+        done = subprocess.run([sys.executable, "-c", program], env=self.environment(**harness.RECORD_ALL), check=False,
+                              capture_output=True)
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        process = self.only_process(self.postmortem())
+        self.assertEqual(process["end"]["how"], "unknown", "it did not become another program")
+        self.assertGreater(process["death"]["live"], 50 << 20)
 
     def test_sigkill_in_a_group_at_its_limit(self):
         """Close to the limit, and yet it was not that: the kernel has nothing of it in its log."""

@@ -236,6 +236,12 @@ TEST_F(Deaths, AnAbortAfterWhichItsThreadWentOnIsNone) {
   EXPECT_EQ(process["end"]["evidence"][0], "trace: it called abort() before, and went on");
 }
 
+TEST_F(Deaths, AnExecThatFailedIsNoEnd) {
+  loading();
+  builder.exit(0, format::EndHow::exec).birth(0x7000000, kMiB);
+  EXPECT_EQ(json()["end"]["how"], "unknown") << "its thread went on";
+}
+
 TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {
   loading();
   group(164);

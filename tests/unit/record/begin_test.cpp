@@ -261,5 +261,29 @@ TEST(Life, AFailedExecGoesOn) {
   });
 }
 
+// Two of them at once shared what was to be done afterwards: recording ended on a disk that was fine.
+TEST(Life, ExecsThatFailInSeveralThreadsGoOn) {
+  const Scratch scratch;
+  in_child([&] {
+    start(scratch, "0");
+    constexpr std::uint64_t kThreads = 4, kEach = 100;
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 1; t <= kThreads; ++t)
+      threads.emplace_back([t] {
+        for (std::uint64_t i = 0; i < kEach; ++i) {
+          if (before_exec("/no/such/program")) after_failed_exec();
+          born((t << 40) + (i << 20), 8192);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(state(), State::hot);
+    EXPECT_EQ(files_of(scratch, ".rings").size(), 1u);
+    const std::uint64_t lost = tests::lost_in_all();
+    end_life(0);
+    const auto segments = tests::read_segments(trace_file.path.text());
+    EXPECT_EQ(all_of(segments, EventType::birth).size() + lost, kThreads * kEach);
+  });
+}
+
 } // namespace
 } // namespace memtrace::record

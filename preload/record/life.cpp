@@ -58,10 +58,11 @@ namespace {
 constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads once fork has returned
 constexpr std::uint64_t kChildAgeNs = 1'000'000'000;
 constexpr std::int64_t kChildFlows = 1 << 20;
-constexpr std::uint64_t kBeginningNs = 50'000'000; // from its beginning on new threads wait no longer
+constexpr std::uint64_t kBeginningNs =
+    50'000'000; // so long after recording began to begin, new threads do not wait for it
 
 constinit SpinLock beginning;
-constinit std::uint64_t beginning_ns = 0; // when its holder had it
+constinit std::uint64_t beginning_ns = 0; // when a thread took that lock
 constinit Parent parent{};
 constinit std::uint64_t born_ns = 0;
 constinit Path executable{};

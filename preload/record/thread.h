@@ -55,7 +55,7 @@ struct alignas(64) Thread {
   std::uint32_t ring;       // as RingSlot.ring then
   std::uint32_t slot_index;
   std::uint32_t ring_file;       // which one `slot` is in
-  std::uint64_t uncounted_bound; // its part of RingFileHeader.uncounted_bound, in this ring file:
+  std::uint64_t uncounted_bound; // its part of RingFileHeader.uncounted_bound in the ring file of that number:
   std::uint32_t uncounted_file;
   format::SmallTotals own;       // where small blocks are counted before there is a ring
   format::SmallTotals published; // what its records carry so far

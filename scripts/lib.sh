@@ -58,7 +58,7 @@ install_packages() {
         "run as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
-  say "installing ${#missing[@]} packages: ${missing[*]}"
+  say "installing packages: ${missing[*]}"
   local log
   log=$(mktemp)
   if ! { "${as_root[@]}" apt-get update -q &&
@@ -68,5 +68,5 @@ install_packages() {
     die "apt-get could not install: ${missing[*]}" "its output is above; the whole of it: $log"
   fi
   rm -f "$log"
-  did+=("${#missing[@]} packages")
+  did+=("${missing[@]}")
 }

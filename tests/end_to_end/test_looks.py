@@ -198,7 +198,9 @@ class Growth(harness.Case):
     def close_to_kills(self, limit, pace, rounds):
         told = [self.missing(limit, pace) for _ in range(rounds)]
         late = [missing for missing, most in told if missing > most]
-        self.assertLessEqual(len(late), max(1, rounds // 20), [missing // MIB for missing, _ in told])
+        print(f"limit {limit} MiB, {f'{pace} MiB a second' if pace else 'as fast as it goes'}: {rounds} kills, the last "
+              f"sample short by {', '.join(str(missing // MIB) for missing, _ in told)} MiB; by too much: {len(late)}")
+        self.assertLessEqual(len(late), max(1, rounds // 20))
 
     def test_at_two_gib_a_second(self):
         self.close_to_kills(1200, 2048, 2 * ROUNDS)

@@ -53,6 +53,8 @@ def main():
     machine = re.findall(r"^test_(\w+) .*?\.\.\. (\w+.*)$", read(logs, "machine.log"), re.M)
     print(section("Settings of the whole machine",
                   "\n".join(f"- {name.replace('_', ' ')}: {said}" for name, said in machine)), end="")
+    growth = re.findall(r"^(?:[.F]*)(limit \d+ .*)$", read(logs, "growth.log"), re.M)
+    print(section("Growth until the kernel kills", block("\n".join(growth))), end="")
     print(section("Soak", block("\n".join(read(logs, "soak.log").strip().splitlines()[-3:]))), end="")
     print(section("An hour of fuzzing", block(read(logs, "fuzz.log").partition("\n")[2])), end="")
     print(section("Bugs planted in readers", block(read(logs, "planted.log").partition("\n")[2])), end="")

@@ -171,7 +171,7 @@ def compare(suite):
         note = traced.report["error"]
     if differ:
         print(traced.errors[-4000:], file=sys.stderr)
-    counts = collections.Counter(said.split()[0] for said in first.outcomes.values())
+    counts = collections.Counter(said.split()[0].rstrip(",") for said in first.outcomes.values())
     return Row(suite.name, counts, flaky, differ, *losses(traced.report), first.seconds, traced.seconds, note)
 
 

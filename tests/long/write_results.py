@@ -33,11 +33,13 @@ def read(logs, name):
 
 
 def section(title, text):
-    return f"\n## {title}\n\n{text.strip() or 'not run'}\n"
+    text = text.rstrip().lstrip("\n")  # the first line keeps its margin
+    return f"\n## {title}\n\n{text or 'not run'}\n"
 
 
 def block(text):
-    return "    " + text.strip().replace("\n", "\n    ") if text.strip() else ""
+    text = text.rstrip().lstrip("\n")
+    return "    " + text.replace("\n", "\n    ") if text else ""
 
 
 def main():

@@ -4,7 +4,7 @@
 
 #include <cupti.h>
 
-#include "api/intake.h"
+#include "preload/api/intake.h"
 
 namespace memtrace::cupti {
 

@@ -2,7 +2,7 @@
 // Job: when to ask the cards what they show, and who they are.
 #pragma once
 
-#include "api/intake.h"
+#include "preload/api/intake.h"
 
 namespace memtrace::cupti {
 

@@ -2,7 +2,7 @@
 // Job: the recorder's door, found once.
 #pragma once
 
-#include "api/intake.h"
+#include "preload/api/intake.h"
 
 namespace memtrace::cupti {
 

@@ -2,8 +2,8 @@
 // Job: NVTX ranges become phases.
 #pragma once
 
-#include "api/intake.h"
 #include "cupti/nvtx_abi.h"
+#include "preload/api/intake.h"
 
 namespace memtrace::cupti::nvtx {
 

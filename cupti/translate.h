@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "api/intake.h"
+#include "preload/api/intake.h"
 
 namespace memtrace::cupti {
 

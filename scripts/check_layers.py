@@ -19,23 +19,23 @@ import os
 import re
 import sys
 
-# room: (folder, include root, rooms it may include, target)
+# room: (folder, rooms it may include, target)
 ROOMS = {
-    "format": ("preload/format", "preload", (), "memtrace_format"),
-    "api": ("preload/api", "preload", (), None),
-    "coarse": ("preload/coarse", "preload", ("format",), "memtrace_coarse"),
-    "record": ("preload/record", "preload", ("coarse", "format"), "memtrace_record"),
-    "python": ("preload/python", "preload", ("record", "coarse", "format", "api"), None),
-    "hooks": ("preload/hooks", "preload", ("record", "coarse", "format", "api", "python"), "memtrace_preload"),
-    "cupti": ("cupti", "", ("format", "api"), "memtrace_cupti"),
-    "files": ("analyzer/files", "analyzer", (), "memtrace_files"),
-    "trace": ("analyzer/trace", "analyzer", ("files", "format"), "memtrace_trace"),
-    "fold": ("analyzer/fold", "analyzer", ("trace", "format"), "memtrace_fold"),
-    "symbols": ("analyzer/symbols", "analyzer", ("trace", "files", "format"), "memtrace_symbols"),
-    "evidence": ("analyzer/evidence", "analyzer", ("files",), "memtrace_evidence"),
-    "report": ("analyzer/report", "analyzer", ("fold", "symbols", "trace", "evidence", "files", "format"),
+    "format": ("preload/format", (), "memtrace_format"),
+    "api": ("preload/api", (), None),
+    "coarse": ("preload/coarse", ("format",), "memtrace_coarse"),
+    "record": ("preload/record", ("coarse", "format"), "memtrace_record"),
+    "python": ("preload/python", ("record", "coarse", "format", "api"), None),
+    "hooks": ("preload/hooks", ("record", "coarse", "format", "api", "python"), "memtrace_preload"),
+    "cupti": ("cupti", ("format", "api"), "memtrace_cupti"),
+    "files": ("analyzer/files", (), "memtrace_files"),
+    "trace": ("analyzer/trace", ("files", "format"), "memtrace_trace"),
+    "fold": ("analyzer/fold", ("trace", "format"), "memtrace_fold"),
+    "symbols": ("analyzer/symbols", ("trace", "files", "format"), "memtrace_symbols"),
+    "evidence": ("analyzer/evidence", ("files",), "memtrace_evidence"),
+    "report": ("analyzer/report", ("fold", "symbols", "trace", "evidence", "files", "format"),
                "memtrace_report"),
-    "cli": ("analyzer/cli", "analyzer", ("report", "fold", "symbols", "trace", "evidence", "files", "format"),
+    "cli": ("analyzer/cli", ("report", "fold", "symbols", "trace", "evidence", "files", "format"),
             "memtrace"),
 }
 INSIDE = ("format", "coarse", "record", "python", "hooks", "cupti")  # run in the traced process
@@ -79,7 +79,7 @@ def check_opening(path, room, lines):
 
 
 def check_includes(root, path, room, lines):
-    may = (room, *ROOMS[room][2])
+    may = (room, *ROOMS[room][1])
     for number, line in enumerate(lines, 1):
         found = INCLUDE.match(line)
         if not found:
@@ -92,12 +92,9 @@ def check_includes(root, path, room, lines):
             yield f"{where}: only {' and '.join(TALK)} log"
         if quote == "<":
             continue
-        if target.startswith("."):
-            yield f"{where}: an include path starts with the room's folder, not with '{target}'"
-            continue
-        other = target.partition("/")[0]
-        if other not in ROOMS:
-            yield f"{where}: an include path starts with a room's folder: '{target}'"
+        other = room_of(target)
+        if other is None:
+            yield f"{where}: an include path starts at the root of the tree, not '{target}'"
         elif other not in may:
             yield f"{where}: {room} may not include {other}"
 
@@ -122,13 +119,13 @@ def check_namespace(path, room, text):
 def check_forbidden_last(path, text):
     """In a hook file the poisoned names come after every other include, or a system header would trip over them."""
     includes = [line for line in text.splitlines() if INCLUDE.match(line)]
-    poison = [i for i, line in enumerate(includes) if "record/forbidden.h" in line]
+    poison = [i for i, line in enumerate(includes) if "preload/record/forbidden.h" in line]
     if path.endswith(".cpp") and poison != [len(includes) - 1]:
-        yield f"{path}: record/forbidden.h must be its last include"
+        yield f"{path}: preload/record/forbidden.h must be its last include"
 
 
 def check_targets(root):
-    for room, (folder, _, _, target) in ROOMS.items():
+    for room, (folder, _, target) in ROOMS.items():
         present = os.path.isdir(os.path.join(root, folder)) and any(
             name.endswith(".cpp") for name in os.listdir(os.path.join(root, folder)))
         if target is None or not present:

@@ -1,14 +1,14 @@
 // Room: cli.
 // Job: argv -> which command with which arguments.
-#include "cli/args.h"
+#include "analyzer/cli/args.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
 
-#include "cli/usage.h"
-#include "trace/budget.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/trace/budget.h"
 
 #ifndef MEMTRACE_VERSION
 #error "the build says which version this is"

@@ -6,12 +6,12 @@
 #include <string>
 #include <variant>
 
-#include "cli/diff_command.h"
-#include "cli/doctor_command.h"
-#include "cli/explain_command.h"
-#include "cli/postmortem_command.h"
-#include "cli/report_command.h"
-#include "cli/run_command.h"
+#include "analyzer/cli/diff_command.h"
+#include "analyzer/cli/doctor_command.h"
+#include "analyzer/cli/explain_command.h"
+#include "analyzer/cli/postmortem_command.h"
+#include "analyzer/cli/report_command.h"
+#include "analyzer/cli/run_command.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: the attempts of a job in one place: which traces are of which.
-#include "cli/attempts.h"
+#include "analyzer/cli/attempts.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "cli/trace_name.h"
-#include "cli/usage.h"
-#include "files/reading.h"
+#include "analyzer/cli/trace_name.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::cli {
 namespace {

@@ -1,9 +1,9 @@
 // Room: cli.
 // Job: `memtrace diff`.
-#include "cli/diff_command.h"
+#include "analyzer/cli/diff_command.h"
 
-#include "cli/one_view.h"
-#include "report/diff.h"
+#include "analyzer/cli/one_view.h"
+#include "analyzer/report/diff.h"
 
 namespace memtrace::cli {
 namespace {

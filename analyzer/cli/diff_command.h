@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fold/selection.h"
+#include "analyzer/fold/selection.h"
 
 namespace memtrace::cli {
 

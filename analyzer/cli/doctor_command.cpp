@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: `memtrace doctor`: each thing is tried, not looked up.
-#include "cli/doctor_command.h"
+#include "analyzer/cli/doctor_command.h"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/doctor_device.h"
-#include "cli/doctor_spool.h"
-#include "cli/doctor_surroundings.h"
-#include "cli/doctor_traced.h"
-#include "cli/installed.h"
-#include "cli/processes.h"
-#include "files/reading.h"
-#include "report/utf8.h"
+#include "analyzer/cli/doctor_device.h"
+#include "analyzer/cli/doctor_spool.h"
+#include "analyzer/cli/doctor_surroundings.h"
+#include "analyzer/cli/doctor_traced.h"
+#include "analyzer/cli/installed.h"
+#include "analyzer/cli/processes.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: what of driver, CUPTI and NVML can be used: asked of libmemtrace_cupti.so, in a process of its own.
-#include "cli/doctor_device.h"
+#include "analyzer/cli/doctor_device.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "cli/installed.h"
+#include "analyzer/cli/installed.h"
 
 namespace memtrace::cli {
 namespace {

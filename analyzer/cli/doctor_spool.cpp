@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: where the rings of a traced process would go, and whether that place is a local disk with room.
-#include "cli/doctor_spool.h"
+#include "analyzer/cli/doctor_spool.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/doctor_traced.h"
-#include "files/reading.h"
-#include "report/units.h"
+#include "analyzer/cli/doctor_traced.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::cli {
 namespace {

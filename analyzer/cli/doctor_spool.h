@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/doctor_device.h"
+#include "analyzer/cli/doctor_device.h"
 
 namespace memtrace::cli {
 

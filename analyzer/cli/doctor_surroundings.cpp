@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: what the kernel and the container let memtrace see.
-#include "cli/doctor_surroundings.h"
+#include "analyzer/cli/doctor_surroundings.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <string>
 
-#include "evidence/kernel.h"
-#include "files/reading.h"
-#include "report/units.h"
+#include "analyzer/evidence/kernel.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::cli {
 namespace {

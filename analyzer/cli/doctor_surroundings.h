@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/doctor_device.h"
+#include "analyzer/cli/doctor_device.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: what the doctor tries: a process that is traced into a folder of its own, and what its trace says.
-#include "cli/doctor_traced.h"
+#include "analyzer/cli/doctor_traced.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "trace/fault.h"
-#include "trace/trace.h"
+#include "analyzer/trace/fault.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/facts.h"
+#include "analyzer/trace/facts.h"
 
 namespace memtrace::cli {
 

@@ -1,9 +1,9 @@
 // Room: cli.
 // Job: `memtrace explain`.
-#include "cli/explain_command.h"
+#include "analyzer/cli/explain_command.h"
 
-#include "cli/one_view.h"
-#include "report/explain.h"
+#include "analyzer/cli/one_view.h"
+#include "analyzer/report/explain.h"
 
 namespace memtrace::cli {
 

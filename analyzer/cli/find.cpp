@@ -1,14 +1,14 @@
 // Room: cli.
 // Job: what the argument TRACE means: files to read.
-#include "cli/find.h"
+#include "analyzer/cli/find.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/attempts.h"
-#include "cli/usage.h"
+#include "analyzer/cli/attempts.h"
+#include "analyzer/cli/usage.h"
 
 namespace memtrace::cli {
 namespace {

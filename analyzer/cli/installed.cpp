@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: where the libraries lie that belong to this command.
-#include "cli/installed.h"
+#include "analyzer/cli/installed.h"
 
 #include <filesystem>
 

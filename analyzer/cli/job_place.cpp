@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: where the traces of a job that is about to start will be: as the recorder will decide it.
-#include "cli/job_place.h"
+#include "analyzer/cli/job_place.h"
 
 #include <fmt/format.h>
 #include <glob.h>

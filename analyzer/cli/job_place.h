@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/trace_name.h"
+#include "analyzer/cli/trace_name.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: which files in /dev/shm the processes of a job left behind.
-#include "cli/left_behind.h"
+#include "analyzer/cli/left_behind.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "evidence/orphans.h"
-#include "evidence/store.h"
-#include "report/orphans.h"
-#include "report/running.h"
+#include "analyzer/evidence/orphans.h"
+#include "analyzer/evidence/store.h"
+#include "analyzer/report/orphans.h"
+#include "analyzer/report/running.h"
 
 namespace memtrace::cli {
 namespace {

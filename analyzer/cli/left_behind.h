@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/processes.h"
+#include "analyzer/cli/processes.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: which dynamic loader starts a program: that of musl cannot load the preload object.
-#include "cli/loader.h"
+#include "analyzer/cli/loader.h"
 
 #include <elf.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <vector>
 
-#include "files/reading.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "cli/args.h"
-#include "report/utf8.h"
-#include "trace/budget.h"
+#include "analyzer/cli/args.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/trace/budget.h"
 
 namespace {
 

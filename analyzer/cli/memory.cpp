@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "trace/budget.h"
+#include "analyzer/trace/budget.h"
 
 // By the block's real size: `delete` is not always told it. The command has one thread.
 void* operator new(std::size_t bytes) {

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: one line on a terminal while work takes long.
-#include "cli/meter.h"
+#include "analyzer/cli/meter.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "trace/progress.h"
+#include "analyzer/trace/progress.h"
 
 namespace memtrace::cli {
 

@@ -1,14 +1,14 @@
 // Room: cli.
 // Job: the one process that a command is about, and the memory of it that was asked for.
-#include "cli/one_view.h"
+#include "analyzer/cli/one_view.h"
 
 #include <unistd.h>
 
 #include <cstdlib>
 
-#include "cli/find.h"
-#include "cli/processes.h"
-#include "cli/usage.h"
+#include "analyzer/cli/find.h"
+#include "analyzer/cli/processes.h"
+#include "analyzer/cli/usage.h"
 
 namespace memtrace::cli {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "cli/meter.h"
-#include "cli/processes.h"
-#include "cli/usage.h"
-#include "report/diff.h"
+#include "analyzer/cli/meter.h"
+#include "analyzer/cli/processes.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/report/diff.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: `memtrace postmortem`.
-#include "cli/postmortem_command.h"
+#include "analyzer/cli/postmortem_command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/find.h"
-#include "cli/processes.h"
-#include "cli/usage.h"
-#include "report/document.h"
-#include "report/postmortem.h"
-#include "report/postmortem_json.h"
+#include "analyzer/cli/find.h"
+#include "analyzer/cli/processes.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/postmortem.h"
+#include "analyzer/report/postmortem_json.h"
 
 namespace memtrace::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
-#include "cli/processes.h"
+#include "analyzer/cli/processes.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -15,15 +15,15 @@
 #include <set>
 #include <tuple>
 
-#include "cli/left_behind.h"
-#include "cli/usage.h"
-#include "evidence/file.h"
-#include "evidence/store.h"
-#include "files/reading.h"
-#include "files/writing.h"
-#include "report/death.h"
-#include "report/witness.h"
-#include "trace/fault.h"
+#include "analyzer/cli/left_behind.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/evidence/file.h"
+#include "analyzer/evidence/store.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/files/writing.h"
+#include "analyzer/report/death.h"
+#include "analyzer/report/witness.h"
+#include "analyzer/trace/fault.h"
 
 namespace memtrace::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/meter.h"
-#include "evidence/ends.h"
-#include "report/ending.h"
-#include "trace/trace.h"
+#include "analyzer/cli/meter.h"
+#include "analyzer/evidence/ends.h"
+#include "analyzer/report/ending.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::cli {
 

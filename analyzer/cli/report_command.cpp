@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: `memtrace report`.
-#include "cli/report_command.h"
+#include "analyzer/cli/report_command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,15 +10,15 @@
 #include <limits>
 #include <optional>
 
-#include "cli/find.h"
-#include "cli/meter.h"
-#include "cli/processes.h"
-#include "cli/usage.h"
-#include "report/document.h"
-#include "report/job_findings.h"
-#include "report/ledger_text.h"
-#include "report/ranks.h"
-#include "report/text.h"
+#include "analyzer/cli/find.h"
+#include "analyzer/cli/meter.h"
+#include "analyzer/cli/processes.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/job_findings.h"
+#include "analyzer/report/ledger_text.h"
+#include "analyzer/report/ranks.h"
+#include "analyzer/report/text.h"
 
 namespace memtrace::cli {
 namespace {

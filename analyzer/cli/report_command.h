@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::cli {
 

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: `memtrace run`: start a command under the preload object and end as it ends.
-#include "cli/run_command.h"
+#include "analyzer/cli/run_command.h"
 
 #include <fcntl.h> // O_CLOEXEC of pipe2
 #include <signal.h>
@@ -15,15 +15,15 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/installed.h"
-#include "cli/job_place.h"
-#include "cli/loader.h"
-#include "cli/postmortem_command.h"
-#include "cli/sanitizer_runtime.h"
-#include "cli/usage.h"
-#include "cli/watch.h"
-#include "files/writing.h"
-#include "report/utf8.h"
+#include "analyzer/cli/installed.h"
+#include "analyzer/cli/job_place.h"
+#include "analyzer/cli/loader.h"
+#include "analyzer/cli/postmortem_command.h"
+#include "analyzer/cli/sanitizer_runtime.h"
+#include "analyzer/cli/usage.h"
+#include "analyzer/cli/watch.h"
+#include "analyzer/files/writing.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: which sanitizer's runtime a command's executable needs as a shared library.
-#include "cli/sanitizer_runtime.h"
+#include "analyzer/cli/sanitizer_runtime.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "files/reading.h"
-#include "symbols/needed.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/symbols/needed.h"
 
 namespace memtrace::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: what the name of a trace file says: HOST-PID-START.memtrace.
-#include "cli/trace_name.h"
+#include "analyzer/cli/trace_name.h"
 
 #include <filesystem>
 

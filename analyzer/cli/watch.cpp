@@ -1,6 +1,6 @@
 // Room: cli.
 // Job: see from outside how the processes of a job end, and write it down beside their traces.
-#include "cli/watch.h"
+#include "analyzer/cli/watch.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "evidence/ends.h"
-#include "files/writing.h"
+#include "analyzer/evidence/ends.h"
+#include "analyzer/files/writing.h"
 
 namespace memtrace::cli {
 namespace {

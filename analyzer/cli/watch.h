@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/job_place.h"
+#include "analyzer/cli/job_place.h"
 
 namespace memtrace::cli {
 

@@ -1,13 +1,13 @@
 // Room: evidence.
 // Job: the times that logs and orchestrators write.
-#include "evidence/clock.h"
+#include "analyzer/evidence/clock.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <string>
 
-#include "evidence/words.h"
+#include "analyzer/evidence/words.h"
 
 namespace memtrace::evidence {
 namespace {

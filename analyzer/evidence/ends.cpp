@@ -1,6 +1,6 @@
 // Room: evidence.
 // Job: how processes ended, as `memtrace run` saw it from outside: lines of files beside their traces.
-#include "evidence/ends.h"
+#include "analyzer/evidence/ends.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <type_traits>
 
-#include "files/reading.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::evidence {
 namespace {

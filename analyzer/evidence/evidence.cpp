@@ -1,6 +1,6 @@
 // Room: evidence. What others than the trace say about the end of a process.
 // Job: evidence of several sources, together.
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 #include <set>
 

@@ -1,10 +1,10 @@
 // Room: evidence.
 // Job: a file that somebody brought: a pod, a job's accounting, a kernel's log.
-#include "evidence/file.h"
+#include "analyzer/evidence/file.h"
 
-#include "evidence/kernel_log.h"
-#include "evidence/pod.h"
-#include "evidence/sacct.h"
+#include "analyzer/evidence/kernel_log.h"
+#include "analyzer/evidence/pod.h"
+#include "analyzer/evidence/sacct.h"
 
 namespace memtrace::evidence {
 

@@ -1,11 +1,11 @@
 // Room: evidence.
 // Job: the counters of memory cgroups that are still there.
-#include "evidence/groups.h"
+#include "analyzer/evidence/groups.h"
 
 #include <filesystem>
 
-#include "evidence/words.h"
-#include "files/reading.h"
+#include "analyzer/evidence/words.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -1,6 +1,6 @@
 // Room: evidence.
 // Job: the log of the kernel that runs here.
-#include "evidence/kernel.h"
+#include "analyzer/evidence/kernel.h"
 
 #include <sys/klog.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
-#include "evidence/kernel_log.h"
-#include "evidence/words.h"
-#include "files/reading.h"
+#include "analyzer/evidence/kernel_log.h"
+#include "analyzer/evidence/words.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -1,11 +1,11 @@
 // Room: evidence.
 // Job: what a kernel's log says of processes that the kernel ended.
-#include "evidence/kernel_log.h"
+#include "analyzer/evidence/kernel_log.h"
 
 #include <string>
 
-#include "evidence/clock.h"
-#include "evidence/words.h"
+#include "analyzer/evidence/clock.h"
+#include "analyzer/evidence/words.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::evidence {
 

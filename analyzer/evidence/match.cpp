@@ -1,6 +1,6 @@
 // Room: evidence.
 // Job: which of the evidence is about which process.
-#include "evidence/match.h"
+#include "analyzer/evidence/match.h"
 
 #include <algorithm>
 #include <cmath>

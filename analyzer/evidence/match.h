@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::evidence {
 

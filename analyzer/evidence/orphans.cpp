@@ -1,6 +1,6 @@
 // Room: evidence.
 // Job: what processes left in /dev/shm: the files there, who holds them, and whose they are.
-#include "evidence/orphans.h"
+#include "analyzer/evidence/orphans.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "evidence/words.h"
-#include "files/reading.h"
+#include "analyzer/evidence/words.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::evidence {
 

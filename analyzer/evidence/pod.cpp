@@ -1,13 +1,13 @@
 // Room: evidence.
 // Job: what Kubernetes says of a pod's containers.
-#include "evidence/pod.h"
+#include "analyzer/evidence/pod.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "evidence/clock.h"
+#include "analyzer/evidence/clock.h"
 
 namespace memtrace::evidence {
 namespace {

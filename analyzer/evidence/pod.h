@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::evidence {
 

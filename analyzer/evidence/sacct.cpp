@@ -1,6 +1,6 @@
 // Room: evidence.
 // Job: what Slurm's accounting says of a job's steps.
-#include "evidence/sacct.h"
+#include "analyzer/evidence/sacct.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "evidence/clock.h"
-#include "evidence/words.h"
+#include "analyzer/evidence/clock.h"
+#include "analyzer/evidence/words.h"
 
 namespace memtrace::evidence {
 namespace {

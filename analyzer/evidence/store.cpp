@@ -1,12 +1,12 @@
 // Room: evidence.
 // Job: evidence beside a trace, so that whoever reads it later has the same.
-#include "evidence/store.h"
+#include "analyzer/evidence/store.h"
 
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "files/reading.h"
-#include "files/writing.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/files/writing.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::evidence {
 

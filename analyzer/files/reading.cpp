@@ -1,6 +1,6 @@
 // Room: files. The analyzer opens files here alone.
 // Job: files to read, at offsets or whole: those that the user names, and those that memtrace finds by itself.
-#include "files/reading.h"
+#include "analyzer/files/reading.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // Room: files. The analyzer opens files here alone.
 // Job: files to write: beside traces, and those that the user names.
-#include "files/writing.h"
+#include "analyzer/files/writing.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what memory of a device is for that no framework's allocator asked for, told from the library that did.
-#include "fold/asker.h"
+#include "analyzer/fold/asker.h"
 
 #include <string>
 #include <vector>

@@ -7,9 +7,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "fold/role.h"
-#include "trace/modules.h"
-#include "trace/trace.h"
+#include "analyzer/fold/role.h"
+#include "analyzer/trace/modules.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::fold {
 

@@ -1,14 +1,14 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: the first pass: levels and flows of every phase and step, and where the peaks are.
-#include "fold/attribution.h"
+#include "analyzer/fold/attribution.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "fold/highest.h"
-#include "fold/wrap.h"
+#include "analyzer/fold/highest.h"
+#include "analyzer/fold/wrap.h"
 
 namespace memtrace::fold {
 namespace {

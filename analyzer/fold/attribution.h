@@ -6,10 +6,10 @@
 #include <map>
 #include <optional>
 
-#include "fold/cards.h"
-#include "fold/replay.h"
-#include "fold/rows.h"
-#include "trace/ledgers.h"
+#include "analyzer/fold/cards.h"
+#include "analyzer/fold/replay.h"
+#include "analyzer/fold/rows.h"
+#include "analyzer/trace/ledgers.h"
 
 namespace memtrace::fold {
 

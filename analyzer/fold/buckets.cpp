@@ -1,11 +1,11 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: steps whose events were folded away, as rows beside those of steps that are there in detail.
-#include "fold/buckets.h"
+#include "analyzer/fold/buckets.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "fold/sampling.h"
+#include "analyzer/fold/sampling.h"
 
 namespace memtrace::fold {
 namespace {

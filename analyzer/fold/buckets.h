@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fold/attribution.h"
+#include "analyzer/fold/attribution.h"
 
 namespace memtrace::fold {
 

@@ -1,10 +1,10 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what a card showed when it showed most, and what of that no allocation accounts for.
-#include "fold/cards.h"
+#include "analyzer/fold/cards.h"
 
 #include <algorithm>
 
-#include "fold/wrap.h"
+#include "analyzer/fold/wrap.h"
 
 namespace memtrace::fold {
 namespace {

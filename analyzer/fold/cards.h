@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "fold/ledger.h"
+#include "analyzer/fold/ledger.h"
 
 namespace memtrace::fold {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "trace/order.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::fold {
 

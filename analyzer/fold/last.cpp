@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: how it stood when a trace ended: levels, the last allocations, the course up to there.
-#include "fold/last.h"
+#include "analyzer/fold/last.h"
 
 #include <algorithm>
 #include <map>

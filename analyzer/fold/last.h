@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "fold/replay.h"
-#include "fold/rows.h"
-#include "trace/samples.h"
+#include "analyzer/fold/replay.h"
+#include "analyzer/fold/rows.h"
+#include "analyzer/trace/samples.h"
 
 namespace memtrace::fold {
 

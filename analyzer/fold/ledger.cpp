@@ -1,10 +1,10 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what is alive, and how much that is, in each memory.
-#include "fold/ledger.h"
+#include "analyzer/fold/ledger.h"
 
 #include <algorithm>
 
-#include "fold/wrap.h"
+#include "analyzer/fold/wrap.h"
 
 namespace memtrace::fold {
 namespace {

@@ -6,11 +6,11 @@
 #include <map>
 #include <vector>
 
-#include "fold/block_table.h"
-#include "fold/place.h"
-#include "fold/role.h"
-#include "trace/facts.h"
-#include "trace/order.h"
+#include "analyzer/fold/block_table.h"
+#include "analyzer/fold/place.h"
+#include "analyzer/fold/role.h"
+#include "analyzer/trace/facts.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::fold {
 

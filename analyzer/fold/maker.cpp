@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what a block is for, told from the function of a framework that made it.
-#include "fold/maker.h"
+#include "analyzer/fold/maker.h"
 
 #include <string>
 #include <string_view>

@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "fold/role.h"
-#include "trace/trace.h"
+#include "analyzer/fold/role.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::fold {
 

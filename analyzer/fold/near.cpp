@@ -1,10 +1,10 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: how near the first steps came to the limit of a cgroup.
-#include "fold/near.h"
+#include "analyzer/fold/near.h"
 
 #include <algorithm>
 
-#include "trace/samples.h"
+#include "analyzer/trace/samples.h"
 
 namespace memtrace::fold {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "fold/replay.h"
+#include "analyzer/fold/replay.h"
 
 namespace memtrace::fold {
 

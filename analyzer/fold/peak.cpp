@@ -1,17 +1,17 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: the second pass: exactly what was alive at given instants, and what each block was for.
-#include "fold/peak.h"
+#include "analyzer/fold/peak.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <tuple>
 
-#include "fold/asker.h"
-#include "fold/maker.h"
-#include "fold/sampling.h"
-#include "fold/touched.h"
-#include "trace/budget.h"
+#include "analyzer/fold/asker.h"
+#include "analyzer/fold/maker.h"
+#include "analyzer/fold/sampling.h"
+#include "analyzer/fold/touched.h"
+#include "analyzer/trace/budget.h"
 
 namespace memtrace::fold {
 namespace {

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "fold/replay.h"
-#include "fold/role.h"
+#include "analyzer/fold/replay.h"
+#include "analyzer/fold/role.h"
 
 namespace memtrace::fold {
 

@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: which phase and step each thread is in, by the contract's rules.
-#include "fold/phases.h"
+#include "analyzer/fold/phases.h"
 
 #include <algorithm>
 

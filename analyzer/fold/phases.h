@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "fold/place.h"
-#include "trace/facts.h"
-#include "trace/order.h"
+#include "analyzer/fold/place.h"
+#include "analyzer/trace/facts.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::fold {
 

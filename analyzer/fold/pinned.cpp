@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what a framework's allocator of pinned memory held and nobody used.
-#include "fold/pinned.h"
+#include "analyzer/fold/pinned.h"
 
 namespace memtrace::fold {
 namespace {

@@ -2,7 +2,7 @@
 // Job: what a framework's allocator of pinned memory held and nobody used.
 #pragma once
 
-#include "fold/replay.h"
+#include "analyzer/fold/replay.h"
 
 namespace memtrace::fold {
 

@@ -1,12 +1,12 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: where in the course of training something happened.
-#include "fold/place.h"
+#include "analyzer/fold/place.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "format/coarse.h"
-#include "trace/definitions.h"
+#include "analyzer/trace/definitions.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::fold {
 namespace {

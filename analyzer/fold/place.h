@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::fold {
 

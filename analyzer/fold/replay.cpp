@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: one pass over a trace with phases and ledger in step, shown to an observer.
-#include "fold/replay.h"
+#include "analyzer/fold/replay.h"
 
 namespace memtrace::fold {
 

@@ -2,9 +2,9 @@
 // Job: one pass over a trace with phases and ledger in step, shown to an observer.
 #pragma once
 
-#include "fold/ledger.h"
-#include "fold/phases.h"
-#include "trace/trace.h"
+#include "analyzer/fold/ledger.h"
+#include "analyzer/fold/phases.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::fold {
 

@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what a block was for, told from where it was born and what became of it.
-#include "fold/role.h"
+#include "analyzer/fold/role.h"
 
 namespace memtrace::fold {
 namespace {

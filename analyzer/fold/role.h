@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "fold/place.h"
+#include "analyzer/fold/place.h"
 
 namespace memtrace::fold {
 

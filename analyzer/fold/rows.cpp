@@ -1,11 +1,11 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: the rows of all steps, packed.
-#include "fold/rows.h"
+#include "analyzer/fold/rows.h"
 
 #include <algorithm>
 
-#include "fold/wrap.h"
-#include "format/coding.h"
+#include "analyzer/fold/wrap.h"
+#include "preload/format/coding.h"
 
 namespace memtrace::fold {
 namespace {

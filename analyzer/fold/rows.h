@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fold/ledger.h"
+#include "analyzer/fold/ledger.h"
 
 namespace memtrace::fold {
 

@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: how full the segments of a framework's caching allocator were at an instant, and what kept them.
-#include "fold/segments.h"
+#include "analyzer/fold/segments.h"
 
 #include <algorithm>
 #include <tuple>

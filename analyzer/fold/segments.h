@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "fold/replay.h"
+#include "analyzer/fold/replay.h"
 
 namespace memtrace::fold {
 

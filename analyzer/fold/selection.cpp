@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: which steps a report shows, and what answers each: its own events, or its bucket.
-#include "fold/selection.h"
+#include "analyzer/fold/selection.h"
 
 #include <algorithm>
 #include <map>

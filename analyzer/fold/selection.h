@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "fold/buckets.h"
-#include "fold/steady.h"
+#include "analyzer/fold/buckets.h"
+#include "analyzer/fold/steady.h"
 
 namespace memtrace::fold {
 

@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: when shared memory came and went.
-#include "fold/shared.h"
+#include "analyzer/fold/shared.h"
 
 namespace memtrace::fold {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "fold/replay.h"
+#include "analyzer/fold/replay.h"
 
 namespace memtrace::fold {
 

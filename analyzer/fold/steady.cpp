@@ -1,6 +1,6 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: which steps the data says are alike, and their median.
-#include "fold/steady.h"
+#include "analyzer/fold/steady.h"
 
 #include <algorithm>
 #include <cmath>

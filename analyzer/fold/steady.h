@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "fold/attribution.h"
+#include "analyzer/fold/attribution.h"
 
 namespace memtrace::fold {
 

@@ -1,7 +1,7 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: how much of each large block was in memory, and in which phase that came: it may be long after its
 // birth.
-#include "fold/touched.h"
+#include "analyzer/fold/touched.h"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fold/place.h"
-#include "trace/order.h"
+#include "analyzer/fold/place.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::fold {
 

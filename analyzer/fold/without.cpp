@@ -1,11 +1,11 @@
 // Room: fold. Pure: ids in, numbers out.
 // Job: what a peak would be if some blocks were not there, or were smaller.
-#include "fold/without.h"
+#include "analyzer/fold/without.h"
 
 #include <algorithm>
 
-#include "fold/wrap.h"
-#include "trace/budget.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/trace/budget.h"
 
 namespace memtrace::fold {
 namespace {

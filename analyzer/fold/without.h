@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fold/peak.h"
+#include "analyzer/fold/peak.h"
 
 namespace memtrace::fold {
 

@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what findings about a peak have in common: where it was, and blocks of one line of the program.
-#include "report/at_peak.h"
+#include "analyzer/report/at_peak.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // Room: report.
 // Job: how it stood at the end of a process that did not end as it should have.
-#include "report/death.h"
+#include "analyzer/report/death.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "report/witness.h"
+#include "analyzer/report/witness.h"
 
 namespace memtrace::report {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "fold/last.h"
-#include "report/ending.h"
+#include "analyzer/fold/last.h"
+#include "analyzer/report/ending.h"
 
 namespace memtrace::report {
 

@@ -1,16 +1,16 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what a death proves: who ended the process, what was held twice, what could not be had.
-#include "report/death_findings.h"
+#include "analyzer/report/death_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 
-#include "report/device.h"
-#include "report/holder.h"
-#include "report/units.h"
-#include "report/worth.h"
+#include "analyzer/report/device.h"
+#include "analyzer/report/holder.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,7 +1,7 @@
 // Room: report.
 // Job: what an allocator holds on a card beside its blocks, and what the card shows beside all that: for people
 // and as JSON.
-#include "report/device.h"
+#include "analyzer/report/device.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "report/text.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

@@ -3,9 +3,9 @@
 // and as JSON.
 #pragma once
 
-#include "report/json.h"
-#include "report/lines.h"
-#include "report/view.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

@@ -1,18 +1,18 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what a card holds for nothing: room between blocks, contexts that nobody works in, code never run.
-#include "report/device_findings.h"
+#include "analyzer/report/device_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/device.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/device.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,7 +1,7 @@
 // Room: report.
 // Job: what two instants differ in, of one run or of two: row by row, adding up to the difference of the
 // levels.
-#include "report/diff.h"
+#include "analyzer/report/diff.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "fold/wrap.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

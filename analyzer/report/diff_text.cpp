@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "fold/wrap.h"
-#include "report/diff.h"
-#include "report/lines.h"
-#include "report/text.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/diff.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

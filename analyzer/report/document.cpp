@@ -1,12 +1,12 @@
 // Room: report.
 // Job: a whole report as the text of one JSON value, of which no more than one row is held as a tree.
-#include "report/document.h"
+#include "analyzer/report/document.h"
 
 #include <algorithm>
 
-#include "report/ledger_json.h"
-#include "report/postmortem_json.h"
-#include "report/utf8.h"
+#include "analyzer/report/ledger_json.h"
+#include "analyzer/report/postmortem_json.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/family.h"
-#include "report/json.h"
+#include "analyzer/report/family.h"
+#include "analyzer/report/json.h"
 
 namespace memtrace::report {
 

@@ -1,13 +1,13 @@
 // Room: report.
 // Job: how a traced process ended, or that it has not.
-#include "report/ending.h"
+#include "analyzer/report/ending.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 
-#include "report/running.h"
-#include "report/units.h"
-#include "report/words.h"
+#include "analyzer/report/running.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

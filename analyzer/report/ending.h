@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "evidence/ends.h"
-#include "evidence/match.h"
-#include "trace/trace.h"
+#include "analyzer/evidence/ends.h"
+#include "analyzer/evidence/match.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::report {
 

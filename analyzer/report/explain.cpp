@@ -1,6 +1,6 @@
 // Room: report.
 // Job: what a training run keeps for each parameter, line by line, against theory.
-#include "report/explain.h"
+#include "analyzer/report/explain.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <map>
 #include <tuple>
 
-#include "fold/wrap.h"
-#include "report/diff.h"
-#include "report/utf8.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/diff.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

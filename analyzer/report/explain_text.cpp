@@ -7,12 +7,12 @@
 #include <map>
 #include <string>
 
-#include "report/explain.h"
-#include "report/lines.h"
-#include "report/text.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
+#include "analyzer/report/explain.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

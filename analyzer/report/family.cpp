@@ -1,14 +1,14 @@
 // Room: report.
 // Job: what the processes of a job have together on one machine: pages that several have count once (PSS).
-#include "report/family.h"
+#include "analyzer/report/family.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "report/job_ledger.h"
-#include "report/units.h"
+#include "analyzer/report/job_ledger.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::report {
 namespace {

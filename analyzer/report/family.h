@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "report/ledger.h"
-#include "trace/facts.h"
-#include "trace/samples.h"
+#include "analyzer/report/ledger.h"
+#include "analyzer/trace/facts.h"
+#include "analyzer/trace/samples.h"
 
 namespace memtrace::report {
 

@@ -1,20 +1,20 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what a trace proves about the causes of its peaks.
-#include "report/findings.h"
+#include "analyzer/report/findings.h"
 
 #include <algorithm>
 
-#include "report/device_findings.h"
-#include "report/first_step.h"
-#include "report/foreach.h"
-#include "report/leaks.h"
-#include "report/loss.h"
-#include "report/orphans.h"
-#include "report/pinned.h"
-#include "report/recompute.h"
-#include "report/resident.h"
-#include "report/serialize.h"
-#include "report/states.h"
+#include "analyzer/report/device_findings.h"
+#include "analyzer/report/first_step.h"
+#include "analyzer/report/foreach.h"
+#include "analyzer/report/leaks.h"
+#include "analyzer/report/loss.h"
+#include "analyzer/report/orphans.h"
+#include "analyzer/report/pinned.h"
+#include "analyzer/report/recompute.h"
+#include "analyzer/report/resident.h"
+#include "analyzer/report/serialize.h"
+#include "analyzer/report/states.h"
 
 namespace memtrace::report {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

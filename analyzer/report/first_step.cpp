@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what only the first step took.
-#include "report/first_step.h"
+#include "analyzer/report/first_step.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <map>
 #include <unordered_set>
 
-#include "fold/without.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: the lists of temporaries that torch.optim's foreach path makes.
-#include "report/foreach.h"
+#include "analyzer/report/foreach.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <set>
 #include <unordered_set>
 
-#include "fold/without.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/units.h"
-#include "report/worth.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

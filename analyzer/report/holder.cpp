@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what blocks were for that a death left as they were: the phase they were made in did not end.
-#include "report/holder.h"
+#include "analyzer/report/holder.h"
 
 namespace memtrace::report {
 namespace {

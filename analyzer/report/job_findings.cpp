@@ -1,15 +1,15 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what several processes of a job hold together: batches made ahead, the same data in each worker.
-#include "report/job_findings.h"
+#include "analyzer/report/job_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "fold/shared.h"
-#include "fold/wrap.h"
-#include "report/units.h"
+#include "analyzer/fold/shared.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::report {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "report/json.h"
-#include "report/resident.h"
-#include "report/view.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/resident.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

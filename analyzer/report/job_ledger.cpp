@@ -1,16 +1,16 @@
 // Room: report.
 // Job: what the processes of a job had together when one of them died, against the charge of their cgroup.
-#include "report/job_ledger.h"
+#include "analyzer/report/job_ledger.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "fold/wrap.h"
-#include "report/units.h"
-#include "report/witness.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/witness.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,6 +1,6 @@
 // Room: report.
 // Job: the report as JSON, key for key as the contract has it.
-#include "report/json.h"
+#include "analyzer/report/json.h"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,14 @@
 #include <map>
 #include <tuple>
 
-#include "fold/sampling.h"
-#include "fold/wrap.h"
-#include "report/device.h"
-#include "report/explain.h"
-#include "report/ledger_json.h"
-#include "report/rings_only.h"
-#include "report/uncertainty.h"
-#include "report/utf8.h"
+#include "analyzer/fold/sampling.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/device.h"
+#include "analyzer/report/explain.h"
+#include "analyzer/report/ledger_json.h"
+#include "analyzer/report/rings_only.h"
+#include "analyzer/report/uncertainty.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

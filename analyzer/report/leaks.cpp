@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what every step leaves behind.
-#include "report/leaks.h"
+#include "analyzer/report/leaks.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <array>
 #include <map>
 
-#include "report/units.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

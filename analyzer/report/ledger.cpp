@@ -1,7 +1,7 @@
 // Room: report.
 // Job: where every byte of a process went: ledgers with the kernel's total, rows that were measured, and what
 // nobody explains.
-#include "report/ledger.h"
+#include "analyzer/report/ledger.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <initializer_list>
 #include <utility>
 
-#include "fold/wrap.h"
-#include "report/units.h"
-#include "report/view.h"
-#include "report/witness.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/view.h"
+#include "analyzer/report/witness.h"
 
 namespace memtrace::report {
 namespace {

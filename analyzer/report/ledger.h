@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/samples.h"
+#include "analyzer/trace/samples.h"
 
 namespace memtrace::report {
 

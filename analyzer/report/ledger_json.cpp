@@ -1,11 +1,11 @@
 // Room: report.
 // Job: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
-#include "report/ledger_json.h"
+#include "analyzer/report/ledger_json.h"
 
-#include "fold/wrap.h"
-#include "report/device.h"
-#include "report/ledger.h"
-#include "report/utf8.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/device.h"
+#include "analyzer/report/ledger.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -2,8 +2,8 @@
 // Job: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
 #pragma once
 
-#include "report/family.h"
-#include "report/json.h"
+#include "analyzer/report/family.h"
+#include "analyzer/report/json.h"
 
 namespace memtrace::report {
 

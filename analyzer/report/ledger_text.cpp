@@ -1,13 +1,13 @@
 // Room: report.
 // Job: a ledger as a table for people.
-#include "report/ledger_text.h"
+#include "analyzer/report/ledger_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/units.h"
-#include "report/utf8.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "report/family.h"
-#include "report/ledger.h"
-#include "report/lines.h"
+#include "analyzer/report/family.h"
+#include "analyzer/report/ledger.h"
+#include "analyzer/report/lines.h"
 
 namespace memtrace::report {
 

@@ -1,9 +1,9 @@
 // Room: report.
 // Job: lines that fit, in colour where that is wanted.
-#include "report/lines.h"
+#include "analyzer/report/lines.h"
 
-#include "report/text.h"
-#include "report/utf8.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 

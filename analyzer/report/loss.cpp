@@ -1,6 +1,6 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: logits, and what the loss makes of their size.
-#include "report/loss.h"
+#include "analyzer/report/loss.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <array>
 #include <unordered_set>
 
-#include "fold/without.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

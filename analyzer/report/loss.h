@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "fold/without.h"
-#include "report/view.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

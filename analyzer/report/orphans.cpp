@@ -1,14 +1,14 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: shared memory that a process left behind.
-#include "report/orphans.h"
+#include "analyzer/report/orphans.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "fold/shared.h"
-#include "report/units.h"
-#include "report/words.h"
+#include "analyzer/fold/shared.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "evidence/orphans.h"
-#include "report/view.h"
+#include "analyzer/evidence/orphans.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

@@ -1,18 +1,18 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: pinned host memory that nobody asked for, or that nobody uses any more.
-#include "report/pinned.h"
+#include "analyzer/report/pinned.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "fold/pinned.h"
-#include "fold/without.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/pinned.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,6 +1,6 @@
 // Room: report.
 // Job: for people: how a process ended, who held memory then, and what would have fit.
-#include "report/postmortem.h"
+#include "analyzer/report/postmortem.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 #include <map>
 #include <tuple>
 
-#include "fold/wrap.h"
-#include "report/holder.h"
-#include "report/lines.h"
-#include "report/rings_only.h"
-#include "report/uncertainty.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/witness.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/holder.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/rings_only.h"
+#include "analyzer/report/uncertainty.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/witness.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

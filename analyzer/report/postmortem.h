@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "report/job_ledger.h"
-#include "report/text.h"
+#include "analyzer/report/job_ledger.h"
+#include "analyzer/report/text.h"
 
 namespace memtrace::report {
 

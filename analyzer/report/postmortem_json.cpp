@@ -1,10 +1,10 @@
 // Room: report.
 // Job: `death` of memtrace.postmortem/1.
-#include "report/postmortem_json.h"
+#include "analyzer/report/postmortem_json.h"
 
-#include "fold/wrap.h"
-#include "report/holder.h"
-#include "report/utf8.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/holder.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

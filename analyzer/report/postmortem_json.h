@@ -2,8 +2,8 @@
 // Job: `death` of memtrace.postmortem/1.
 #pragma once
 
-#include "report/job_ledger.h"
-#include "report/json.h"
+#include "analyzer/report/job_ledger.h"
+#include "analyzer/report/json.h"
 
 namespace memtrace::report {
 

@@ -1,16 +1,16 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: the rank that holds more than the others, and what of it they have not.
-#include "report/ranks.h"
+#include "analyzer/report/ranks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "fold/wrap.h"
-#include "report/lines.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

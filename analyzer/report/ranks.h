@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/json.h"
-#include "report/view.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

@@ -1,19 +1,19 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what activation checkpointing makes again at the peak.
-#include "report/recompute.h"
+#include "analyzer/report/recompute.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "fold/without.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/loss.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/without.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/loss.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,12 +1,12 @@
 // Room: report.
 // Job: what resident memory is that is not used, and what is used that is not resident.
-#include "report/resident.h"
+#include "analyzer/report/resident.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/units.h"
+#include "analyzer/report/units.h"
 
 namespace memtrace::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

@@ -1,6 +1,6 @@
 // Room: report.
 // Job: when the recorder could write to no file: what it recorded then is what its rings had room for.
-#include "report/rings_only.h"
+#include "analyzer/report/rings_only.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "report/utf8.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,14 +1,14 @@
 // Room: report.
 // Job: whether a traced process is still there, on the machine that the report is made on.
-#include "report/running.h"
+#include "analyzer/report/running.h"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
 
-#include "evidence/kernel.h"
-#include "files/reading.h"
+#include "analyzer/evidence/kernel.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trace/facts.h"
+#include "analyzer/trace/facts.h"
 
 namespace memtrace::report {
 

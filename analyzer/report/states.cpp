@@ -1,17 +1,17 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: optimizer states that come in the first step, where there is hardly room for them.
-#include "report/states.h"
+#include "analyzer/report/states.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "fold/near.h"
-#include "fold/wrap.h"
-#include "report/at_peak.h"
-#include "report/units.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/fold/near.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/at_peak.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,6 +1,6 @@
 // Room: report.
 // Job: the report for people: causes first, at most 100 columns.
-#include "report/text.h"
+#include "analyzer/report/text.h"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,16 @@
 #include <set>
 #include <tuple>
 
-#include "fold/wrap.h"
-#include "report/device.h"
-#include "report/ledger_text.h"
-#include "report/lines.h"
-#include "report/rings_only.h"
-#include "report/transients.h"
-#include "report/uncertainty.h"
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
+#include "analyzer/fold/wrap.h"
+#include "analyzer/report/device.h"
+#include "analyzer/report/ledger_text.h"
+#include "analyzer/report/lines.h"
+#include "analyzer/report/rings_only.h"
+#include "analyzer/report/transients.h"
+#include "analyzer/report/uncertainty.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {

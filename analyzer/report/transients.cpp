@@ -1,16 +1,16 @@
 // Room: report. Needs names, so it stands behind symbols.
 // Job: what phases took and gave back before they ended.
-#include "report/transients.h"
+#include "analyzer/report/transients.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "report/units.h"
-#include "report/utf8.h"
-#include "report/words.h"
-#include "report/worth.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
+#include "analyzer/report/words.h"
+#include "analyzer/report/worth.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,13 +1,13 @@
 // Room: report.
 // Job: by how much the figures of a process may be off, because its recorder dropped records.
-#include "report/uncertainty.h"
+#include "analyzer/report/uncertainty.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/units.h"
-#include "report/utf8.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::report {
 

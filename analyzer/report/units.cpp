@@ -1,6 +1,6 @@
 // Room: report. Numbers become words here.
 // Job: sizes and times as people read them.
-#include "report/units.h"
+#include "analyzer/report/units.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // Room: report. Paths and arguments are bytes; a report is UTF-8.
 // Job: bytes of any kind -> valid UTF-8 without control characters.
-#include "report/utf8.h"
+#include "analyzer/report/utf8.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "format/shown.h"
+#include "preload/format/shown.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,14 +1,14 @@
 // Room: report.
 // Job: one process, folded and ready to be written as text or JSON.
-#include "report/view.h"
+#include "analyzer/report/view.h"
 
 #include <charconv>
 #include <set>
 
-#include "report/death_findings.h"
-#include "report/explain.h"
-#include "report/findings.h"
-#include "report/leaks.h"
+#include "analyzer/report/death_findings.h"
+#include "analyzer/report/explain.h"
+#include "analyzer/report/findings.h"
+#include "analyzer/report/leaks.h"
 
 namespace memtrace::report {
 namespace {

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "fold/attribution.h"
-#include "fold/buckets.h"
-#include "fold/peak.h"
-#include "fold/segments.h"
-#include "fold/selection.h"
-#include "fold/steady.h"
-#include "report/death.h"
-#include "report/ending.h"
-#include "symbols/symbolize.h"
-#include "trace/trace.h"
+#include "analyzer/fold/attribution.h"
+#include "analyzer/fold/buckets.h"
+#include "analyzer/fold/peak.h"
+#include "analyzer/fold/segments.h"
+#include "analyzer/fold/selection.h"
+#include "analyzer/fold/steady.h"
+#include "analyzer/report/death.h"
+#include "analyzer/report/ending.h"
+#include "analyzer/symbols/symbolize.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::report {
 

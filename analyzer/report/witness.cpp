@@ -1,13 +1,13 @@
 // Room: report.
 // Job: what a trace asks of the outside, and what it has to compare the answers with.
-#include "report/witness.h"
+#include "analyzer/report/witness.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "evidence/groups.h"
-#include "evidence/kernel.h"
-#include "report/running.h"
+#include "analyzer/evidence/groups.h"
+#include "analyzer/evidence/kernel.h"
+#include "analyzer/report/running.h"
 
 namespace memtrace::report {
 namespace {

@@ -2,9 +2,9 @@
 // Job: what a trace asks of the outside, and what it has to compare the answers with.
 #pragma once
 
-#include "evidence/match.h"
-#include "trace/samples.h"
-#include "trace/trace.h"
+#include "analyzer/evidence/match.h"
+#include "analyzer/trace/samples.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::report {
 

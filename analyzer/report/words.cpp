@@ -1,13 +1,13 @@
 // Room: report.
 // Job: what text reports call a process, its end, a place in its course.
-#include "report/words.h"
+#include "analyzer/report/words.h"
 
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstring>
 
-#include "report/utf8.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 

@@ -1,6 +1,6 @@
 // Room: symbols. Files of this machine, maybe not those that were traced: the build id decides.
 // Job: one ELF file's functions, by address.
-#include "symbols/elf_symbols.h"
+#include "analyzer/symbols/elf_symbols.h"
 
 #include <gelf.h>
 #include <libelf.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "files/reading.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::symbols {
 

@@ -1,12 +1,12 @@
 // Room: symbols. A file of this machine that is about to be run.
 // Job: which libraries an ELF file names as needed.
-#include "symbols/needed.h"
+#include "analyzer/symbols/needed.h"
 
 #include <gelf.h>
 #include <libelf.h>
 #include <unistd.h>
 
-#include "files/reading.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::symbols {
 namespace {

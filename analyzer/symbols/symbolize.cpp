@@ -1,6 +1,6 @@
 // Room: symbols. Stack ids in, names out.
 // Job: what a site is called. Lazy: only what is printed is looked up.
-#include "symbols/symbolize.h"
+#include "analyzer/symbols/symbolize.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>

@@ -10,10 +10,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "symbols/elf_symbols.h"
-#include "trace/definitions.h"
-#include "trace/facts.h"
-#include "trace/modules.h"
+#include "analyzer/symbols/elf_symbols.h"
+#include "analyzer/trace/definitions.h"
+#include "analyzer/trace/facts.h"
+#include "analyzer/trace/modules.h"
 
 namespace memtrace::symbols {
 

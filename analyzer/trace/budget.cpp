@@ -1,6 +1,6 @@
 // Room: trace. Whoever wrote a trace may be an enemy of those that read it.
 // Job: how much memory and work a command may take for the files that it reads.
-#include "trace/budget.h"
+#include "analyzer/trace/budget.h"
 
 #include <exception>
 #include <set>

@@ -1,13 +1,13 @@
 // Room: trace. Trusts no byte.
 // Job: the rows that are left of steps whose events were folded away.
-#include "trace/coarse.h"
+#include "analyzer/trace/coarse.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "trace/fault.h"
-#include "trace/segments.h"
+#include "analyzer/trace/fault.h"
+#include "analyzer/trace/segments.h"
 
 namespace memtrace::trace {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::trace {
 

@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte.
 // Job: one thread's records in order, from its segments and what its ring still held, each once.
-#include "trace/cursor.h"
+#include "analyzer/trace/cursor.h"
 
 #include <algorithm>
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "trace/decode.h"
-#include "trace/rings.h"
-#include "trace/segments.h"
+#include "analyzer/trace/decode.h"
+#include "analyzer/trace/rings.h"
+#include "analyzer/trace/segments.h"
 
 namespace memtrace::trace {
 

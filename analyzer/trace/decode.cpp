@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte.
 // Job: the payload of one segment -> ring records, one at a time.
-#include "trace/decode.h"
+#include "analyzer/trace/decode.h"
 
 #include <cstring>
 

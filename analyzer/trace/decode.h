@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "format/coding.h"
-#include "trace/model.h"
+#include "analyzer/trace/model.h"
+#include "preload/format/coding.h"
 
 namespace memtrace::trace {
 

@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte: ids may be undefined, defined twice, or run in circles.
 // Job: what ids mean: texts, code, modules, stacks.
-#include "trace/definitions.h"
+#include "analyzer/trace/definitions.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Room: trace. What a trace says about its process as a whole.
 // Job: the records that are not events: who it was, how it ended, what machine it saw.
-#include "trace/facts.h"
+#include "analyzer/trace/facts.h"
 
 #include <algorithm>
 #include <cstring>

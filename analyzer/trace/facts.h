@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "format/header.h"
-#include "trace/definitions.h"
+#include "analyzer/trace/definitions.h"
+#include "preload/format/header.h"
 
 namespace memtrace::trace {
 

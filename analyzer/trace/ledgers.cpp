@@ -1,11 +1,11 @@
 // Room: trace. Trusts no byte.
 // Job: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
-#include "trace/ledgers.h"
+#include "analyzer/trace/ledgers.h"
 
 #include <algorithm>
 
-#include "format/ledger_worth.h"
-#include "trace/thinned.h"
+#include "analyzer/trace/thinned.h"
+#include "preload/format/ledger_worth.h"
 
 namespace memtrace::trace {
 

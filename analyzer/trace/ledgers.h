@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "trace/order.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::trace {
 

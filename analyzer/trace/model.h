@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "format/model.h"
+#include "preload/format/model.h"
 
 namespace memtrace::trace {
 

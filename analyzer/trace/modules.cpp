@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte: modules may lie over each other.
 // Job: an address -> the module that is mapped there.
-#include "trace/modules.h"
+#include "analyzer/trace/modules.h"
 
 #include <algorithm>
 #include <set>

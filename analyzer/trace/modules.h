@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/definitions.h"
+#include "analyzer/trace/definitions.h"
 
 namespace memtrace::trace {
 

@@ -1,6 +1,6 @@
 // Room: trace. What leaves here is ordered and in bounds; meaning is the fold's affair.
 // Job: the threads' records, merged by stamp into one sequence of events.
-#include "trace/order.h"
+#include "analyzer/trace/order.h"
 
 #include <algorithm>
 #include <cstring>

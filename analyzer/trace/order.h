@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "trace/cursor.h"
+#include "analyzer/trace/cursor.h"
 
 namespace memtrace::trace {
 

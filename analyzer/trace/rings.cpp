@@ -1,12 +1,12 @@
 // Room: trace. Trusts no byte.
 // Job: a ring file, maybe being written to right now -> what is not yet in a segment.
-#include "trace/rings.h"
+#include "analyzer/trace/rings.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "trace/fault.h"
-#include "trace/segments.h"
+#include "analyzer/trace/fault.h"
+#include "analyzer/trace/segments.h"
 
 namespace memtrace::trace {
 namespace {

@@ -1,10 +1,10 @@
 // Room: trace. Trusts no byte.
 // Job: what the kernel said while the process ran, and what it refused: the samples and failures of one pass.
-#include "trace/samples.h"
+#include "analyzer/trace/samples.h"
 
 #include <algorithm>
 
-#include "trace/thinned.h"
+#include "analyzer/trace/thinned.h"
 
 namespace memtrace::trace {
 

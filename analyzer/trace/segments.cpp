@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte.
 // Job: one trace file -> the list of its segments that are whole, and what lies between them.
-#include "trace/segments.h"
+#include "analyzer/trace/segments.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "format/checksum.h"
-#include "trace/budget.h"
-#include "trace/fault.h"
+#include "analyzer/trace/budget.h"
+#include "analyzer/trace/fault.h"
+#include "preload/format/checksum.h"
 
 namespace memtrace::trace {
 namespace {

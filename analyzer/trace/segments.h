@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "files/reading.h"
-#include "format/header.h"
-#include "trace/progress.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/trace/progress.h"
+#include "preload/format/header.h"
 
 namespace memtrace::trace {
 

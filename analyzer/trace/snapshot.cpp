@@ -1,6 +1,6 @@
 // Room: trace. Trusts no byte.
 // Job: what was so when a window began, as events that come before all others of it.
-#include "trace/snapshot.h"
+#include "analyzer/trace/snapshot.h"
 
 #include <cstring>
 

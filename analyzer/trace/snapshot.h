@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "trace/order.h"
+#include "analyzer/trace/order.h"
 
 namespace memtrace::trace {
 

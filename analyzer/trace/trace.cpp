@@ -1,14 +1,14 @@
 // Room: trace. The door of the room: what other rooms open and pass over.
 // Job: one process's trace, file and rings together.
-#include "trace/trace.h"
+#include "analyzer/trace/trace.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
 
-#include "trace/budget.h"
-#include "trace/snapshot.h"
+#include "analyzer/trace/budget.h"
+#include "analyzer/trace/snapshot.h"
 
 namespace memtrace::trace {
 namespace {

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "trace/coarse.h"
-#include "trace/facts.h"
-#include "trace/order.h"
-#include "trace/progress.h"
-#include "trace/rings.h"
-#include "trace/samples.h"
-#include "trace/segments.h"
-#include "trace/windows.h"
+#include "analyzer/trace/coarse.h"
+#include "analyzer/trace/facts.h"
+#include "analyzer/trace/order.h"
+#include "analyzer/trace/progress.h"
+#include "analyzer/trace/rings.h"
+#include "analyzer/trace/samples.h"
+#include "analyzer/trace/segments.h"
+#include "analyzer/trace/windows.h"
 
 namespace memtrace::trace {
 

@@ -1,12 +1,12 @@
 // Room: trace. Trusts no byte.
 // Job: the windows beside a trace file, where the detail of later steps is, by their number.
-#include "trace/windows.h"
+#include "analyzer/trace/windows.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "trace/decode.h"
-#include "trace/fault.h"
+#include "analyzer/trace/decode.h"
+#include "analyzer/trace/fault.h"
 
 namespace memtrace::trace {
 namespace {

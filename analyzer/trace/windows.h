@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/segments.h"
+#include "analyzer/trace/segments.h"
 
 namespace memtrace::trace {
 

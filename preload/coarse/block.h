@@ -2,7 +2,7 @@
 // Job: what is kept of one live block, in 48 bytes, since there may be millions.
 #pragma once
 
-#include "coarse/place.h"
+#include "preload/coarse/place.h"
 
 namespace memtrace::coarse {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "coarse/host.h"
+#include "preload/coarse/host.h"
 
 namespace memtrace::coarse {
 

@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: the rows of STEM.coarse, in the two halves of its mapping; buckets double as the run grows.
-#include "coarse/file_rows.h"
+#include "preload/coarse/file_rows.h"
 
 namespace memtrace::coarse {
 

@@ -2,8 +2,8 @@
 // Job: the rows of STEM.coarse, in the two halves of its mapping; buckets double as the run grows.
 #pragma once
 
-#include "coarse/dense.h"
-#include "format/coarse.h"
+#include "preload/coarse/dense.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::coarse {
 

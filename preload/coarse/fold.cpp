@@ -1,7 +1,7 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: the records of all threads, in order of their stamps -> what a window's snapshot and the coarse rows
 // say.
-#include "coarse/fold.h"
+#include "preload/coarse/fold.h"
 
 namespace memtrace::coarse {
 

@@ -3,8 +3,8 @@
 // say.
 #pragma once
 
-#include "coarse/level_error.h"
-#include "coarse/phases.h"
+#include "preload/coarse/level_error.h"
+#include "preload/coarse/phases.h"
 
 namespace memtrace::coarse {
 

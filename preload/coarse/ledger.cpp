@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: what is alive and how much that is: the analyzer's ledger (fold/ledger.h), kept while the process runs.
-#include "coarse/ledger.h"
+#include "preload/coarse/ledger.h"
 
 namespace memtrace::coarse {
 

@@ -2,9 +2,9 @@
 // Job: what is alive and how much that is: the analyzer's ledger (fold/ledger.h), kept while the process runs.
 #pragma once
 
-#include "coarse/live.h"
-#include "coarse/mappings.h"
-#include "coarse/step_rows.h"
+#include "preload/coarse/live.h"
+#include "preload/coarse/mappings.h"
+#include "preload/coarse/step_rows.h"
 
 namespace memtrace::coarse {
 

@@ -2,7 +2,7 @@
 // Job: by how much the levels of records that are folded away may be off.
 #pragma once
 
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::coarse {
 

@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: the blocks that are alive, by address: one probe or two for each birth and death.
-#include "coarse/live.h"
+#include "preload/coarse/live.h"
 
 namespace memtrace::coarse {
 

@@ -2,7 +2,7 @@
 // Job: the blocks that are alive, by address: one probe or two for each birth and death.
 #pragma once
 
-#include "coarse/block.h"
+#include "preload/coarse/block.h"
 
 namespace memtrace::coarse {
 

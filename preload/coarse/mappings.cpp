@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: what is mapped, as disjoint intervals in order of address: mappings die, move and open in parts.
-#include "coarse/mappings.h"
+#include "preload/coarse/mappings.h"
 
 namespace memtrace::coarse {
 

@@ -2,7 +2,7 @@
 // Job: what is mapped, as disjoint intervals in order of address: mappings die, move and open in parts.
 #pragma once
 
-#include "coarse/block.h"
+#include "preload/coarse/block.h"
 
 namespace memtrace::coarse {
 

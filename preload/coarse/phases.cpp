@@ -1,7 +1,7 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: which phase and step each thread is in, by the analyzer's rules (fold/phases.h), and what each open
 // phase has seen.
-#include "coarse/phases.h"
+#include "preload/coarse/phases.h"
 
 namespace memtrace::coarse {
 

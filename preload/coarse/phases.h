@@ -3,7 +3,7 @@
 // phase has seen.
 #pragma once
 
-#include "coarse/ledger.h"
+#include "preload/coarse/ledger.h"
 
 namespace memtrace::coarse {
 

@@ -1,8 +1,8 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: where in the course of training something happened: a path of phases and a step.
-#include "coarse/place.h"
+#include "preload/coarse/place.h"
 
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::coarse {
 namespace {

@@ -2,7 +2,7 @@
 // Job: where in the course of training something happened: a path of phases and a step.
 #pragma once
 
-#include "coarse/dense.h"
+#include "preload/coarse/dense.h"
 
 namespace memtrace::coarse {
 

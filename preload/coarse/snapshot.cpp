@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: what is so when a window begins, as records.
-#include "coarse/fold.h"
+#include "preload/coarse/fold.h"
 
 namespace memtrace::coarse {
 

@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: the rows of steps that are not over, in private memory, so that a bucket gets whole steps.
-#include "coarse/step_rows.h"
+#include "preload/coarse/step_rows.h"
 
 namespace memtrace::coarse {
 

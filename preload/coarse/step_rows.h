@@ -2,8 +2,8 @@
 // Job: the rows of steps that are not over, in private memory, so that a bucket gets whole steps.
 #pragma once
 
-#include "coarse/block.h"
-#include "coarse/file_rows.h"
+#include "preload/coarse/block.h"
+#include "preload/coarse/file_rows.h"
 
 namespace memtrace::coarse {
 

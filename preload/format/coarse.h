@@ -3,7 +3,7 @@
 // runs.
 #pragma once
 
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::format {
 

@@ -2,7 +2,7 @@
 // Job: the varints that writer and reader must agree on.
 #pragma once
 
-#include "format/model.h"
+#include "preload/format/model.h"
 
 namespace memtrace::format {
 

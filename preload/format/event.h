@@ -10,55 +10,55 @@ namespace memtrace::format {
 
 enum class EventType : std::uint8_t {
 #define EVENT(name, layout) name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 
 // How bytes were got. `none` is a tensor block inside memory that is counted elsewhere.
 enum class Kind : std::uint8_t {
 #define KIND(name) name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 
 // Why an event was not recorded; `stacks`: it was, with the outer part of its stack alone.
 enum class Loss : std::uint8_t {
 #define LOSS(name) name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 
 enum class EndHow : std::uint8_t {
 #define END_HOW(name) name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 
 // What a row of a process's ledger holds.
 enum class LedgerRow : std::uint8_t {
 #define LEDGER_ROW(name, title) name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 
 inline constexpr const char* kEventNames[] = {
 #define EVENT(name, layout) #name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr const char* kEventLayouts[] = {
 #define EVENT(name, layout) layout,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr const char* kKindNames[] = {
 #define KIND(name) #name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr const char* kLossNames[] = {
 #define LOSS(name) #name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr const char* kEndNames[] = {
 #define END_HOW(name) #name,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr const char* kLedgerRowNames[] = {
 #define LEDGER_ROW(name, title) title,
-#include "format/names.def"
+#include "preload/format/names.def"
 };
 inline constexpr std::size_t kLedgerRows = sizeof(kLedgerRowNames) / sizeof(kLedgerRowNames[0]);
 inline constexpr std::size_t kEventTypes = sizeof(kEventNames) / sizeof(kEventNames[0]);

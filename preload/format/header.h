@@ -2,7 +2,7 @@
 // Job: what surrounds the events: segments in a trace file, slots in a ring file.
 #pragma once
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::format {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::format {
 

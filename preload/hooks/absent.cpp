@@ -1,6 +1,6 @@
 // Room: hooks. In the constructor.
 // Job: names that we export and nothing below us has look missing, as they are without us.
-#include "hooks/absent.h"
+#include "preload/hooks/absent.h"
 
 #include <dlfcn.h>
 
@@ -8,12 +8,12 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "hooks/cuda_table.h"
-#include "hooks/objects.h"
-#include "record/libc.h"
-#include "record/os.h"
+#include "preload/hooks/cuda_table.h"
+#include "preload/hooks/objects.h"
+#include "preload/record/libc.h"
+#include "preload/record/os.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 namespace {

@@ -1,8 +1,8 @@
 // Room: hooks. Runs inside CUDA's calls: call the real function, record, return.
 // Job: what the hooks of the runtime and of the driver have in common.
-#include "hooks/cuda_calls.h"
+#include "preload/hooks/cuda_calls.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks::cuda {
 

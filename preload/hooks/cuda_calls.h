@@ -2,12 +2,12 @@
 // Job: what the hooks of the runtime and of the driver have in common.
 #pragma once
 
-#include "hooks/cuda_facts.h"
-#include "hooks/cuda_table.h"
-#include "hooks/cuda_types.h"
-#include "hooks/torch.h"
-#include "record/device_call.h"
-#include "record/device_memory.h"
+#include "preload/hooks/cuda_facts.h"
+#include "preload/hooks/cuda_table.h"
+#include "preload/hooks/cuda_types.h"
+#include "preload/hooks/torch.h"
+#include "preload/record/device_call.h"
+#include "preload/record/device_memory.h"
 
 namespace memtrace::hooks::cuda {
 

@@ -1,8 +1,8 @@
 // Room: hooks. Runs inside the calls of CUDA's driver and runtime that end a context.
 // Job: what was allocated in it goes with it, without a free.
-#include "hooks/cuda_calls.h"
+#include "preload/hooks/cuda_calls.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,8 +1,8 @@
 // Room: hooks. Runs inside the calls of CUDA's driver.
 // Job: what libcuda.so.1 gives and takes, also of callers that found it by a pointer (hooks/lookups.cpp).
-#include "hooks/cuda_calls.h"
+#include "preload/hooks/cuda_calls.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,13 +1,13 @@
 // Room: hooks. Runs inside CUDA's calls, after the real one.
 // Job: what the driver says of its devices, asked by calls that we do not stand before.
-#include "hooks/cuda_facts.h"
+#include "preload/hooks/cuda_facts.h"
 
-#include "hooks/cuda_table.h"
-#include "hooks/cuda_types.h"
-#include "record/device_memory.h"
-#include "record/spin_lock.h"
+#include "preload/hooks/cuda_table.h"
+#include "preload/hooks/cuda_types.h"
+#include "preload/record/device_memory.h"
+#include "preload/record/spin_lock.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks::cuda {
 namespace {

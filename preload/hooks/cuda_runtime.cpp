@@ -1,8 +1,8 @@
 // Room: hooks. Runs inside the calls of CUDA's runtime.
 // Job: what libcudart.so.* gives and takes. Its calls of the driver inside are silent.
-#include "hooks/cuda_calls.h"
+#include "preload/hooks/cuda_calls.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,18 +1,18 @@
 // Room: hooks. Runs inside the calls of CUDA, and of whoever looks for them.
 // Job: CUDA's functions that we stand before: by name, by what cuGetProcAddress calls them, and the real ones.
-#include "hooks/cuda_table.h"
+#include "preload/hooks/cuda_table.h"
 
 #include <dlfcn.h>
 
 #include <cstring>
 
-#include "hooks/cuda_types.h"
-#include "hooks/lookups.h"
-#include "record/libc.h"
+#include "preload/hooks/cuda_types.h"
+#include "preload/hooks/lookups.h"
+#include "preload/record/libc.h"
 
 #define RUNTIME(name) extern "C" void name();
 #define DRIVER(name, base, since) extern "C" void name();
-#include "hooks/cuda_functions.def"
+#include "preload/hooks/cuda_functions.def"
 
 namespace memtrace::hooks::cuda {
 namespace {
@@ -20,13 +20,13 @@ namespace {
 #define RUNTIME(name) {#name, reinterpret_cast<void*>(&::name), nullptr, 0, nullptr},
 #define DRIVER(name, base, since) {#name, reinterpret_cast<void*>(&::name), #base, since, nullptr},
 Hooked table[] = {
-#include "hooks/cuda_functions.def"
+#include "preload/hooks/cuda_functions.def"
 };
 
 } // namespace
 } // namespace memtrace::hooks::cuda
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks::cuda {
 namespace {

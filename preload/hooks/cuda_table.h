@@ -10,7 +10,7 @@ namespace memtrace::hooks::cuda {
 enum class Function : std::uint8_t {
 #define RUNTIME(name) name,
 #define DRIVER(name, base, since) name,
-#include "hooks/cuda_functions.def"
+#include "preload/hooks/cuda_functions.def"
 };
 
 struct Hooked {

@@ -6,23 +6,23 @@
 
 #include <cstring>
 
-#include "hooks/absent.h"
-#include "hooks/injection.h"
-#include "hooks/objects.h"
-#include "hooks/process.h"
-#include "hooks/python.h"
-#include "hooks/real.h"
-#include "hooks/sanitizer.h"
-#include "record/environment.h"
-#include "record/libc.h"
-#include "record/life.h"
-#include "record/os_gate.h"
-#include "record/place.h"
-#include "record/recorder.h"
-#include "record/settings.h"
-#include "record/valgrind.h"
+#include "preload/hooks/absent.h"
+#include "preload/hooks/injection.h"
+#include "preload/hooks/objects.h"
+#include "preload/hooks/process.h"
+#include "preload/hooks/python.h"
+#include "preload/hooks/real.h"
+#include "preload/hooks/sanitizer.h"
+#include "preload/record/environment.h"
+#include "preload/record/libc.h"
+#include "preload/record/life.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/place.h"
+#include "preload/record/recorder.h"
+#include "preload/record/settings.h"
+#include "preload/record/valgrind.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace {
 

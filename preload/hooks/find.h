@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "record/libc.h"
+#include "preload/record/libc.h"
 
 namespace memtrace::hooks {
 

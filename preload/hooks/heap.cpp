@@ -5,12 +5,12 @@
 
 #include <cstddef>
 
-#include "hooks/real.h"
-#include "record/ledger_moment.h"
-#include "record/recording.h"
-#include "record/small.h"
+#include "preload/hooks/real.h"
+#include "preload/record/ledger_moment.h"
+#include "preload/record/recording.h"
+#include "preload/record/small.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,18 +1,18 @@
 // Room: hooks. In the constructor.
 // Job: libmemtrace_cupti.so is brought in by the driver and by NVTX, which look for it in the environment.
-#include "hooks/injection.h"
+#include "preload/hooks/injection.h"
 
 #include <dlfcn.h>
 
 #include <cstring>
 
-#include "record/environment.h"
-#include "record/libc.h"
-#include "record/line.h"
-#include "record/os.h"
-#include "record/phases.h"
+#include "preload/record/environment.h"
+#include "preload/record/libc.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
+#include "preload/record/phases.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 namespace {

@@ -1,23 +1,23 @@
 // Room: hooks. On the program's threads, called by libmemtrace_cupti.so.
 // Job: the door: device events and NVTX ranges go to the one recorder.
-#include "api/intake.h"
+#include "preload/api/intake.h"
 
 #include <errno.h>
 
 #include <cstring>
 
-#include "hooks/torch.h"
-#include "record/definitions.h"
-#include "record/device_call.h"
-#include "record/device_memory.h"
-#include "record/environment.h"
-#include "record/phases.h"
-#include "record/quiet.h"
-#include "record/recording.h"
-#include "record/settings.h"
-#include "record/talk.h"
+#include "preload/hooks/torch.h"
+#include "preload/record/definitions.h"
+#include "preload/record/device_call.h"
+#include "preload/record/device_memory.h"
+#include "preload/record/environment.h"
+#include "preload/record/phases.h"
+#include "preload/record/quiet.h"
+#include "preload/record/recording.h"
+#include "preload/record/settings.h"
+#include "preload/record/talk.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 namespace {

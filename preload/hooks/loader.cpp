@@ -2,11 +2,11 @@
 // Job: dlclose. Unlike dlopen it does not depend on who calls it, so a wrapper is no difference.
 #include <errno.h>
 
-#include "hooks/find.h"
-#include "record/recorder.h"
-#include "record/unwinder.h"
+#include "preload/hooks/find.h"
+#include "preload/record/recorder.h"
+#include "preload/record/unwinder.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace {
 

@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "hooks/find.h"
-#include "record/device_memory.h"
-#include "record/memory_locks.h"
-#include "record/os.h"
+#include "preload/hooks/find.h"
+#include "preload/record/device_memory.h"
+#include "preload/record/memory_locks.h"
+#include "preload/record/os.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

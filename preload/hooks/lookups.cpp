@@ -2,16 +2,16 @@
 // Job: the ways round a symbol's binding: dlsym, dlvsym, cuGetProcAddress, cudaGetDriverEntryPoint. A CUDA
 // function that we stand before is answered by our hook where the real one is there, and by nothing where it is
 // not.
-#include "hooks/lookups.h"
+#include "preload/hooks/lookups.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "hooks/cuda_table.h"
-#include "hooks/cuda_types.h"
-#include "hooks/objects.h"
+#include "preload/hooks/cuda_table.h"
+#include "preload/hooks/cuda_types.h"
+#include "preload/hooks/objects.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

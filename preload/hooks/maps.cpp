@@ -5,15 +5,15 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-#include "hooks/real.h"
-#include "record/allocator.h"
-#include "record/ledger_moment.h"
-#include "record/os.h"
-#include "record/python_arenas.h"
-#include "record/recording.h"
-#include "record/valgrind.h"
+#include "preload/hooks/real.h"
+#include "preload/record/allocator.h"
+#include "preload/record/ledger_moment.h"
+#include "preload/record/os.h"
+#include "preload/record/python_arenas.h"
+#include "preload/record/recording.h"
+#include "preload/record/valgrind.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

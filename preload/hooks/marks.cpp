@@ -1,14 +1,14 @@
 // Room: hooks. On the victim's thread.
 // Job: the C doors of memtrace.h.
 #define MEMTRACE_IMPLEMENTATION
-#include "api/memtrace.h"
+#include "preload/api/memtrace.h"
 
 #include <cstring>
 
-#include "record/phases.h"
-#include "record/settings.h"
+#include "preload/record/phases.h"
+#include "preload/record/settings.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace record = memtrace::record;
 

@@ -1,8 +1,8 @@
 // Room: hooks. In the constructor, or before it.
 // Job: where this library stands among the loaded objects, and what comes after it.
-#include "hooks/objects.h"
+#include "preload/hooks/objects.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 

@@ -2,7 +2,7 @@
 // Job: where this library stands among the loaded objects, and what comes after it.
 #pragma once
 
-#include "record/objects.h"
+#include "preload/record/objects.h"
 
 namespace memtrace::hooks {
 

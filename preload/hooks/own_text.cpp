@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 // Else gcc makes calls of memset and strlen of the loops that stand for them. (clang obeys -fno-builtin.)
 #ifndef __clang__

@@ -1,15 +1,15 @@
 // Room: hooks. Around calls that change what the process may do.
 // Job: ids, groups, capabilities and prctl. glibc's own calls of one another do not pass here.
-#include "hooks/privileges.h"
+#include "preload/hooks/privileges.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
-#include "hooks/find.h"
+#include "preload/hooks/find.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

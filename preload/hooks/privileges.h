@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "record/changes.h"
+#include "preload/record/changes.h"
 
 namespace memtrace::hooks {
 

@@ -8,14 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/find.h"
-#include "hooks/privileges.h"
-#include "hooks/process.h"
-#include "record/libc.h"
-#include "record/life.h"
-#include "record/recorder.h"
+#include "preload/hooks/find.h"
+#include "preload/hooks/privileges.h"
+#include "preload/hooks/process.h"
+#include "preload/record/libc.h"
+#include "preload/record/life.h"
+#include "preload/record/recorder.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,6 +1,6 @@
 // Room: hooks. Runs on the victim's thread, under the GIL, never inside malloc.
 // Job: an audit hook that waits for the interpreter, then runs the embedded bootstrap in it.
-#include "hooks/python.h"
+#include "preload/hooks/python.h"
 
 #include <dlfcn.h>
 
@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "hooks/python_module.h"
-#include "record/libc.h"
-#include "record/os.h"
-#include "record/phases.h"
-#include "record/python_arenas.h"
-#include "record/python_frames.h"
+#include "preload/hooks/python_module.h"
+#include "preload/record/libc.h"
+#include "preload/record/os.h"
+#include "preload/record/phases.h"
+#include "preload/record/python_arenas.h"
+#include "preload/record/python_frames.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 extern "C" {
 extern const char memtrace_bootstrap_source[];

@@ -1,10 +1,10 @@
 // Room: hooks. Runs on the victim's thread, under the GIL, never inside malloc.
 // Job: the functions of the interpreter that we call, found by name when it is there.
-#include "hooks/python_api.h"
+#include "preload/hooks/python_api.h"
 
 #include <dlfcn.h>
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 

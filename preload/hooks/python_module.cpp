@@ -1,19 +1,19 @@
 // Room: hooks. Runs on the victim's thread, under the GIL, never inside malloc.
 // Job: the module `_memtrace`, by which the bootstrap tells the recorder what it sees.
-#include "hooks/python_module.h"
+#include "preload/hooks/python_module.h"
 
 #include <dlfcn.h>
 
 #include <cstring>
 
-#include "format/event.h"
-#include "record/libc.h"
-#include "record/os.h"
-#include "record/phases.h"
-#include "record/python_frames.h"
-#include "record/stack.h"
+#include "preload/format/event.h"
+#include "preload/record/libc.h"
+#include "preload/record/os.h"
+#include "preload/record/phases.h"
+#include "preload/record/python_frames.h"
+#include "preload/record/stack.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 namespace {

@@ -2,7 +2,7 @@
 // Job: the module `_memtrace`, by which the bootstrap tells the recorder what it sees.
 #pragma once
 
-#include "hooks/python_api.h"
+#include "preload/hooks/python_api.h"
 
 namespace memtrace::hooks {
 

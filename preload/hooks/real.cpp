@@ -1,6 +1,6 @@
 // Room: hooks. Runs inside the victim's malloc.
 // Job: the functions we stand in front of, found once; and memory for the calls that come before that.
-#include "hooks/real.h"
+#include "preload/hooks/real.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "hooks/find.h"
-#include "record/allocator.h"
-#include "record/libc.h"
-#include "record/os.h"
-#include "record/tracked_filter.h"
-#include "record/valgrind.h"
+#include "preload/hooks/find.h"
+#include "preload/record/allocator.h"
+#include "preload/record/libc.h"
+#include "preload/record/os.h"
+#include "preload/record/tracked_filter.h"
+#include "preload/record/valgrind.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 

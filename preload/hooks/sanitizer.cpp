@@ -1,17 +1,17 @@
 // Room: hooks. Inside the allocator of a sanitizer's runtime, which holds no lock then.
 // Job: the blocks of a sanitizer's allocator, which comes before our malloc; and what its leak checker sees of
 // us.
-#include "hooks/sanitizer.h"
+#include "preload/hooks/sanitizer.h"
 
 #include <cstddef>
 
-#include "hooks/find.h"
-#include "record/objects.h"
-#include "record/os.h"
-#include "record/recording.h"
-#include "record/small.h"
+#include "preload/hooks/find.h"
+#include "preload/record/objects.h"
+#include "preload/record/os.h"
+#include "preload/record/recording.h"
+#include "preload/record/small.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::hooks {
 namespace {

@@ -4,14 +4,14 @@
 
 #include <cstring>
 
-#include "hooks/cuda_facts.h"
-#include "hooks/cuda_types.h"
-#include "hooks/find.h"
-#include "hooks/torch.h"
-#include "record/libc.h"
-#include "record/recording.h"
+#include "preload/hooks/cuda_facts.h"
+#include "preload/hooks/cuda_types.h"
+#include "preload/hooks/find.h"
+#include "preload/hooks/torch.h"
+#include "preload/record/libc.h"
+#include "preload/record/recording.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,11 +1,11 @@
 // Room: record. Runs inside the victim's malloc, on its thread.
 // Job: which limit of the address space an allocation met that failed.
-#include "record/address_limit.h"
+#include "preload/record/address_limit.h"
 
 #include <sys/resource.h>
 
-#include "record/kernel_text.h"
-#include "record/os.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,6 +1,6 @@
 // Room: record. Found by the constructor; asked on the program's threads.
 // Job: what the program's allocator keeps of what it was given back.
-#include "record/allocator.h"
+#include "preload/record/allocator.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "record/libc.h"
-#include "record/modules.h"
+#include "preload/record/libc.h"
+#include "preload/record/modules.h"
 
 namespace memtrace::record {
 namespace {

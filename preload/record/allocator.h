@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/noted_ranges.h"
+#include "preload/record/noted_ranges.h"
 
 namespace memtrace::record {
 

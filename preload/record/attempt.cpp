@@ -1,18 +1,18 @@
 // Room: record. Once, when recording begins; also inside a malloc, on a small stack.
 // Job: which attempt of a job this is in its directory, and what the one before came to.
-#include "record/attempt.h"
+#include "preload/record/attempt.h"
 
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
 
-#include "format/header.h"
-#include "record/kernel_text.h"
-#include "record/line.h"
-#include "record/node.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/siblings.h"
+#include "preload/format/header.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/line.h"
+#include "preload/record/node.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/siblings.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,14 +1,14 @@
 // Room: record. When recording begins, and where a file of the process is full.
 // Job: how many bytes this process may write.
-#include "record/bound.h"
+#include "preload/record/bound.h"
 
 #include <sys/resource.h>
 
-#include "record/files.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/settings.h"
-#include "record/trace_file.h"
+#include "preload/record/files.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/settings.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,21 +1,21 @@
 // Room: record. On the program's threads, around its calls.
 // Job: what the recorder does around a call that changes what the process may do.
-#include "record/changes.h"
+#include "preload/record/changes.h"
 
 #include <cerrno>
 
-#include "record/definitions.h"
-#include "record/drain.h"
-#include "record/life.h"
-#include "record/line.h"
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/place.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/sample_times.h"
-#include "record/trace_file.h"
+#include "preload/record/definitions.h"
+#include "preload/record/drain.h"
+#include "preload/record/life.h"
+#include "preload/record/line.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/place.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/sample_times.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

@@ -2,7 +2,7 @@
 // Job: what the recorder does around a call that changes what the process may do.
 #pragma once
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

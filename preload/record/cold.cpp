@@ -1,19 +1,19 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: events of a process too small to leave a file: a bounded log in private memory.
-#include "record/cold.h"
+#include "preload/record/cold.h"
 
 #include <iterator>
 
-#include "record/encode.h"
-#include "record/ledger_times.h"
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/ring_file.h"
-#include "record/settings.h"
-#include "record/spin_lock.h"
-#include "record/stamp.h"
-#include "record/windows.h"
+#include "preload/record/encode.h"
+#include "preload/record/ledger_times.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/settings.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

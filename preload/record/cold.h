@@ -2,8 +2,8 @@
 // Job: events of a process too small to leave a file: a bounded log in private memory.
 #pragma once
 
-#include "format/event.h"
-#include "record/thread.h"
+#include "preload/format/event.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

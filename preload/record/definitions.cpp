@@ -1,18 +1,18 @@
 // Room: record. Runs inside the victim's malloc, but only at first sight of a thing.
 // Job: texts, code, modules and stacks by id: each is written to the trace once, before its first use.
-#include "record/definitions.h"
+#include "preload/record/definitions.h"
 
 #include <cstring>
 
-#include "record/encode.h"
-#include "record/loss.h"
-#include "record/modules.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/spin_lock.h"
-#include "record/stamp.h"
-#include "record/table.h"
-#include "record/trace_file.h"
+#include "preload/record/encode.h"
+#include "preload/record/loss.h"
+#include "preload/record/modules.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
+#include "preload/record/table.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 

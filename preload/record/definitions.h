@@ -2,8 +2,8 @@
 // Job: texts, code, modules and stacks by id: each is written to the trace once, before its first use.
 #pragma once
 
-#include "format/event.h"
-#include "record/python_frames.h"
+#include "preload/format/event.h"
+#include "preload/record/python_frames.h"
 
 namespace memtrace::record {
 

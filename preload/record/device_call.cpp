@@ -1,10 +1,10 @@
 // Room: record. Runs inside the calls of CUDA's runtime and driver.
 // Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
-#include "record/device_call.h"
+#include "preload/record/device_call.h"
 
 #include <cstring>
 
-#include "record/phases.h"
+#include "preload/record/phases.h"
 
 namespace memtrace::record {
 namespace {

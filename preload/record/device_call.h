@@ -2,8 +2,8 @@
 // Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
 #pragma once
 
-#include "record/quiet.h"
-#include "record/thread.h"
+#include "preload/record/quiet.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

@@ -1,13 +1,13 @@
 // Room: record. Runs inside the calls of CUDA's runtime and driver.
 // Job: what they gave, by address: a free says neither how much that was nor on which device.
-#include "record/device_memory.h"
+#include "preload/record/device_memory.h"
 
-#include "record/device_call.h"
-#include "record/os.h"
-#include "record/phases.h"
-#include "record/spin_lock.h"
+#include "preload/record/device_call.h"
+#include "preload/record/os.h"
+#include "preload/record/phases.h"
+#include "preload/record/spin_lock.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::record {
 

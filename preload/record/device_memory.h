@@ -2,7 +2,7 @@
 // Job: what they gave, by address: a free says neither how much that was nor on which device.
 #pragma once
 
-#include "record/recording.h"
+#include "preload/record/recording.h"
 
 namespace memtrace::record {
 

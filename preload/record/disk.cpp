@@ -1,10 +1,10 @@
 // Room: record. When recording begins.
 // Job: what sort of disk a directory is on, and whether it takes what is about to be written.
-#include "record/disk.h"
+#include "preload/record/disk.h"
 
 #include <cerrno>
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,20 +1,20 @@
 // Room: record. The background thread, all signals blocked, unknown to glibc.
 // Job: rings -> segments, and the samples, off the program's threads.
-#include "record/drain.h"
+#include "preload/record/drain.h"
 
-#include "record/changes.h"
-#include "record/ledger_times.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/ring.h"
-#include "record/sample_times.h"
-#include "record/shares.h"
-#include "record/spin_lock.h"
-#include "record/sync.h"
-#include "record/thread_privileges.h"
-#include "record/touched.h"
-#include "record/trace_file.h"
-#include "record/valgrind.h"
+#include "preload/record/changes.h"
+#include "preload/record/ledger_times.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/ring.h"
+#include "preload/record/sample_times.h"
+#include "preload/record/shares.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/sync.h"
+#include "preload/record/thread_privileges.h"
+#include "preload/record/touched.h"
+#include "preload/record/trace_file.h"
+#include "preload/record/valgrind.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,10 +1,10 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: ring records -> the payload of a segment.
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 #include <cstring>
 
-#include "format/checksum.h"
+#include "preload/format/checksum.h"
 
 namespace memtrace::record {
 

@@ -2,8 +2,8 @@
 // Job: ring records -> the payload of a segment.
 #pragma once
 
-#include "format/coding.h"
-#include "format/header.h"
+#include "preload/format/coding.h"
+#include "preload/format/header.h"
 
 namespace memtrace::record {
 

@@ -1,12 +1,12 @@
 // Room: record. Constructor only.
 // Job: the environment, read and added to without getenv and setenv.
-#include "record/environment.h"
+#include "preload/record/environment.h"
 
 #include <unistd.h>
 
 #include <cstring>
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,10 +1,10 @@
 // Room: record. The background thread.
 // Job: RSS as smaps_rollup counts it, at the highest samples, where the kernel's counters are not exact.
-#include "record/exact_rss.h"
+#include "preload/record/exact_rss.h"
 
-#include "record/kernel_text.h"
-#include "record/os.h"
-#include "record/rss_counters.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
+#include "preload/record/rss_counters.h"
 
 namespace memtrace::record {
 namespace {

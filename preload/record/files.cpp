@@ -1,19 +1,19 @@
 // Room: record. When recording begins.
 // Job: the files of this process: where they can be, and who says so.
-#include "record/files.h"
+#include "preload/record/files.h"
 
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
 
-#include "record/bound.h"
-#include "record/disk.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/ring.h"
-#include "record/settings.h"
-#include "record/talk.h"
-#include "record/trace_file.h"
+#include "preload/record/bound.h"
+#include "preload/record/disk.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/ring.h"
+#include "preload/record/settings.h"
+#include "preload/record/talk.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

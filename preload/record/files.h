@@ -2,8 +2,8 @@
 // Job: the files of this process: where they can be, and who says so.
 #pragma once
 
-#include "record/attempt.h"
-#include "record/node.h"
+#include "preload/record/attempt.h"
+#include "preload/record/node.h"
 
 namespace memtrace::record {
 

@@ -1,11 +1,11 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: the rules that were read from the unwind tables, each once, side by side as frames follow each other.
-#include "record/frame_rules.h"
+#include "preload/record/frame_rules.h"
 
 #include <sys/mman.h>
 
-#include "record/os.h"
-#include "record/spin_lock.h"
+#include "preload/record/os.h"
+#include "preload/record/spin_lock.h"
 
 namespace memtrace::record {
 namespace {

@@ -2,7 +2,7 @@
 // Job: the rules that were read from the unwind tables, each once, side by side as frames follow each other.
 #pragma once
 
-#include "record/unwind_table.h"
+#include "preload/record/unwind_table.h"
 
 namespace memtrace::record {
 

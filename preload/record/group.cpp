@@ -1,13 +1,13 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
 // Job: the memory cgroup of this process and its ancestors, v1 or v2, and what the kernel says of each.
-#include "record/group.h"
+#include "preload/record/group.h"
 
 #include <cstring>
 #include <initializer_list>
 
-#include "record/kernel_text.h"
-#include "record/line.h"
-#include "record/os.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

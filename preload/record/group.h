@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

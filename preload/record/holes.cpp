@@ -1,6 +1,6 @@
 // Room: record. The background thread.
 // Job: pages that are mapped and not in memory, and how much of a block they are.
-#include "record/holes.h"
+#include "preload/record/holes.h"
 
 namespace memtrace::record {
 

@@ -1,16 +1,16 @@
 // Room: record. When recording begins.
 // Job: who this process is, as records.
-#include "record/identity.h"
+#include "preload/record/identity.h"
 
 #include <cstring>
 
-#include "record/definitions.h"
-#include "record/files.h"
-#include "record/line.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/settings.h"
-#include "record/stamp.h"
+#include "preload/record/definitions.h"
+#include "preload/record/files.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/settings.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 

@@ -2,7 +2,7 @@
 // Job: who this process is, as records.
 #pragma once
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

@@ -1,9 +1,9 @@
 // Room: record. A forked child, once when it begins to record; then its background thread.
 // Job: which of a child's addresses held memory of its parent when it began to record.
-#include "record/inherited.h"
+#include "preload/record/inherited.h"
 
-#include "record/maps_text.h"
-#include "record/turn.h"
+#include "preload/record/maps_text.h"
+#include "preload/record/turn.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,10 +1,10 @@
 // Room: record. The background thread.
 // Job: an allocator's answer, and the pages that are there -> what of its free memory is in RSS, and what it
 // has in use that came to no hook.
-#include "record/kept.h"
+#include "preload/record/kept.h"
 
-#include "record/inherited.h"
-#include "record/recorder.h"
+#include "preload/record/inherited.h"
+#include "preload/record/recorder.h"
 
 namespace memtrace::record {
 namespace {

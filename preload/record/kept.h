@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "record/ledger_moment.h"
+#include "preload/record/ledger_moment.h"
 
 namespace memtrace::record {
 

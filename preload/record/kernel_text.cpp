@@ -1,12 +1,12 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
 // Job: figures in small text files: of /proc, of cgroups, of other processes of the job.
-#include "record/kernel_text.h"
+#include "preload/record/kernel_text.h"
 
 #include <cstring>
 
-#include "format/event.h"
-#include "record/line.h"
-#include "record/os.h"
+#include "preload/format/event.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,17 +1,17 @@
 // Room: record. The background thread.
 // Job: what lies in a mapping that has no name: libraries' zeroed data, glibc's heaps, stacks of threads. The
 // kernel merges them with what lies beside them.
-#include "record/landmarks.h"
+#include "preload/record/landmarks.h"
 
 #include <link.h>
 #include <sys/resource.h>
 
 #include <cstring>
 
-#include "format/header.h"
-#include "record/modules.h"
-#include "record/os.h"
-#include "record/thread.h"
+#include "preload/format/header.h"
+#include "preload/record/modules.h"
+#include "preload/record/os.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 namespace {

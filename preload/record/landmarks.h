@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "record/maps_text.h"
+#include "preload/record/maps_text.h"
 
 namespace memtrace::record {
 

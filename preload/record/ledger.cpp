@@ -1,13 +1,13 @@
 // Room: record. The background thread.
 // Job: a ledger that was taken -> records of the trace.
-#include "record/ledger.h"
+#include "preload/record/ledger.h"
 
-#include "format/ledger_worth.h"
-#include "record/kernel_text.h"
-#include "record/recorder.h"
-#include "record/samples.h"
-#include "record/stamp.h"
-#include "record/windows.h"
+#include "preload/format/ledger_worth.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/recorder.h"
+#include "preload/record/samples.h"
+#include "preload/record/stamp.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

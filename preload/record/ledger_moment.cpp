@@ -1,14 +1,14 @@
 // Room: record. On the program's threads, outside their allocator's calls.
 // Job: moments for a ledger: a thread of the program asks the allocator what it keeps, and stands still, within
 // bounds, while the background thread looks at the pages.
-#include "record/ledger_moment.h"
+#include "preload/record/ledger_moment.h"
 
-#include "record/drain.h"
-#include "record/life.h"
-#include "record/os.h"
-#include "record/recording.h"
-#include "record/resident.h"
-#include "record/statm.h"
+#include "preload/record/drain.h"
+#include "preload/record/life.h"
+#include "preload/record/os.h"
+#include "preload/record/recording.h"
+#include "preload/record/resident.h"
+#include "preload/record/statm.h"
 
 namespace memtrace::record {
 

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/allocator.h"
-#include "record/recorder.h"
+#include "preload/record/allocator.h"
+#include "preload/record/recorder.h"
 
 namespace memtrace::record {
 

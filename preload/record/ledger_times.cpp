@@ -1,16 +1,16 @@
 // Room: record. The background thread.
 // Job: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
 // else.
-#include "record/ledger_times.h"
+#include "preload/record/ledger_times.h"
 
-#include "format/ledger_worth.h"
-#include "record/inherited.h"
-#include "record/ledger.h"
-#include "record/ledger_moment.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/resident.h"
-#include "record/statm.h"
+#include "preload/format/ledger_worth.h"
+#include "preload/record/inherited.h"
+#include "preload/record/ledger.h"
+#include "preload/record/ledger_moment.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/resident.h"
+#include "preload/record/statm.h"
 
 namespace memtrace::record {
 

@@ -1,15 +1,15 @@
 // Room: record. Any thread, also before any constructor.
 // Job: the few functions of libc that a sanitizer's runtime stands before, taken from libc's own table.
-#include "record/libc.h"
+#include "preload/record/libc.h"
 
 #include <sys/syscall.h>
 
 #include <cstring>
 
-#include "record/objects.h"
-#include "record/os.h"
+#include "preload/record/objects.h"
+#include "preload/record/os.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::record {
 namespace {

@@ -2,7 +2,7 @@
 // Job: inert, cold, hot; fork, exec and the end.
 #pragma once
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "format/shown.h"
+#include "preload/format/shown.h"
 
 namespace memtrace::record {
 

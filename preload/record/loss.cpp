@@ -1,11 +1,11 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: what was dropped, and why.
-#include "record/loss.h"
+#include "preload/record/loss.h"
 
-#include "record/os_gate.h"
-#include "record/recorder.h"
-#include "record/small.h"
-#include "record/thread.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/recorder.h"
+#include "preload/record/small.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

@@ -2,7 +2,7 @@
 // Job: what was dropped, and why. Totals live in the ring file once there is one, so they outlive the process.
 #pragma once
 
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::record {
 

@@ -1,10 +1,10 @@
 // Room: record. Runs inside the victim's mmap and munmap.
 // Job: which mappings the rough level counts.
-#include "record/map_levels.h"
+#include "preload/record/map_levels.h"
 
 #include <cstddef>
 
-#include "record/spin_lock.h"
+#include "preload/record/spin_lock.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,11 +1,11 @@
 // Room: record. The background thread.
 // Job: /proc/self/maps, mapping by mapping.
-#include "record/maps_text.h"
+#include "preload/record/maps_text.h"
 
 #include <cstring>
 
-#include "record/kernel_text.h"
-#include "record/os.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

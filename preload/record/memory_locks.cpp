@@ -1,16 +1,16 @@
 // Room: record. Runs inside the victim's mlockall.
 // Job: mlockall is about the program's memory: the recorder's own is neither locked nor counted against its
 // limit.
-#include "record/memory_locks.h"
+#include "preload/record/memory_locks.h"
 
 #include <cstring>
 
-#include "record/maps_text.h"
-#include "record/os.h"
-#include "record/own_ranges.h"
-#include "record/ring.h"
-#include "record/spin_lock.h"
-#include "record/trace_file.h"
+#include "preload/record/maps_text.h"
+#include "preload/record/os.h"
+#include "preload/record/own_ranges.h"
+#include "preload/record/ring.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/trace_file.h"
 
 // The linker's: where this library begins and ends in memory.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];

@@ -1,8 +1,8 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread, pass lock held.
 // Job: what is known of each thread's habits, so that its segments are coded on from each other.
-#include "record/models.h"
+#include "preload/record/models.h"
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

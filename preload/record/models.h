@@ -2,7 +2,7 @@
 // Job: what is known of each thread's habits, so that its segments are coded on from each other.
 #pragma once
 
-#include "format/model.h"
+#include "preload/format/model.h"
 
 namespace memtrace::record {
 

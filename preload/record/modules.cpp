@@ -1,6 +1,6 @@
 // Room: record. Runs inside the victim's malloc, but only at first sight of an address.
 // Job: which library an address is in, without the loader's lock.
-#include "record/modules.h"
+#include "preload/record/modules.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "record/libc.h"
+#include "preload/record/libc.h"
 
 namespace memtrace::record {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

@@ -1,20 +1,20 @@
 // Room: record. The background thread.
 // Job: what of the mappings that have a name is in memory: files, libraries, shared memory.
-#include "record/named.h"
+#include "preload/record/named.h"
 
 #include <linux/magic.h>
 
 #include <cstring>
 #include <initializer_list>
 
-#include "record/kernel_text.h"
-#include "record/landmarks.h"
-#include "record/maps_text.h"
-#include "record/os.h"
-#include "record/pages.h"
-#include "record/ring.h"
-#include "record/statm.h"
-#include "record/trace_file.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/landmarks.h"
+#include "preload/record/maps_text.h"
+#include "preload/record/os.h"
+#include "preload/record/pages.h"
+#include "preload/record/ring.h"
+#include "preload/record/statm.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

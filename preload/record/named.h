@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "record/resident.h"
+#include "preload/record/resident.h"
 
 namespace memtrace::record {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

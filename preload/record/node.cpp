@@ -1,14 +1,14 @@
 // Room: record. Once, when recording begins; also inside a malloc, on a small stack.
 // Job: this process's share of what a job may write on this host.
-#include "record/node.h"
+#include "preload/record/node.h"
 
 #include <cerrno>
 #include <cstring>
 
-#include "format/header.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/settings.h"
+#include "preload/format/header.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/settings.h"
 
 namespace memtrace::record {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "record/line.h"
+#include "preload/record/line.h"
 
 namespace memtrace::record {
 

@@ -1,10 +1,10 @@
 // Room: record. In the constructor, or before it.
 // Job: the symbols of loaded objects, read from their own tables, without a call to the loader.
-#include "record/objects.h"
+#include "preload/record/objects.h"
 
 #include <cstring>
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 // The first byte of this object: the linker's name.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;

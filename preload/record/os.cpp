@@ -1,6 +1,6 @@
 // Room: record. Runs on any thread, also on one that glibc does not know.
 // Job: the system calls of the recorder, raw: no errno, no hook of ours or of others in between.
-#include "record/os.h"
+#include "preload/record/os.h"
 
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -20,10 +20,10 @@
 
 #include <cerrno>
 
-#include "record/libc.h"
-#include "record/os_gate.h"
-#include "record/own_ranges.h"
-#include "record/valgrind.h"
+#include "preload/record/libc.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/own_ranges.h"
+#include "preload/record/valgrind.h"
 
 #if !defined(__x86_64__) || !defined(__linux__)
 #error "memtrace runs on x86-64 Linux only"

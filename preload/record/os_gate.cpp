@@ -1,11 +1,11 @@
 // Room: record. In front of each system call of the recorder.
 // Job: whether the recorder may make system calls, and the clocks, which must go on where it may not.
-#include "record/os_gate.h"
+#include "preload/record/os_gate.h"
 
 #include <time.h>
 
-#include "record/libc.h"
-#include "record/os.h"
+#include "preload/record/libc.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record::os {
 namespace {

@@ -1,6 +1,6 @@
 // Room: record. Runs on any thread.
 // Job: which private mappings are the recorder's own: the kernel merges them with the program's next to them.
-#include "record/own_ranges.h"
+#include "preload/record/own_ranges.h"
 
 namespace memtrace::record {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "record/noted_ranges.h"
+#include "preload/record/noted_ranges.h"
 
 namespace memtrace::record {
 

@@ -1,11 +1,11 @@
 // Room: record. The background thread.
 // Job: which pages of a range of addresses are in memory.
-#include "record/pages.h"
+#include "preload/record/pages.h"
 
 #include <cstring>
 
-#include "format/header.h"
-#include "record/os.h"
+#include "preload/format/header.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/turn.h"
+#include "preload/record/turn.h"
 
 namespace memtrace::record {
 

@@ -1,16 +1,16 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
-#include "record/pass.h"
+#include "preload/record/pass.h"
 
-#include "record/encode.h"
-#include "record/life.h"
-#include "record/loss.h"
-#include "record/models.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/ring.h"
-#include "record/stamp.h"
-#include "record/windows.h"
+#include "preload/record/encode.h"
+#include "preload/record/life.h"
+#include "preload/record/loss.h"
+#include "preload/record/models.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/ring.h"
+#include "preload/record/stamp.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

@@ -1,17 +1,17 @@
 // Room: record. Runs on the victim's thread, outside malloc.
 // Job: the marks of phases and steps, as the hooks (Python, C, NVTX) make them.
-#include "record/phases.h"
+#include "preload/record/phases.h"
 
 #include <cstring>
 #include <initializer_list>
 
-#include "record/bound.h"
-#include "record/definitions.h"
-#include "record/drain.h"
-#include "record/ledger_moment.h"
-#include "record/life.h"
-#include "record/quiet.h"
-#include "record/recording.h"
+#include "preload/record/bound.h"
+#include "preload/record/definitions.h"
+#include "preload/record/drain.h"
+#include "preload/record/ledger_moment.h"
+#include "preload/record/life.h"
+#include "preload/record/quiet.h"
+#include "preload/record/recording.h"
 
 namespace memtrace::record {
 

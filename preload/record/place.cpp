@@ -1,6 +1,6 @@
 // Room: record. Resolved once, in the constructor: programs chdir.
 // Job: which job this process belongs to, and where its files go.
-#include "record/place.h"
+#include "preload/record/place.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "record/environment.h"
-#include "record/kernel_text.h"
-#include "record/os.h"
-#include "record/thread_privileges.h"
+#include "preload/record/environment.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
+#include "preload/record/thread_privileges.h"
 
 namespace memtrace::record {
 

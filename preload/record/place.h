@@ -2,7 +2,7 @@
 // Job: which job this process belongs to, and where its files go.
 #pragma once
 
-#include "record/line.h"
+#include "preload/record/line.h"
 
 namespace memtrace::record {
 

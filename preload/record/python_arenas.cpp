@@ -1,9 +1,9 @@
 // Room: record. The constructor learns how; the background thread looks.
 // Job: how full the arenas are that CPython keeps its small objects in.
-#include "record/python_arenas.h"
+#include "preload/record/python_arenas.h"
 
-#include "format/header.h"
-#include "record/os.h"
+#include "preload/format/header.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

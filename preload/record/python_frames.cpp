@@ -1,6 +1,6 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs read by offset.
-#include "record/python_frames.h"
+#include "preload/record/python_frames.h"
 
 #include <cstring>
 

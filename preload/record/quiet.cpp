@@ -1,11 +1,11 @@
 // Room: record. On the program's threads, outside its allocators.
 // Job: moments at which a library beside us may ask a card what it shows: it locks, allocates and takes its
 // time.
-#include "record/quiet.h"
+#include "preload/record/quiet.h"
 
 #include <errno.h>
 
-#include "record/recorder.h"
+#include "preload/record/recorder.h"
 
 namespace memtrace::record {
 

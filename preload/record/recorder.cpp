@@ -1,16 +1,16 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: where every record goes: the cold log, a ring, or nowhere.
-#include "record/recorder.h"
+#include "preload/record/recorder.h"
 
-#include "record/cold.h"
-#include "record/drain.h"
-#include "record/ledger_times.h"
-#include "record/life.h"
-#include "record/loss.h"
-#include "record/ring.h"
-#include "record/settings.h"
-#include "record/small.h"
-#include "record/stamp.h"
+#include "preload/record/cold.h"
+#include "preload/record/drain.h"
+#include "preload/record/ledger_times.h"
+#include "preload/record/life.h"
+#include "preload/record/loss.h"
+#include "preload/record/ring.h"
+#include "preload/record/settings.h"
+#include "preload/record/small.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 

@@ -2,8 +2,8 @@
 // Job: where every record goes: the cold log, a ring, or nowhere.
 #pragma once
 
-#include "format/event.h"
-#include "record/thread.h"
+#include "preload/format/event.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

@@ -1,17 +1,17 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: the one door from a hook to the recorder.
-#include "record/recording.h"
+#include "preload/record/recording.h"
 
 #include <cstring>
 
-#include "record/address_limit.h"
-#include "record/attempt.h"
-#include "record/definitions.h"
-#include "record/drain.h"
-#include "record/life.h"
-#include "record/map_levels.h"
-#include "record/small.h"
-#include "record/stack.h"
+#include "preload/record/address_limit.h"
+#include "preload/record/attempt.h"
+#include "preload/record/definitions.h"
+#include "preload/record/drain.h"
+#include "preload/record/life.h"
+#include "preload/record/map_levels.h"
+#include "preload/record/small.h"
+#include "preload/record/stack.h"
 
 namespace memtrace::record {
 

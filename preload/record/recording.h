@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "record/life.h"
-#include "record/loss.h"
-#include "record/recorder.h"
-#include "record/settings.h"
-#include "record/stamp.h"
+#include "preload/record/life.h"
+#include "preload/record/loss.h"
+#include "preload/record/recorder.h"
+#include "preload/record/settings.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 

@@ -6,25 +6,25 @@
 // page tables. The rest is anonymous: there the kernel merges what lies side by side, so it is told apart by
 // the ranges that we know (blocks of the program, arenas of Python, our own). Of each range all but its holes
 // is in memory. What is anonymous and in no range is nobody's: it is what the ledger does not explain.
-#include "record/resident.h"
+#include "preload/record/resident.h"
 
-#include "record/allocator.h"
-#include "record/holes.h"
-#include "record/inherited.h"
-#include "record/kept.h"
-#include "record/landmarks.h"
-#include "record/maps_text.h"
-#include "record/named.h"
-#include "record/own_ranges.h"
-#include "record/pages.h"
-#include "record/python_arenas.h"
-#include "record/recorder.h"
-#include "record/ring.h"
-#include "record/smaps.h"
-#include "record/statm.h"
-#include "record/thread.h"
-#include "record/turn.h"
-#include "record/windows.h"
+#include "preload/record/allocator.h"
+#include "preload/record/holes.h"
+#include "preload/record/inherited.h"
+#include "preload/record/kept.h"
+#include "preload/record/landmarks.h"
+#include "preload/record/maps_text.h"
+#include "preload/record/named.h"
+#include "preload/record/own_ranges.h"
+#include "preload/record/pages.h"
+#include "preload/record/python_arenas.h"
+#include "preload/record/recorder.h"
+#include "preload/record/ring.h"
+#include "preload/record/smaps.h"
+#include "preload/record/statm.h"
+#include "preload/record/thread.h"
+#include "preload/record/turn.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

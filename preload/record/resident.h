@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "format/event.h"
-#include "record/ledger_moment.h"
-#include "record/turn.h"
+#include "preload/format/event.h"
+#include "preload/record/ledger_moment.h"
+#include "preload/record/turn.h"
 
 namespace memtrace::record {
 

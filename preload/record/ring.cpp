@@ -1,19 +1,19 @@
 // Room: record. Runs inside the victim's malloc, and in the drain.
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
-#include "record/ring.h"
+#include "preload/record/ring.h"
 
-#include "record/drain.h"
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/pass.h"
-#include "record/recorder.h"
-#include "record/slot.h"
-#include "record/small.h"
-#include "record/spin_lock.h"
-#include "record/stamp.h"
-#include "record/trace_file.h"
-#include "record/windows.h"
-#include "record/write_out.h"
+#include "preload/record/drain.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/pass.h"
+#include "preload/record/recorder.h"
+#include "preload/record/slot.h"
+#include "preload/record/small.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
+#include "preload/record/trace_file.h"
+#include "preload/record/windows.h"
+#include "preload/record/write_out.h"
 
 namespace memtrace::record {
 

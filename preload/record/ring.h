@@ -2,8 +2,8 @@
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #pragma once
 
-#include "record/ring_file.h"
-#include "record/thread.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

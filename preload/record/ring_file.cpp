@@ -1,9 +1,9 @@
 // Room: record. Runs inside the victim's malloc, and in the drain.
 // Job: the ring file: created, mapped in steps, and handed out in chunks as slots and as longer rings.
-#include "record/ring_file.h"
+#include "preload/record/ring_file.h"
 
-#include "record/os.h"
-#include "record/trace_file.h"
+#include "preload/record/os.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 

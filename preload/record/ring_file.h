@@ -2,8 +2,8 @@
 // Job: the ring file: created, mapped in steps, and handed out in chunks as slots and as longer rings.
 #pragma once
 
-#include "format/header.h"
-#include "record/line.h"
+#include "preload/format/header.h"
+#include "preload/record/line.h"
 
 namespace memtrace::record {
 

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "format/header.h"
-#include "record/statm.h"
+#include "preload/format/header.h"
+#include "preload/record/statm.h"
 
 namespace memtrace::record {
 

@@ -1,16 +1,16 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
 // Job: when to sample what: seldom as a rule, often where a limit comes close.
-#include "record/sample_times.h"
+#include "preload/record/sample_times.h"
 
-#include "record/definitions.h"
-#include "record/exact_rss.h"
-#include "record/frame_rules.h"
-#include "record/growth.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/samples.h"
-#include "record/stack.h"
-#include "record/statm.h"
+#include "preload/record/definitions.h"
+#include "preload/record/exact_rss.h"
+#include "preload/record/frame_rules.h"
+#include "preload/record/growth.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/samples.h"
+#include "preload/record/stack.h"
+#include "preload/record/statm.h"
 
 namespace memtrace::record {
 namespace {

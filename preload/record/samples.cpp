@@ -1,21 +1,21 @@
 // Room: record. The background thread, and before there is one the thread that begins to record.
 // Job: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
-#include "record/samples.h"
+#include "preload/record/samples.h"
 
 #include <sys/resource.h>
 
 #include <cstring>
 #include <initializer_list>
 
-#include "record/encode.h"
-#include "record/exact_rss.h"
-#include "record/group.h"
-#include "record/kernel_text.h"
-#include "record/os.h"
-#include "record/ring.h"
-#include "record/stamp.h"
-#include "record/statm.h"
-#include "record/windows.h"
+#include "preload/record/encode.h"
+#include "preload/record/exact_rss.h"
+#include "preload/record/group.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
+#include "preload/record/ring.h"
+#include "preload/record/stamp.h"
+#include "preload/record/statm.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

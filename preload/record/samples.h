@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/near.h"
+#include "preload/record/near.h"
 
 namespace memtrace::record {
 

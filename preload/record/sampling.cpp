@@ -1,14 +1,14 @@
 // Room: record. On the path of sampled blocks: one in so many bytes.
 // Job: which small blocks are drawn, and which drawn ones are alive.
-#include "record/sampling.h"
+#include "preload/record/sampling.h"
 
 #include <sys/mman.h>
 
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/spin_lock.h"
-#include "record/stamp.h"
-#include "record/tracked_filter.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
+#include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 

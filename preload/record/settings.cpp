@@ -1,12 +1,12 @@
 // Room: record. Read once, in the constructor.
 // Job: what the MEMTRACE_* variables ask for.
-#include "record/settings.h"
+#include "preload/record/settings.h"
 
 #include <cstring>
 
-#include "record/environment.h"
-#include "record/sampling.h"
-#include "record/talk.h"
+#include "preload/record/environment.h"
+#include "preload/record/sampling.h"
+#include "preload/record/talk.h"
 
 namespace memtrace::record {
 

@@ -2,7 +2,7 @@
 // Job: how the bytes of MEMTRACE_MAX_TRACE are divided among its files: the one place with the fractions.
 #pragma once
 
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::record {
 

@@ -1,12 +1,12 @@
 // Room: record. The background thread.
 // Job: what this process has of pages that its family has too, each by the part that is its own (PSS).
-#include "record/shares.h"
+#include "preload/record/shares.h"
 
-#include "record/kernel_text.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/samples.h"
-#include "record/stamp.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/samples.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 namespace {

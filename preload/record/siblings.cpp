@@ -1,13 +1,13 @@
 // Room: record. Once, when recording begins; also inside a malloc, on a small stack.
 // Job: the directories beside a job's own, where the jobs before it in the same place have theirs.
-#include "record/siblings.h"
+#include "preload/record/siblings.h"
 
 #include <dirent.h>
 
 #include <cstring>
 
-#include "record/line.h"
-#include "record/os.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

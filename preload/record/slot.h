@@ -2,8 +2,8 @@
 // Job: what the owner of a slot and the others agree on: who holds it, and what of its ring is written out.
 #pragma once
 
-#include "format/header.h"
-#include "record/os.h"
+#include "preload/format/header.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,12 +1,12 @@
 // Room: record. Inside every malloc and free.
 // Job: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
-#include "record/small.h"
+#include "preload/record/small.h"
 
 #include <iterator>
 
-#include "record/loss.h"
-#include "record/recording.h"
-#include "record/sampling.h"
+#include "preload/record/loss.h"
+#include "preload/record/recording.h"
+#include "preload/record/sampling.h"
 
 namespace memtrace::record {
 

@@ -2,10 +2,10 @@
 // Job: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
 #pragma once
 
-#include "record/life.h"
-#include "record/settings.h"
-#include "record/thread.h"
-#include "record/tracked_filter.h"
+#include "preload/record/life.h"
+#include "preload/record/settings.h"
+#include "preload/record/thread.h"
+#include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 

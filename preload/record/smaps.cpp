@@ -1,11 +1,11 @@
 // Room: record. The background thread.
 // Job: how much of one mapping is in memory, as the kernel counts it.
-#include "record/smaps.h"
+#include "preload/record/smaps.h"
 
 #include <cstring>
 
-#include "record/kernel_text.h"
-#include "record/os.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

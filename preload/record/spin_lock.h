@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,18 +1,18 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: who is asking: Python frames above native ones, as one id.
-#include "record/stack.h"
+#include "preload/record/stack.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#include "record/definitions.h"
-#include "record/loss.h"
-#include "record/modules.h"
-#include "record/os.h"
-#include "record/python_frames.h"
-#include "record/settings.h"
-#include "record/thread.h"
-#include "record/unwinder.h"
+#include "preload/record/definitions.h"
+#include "preload/record/loss.h"
+#include "preload/record/modules.h"
+#include "preload/record/os.h"
+#include "preload/record/python_frames.h"
+#include "preload/record/settings.h"
+#include "preload/record/thread.h"
+#include "preload/record/unwinder.h"
 
 namespace memtrace::record {
 

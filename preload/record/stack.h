@@ -2,7 +2,7 @@
 // Job: who is asking: Python frames above native ones, as one id.
 #pragma once
 
-#include "format/event.h"
+#include "preload/format/event.h"
 
 namespace memtrace::record {
 

@@ -2,8 +2,8 @@
 // Job: one global order that is also the time.
 #pragma once
 
-#include "format/event.h"
-#include "record/os.h"
+#include "preload/format/event.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,13 +1,13 @@
 // Room: record. On any thread.
 // Job: how much of this process is in memory, as the kernel counts it: a look of some us.
-#include "record/statm.h"
+#include "preload/record/statm.h"
 
 #include <cstring>
 
-#include "format/event.h"
-#include "format/header.h"
-#include "record/kernel_text.h"
-#include "record/os.h"
+#include "preload/format/event.h"
+#include "preload/format/header.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

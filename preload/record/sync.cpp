@@ -1,11 +1,11 @@
 // Room: record. The background thread.
 // Job: what was written goes onto the disk itself now and then, against the loss of the node.
-#include "record/sync.h"
+#include "preload/record/sync.h"
 
-#include "record/disk.h"
-#include "record/os.h"
-#include "record/ring.h"
-#include "record/trace_file.h"
+#include "preload/record/disk.h"
+#include "preload/record/os.h"
+#include "preload/record/ring.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

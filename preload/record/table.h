@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

@@ -1,14 +1,14 @@
 // Room: record. When recording begins, and once when it meets trouble.
 // Job: the lines that people see.
-#include "record/talk.h"
+#include "preload/record/talk.h"
 
 #include <cerrno>
 
-#include "record/line.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/settings.h"
-#include "record/spin_lock.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/settings.h"
+#include "preload/record/spin_lock.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,22 +1,22 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: the table of threads.
-#include "record/thread.h"
+#include "preload/record/thread.h"
 
 #include <cstddef>
 #include <cstring>
 
-#include "record/drain.h"
-#include "record/life.h"
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/recorder.h"
-#include "record/ring.h"
-#include "record/sampling.h"
-#include "record/settings.h"
-#include "record/small.h"
-#include "record/spin_lock.h"
-#include "record/trace_file.h"
+#include "preload/record/drain.h"
+#include "preload/record/life.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/recorder.h"
+#include "preload/record/ring.h"
+#include "preload/record/sampling.h"
+#include "preload/record/settings.h"
+#include "preload/record/small.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 

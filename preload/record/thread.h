@@ -2,9 +2,9 @@
 // Job: what the recorder knows of one thread, and the few words it keeps in TLS.
 #pragma once
 
-#include "record/python_frames.h"
-#include "record/ring_file.h"
-#include "record/unwinder.h"
+#include "preload/record/python_frames.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/unwinder.h"
 
 namespace memtrace::record {
 

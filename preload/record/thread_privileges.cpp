@@ -1,12 +1,12 @@
 // Room: record. The background thread, and the constructor.
 // Job: what a thread of this process may do, by the kernel's own word.
-#include "record/thread_privileges.h"
+#include "preload/record/thread_privileges.h"
 
 #include <initializer_list>
 
-#include "format/event.h"
-#include "record/kernel_text.h"
-#include "record/line.h"
+#include "preload/format/event.h"
+#include "preload/record/kernel_text.h"
+#include "preload/record/line.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,13 +1,13 @@
 // Room: record. The background thread.
 // Job: how much of each large block is in memory: a block may be written to long after it was made.
-#include "record/touched.h"
+#include "preload/record/touched.h"
 
-#include "record/os.h"
-#include "record/pages.h"
-#include "record/recorder.h"
-#include "record/samples.h"
-#include "record/stamp.h"
-#include "record/windows.h"
+#include "preload/record/os.h"
+#include "preload/record/pages.h"
+#include "preload/record/recorder.h"
+#include "preload/record/samples.h"
+#include "preload/record/stamp.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::record {
 

@@ -1,11 +1,11 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread.
 // Job: the trace file: opened, appended to in one write, closed. No descriptor is held.
-#include "record/trace_file.h"
+#include "preload/record/trace_file.h"
 
 #include <cerrno>
 #include <cstring>
 
-#include "record/os.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 

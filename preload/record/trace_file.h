@@ -2,9 +2,9 @@
 // Job: the trace file: opened, appended to in one write, closed. No descriptor is held.
 #pragma once
 
-#include "format/header.h"
-#include "record/line.h"
-#include "record/share.h"
+#include "preload/format/header.h"
+#include "preload/record/line.h"
+#include "preload/record/share.h"
 
 namespace memtrace::record {
 

@@ -1,6 +1,6 @@
 // Room: record. On the path of remembered blocks.
 // Job: one load that says of most addresses: not remembered.
-#include "record/tracked_filter.h"
+#include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 

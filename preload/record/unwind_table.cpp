@@ -1,11 +1,11 @@
 // Room: record. Runs inside the victim's malloc, but only at first sight of an address.
 // Job: .eh_frame_hdr and .eh_frame (LSB 5, chapter 10.6) and the call frame instructions of DWARF 4 (6.4), as
 // far as compilers for x86-64 use them. What is beyond that ends the stack.
-#include "record/unwind_table.h"
+#include "preload/record/unwind_table.h"
 
 #include <cstring>
 
-#include "record/modules.h"
+#include "preload/record/modules.h"
 
 namespace memtrace::record {
 namespace {

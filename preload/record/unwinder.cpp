@@ -1,10 +1,10 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: from frame to frame by rules that were read once from the unwind tables.
-#include "record/unwinder.h"
+#include "preload/record/unwinder.h"
 
-#include "record/frame_rules.h"
-#include "record/modules.h"
-#include "record/os.h"
+#include "preload/record/frame_rules.h"
+#include "preload/record/modules.h"
+#include "preload/record/os.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,10 +1,10 @@
 // Room: record. Any thread.
 // Job: what valgrind is asked and told, by its client requests.
-#include "record/valgrind.h"
+#include "preload/record/valgrind.h"
 
-#include "record/objects.h"
+#include "preload/record/objects.h"
 
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 
 namespace memtrace::record {
 

@@ -1,7 +1,7 @@
 // Room: record. Runs in the drain and, when its ring is full, on the victim's thread, pass lock held.
 // Job: where what is recorded goes: the trace file, then windows that are used again; and what is folded
 // meanwhile.
-#include "record/windows.h"
+#include "preload/record/windows.h"
 
 #include <sys/mman.h>
 
@@ -9,17 +9,17 @@
 #include <initializer_list>
 #include <new>
 
-#include "record/bound.h"
-#include "record/definitions.h"
-#include "record/device_memory.h"
-#include "record/encode.h"
-#include "record/frame_rules.h"
-#include "record/loss.h"
-#include "record/models.h"
-#include "record/os.h"
-#include "record/ring.h"
-#include "record/stack.h"
-#include "record/stamp.h"
+#include "preload/record/bound.h"
+#include "preload/record/definitions.h"
+#include "preload/record/device_memory.h"
+#include "preload/record/encode.h"
+#include "preload/record/frame_rules.h"
+#include "preload/record/loss.h"
+#include "preload/record/models.h"
+#include "preload/record/os.h"
+#include "preload/record/ring.h"
+#include "preload/record/stack.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 

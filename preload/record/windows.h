@@ -3,9 +3,9 @@
 // meanwhile.
 #pragma once
 
-#include "coarse/fold.h"
-#include "record/spin_lock.h"
-#include "record/trace_file.h"
+#include "preload/coarse/fold.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 

@@ -1,14 +1,14 @@
 // Room: record. Runs inside the victim's malloc.
 // Job: a thread whose ring is full empties it, or loses an event by a reason.
-#include "record/write_out.h"
+#include "preload/record/write_out.h"
 
 #include <cerrno>
 
-#include "record/changes.h"
-#include "record/loss.h"
-#include "record/slot.h"
-#include "record/talk.h"
-#include "record/trace_file.h"
+#include "preload/record/changes.h"
+#include "preload/record/loss.h"
+#include "preload/record/slot.h"
+#include "preload/record/talk.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 

@@ -2,7 +2,7 @@
 // Job: a thread whose ring is full empties it, or loses an event by a reason.
 #pragma once
 
-#include "record/pass.h"
+#include "preload/record/pass.h"
 
 namespace memtrace::record {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 namespace memtrace::tests {
 

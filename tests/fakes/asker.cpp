@@ -1,6 +1,6 @@
 // Room: tests. Stands for libnccl.so.2, libcublas.so.13 and an extension of a user's.
 // Job: takes memory of the card for itself, by the driver as it found it.
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 #include <dlfcn.h>
 

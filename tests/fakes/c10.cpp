@@ -1,7 +1,7 @@
 // Room: tests. Stands for PyTorch's libc10.so.
 // Job: its CPU allocator and its report of device blocks, called inside it through the PLT as the real one
 // does.
-#include "fakes/c10.h"
+#include "tests/fakes/c10.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -2,15 +2,15 @@
 // Job: its caching allocator for one device: blocks in segments of cudaMalloc, or, as PyTorch's DriverAPI does,
 // in pages that a table of the driver's functions maps (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Each
 // block is told to c10, and what could not be had.
-#include "fakes/c10_cuda.h"
+#include "tests/fakes/c10_cuda.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "fakes/c10.h"
-#include "fakes/cuda.h"
+#include "tests/fakes/c10.h"
+#include "tests/fakes/cuda.h"
 
 namespace {
 

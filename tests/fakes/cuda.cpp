@@ -2,8 +2,8 @@
 // Job: what it exports, and how a name is looked up there; each call is counted and shown to the observer.
 #include <cstring>
 
-#include "fakes/cuda_card.h"
-#include "fakes/observed.h"
+#include "tests/fakes/cuda_card.h"
+#include "tests/fakes/observed.h"
 
 #define UNPACK(...) __VA_ARGS__
 #define RUNTIME_FUNCTION(name, parameters, arguments)
@@ -13,7 +13,7 @@
     return observed(#name, &driver::name, UNPACK arguments); \
   }
 namespace fake {
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 } // namespace fake
 
 namespace fake::driver {
@@ -28,7 +28,7 @@ constexpr int kNamesPerThread = 2;
 const Exported exported[] = {
 #define RUNTIME_FUNCTION(name, parameters, arguments)
 #define DRIVER_FUNCTION(name, parameters, arguments) {#name, reinterpret_cast<void*>(&fake::name)},
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 };
 
 // From which version of CUDA on a plain name stands for its second form.

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fakes/image.h"
-#include "hooks/cuda_types.h"
+#include "preload/hooks/cuda_types.h"
+#include "tests/fakes/image.h"
 
 namespace fake {
 
@@ -24,7 +24,7 @@ using Observer = void (*)(int site, const char* name, const void* parameters, co
 
 #define DRIVER_FUNCTION(name, parameters, arguments) extern "C" int name parameters;
 #define RUNTIME_FUNCTION(name, parameters, arguments) extern "C" int name parameters;
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 
 extern "C" {
 void fake_cuda_observe(Observer observer);

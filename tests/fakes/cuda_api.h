@@ -2,14 +2,14 @@
 // Job: all of CUDA's functions as a table of pointers, however they were found.
 #pragma once
 
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 namespace fake {
 
 struct Api {
 #define DRIVER_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
 #define RUNTIME_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 };
 
 } // namespace fake

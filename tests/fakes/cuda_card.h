@@ -7,7 +7,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 namespace fake::driver {
 
@@ -78,6 +78,6 @@ int to_pool(Address address);
 
 #define RUNTIME_FUNCTION(name, parameters, arguments)
 #define DRIVER_FUNCTION(name, parameters, arguments) int name parameters;
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 
 } // namespace fake::driver

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "fakes/cuda_card.h"
+#include "tests/fakes/cuda_card.h"
 
 namespace fake::driver {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fakes/cuda_card.h"
+#include "tests/fakes/cuda_card.h"
 
 namespace fake::driver {
 namespace {

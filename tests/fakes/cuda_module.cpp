@@ -1,11 +1,11 @@
 // Room: tests. Stands for a Python module that is linked against CUDA.
 // Job: the functions as this module's own relocations found them.
-#include "fakes/cuda_api.h"
+#include "tests/fakes/cuda_api.h"
 
 void fake_cuda_api(fake::Api* out) {
   *out = {
 #define DRIVER_FUNCTION(name, parameters, arguments) &fake::name,
 #define RUNTIME_FUNCTION(name, parameters, arguments) &fake::name,
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
   };
 }

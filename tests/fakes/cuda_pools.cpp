@@ -1,6 +1,6 @@
 // Room: tests. Stands for libcuda.so.1 where there is no CUDA.
 // Job: its pools, the memory of graphs, and what comes from other processes and interfaces.
-#include "fakes/cuda_card.h"
+#include "tests/fakes/cuda_card.h"
 
 namespace fake::driver {
 namespace {

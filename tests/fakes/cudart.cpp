@@ -1,7 +1,7 @@
 // Room: tests. Stands for libcudart.so.13, .12 and .11.0 where there is no CUDA.
 // Job: the runtime as it is made: it opens libcuda.so.1, asks cuGetProcAddress for what it needs, and calls
 // that.
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 #include <cstdlib>
 
@@ -16,7 +16,7 @@ using Ask = int (*)(const char*, void**, int, std::uint64_t, int*);
 struct Driver {
 #define RUNTIME_FUNCTION(name, parameters, arguments)
 #define DRIVER_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 };
 Driver driver;
 Ask ask;
@@ -55,7 +55,7 @@ const Driver& ready() {
     }                                                                                    \
     driver.name = reinterpret_cast<decltype(driver.name)>(by_name(#name, plain, flags)); \
   }
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
     return driver.cuInit(0) == 0;
   }();
   static_cast<void>(once);

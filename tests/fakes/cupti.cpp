@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fakes/image.h"
+#include "tests/fakes/image.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Room: tests. In the programs that use the fake CUDA.
 // Job: its functions, found in each of the ways in which programs find them.
-#include "fakes/find_cuda.h"
+#include "tests/fakes/find_cuda.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,13 +40,13 @@ template <class Find>
 void fill_driver(Api& api, Find find) {
 #define DRIVER_FUNCTION(name, parameters, arguments) fill(api.name, #name, find);
 #define RUNTIME_FUNCTION(name, parameters, arguments)
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 }
 template <class Find>
 void fill_runtime(Api& api, Find find) {
 #define DRIVER_FUNCTION(name, parameters, arguments)
 #define RUNTIME_FUNCTION(name, parameters, arguments) fill(api.name, #name, find);
-#include "fakes/cuda_functions.def"
+#include "tests/fakes/cuda_functions.def"
 }
 
 // The name that cuGetProcAddress knows it by.

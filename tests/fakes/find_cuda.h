@@ -2,7 +2,7 @@
 // Job: its functions, found in each of the ways in which programs find them.
 #pragma once
 
-#include "fakes/cuda_api.h"
+#include "tests/fakes/cuda_api.h"
 
 // `way`: "module" (this program, or a library that it opens RTLD_LOCAL, is linked against CUDA), "dlsym",
 // "dlvsym", "default" (dlsym(RTLD_DEFAULT)), and of the driver alone, the rest being the module's: "asked",

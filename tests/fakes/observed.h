@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 namespace fake {
 

@@ -1,7 +1,7 @@
 // Room: tests. Stands for PyTorch's libtorch_cpu.so.
 // Job: the bytes of a tensor's storage are computed, then an allocator is asked for them: through the PLT, as
 // there.
-#include "fakes/torch_cpu.h"
+#include "tests/fakes/torch_cpu.h"
 
 namespace {
 

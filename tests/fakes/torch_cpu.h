@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fakes/c10.h"
+#include "tests/fakes/c10.h"
 
 namespace c10 {
 

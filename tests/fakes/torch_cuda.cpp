@@ -1,12 +1,12 @@
 // Room: tests. Stands for PyTorch's libtorch_cuda.so.
 // Job: its caching allocator of pinned memory: powers of two, kept when they are given back.
-#include "fakes/torch_cpu.h"
+#include "tests/fakes/torch_cpu.h"
 
 #include <bit>
 #include <cstdlib>
 #include <map>
 
-#include "fakes/cuda.h"
+#include "tests/fakes/cuda.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "fakes/c10.h"
+#include "tests/fakes/c10.h"
 
 #ifndef OPENED
 extern "C" void fake_torch_run();

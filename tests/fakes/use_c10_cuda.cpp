@@ -3,7 +3,7 @@
 // one is too large. Prints PyTorch's counters after each.
 #include <cstdio>
 
-#include "fakes/c10_cuda.h"
+#include "tests/fakes/c10_cuda.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include <dlfcn.h>
 
-#include "fakes/find_cuda.h"
+#include "tests/fakes/find_cuda.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fakes/torch_cpu.h"
+#include "tests/fakes/torch_cpu.h"
 
 namespace {
 

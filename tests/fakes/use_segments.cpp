@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "fakes/c10_cuda.h"
+#include "tests/fakes/c10_cuda.h"
 
 int main(int count, char** words) {
   if (count != 2) return 2;

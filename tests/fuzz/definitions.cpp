@@ -2,10 +2,10 @@
 // Job: fuzz target: texts, code, modules and stacks, from records to the names of sites.
 //
 // Input: records of 64 bytes; `commit` is the thread. Whatever they hold, they survive a round trip.
+#include "analyzer/symbols/symbolize.h"
+#include "analyzer/trace/samples.h"
 #include "bytes.h"
 #include "segment_edit.h"
-#include "symbols/symbolize.h"
-#include "trace/samples.h"
 
 using namespace memtrace;
 using namespace memtrace::tests;

@@ -1,13 +1,13 @@
 // Room: tests.
 // Job: fuzz target: an ELF file, from its sections to the libraries it needs and the names of a stack's
 // functions.
-#include "symbols/elf_symbols.h"
+#include "analyzer/symbols/elf_symbols.h"
 
+#include "analyzer/symbols/needed.h"
+#include "analyzer/symbols/symbolize.h"
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"
-#include "symbols/needed.h"
-#include "symbols/symbolize.h"
 
 using namespace memtrace;
 using namespace memtrace::tests;

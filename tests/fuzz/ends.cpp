@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: fuzz target: how processes ended, as it was seen from outside.
-#include "evidence/ends.h"
+#include "analyzer/evidence/ends.h"
 
 #include <filesystem>
 

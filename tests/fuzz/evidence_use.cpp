@@ -2,9 +2,9 @@
 // Job: what a post-mortem asks of evidence: which of it is about which process, and that it can be kept.
 #include "evidence_use.h"
 
+#include "analyzer/evidence/match.h"
+#include "analyzer/evidence/store.h"
 #include "bytes.h"
-#include "evidence/match.h"
-#include "evidence/store.h"
 #include "place.h"
 
 namespace memtrace::tests {

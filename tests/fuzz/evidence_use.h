@@ -2,7 +2,7 @@
 // Job: what a post-mortem asks of evidence: which of it is about which process, and that it can be kept.
 #pragma once
 
-#include "evidence/evidence.h"
+#include "analyzer/evidence/evidence.h"
 
 namespace memtrace::tests {
 

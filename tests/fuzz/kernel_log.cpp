@@ -2,10 +2,10 @@
 // Job: fuzz target: a kernel's log, from its lines to the process that each kill is about.
 //
 // Input: text. The first line that is a number is about when the processes were there.
-#include "evidence/kernel_log.h"
+#include "analyzer/evidence/kernel_log.h"
 
+#include "analyzer/evidence/file.h"
 #include "bytes.h"
-#include "evidence/file.h"
 #include "evidence_use.h"
 
 using namespace memtrace;

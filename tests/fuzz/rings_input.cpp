@@ -3,7 +3,7 @@
 #include "rings_input.h"
 
 #include "builder.h"
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::tests {
 namespace {

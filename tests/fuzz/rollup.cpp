@@ -4,12 +4,12 @@
 // Input: options, a CoarseHeader, a CoarseHalf, rows. The file has the header's page and two halves.
 #include <bit>
 
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 
+#include "analyzer/trace/coarse.h"
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"
-#include "trace/coarse.h"
 #include "trace_use.h"
 
 using namespace memtrace;

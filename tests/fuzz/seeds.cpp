@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analyzer/evidence/ends.h"
 #include "builder.h"
 #include "bytes.h"
-#include "evidence/ends.h"
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 #include "program.h"
 #include "rings_input.h"
 #include "segment_edit.h"

@@ -4,10 +4,10 @@
 
 #include <memory>
 
+#include "analyzer/trace/decode.h"
 #include "bytes.h"
-#include "format/checksum.h"
-#include "record/encode.h"
-#include "trace/decode.h"
+#include "preload/format/checksum.h"
+#include "preload/record/encode.h"
 
 namespace memtrace::tests {
 namespace {

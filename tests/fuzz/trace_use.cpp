@@ -2,13 +2,13 @@
 // Job: what the report asks of a trace, from the pass over its events to the sets at its peaks.
 #include "trace_use.h"
 
+#include "analyzer/fold/peak.h"
+#include "analyzer/fold/segments.h"
+#include "analyzer/fold/selection.h"
+#include "analyzer/trace/budget.h"
+#include "analyzer/trace/fault.h"
 #include "builder.h"
 #include "bytes.h"
-#include "fold/peak.h"
-#include "fold/segments.h"
-#include "fold/selection.h"
-#include "trace/budget.h"
-#include "trace/fault.h"
 
 namespace memtrace::tests {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trace/trace.h"
+#include "analyzer/trace/trace.h"
 
 namespace memtrace::tests {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 namespace memtrace::tests {
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/memtrace.h"
+#include "preload/api/memtrace.h"
 
 enum { kHelpers = 2, kEvery = 16, kKeepEvery = 1000 };
 

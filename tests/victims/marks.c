@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/memtrace.h"
+#include "preload/api/memtrace.h"
 
 enum { kMiB = 1 << 20 };
 

@@ -26,7 +26,7 @@
 
 #include <pthread.h>
 
-#include "api/memtrace.h"
+#include "preload/api/memtrace.h"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "fold/place.h"
-#include "trace/budget.h"
-#include "trace/definitions.h"
-#include "trace/modules.h"
+#include "analyzer/fold/place.h"
+#include "analyzer/trace/budget.h"
+#include "analyzer/trace/definitions.h"
+#include "analyzer/trace/modules.h"
 
 namespace memtrace {
 namespace {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 namespace memtrace::tests {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::tests {
 

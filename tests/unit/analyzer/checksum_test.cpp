@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the checksum is CRC-32C, by either way, from any address and in any number of parts.
-#include "format/checksum.h"
+#include "preload/format/checksum.h"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
+#include "analyzer/cli/args.h"
+#include "analyzer/cli/find.h"
+#include "analyzer/cli/usage.h"
 #include "builder.h"
-#include "cli/args.h"
-#include "cli/find.h"
-#include "cli/usage.h"
 
 namespace memtrace::cli {
 namespace {

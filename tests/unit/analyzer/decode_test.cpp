@@ -1,12 +1,12 @@
 // Room: tests.
 // Job: what the recorder codes comes out of the decoder, and what it did not code does no harm.
-#include "trace/decode.h"
+#include "analyzer/trace/decode.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 namespace memtrace::trace {
 namespace {

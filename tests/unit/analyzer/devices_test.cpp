@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "analyzer/report/text.h"
 #include "builder.h"
 #include "folded.h"
-#include "report/text.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what two instants differ in, against sums by hand.
-#include "report/diff.h"
+#include "analyzer/report/diff.h"
 
 #include <gtest/gtest.h>
 

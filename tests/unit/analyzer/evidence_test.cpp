@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
+#include "analyzer/evidence/clock.h"
+#include "analyzer/evidence/file.h"
+#include "analyzer/evidence/groups.h"
+#include "analyzer/evidence/kernel_log.h"
+#include "analyzer/evidence/store.h"
 #include "builder.h"
-#include "evidence/clock.h"
-#include "evidence/file.h"
-#include "evidence/groups.h"
-#include "evidence/kernel_log.h"
-#include "evidence/store.h"
 
 namespace memtrace::evidence {
 namespace {

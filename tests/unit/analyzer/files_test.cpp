@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "files/reading.h"
-#include "files/writing.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/files/writing.h"
 
 namespace memtrace::files {
 namespace {

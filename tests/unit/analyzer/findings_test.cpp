@@ -1,12 +1,12 @@
 // Room: tests.
 // Job: a finding where the trace proves one, and none where it does not.
-#include "report/findings.h"
+#include "analyzer/report/findings.h"
 
 #include <gtest/gtest.h>
 
+#include "analyzer/report/text.h"
 #include "builder.h"
 #include "own_module.h"
-#include "report/text.h"
 
 // Named as PyTorch names its operators: the finding knows them by their symbols.
 namespace at::_ops {

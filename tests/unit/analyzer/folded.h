@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "analyzer/fold/attribution.h"
+#include "analyzer/fold/peak.h"
+#include "analyzer/fold/steady.h"
 #include "builder.h"
-#include "fold/attribution.h"
-#include "fold/peak.h"
-#include "fold/steady.h"
 
 namespace memtrace::tests {
 

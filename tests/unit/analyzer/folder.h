@@ -7,11 +7,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "analyzer/report/document.h"
+#include "analyzer/report/text.h"
 #include "builder.h"
-#include "format/coarse.h"
 #include "parsed.h"
-#include "report/document.h"
-#include "report/text.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::tests {
 

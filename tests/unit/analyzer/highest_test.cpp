@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the highest since each of many instants is what a look at all of them finds, and few values are kept.
-#include "fold/highest.h"
+#include "analyzer/fold/highest.h"
 
 #include <gtest/gtest.h>
 

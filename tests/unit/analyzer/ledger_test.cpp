@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what counts as alive: moves, mappings given back in parts, reservations, forked children.
-#include "fold/ledger.h"
+#include "analyzer/fold/ledger.h"
 
 #include "folded.h"
 

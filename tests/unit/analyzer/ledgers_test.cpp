@@ -1,11 +1,11 @@
 // Room: tests.
 // Job: ledgers as they are read from a trace: the highest, the last, and one that is said again.
-#include "trace/ledgers.h"
+#include "analyzer/trace/ledgers.h"
 
 #include <gtest/gtest.h>
 
+#include "analyzer/trace/trace.h"
 #include "builder.h"
-#include "trace/trace.h"
 
 namespace memtrace::trace {
 namespace {

@@ -2,7 +2,7 @@
 // Job: evidence finds its process by time, cgroup and size, and no other.
 #include <gtest/gtest.h>
 
-#include "evidence/match.h"
+#include "analyzer/evidence/match.h"
 
 namespace memtrace::evidence {
 namespace {

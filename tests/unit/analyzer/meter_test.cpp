@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: progress shows on a terminal when work takes long, goes away, and shows nowhere else.
-#include "cli/meter.h"
+#include "analyzer/cli/meter.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

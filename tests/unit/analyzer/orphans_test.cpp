@@ -6,11 +6,11 @@
 
 #include <filesystem>
 
+#include "analyzer/evidence/orphans.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/orphans.h"
 #include "builder.h"
-#include "evidence/orphans.h"
 #include "parsed.h"
-#include "report/document.h"
-#include "report/orphans.h"
 
 namespace memtrace::evidence {
 namespace {

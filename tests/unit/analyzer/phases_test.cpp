@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: phases and steps by the contract's rules.
-#include "fold/phases.h"
+#include "analyzer/fold/phases.h"
 
 #include "folded.h"
 

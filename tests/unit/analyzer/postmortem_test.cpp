@@ -2,11 +2,11 @@
 // Job: verdicts: each needs its witness, and says no more than that.
 #include <gtest/gtest.h>
 
+#include "analyzer/report/document.h"
+#include "analyzer/report/postmortem.h"
+#include "analyzer/report/witness.h"
 #include "builder.h"
 #include "parsed.h"
-#include "report/document.h"
-#include "report/postmortem.h"
-#include "report/witness.h"
 
 namespace memtrace::report {
 namespace {

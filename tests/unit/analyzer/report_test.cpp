@@ -7,12 +7,12 @@
 #include <random>
 #include <sstream>
 
+#include "analyzer/report/document.h"
+#include "analyzer/report/text.h"
+#include "analyzer/report/units.h"
+#include "analyzer/report/utf8.h"
 #include "builder.h"
 #include "parsed.h"
-#include "report/document.h"
-#include "report/text.h"
-#include "report/units.h"
-#include "report/utf8.h"
 
 namespace memtrace::report {
 namespace {

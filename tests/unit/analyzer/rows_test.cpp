@@ -1,11 +1,11 @@
 // Room: tests.
 // Job: rows come out of their packing as they went in, and blocks out of their table, however many there are.
-#include "fold/rows.h"
+#include "analyzer/fold/rows.h"
 
 #include <map>
 #include <random>
 
-#include "fold/block_table.h"
+#include "analyzer/fold/block_table.h"
 #include "folded.h"
 
 namespace memtrace::fold {

@@ -1,11 +1,11 @@
 // Room: tests.
 // Job: samples and failures as they are read from a trace: firsts, lasts, highest, and what is not said.
-#include "trace/samples.h"
+#include "analyzer/trace/samples.h"
 
 #include <gtest/gtest.h>
 
+#include "analyzer/trace/trace.h"
 #include "builder.h"
-#include "trace/trace.h"
 
 namespace memtrace::trace {
 namespace {

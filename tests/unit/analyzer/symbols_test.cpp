@@ -1,12 +1,12 @@
 // Room: tests.
 // Job: names of frames: this program's own functions, by build id, and titles of sites.
-#include "symbols/symbolize.h"
+#include "analyzer/symbols/symbolize.h"
 
 #include <gtest/gtest.h>
 
+#include "analyzer/trace/trace.h"
 #include "builder.h"
 #include "own_module.h"
-#include "trace/trace.h"
 
 namespace memtrace::symbols {
 

@@ -1,13 +1,13 @@
 // Room: tests.
 // Job: files that are whole, torn, foreign, damaged, and rings of processes that were killed.
-#include "trace/trace.h"
+#include "analyzer/trace/trace.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "analyzer/trace/fault.h"
 #include "builder.h"
-#include "trace/fault.h"
 
 namespace memtrace::trace {
 namespace {

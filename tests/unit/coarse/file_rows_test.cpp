@@ -1,7 +1,7 @@
 // Room: tests.
 // Job: rows of many steps in little room: each bucket has the extremes of its steps, whatever it was widened
 // to.
-#include "coarse/file_rows.h"
+#include "preload/coarse/file_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: random programs through this fold and through the analyzer's: the same rows, the same levels.
-#include "coarse/fold.h"
+#include "preload/coarse/fold.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <random>
 #include <set>
 
+#include "analyzer/fold/attribution.h"
+#include "analyzer/trace/trace.h"
 #include "builder.h"
-#include "fold/attribution.h"
 #include "host.h"
 #include "rows.h"
-#include "trace/trace.h"
 
 namespace memtrace::coarse {
 namespace {

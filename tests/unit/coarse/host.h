@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coarse/host.h"
+#include "preload/coarse/host.h"
 
 namespace memtrace::tests {
 

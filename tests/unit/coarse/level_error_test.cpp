@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: how far the highest level of a dropped window may be off, against sums by hand.
-#include "coarse/level_error.h"
+#include "preload/coarse/level_error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the table of live blocks against std::map, through growth, deletion and shared addresses.
-#include "coarse/live.h"
+#include "preload/coarse/live.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: mappings cut, moved and opened in parts, against a page table.
-#include "coarse/mappings.h"
+#include "preload/coarse/mappings.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
 
 namespace memtrace::tests {
 

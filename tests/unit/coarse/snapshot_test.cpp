@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "builder.h"
-#include "coarse/fold.h"
 #include "host.h"
+#include "preload/coarse/fold.h"
 
 namespace memtrace::coarse {
 namespace {

@@ -3,7 +3,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "hooks/cuda_types.h"
+#include "preload/hooks/cuda_types.h"
 
 namespace ours = memtrace::hooks::cuda;
 

@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "format/event.h"
-#include "hooks/python.h"
-#include "record/phases.h"
-#include "record/python_arenas.h"
-#include "record/python_frames.h"
-#include "record/stack.h"
+#include "preload/format/event.h"
+#include "preload/hooks/python.h"
+#include "preload/record/phases.h"
+#include "preload/record/python_arenas.h"
+#include "preload/record/python_frames.h"
+#include "preload/record/stack.h"
 
 namespace {
 

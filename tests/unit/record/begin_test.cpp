@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "child.h"
+#include "preload/record/definitions.h"
+#include "preload/record/life.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/recording.h"
+#include "preload/record/small.h"
+#include "preload/record/trace_file.h"
 #include "reading.h"
-#include "record/definitions.h"
-#include "record/life.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/recording.h"
-#include "record/small.h"
-#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

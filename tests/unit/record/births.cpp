@@ -2,9 +2,9 @@
 // Job: births with numbers for addresses: appended to a ring, and read back from the trace.
 #include "births.h"
 
+#include "preload/record/ring.h"
+#include "preload/record/stamp.h"
 #include "reading.h"
-#include "record/ring.h"
-#include "record/stamp.h"
 
 namespace memtrace::tests {
 

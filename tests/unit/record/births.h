@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "child.h"
-#include "record/thread.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::tests {
 

@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "record/definitions.h"
-#include "record/loss.h"
-#include "record/recorder.h"
-#include "record/ring.h"
-#include "record/windows.h"
+#include "preload/record/definitions.h"
+#include "preload/record/loss.h"
+#include "preload/record/recorder.h"
+#include "preload/record/ring.h"
+#include "preload/record/windows.h"
 
 namespace memtrace::tests {
 

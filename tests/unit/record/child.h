@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "format/header.h"
+#include "preload/format/header.h"
 
 namespace memtrace::tests {
 

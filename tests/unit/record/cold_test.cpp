@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the log of a process too small to leave a file: whatever folds, sums hold and live blocks stay.
-#include "record/cold.h"
+#include "preload/record/cold.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "child.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/small.h"
 #include "reading.h"
-#include "record/recorder.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/small.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,16 +1,16 @@
 // Room: tests.
 // Job: texts and stacks get one id each, and the trace says what it is before it is used.
-#include "record/definitions.h"
+#include "preload/record/definitions.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "child.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/stack.h"
 #include "reading.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/stack.h"
 
 namespace memtrace::record {
 namespace {

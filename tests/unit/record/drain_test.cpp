@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the background thread comes, works, goes when asked and comes back when due.
-#include "record/drain.h"
+#include "preload/record/drain.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "child.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
 #include "reading.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/recording.h"
-#include "record/ring.h"
 
 namespace memtrace::record {
 namespace {

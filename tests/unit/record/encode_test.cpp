@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what the encoder writes, a reader of the page about the format gets back.
-#include "record/encode.h"
+#include "preload/record/encode.h"
 
 #include <gtest/gtest.h>
 

@@ -7,14 +7,14 @@
 
 #include "births.h"
 #include "child.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/trace_file.h"
+#include "preload/record/windows.h"
 #include "reading.h"
-#include "record/recorder.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/small.h"
-#include "record/stamp.h"
-#include "record/trace_file.h"
-#include "record/windows.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the environment, read and added to without libc.
-#include "record/environment.h"
+#include "preload/record/environment.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // Room: tests.
 // Job: a rule that was kept is the rule that the tables say, whatever came before it and however many there
 // are.
-#include "record/frame_rules.h"
+#include "preload/record/frame_rules.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "record/modules.h"
+#include "preload/record/modules.h"
 
 namespace memtrace::record {
 namespace {

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "child.h"
-#include "record/os.h"
-#include "record/os_gate.h"
-#include "record/thread_privileges.h"
+#include "preload/record/os.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/thread_privileges.h"
 
 namespace memtrace::record {
 namespace {

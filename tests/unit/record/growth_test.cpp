@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: how far RSS has gone beyond the last sample when a limit is reached, and how many looks that takes.
-#include "record/growth.h"
+#include "preload/record/growth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the bounded string.
-#include "record/line.h"
+#include "preload/record/line.h"
 
 #include <gtest/gtest.h>
 

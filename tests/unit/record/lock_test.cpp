@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "child.h"
-#include "record/os.h"
-#include "record/spin_lock.h"
-#include "record/stamp.h"
+#include "preload/record/os.h"
+#include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 namespace {

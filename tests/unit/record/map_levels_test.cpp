@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the rough level of mappings.
-#include "record/map_levels.h"
+#include "preload/record/map_levels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what counts as near a limit.
-#include "record/near.h"
+#include "preload/record/near.h"
 
 #include <gtest/gtest.h>
 

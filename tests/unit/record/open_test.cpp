@@ -13,11 +13,11 @@
 #include <fstream>
 
 #include "child.h"
-#include "record/line.h"
-#include "record/os.h"
-#include "record/place.h"
-#include "record/settings.h"
-#include "record/talk.h"
+#include "preload/record/line.h"
+#include "preload/record/os.h"
+#include "preload/record/place.h"
+#include "preload/record/settings.h"
+#include "preload/record/talk.h"
 
 namespace memtrace::record {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "format/header.h"
-#include "format/model.h"
+#include "preload/format/header.h"
+#include "preload/format/model.h"
 
 namespace memtrace::tests {
 

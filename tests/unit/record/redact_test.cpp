@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "record/identity.h"
+#include "preload/record/identity.h"
 
 namespace memtrace::record {
 namespace {

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "child.h"
-#include "record/holes.h"
-#include "record/maps_text.h"
-#include "record/os.h"
-#include "record/own_ranges.h"
-#include "record/pages.h"
-#include "record/python_arenas.h"
-#include "record/turn.h"
+#include "preload/record/holes.h"
+#include "preload/record/maps_text.h"
+#include "preload/record/os.h"
+#include "preload/record/own_ranges.h"
+#include "preload/record/pages.h"
+#include "preload/record/python_arenas.h"
+#include "preload/record/turn.h"
 
 namespace memtrace::record {
 namespace {

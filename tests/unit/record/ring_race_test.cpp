@@ -11,11 +11,11 @@
 
 #include "births.h"
 #include "child.h"
+#include "preload/record/os.h"
+#include "preload/record/ring.h"
+#include "preload/record/thread.h"
+#include "preload/record/trace_file.h"
 #include "reading.h"
-#include "record/os.h"
-#include "record/ring.h"
-#include "record/thread.h"
-#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

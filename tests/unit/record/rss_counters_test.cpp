@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what the kernel's counters leave out is found at the highest RSS, for a bounded part of the time.
-#include "record/rss_counters.h"
+#include "preload/record/rss_counters.h"
 
 #include <gtest/gtest.h>
 

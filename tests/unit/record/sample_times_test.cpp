@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: far from a limit samples are seldom; near one they are not, as long as it comes closer.
-#include "record/sample_times.h"
+#include "preload/record/sample_times.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 
 #include "child.h"
 #include "group_files.h"
+#include "preload/record/frame_rules.h"
+#include "preload/record/modules.h"
+#include "preload/record/os.h"
+#include "preload/record/recorder.h"
+#include "preload/record/samples.h"
 #include "reading.h"
-#include "record/frame_rules.h"
-#include "record/modules.h"
-#include "record/os.h"
-#include "record/recorder.h"
-#include "record/samples.h"
 
 namespace memtrace::record {
 namespace {

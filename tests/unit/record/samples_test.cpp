@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what the kernel says of this process, against the kernel.
-#include "record/samples.h"
+#include "preload/record/samples.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -15,8 +15,8 @@
 
 #include "child.h"
 #include "group_files.h"
+#include "preload/record/stamp.h"
 #include "reading.h"
-#include "record/stamp.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the draw against the exponential law, the table of drawn blocks against a set of the standard library's.
-#include "record/sampling.h"
+#include "preload/record/sampling.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "child.h"
-#include "record/loss.h"
-#include "record/tracked_filter.h"
+#include "preload/record/loss.h"
+#include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 namespace {

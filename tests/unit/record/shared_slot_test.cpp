@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "births.h"
-#include "record/loss.h"
-#include "record/recorder.h"
-#include "record/ring.h"
-#include "record/settings.h"
-#include "record/small.h"
-#include "record/stamp.h"
-#include "record/trace_file.h"
+#include "preload/record/loss.h"
+#include "preload/record/recorder.h"
+#include "preload/record/ring.h"
+#include "preload/record/settings.h"
+#include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: small blocks as the hooks report them, against what the trace then holds.
-#include "record/small.h"
+#include "preload/record/small.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "child.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/sampling.h"
 #include "reading.h"
-#include "record/recorder.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/sampling.h"
 
 namespace memtrace::record {
 namespace {

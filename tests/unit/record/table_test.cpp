@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the append-only table.
-#include "record/table.h"
+#include "preload/record/table.h"
 
 #include <gtest/gtest.h>
 

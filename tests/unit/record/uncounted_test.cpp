@@ -7,11 +7,11 @@
 
 #include "births.h"
 #include "child.h"
-#include "record/recorder.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/settings.h"
-#include "record/small.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/settings.h"
+#include "preload/record/small.h"
 
 namespace memtrace::record {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "record/modules.h"
-#include "record/unwinder.h"
+#include "preload/record/modules.h"
+#include "preload/record/unwinder.h"
 
 namespace {
 

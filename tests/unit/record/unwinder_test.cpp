@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: stacks by our own reading of the unwind tables are those that libgcc finds, in frames made to deceive.
-#include "record/unwinder.h"
+#include "preload/record/unwinder.h"
 
 #include <alloca.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "record/modules.h"
-#include "record/unwind_table.h"
+#include "preload/record/modules.h"
+#include "preload/record/unwind_table.h"
 
 namespace memtrace::record {
 namespace {

@@ -1,7 +1,7 @@
 // Room: tests.
 // Job: windows begin, are used again and are kept where a level was highest; a disk that fails loses what it
 // must.
-#include "record/windows.h"
+#include "preload/record/windows.h"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 #include <set>
 
 #include "child.h"
-#include "format/coarse.h"
+#include "preload/format/coarse.h"
+#include "preload/record/loss.h"
+#include "preload/record/os.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/trace_file.h"
 #include "reading.h"
-#include "record/loss.h"
-#include "record/os.h"
-#include "record/recording.h"
-#include "record/ring.h"
-#include "record/trace_file.h"
 
 namespace memtrace::record {
 namespace {

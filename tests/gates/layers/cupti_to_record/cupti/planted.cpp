@@ -1,3 +1,3 @@
 // Room: cupti.
 // Job: a planted fault: a second door to the recorder.
-#include "record/recording.h"
+#include "preload/record/recording.h"

@@ -1,3 +1,3 @@
 // Room: trace.
 // Job: a planted fault: the analyzer reaches into the recorder.
-#include "record/ring.h"
+#include "preload/record/ring.h"

@@ -1,3 +1,3 @@
 // Room: fold.
 // Job: a planted fault: an arrow backwards.
-#include "report/table.h"
+#include "analyzer/report/table.h"

@@ -1,4 +1,4 @@
 // Room: hooks.
 // Job: a planted fault: the poisoned names come too early.
-#include "record/forbidden.h"
+#include "preload/record/forbidden.h"
 #include <sys/mman.h>

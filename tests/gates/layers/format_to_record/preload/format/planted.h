@@ -1,4 +1,4 @@
 // Room: format.
 // Job: a planted fault: shapes that know who writes them.
-#include "record/ring.h"
+#include "preload/record/ring.h"
 namespace memtrace::format {}

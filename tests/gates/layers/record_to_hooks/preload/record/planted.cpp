@@ -1,3 +1,3 @@
 // Room: record.
 // Job: a planted fault: an arrow backwards.
-#include "hooks/real.h"
+#include "preload/hooks/real.h"

@@ -3,7 +3,8 @@
 #include "analyzer/cli/diff_command.h"
 
 #include "analyzer/cli/one_view.h"
-#include "analyzer/report/diff.h"
+#include "analyzer/report/diff_json.h"
+#include "analyzer/report/diff_text.h"
 
 namespace memtrace::cli {
 namespace {

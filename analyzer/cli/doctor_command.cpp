@@ -17,7 +17,7 @@
 #include "analyzer/cli/doctor_surroundings.h"
 #include "analyzer/cli/doctor_traced.h"
 #include "analyzer/cli/installed.h"
-#include "analyzer/cli/processes.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/report/utf8.h"
 

@@ -3,7 +3,8 @@
 #include "analyzer/cli/explain_command.h"
 
 #include "analyzer/cli/one_view.h"
-#include "analyzer/report/explain.h"
+#include "analyzer/report/explain_json.h"
+#include "analyzer/report/explain_text.h"
 
 namespace memtrace::cli {
 

@@ -8,10 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/cli/keep_evidence.h"
 #include "analyzer/evidence/orphans.h"
 #include "analyzer/evidence/store.h"
-#include "analyzer/report/orphans.h"
 #include "analyzer/report/running.h"
+#include "analyzer/report/shm_creator.h"
 
 namespace memtrace::cli {
 namespace {
@@ -32,8 +33,8 @@ bool is_over(const Process& process) {
 
 class Search {
  public:
-  Search(std::vector<Process>& processes, Meter& meter)
-      : processes_(processes), meter_(meter), files_(evidence::shared_files()) {}
+  Search(std::vector<Process>& processes, trace::Progress& progress)
+      : processes_(processes), progress_(progress), files_(evidence::shared_files()) {}
 
   void all() {
     for (Process& process : processes_)
@@ -78,7 +79,7 @@ class Search {
     };
     if (std::none_of(files_.begin(), files_.end(), may_be)) return {};
     maker = process.trace ? report::maker_of(*process.trace)
-                          : report::maker_of(trace::Trace(process.path, &meter_));
+                          : report::maker_of(trace::Trace(process.path, &progress_));
     Claims out;
     for (const SharedFile& file : files_)
       if (auto orphan = evidence::claim(file, maker)) out.emplace_back(&file, std::move(*orphan));
@@ -117,7 +118,7 @@ class Search {
   }
 
   std::vector<Process>& processes_;
-  Meter& meter_;
+  trace::Progress& progress_;
   std::vector<SharedFile> files_;
   std::optional<evidence::Living> living_;
   std::set<evidence::FileId> there_; // after that
@@ -125,8 +126,8 @@ class Search {
 
 } // namespace
 
-void find_left_behind(std::vector<Process>& processes, Meter& meter) {
-  Search(processes, meter).all();
+void find_left_behind(std::vector<Process>& processes, trace::Progress& progress) {
+  Search(processes, progress).all();
 }
 
 } // namespace memtrace::cli

@@ -4,12 +4,13 @@
 
 #include <vector>
 
-#include "analyzer/cli/processes.h"
+#include "analyzer/cli/process.h"
+#include "analyzer/trace/progress.h"
 
 namespace memtrace::cli {
 
 // Told to their ends. Looked for once, when no process of the job is there that may still open or remove them,
 // and kept beside the traces; where a process can have left nothing, nothing is kept.
-void find_left_behind(std::vector<Process>& processes, Meter& meter);
+void find_left_behind(std::vector<Process>& processes, trace::Progress& progress);
 
 } // namespace memtrace::cli

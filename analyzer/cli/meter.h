@@ -15,15 +15,13 @@ namespace memtrace::cli {
 class Meter : public trace::Progress {
  public:
   explicit Meter(int descriptor, std::chrono::milliseconds patience = std::chrono::seconds(1));
-  ~Meter() override { clear(); }
+  ~Meter() override { Meter::clear(); }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  // What is worked on from now on: "trace 3 of 8".
-  void on(std::string subject) { subject_ = std::move(subject); }
   void at(const char* what, std::uint64_t done, std::uint64_t all) override;
-  // Before anything else is said on the terminal.
-  void clear();
+  void on(std::string subject) override { subject_ = std::move(subject); }
+  void clear() override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -9,6 +9,7 @@
 #include "analyzer/cli/find.h"
 #include "analyzer/cli/processes.h"
 #include "analyzer/cli/usage.h"
+#include "analyzer/report/findings.h"
 
 namespace memtrace::cli {
 
@@ -19,8 +20,10 @@ std::unique_ptr<report::View> main_view(const std::string& argument, Meter& mete
   return report::view(std::move(main.trace), main.kind, main.end, {});
 }
 
-fold::MemoryId memory_of(const report::View& view, const std::string& asked) {
-  const fold::MemoryId memory = report::main_memory(view, asked.empty() ? std::nullopt : std::optional(asked));
+fold::MemoryId memory_of(report::View& view, const std::string& asked) {
+  const bool any = asked.empty(); // then the findings say which
+  const fold::MemoryId memory = report::main_memory(view, any ? report::find(view) : report::Findings{},
+                                                    any ? std::nullopt : std::optional(asked));
   if (!asked.empty() && report::memory_name(memory) != asked)
     throw Usage("--memory " + asked + ": not in this trace; expected host or one of its devices, cuda:N");
   return memory;

@@ -8,9 +8,10 @@
 #include <string>
 
 #include "analyzer/cli/meter.h"
-#include "analyzer/cli/processes.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/cli/usage.h"
-#include "analyzer/report/diff.h"
+#include "analyzer/report/nothing_to_show.h"
+#include "analyzer/report/view.h"
 
 namespace memtrace::cli {
 
@@ -18,7 +19,7 @@ namespace memtrace::cli {
 std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter);
 
 // "" for the one where most tensors are. Throws Usage for one that is not in the trace.
-fold::MemoryId memory_of(const report::View& view, const std::string& asked);
+fold::MemoryId memory_of(report::View& view, const std::string& asked);
 
 // For text that goes to stdout, where `output` is "".
 bool in_color(const std::string& output);
@@ -30,8 +31,8 @@ int answer(const std::string& output, Make make) {
   std::string text;
   try {
     text = make(meter);
-  } catch (const report::Nothing& nothing) {
-    throw Usage(nothing.why);
+  } catch (const report::NothingToShow& nothing) {
+    throw Usage(nothing.what());
   }
   meter.clear();
   write_all({text}, output);

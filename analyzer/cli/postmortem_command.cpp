@@ -9,9 +9,12 @@
 #include <cstdlib>
 
 #include "analyzer/cli/find.h"
+#include "analyzer/cli/meter.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/cli/processes.h"
 #include "analyzer/cli/usage.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/findings.h"
 #include "analyzer/report/postmortem.h"
 #include "analyzer/report/postmortem_json.h"
 
@@ -109,7 +112,7 @@ std::string text_of(std::vector<Process>& processes, std::size_t chosen, bool co
   report::Look look;
   look.color = color;
   const auto view = open(processes[chosen], {}, meter);
-  return report::postmortem_text(*view, others(processes, chosen), look);
+  return report::postmortem_text(*view, report::find(*view), others(processes, chosen), look);
 }
 
 std::vector<std::string> json_of(std::vector<Process>& processes, std::size_t chosen,
@@ -120,7 +123,7 @@ std::vector<std::string> json_of(std::vector<Process>& processes, std::size_t ch
   for (Process& process : processes) {
     if (arguments.rank && process.facts.rank != *arguments.rank) continue;
     const auto view = open(process, options, meter); // one at a time: memory is that of the largest
-    document.add(*view);
+    document.add(*view, report::find(*view));
     if (&process == &processes[chosen] && view->death)
       ledger.push_back(report::ledger_json(report::job_ledger(*view, others(processes, chosen))));
   }

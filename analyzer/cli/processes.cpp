@@ -7,21 +7,18 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "analyzer/cli/keep_evidence.h"
 #include "analyzer/cli/left_behind.h"
 #include "analyzer/cli/usage.h"
 #include "analyzer/evidence/file.h"
 #include "analyzer/evidence/store.h"
 #include "analyzer/files/reading.h"
-#include "analyzer/files/writing.h"
-#include "analyzer/report/death.h"
+#include "analyzer/report/fatal_failure.h"
 #include "analyzer/report/witness.h"
 #include "analyzer/trace/fault.h"
 
@@ -132,18 +129,18 @@ void hear_witnesses(std::vector<Process>& processes) {
 } // namespace
 
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
-                            Meter& meter) {
+                            trace::Progress& progress) {
   std::vector<Process> processes;
   for (const std::string& file : files) {
     try {
       if (files.size() > 1)
-        meter.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
-      auto trace = std::make_unique<trace::Trace>(file, &meter);
+        progress.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
+      auto trace = std::make_unique<trace::Trace>(file, &progress);
       processes.push_back(process_of(file, *trace));
       if (files.size() == 1) processes.back().trace = std::move(trace);
     } catch (const trace::Fault& fault) {
       if (files.size() == 1) throw;
-      meter.clear();
+      progress.clear();
       spdlog::warn("{}", fault.what());
     }
   }
@@ -153,7 +150,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   for (const Process& process : processes) pids.insert(process.facts.pid);
   for (Process& process : processes) process.kind = kind_of(process.facts, pids);
   bring(brought, processes);
-  find_left_behind(processes, meter);
+  find_left_behind(processes, progress);
   hear_watchers(processes);
   hear_witnesses(processes);
   std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
@@ -163,26 +160,6 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
     return order(a) < order(b);
   });
   return processes;
-}
-
-void keep(evidence::Evidence& evidence, const std::string& store) {
-  if (evidence::save(store, evidence)) {
-    evidence = evidence::load(store).value_or(evidence);
-  } else {
-    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
-  }
-}
-
-void write_all(const std::vector<std::string>& pieces, const std::string& output) {
-  if (!output.empty()) {
-    if (files::write_named(output, pieces)) return;
-    throw Usage(
-        fmt::format("{}: cannot be written ({}); name another file with -o", output, std::strerror(errno)));
-  }
-  const bool written = std::all_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
-    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
-  });
-  if (!written || std::fflush(stdout) != 0) throw Usage("stdout: could not be written in full");
 }
 
 } // namespace memtrace::cli

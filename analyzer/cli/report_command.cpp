@@ -12,11 +12,14 @@
 
 #include "analyzer/cli/find.h"
 #include "analyzer/cli/meter.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/cli/processes.h"
 #include "analyzer/cli/usage.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/findings.h"
 #include "analyzer/report/job_findings.h"
 #include "analyzer/report/ledger_text.h"
+#include "analyzer/report/outlier_text.h"
 #include "analyzer/report/ranks.h"
 #include "analyzer/report/text.h"
 
@@ -72,14 +75,15 @@ int report_command(const ReportArguments& arguments) {
     // One at a time: memory is that of the largest, not of all.
     if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
     const auto view = report::view(std::move(process.trace), process.kind, process.end, options);
+    const report::Findings findings = report::find(*view);
     if (number == 1) check_memory(options, *view);
     several.add(*view, workers);
     ranks.add(*view);
     if (json) {
-      document.add(*view, number == 1 && family ? &*family : nullptr);
-    } else if (number == 1 || !view->findings.empty()) {
+      document.add(*view, findings, number == 1 && family ? &*family : nullptr);
+    } else if (number == 1 || !findings.empty()) {
       if (number > 1) text += "\n";
-      text += report::process_text(*view, options, look);
+      text += report::process_text(*view, findings, options, look);
       if (number == 1 && processes.size() > 1) text += "\n";
     } else {
       text += report::process_line(*view);
@@ -87,13 +91,13 @@ int report_command(const ReportArguments& arguments) {
   }
   if (family) text += report::family_text(*family, look.color);
   for (const report::Outlier& outlier : ranks.outliers()) {
-    document.add_outlier(report::outlier_json(outlier));
+    document.add(outlier);
     text += report::outlier_text(outlier, look.color);
   }
   std::string causes;
   for (const report::JobFinding& found : several.find()) {
     causes += report::finding_text(found.finding, look);
-    document.add_finding(found.finding, found.site ? *found.site : report::Json(nullptr));
+    document.add(found);
   }
   text = causes + text;
   meter.clear();

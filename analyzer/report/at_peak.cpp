@@ -18,8 +18,8 @@ Finding finding_at(const View& view, const char* id, fold::MemoryId memory, cons
   return finding;
 }
 
-std::vector<Finding> in_each_memory(View& view, void (*find)(View&, fold::MemoryId, std::vector<Finding>&)) {
-  std::vector<Finding> out;
+Findings in_each_memory(View& view, void (*find)(View&, fold::MemoryId, Findings&)) {
+  Findings out;
   for (const auto& [memory, peaks] : view.account.peaks) find(view, memory, out);
   return out;
 }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -14,7 +15,7 @@ namespace memtrace::report {
 Finding finding_at(const View& view, const char* id, fold::MemoryId memory, const fold::Peak& peak);
 
 // Those that `find` sees in each memory, in turn.
-std::vector<Finding> in_each_memory(View& view, void (*find)(View&, fold::MemoryId, std::vector<Finding>&));
+Findings in_each_memory(View& view, void (*find)(View&, fold::MemoryId, Findings&));
 
 // What one line of the program has at a peak. Give it the largest holding first.
 struct OfLine {

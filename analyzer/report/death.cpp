@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analyzer/report/fatal_failure.h"
 #include "analyzer/report/witness.h"
 
 namespace memtrace::report {
 namespace {
 
-constexpr std::uint64_t kSoon = 10'000'000'000;  // ns: a program that gives up because of it is gone by then
 constexpr std::uint64_t kRecent = 1'000'000'000; // ns: between a sample and the block that is measured by it
-
-bool ended_badly(const Ending& ending) {
-  return ending.how == "oom_kill" || ending.how == "signal" || ending.how == "unknown" ||
-         (ending.how == "exit" && ending.code != 0);
-}
 
 void at_the_end(Death& death) {
   const fold::Last& last = death.last;
@@ -183,13 +178,6 @@ std::optional<Filling> filling(const Death& death, const Ending& ending) {
 }
 
 } // namespace
-
-const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending) {
-  const auto& failures = samples.failures();
-  const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
-  if (!may_be || failures.empty() || failures.back().stamp + kSoon < last) return nullptr;
-  return &failures.back();
-}
 
 std::optional<Death> death(const trace::Trace& trace, const Ending& ending) {
   if (!ended_badly(ending)) return std::nullopt;

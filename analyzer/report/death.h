@@ -45,7 +45,4 @@ struct Death {
 // None: it ended as programs end, or goes on.
 std::optional<Death> death(const trace::Trace& trace, const Ending& ending);
 
-// The last allocation that failed, where the process gave up soon afterwards; else null.
-const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending);
-
 } // namespace memtrace::report

@@ -53,7 +53,7 @@ std::string of_limit(const Death& death) {
                      : "a limit that is not known";
 }
 
-void second_copy(View& view, std::vector<Finding>& out) {
+void second_copy(View& view, Findings& out) {
   const Death& death = *view.death;
   if (view.end.how != "oom_kill" && death.failure == nullptr) return;
   const Copies held = copies(view);
@@ -74,7 +74,7 @@ void second_copy(View& view, std::vector<Finding>& out) {
   out.push_back(std::move(finding));
 }
 
-void oom_kill(View& view, std::vector<Finding>& out) {
+void oom_kill(View& view, Findings& out) {
   if (view.end.how != "oom_kill") return;
   const Death& death = *view.death;
   Finding finding = finding_of(view, "oom-kill");
@@ -109,7 +109,7 @@ void between_blocks(const View& view, const trace::Failure& failure, Finding& fi
         finding.remedy;
 }
 
-void failed(View& view, std::vector<Finding>& out) {
+void failed(View& view, Findings& out) {
   const Death& death = *view.death;
   if (death.failure == nullptr) return;
   const trace::Failure& failure = *death.failure;
@@ -142,7 +142,7 @@ void failed(View& view, std::vector<Finding>& out) {
 }
 
 // A write to a page of /dev/shm that has no room left ends in SIGBUS.
-void shm_full(View& view, std::vector<Finding>& out) {
+void shm_full(View& view, Findings& out) {
   const Death& death = *view.death;
   if (!death.unfit) return;
   const trace::MachineSample& machine = *death.last.samples.machine();
@@ -168,8 +168,8 @@ void shm_full(View& view, std::vector<Finding>& out) {
 
 } // namespace
 
-std::vector<Finding> find_in_death(View& view) {
-  std::vector<Finding> out;
+Findings find_in_death(View& view) {
+  Findings out;
   oom_kill(view, out);
   failed(view, out);
   shm_full(view, out);

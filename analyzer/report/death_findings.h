@@ -4,11 +4,12 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
 
 // Of a view that has a death. The one that says how it ended first.
-std::vector<Finding> find_in_death(View& view);
+Findings find_in_death(View& view);
 
 } // namespace memtrace::report

@@ -1,11 +1,13 @@
 // Room: report.
-// Job: what an allocator holds on a card beside its blocks, and what the card shows beside all that: for people
-// and as JSON.
+// Job: what an allocator holds on a device beside its blocks, and what the device shows beside all that.
 #pragma once
 
-#include "analyzer/report/json.h"
-#include "analyzer/report/lines.h"
-#include "analyzer/report/view.h"
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "analyzer/fold/cards.h"
+#include "analyzer/fold/segments.h"
 
 namespace memtrace::report {
 
@@ -23,9 +25,5 @@ std::string in_words(
 
 // "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate"
 std::string divided(const fold::CardUse& card);
-
-void write_segments(View& view, Lines& lines);
-Json segments_json(View& view, const fold::Segments& segments, std::size_t top);
-Json residual_json(const fold::CardUse& card);
 
 } // namespace memtrace::report

@@ -35,7 +35,7 @@ format::StackId main_holder(const fold::Segments& segments) {
   return most == kept.end() ? format::StackId{} : most->first;
 }
 
-void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, std::vector<Finding>& out) {
+void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, Findings& out) {
   const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
   const fold::Peak& held = *peaks.reserved;
   const Unused unused = unused_of(segments);
@@ -58,7 +58,7 @@ void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, 
       fmt::format(
           "It asked the driver for more in {} though that much was free, for what it asked for fitted into "
           "no gap.",
-          when(phase_name(view, held.path), held.step)),
+          when(view.phase_name(held.path), held.step)),
       fmt::format("Unused are {}; all blocks together never took more than {}.", in_words(unused),
                   size(peaks.tensor.bytes))};
   finding.remedy = fmt::format(
@@ -82,7 +82,7 @@ std::optional<MemoryId> place_of_work(const View& view, MemoryId here, std::int6
   return best;
 }
 
-void idle_context(const View& view, MemoryId memory, const CardUse& card, std::vector<Finding>& out) {
+void idle_context(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
   const std::int64_t context = card.residual.sum();
   const std::int64_t live = view.account.peaks.at(memory).live.bytes;
   if (!card.own || context < kLeastContext || live > context / 16) return;
@@ -114,7 +114,7 @@ void idle_context(const View& view, MemoryId memory, const CardUse& card, std::v
   out.push_back(std::move(finding));
 }
 
-void loaded_code(const View& view, MemoryId memory, const CardUse& card, std::vector<Finding>& out) {
+void loaded_code(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
   const std::int64_t code = card.residual.code;
   if (!card.alone() || code < kLeastCode || card.code == 0) return;
   if (!worthwhile(code, card.peak->bytes)) return;
@@ -138,8 +138,8 @@ void loaded_code(const View& view, MemoryId memory, const CardUse& card, std::ve
 
 } // namespace
 
-std::vector<Finding> find_in_devices(View& view) {
-  std::vector<Finding> out;
+Findings find_in_devices(View& view) {
+  Findings out;
   for (const auto& [memory, segments] : view.segments) fragmentation(view, memory, segments, out);
   for (const auto& [memory, card] : view.account.cards) {
     idle_context(view, memory, card, out);

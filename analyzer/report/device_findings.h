@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -12,6 +13,6 @@ namespace memtrace::report {
 // and the allocator could have done with 5 % less at any time.
 // `device-context`: a context in which nothing was allocated to speak of, beside work on another card or in a
 // worker; or code that was loaded and takes 5 % of what the process uses, and 512 MiB.
-std::vector<Finding> find_in_devices(View& view);
+Findings find_in_devices(View& view);
 
 } // namespace memtrace::report

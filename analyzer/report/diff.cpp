@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analyzer/fold/wrap.h"
+#include "analyzer/report/nothing_to_show.h"
 #include "analyzer/report/words.h"
 
 namespace memtrace::report {
@@ -28,7 +29,7 @@ std::string number(Step step) {
 
 std::string where(const View& view, const fold::Peak& peak) {
   return fmt::format("{} pid {}, in {}", script(view.facts()), view.facts().pid,
-                     when(phase_name(view, peak.path), peak.step));
+                     when(view.phase_name(peak.path), peak.step));
 }
 
 // Which steps can be asked for: those whose own events are there.
@@ -63,7 +64,7 @@ DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const st
     side.peak.path = row.path;
     side.peak.step = row.step;
   }
-  if (!found) throw Nothing{place_name(step, phase) + ": not in this trace; " + steps_in_detail(view)};
+  if (!found) throw NothingToShow(place_name(step, phase) + ": not in this trace; " + steps_in_detail(view));
   side.where = where(view, side.peak);
   return side;
 }
@@ -169,10 +170,10 @@ void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
 DiffSide whole_run(View& view, MemoryId memory, const std::string& name) {
   const fold::Peak& peak = view.account.peaks.at(memory).live;
   if (peak.bucket) {
-    throw Nothing{
+    throw NothingToShow(
         fmt::format("pid {}: its peak lies in steps whose events were folded together, so who held it is "
                     "not known; {}",
-                    view.facts().pid, steps_in_detail(view))};
+                    view.facts().pid, steps_in_detail(view)));
   }
   return {&view, name, where(view, peak), peak};
 }
@@ -189,8 +190,8 @@ DiffSide first_step(View& view, MemoryId memory, const std::string& phase) {
 DiffSide steady_step(View& view, MemoryId memory, const std::string& phase) {
   const std::vector<Step>& steps = view.steady.steps;
   if (steps.size() < 2)
-    throw Nothing{"no two steps after the first are alike, so there is no steady one; " +
-                  steps_in_detail(view)};
+    throw NothingToShow("no two steps after the first are alike, so there is no steady one; " +
+                        steps_in_detail(view));
   DiffSide side = highest(view, memory, view.steady.representative, phase, "steady");
   side.where += fmt::format(", which stands for the {} steps {} to {} that are alike", steps.size(),
                             number(steps.front()), number(steps.back()));
@@ -212,6 +213,19 @@ Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
   Diff diff{memory, std::move(a), std::move(b), matcher.take()};
   complete(diff.rows, diff.a.peak.bytes - sum(of_a), diff.b.peak.bytes - sum(of_b));
   return diff;
+}
+
+ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least) {
+  ShortDiff out;
+  while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
+    ++out.shown;
+  for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
+    out.rest.a = fold::plus(out.rest.a, diff.rows[i].a);
+    out.rest.b = fold::plus(out.rest.b, diff.rows[i].b);
+    out.rest.variance += diff.rows[i].variance;
+  }
+  out.left = diff.rows.size() - out.shown;
+  return out;
 }
 
 } // namespace memtrace::report

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/json.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -39,10 +38,7 @@ struct Diff {
   std::int64_t total() const { return b.peak.bytes - a.peak.bytes; }
 };
 
-// What is to be compared. Each throws Nothing, with a line that says what there is instead.
-struct Nothing {
-  std::string why;
-};
+// What is to be compared. Each throws NothingToShow where the trace does not have it.
 DiffSide whole_run(View& view, fold::MemoryId memory, const std::string& name);
 // The highest occurrence: of a step or of any, of a phase or (empty) of any.
 DiffSide one_place(View& view, fold::MemoryId memory, std::optional<fold::Step> step, const std::string& phase);
@@ -55,8 +51,13 @@ DiffSide steady_step(View& view, fold::MemoryId memory, const std::string& phase
 // lines, whatever their addresses; of what is left, those alike but for the lines.
 Diff difference(fold::MemoryId memory, DiffSide a, DiffSide b);
 
-// At most `top` rows with their sites; what is left in one.
-Json diff_json(const Diff& diff, std::size_t top);
-std::string diff_text(const Diff& diff, std::size_t top, bool color);
+// The first rows, and one that stands for the others.
+struct ShortDiff {
+  std::size_t shown = 0; // rows
+  DiffRow rest;
+  std::size_t left = 0; // rows that `rest` stands for
+};
+// Shows at most `top` rows, each of which changed by `least` bytes or more.
+ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least);
 
 } // namespace memtrace::report

@@ -1,64 +1,20 @@
 // Room: report.
-// Job: a difference as people read it, and as JSON.
+// Job: a difference as people read it.
+#include "analyzer/report/diff_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
-#include "analyzer/fold/wrap.h"
-#include "analyzer/report/diff.h"
 #include "analyzer/report/lines.h"
-#include "analyzer/report/text.h"
 #include "analyzer/report/units.h"
 #include "analyzer/report/utf8.h"
 #include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {
-
-// What too many rows come down to: the first `shown`, and one for the others.
-struct Shortened {
-  std::size_t shown = 0;
-  DiffRow rest;
-  std::size_t left = 0; // rows that `rest` stands for
-};
-
-Shortened shorten(const Diff& diff, std::size_t top, std::int64_t least) {
-  Shortened out;
-  while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
-    ++out.shown;
-  for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
-    out.rest.a = fold::plus(out.rest.a, diff.rows[i].a);
-    out.rest.b = fold::plus(out.rest.b, diff.rows[i].b);
-    out.rest.variance += diff.rows[i].variance;
-  }
-  out.left = diff.rows.size() - out.shown;
-  return out;
-}
-
-Json row_of(const DiffRow& row) {
-  const bool named = row.view != nullptr;
-  Json out = {{"bytes_a", row.a},
-              {"bytes_b", row.b},
-              {"change", row.change()},
-              {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
-              {"role", fold::role_name(row.role)},
-              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-              {"site", named ? site_json(*row.view, row.stack) : Json(nullptr)},
-              {"how", row.variance > 0 ? "sampled" : "measured"}};
-  if (row.variance > 0) out["error"] = static_cast<std::int64_t>(std::sqrt(row.variance));
-  return out;
-}
-
-Json side_json(const DiffSide& side) {
-  return {{"name", valid_utf8(side.name)},
-          {"pid", side.view->facts().pid},
-          {"phase", valid_utf8(side.view->account.paths.text(side.view->account.paths.last(side.peak.path)))},
-          {"step", side.peak.step == fold::Step::none ? Json(nullptr)
-                                                      : Json(static_cast<std::int64_t>(side.peak.step))},
-          {"bytes", side.peak.bytes}};
-}
 
 class Table {
  public:
@@ -99,24 +55,6 @@ void write_row(Table& table, const DiffRow& row) {
 
 } // namespace
 
-Json diff_json(const Diff& diff, std::size_t top) {
-  Json rows = Json::array();
-  const Shortened shortened = shorten(diff, top, 0);
-  for (std::size_t i = 0; i < shortened.shown; ++i) rows.push_back(row_of(diff.rows[i]));
-  if (shortened.left != 0) {
-    rows.push_back(row_of(shortened.rest));
-    rows.back()["kind"] = nullptr; // of several
-  }
-  return {{"schema", "memtrace.diff/1"},
-          {"a", valid_utf8(diff.a.where)},
-          {"b", valid_utf8(diff.b.where)},
-          {"memory", memory_name(diff.memory)},
-          {"measure", "live"},
-          {"total", diff.total()},
-          {"sides", {side_json(diff.a), side_json(diff.b)}},
-          {"rows", std::move(rows)}};
-}
-
 std::string diff_text(const Diff& diff, std::size_t top, bool color) {
   Lines lines(color);
   const std::int64_t largest = std::max(diff.a.peak.bytes, diff.b.peak.bytes);
@@ -132,7 +70,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
   table.head(diff);
   // What is too little to be seen in the figures is summed up, unless all was asked for.
   const bool everything = top > diff.rows.size();
-  const Shortened shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
+  const ShortDiff shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
   for (std::size_t i = 0; i < shortened.shown; ++i) write_row(table, diff.rows[i]);
   if (shortened.left != 0)
     table.row(shortened.rest.a, shortened.rest.b, fmt::format("{} more", shortened.left), "",

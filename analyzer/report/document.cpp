@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "analyzer/report/finding_json.h"
+#include "analyzer/report/json.h"
 #include "analyzer/report/ledger_json.h"
+#include "analyzer/report/outlier_json.h"
 #include "analyzer/report/postmortem_json.h"
 #include "analyzer/report/utf8.h"
 
@@ -40,7 +43,7 @@ void Document::put(const Json& value, int depth) {
   put(std::string_view(text).substr(from));
 }
 
-void Document::add(View& view, const Family* family) {
+void Document::add(View& view, const Findings& findings, const Family* family) {
   const trace::Facts& facts = view.facts();
   if (processes_++ == 0) {
     put("{" + margin(1) + "\"schema\": \"" +
@@ -72,7 +75,7 @@ void Document::add(View& view, const Family* family) {
     first = false;
   });
   put(first ? "]," : margin(3) + "],");
-  Json after = process_after_phases(view, options_);
+  Json after = process_after_phases(view, findings, options_);
   if (family != nullptr) after["ledger"].push_back(family_json(*family));
   if (schema_ == Schema::postmortem) after["death"] = death_json(view, options_.peak_top);
   members(after);
@@ -80,12 +83,12 @@ void Document::add(View& view, const Family* family) {
   put(margin(2) + "}");
 }
 
-void Document::add_finding(const Finding& finding, Json site) {
-  findings_.push_back(finding_json(finding, std::move(site)));
+void Document::add(const JobFinding& found) {
+  findings_.push_back(finding_json(found.finding, found.site ? site_json(*found.site) : Json(nullptr)));
 }
 
-void Document::add_outlier(Json outlier) {
-  outliers_.push_back(std::move(outlier));
+void Document::add(const Outlier& outlier) {
+  outliers_.push_back(outlier_json(outlier));
 }
 
 std::vector<std::string> Document::take(const Json& more) && {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "analyzer/report/family.h"
-#include "analyzer/report/json.h"
+#include "analyzer/report/job_findings.h"
+#include "analyzer/report/ranks.h"
+#include "analyzer/report/site_json.h"
 
 namespace memtrace::report {
 
@@ -19,9 +21,9 @@ class Document {
   explicit Document(const Options& options, Schema schema = Schema::report)
       : options_(options), schema_(schema) {}
   // `family`: what the job's processes have together; it goes to the ledgers of the first one.
-  void add(View& view, const Family* family = nullptr);
-  void add_finding(const Finding& finding, Json site); // about several processes
-  void add_outlier(Json outlier);                      // a rank that has more than the others
+  void add(View& view, const Findings& findings, const Family* family = nullptr);
+  void add(const JobFinding& finding);
+  void add(const Outlier& outlier);
   // In pieces, one after the other. `more`: keys that come last.
   std::vector<std::string> take(const Json& more = Json::object()) &&;
 

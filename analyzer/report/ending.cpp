@@ -89,6 +89,16 @@ Ending ending(const trace::Trace& trace) {
   return out;
 }
 
+std::string ended(const Ending& end) {
+  if (end.how == "exit") return fmt::format("exited with {}", end.code);
+  if (end.how == "oom_kill") return "killed for memory";
+  if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
+  if (end.how == "exec") return "became another program (exec)";
+  if (end.how == "running") return "still running";
+  if (end.code == SIGKILL) return "killed, cause unknown";
+  return "no record of its end (killed?)";
+}
+
 std::string limit_named(const evidence::Kill& kill) {
   if (kill.constraint == "CONSTRAINT_CPUSET" || kill.constraint == "CONSTRAINT_MEMORY_POLICY")
     return "the memory nodes it may use";

@@ -32,6 +32,9 @@ void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evid
 // The same of what a watcher saw: certain, but of SIGKILL it is not known who sent it.
 void hear(Ending& ending, const evidence::End& end);
 
+// Returns how it ended in words: "exited with 0", "killed for memory".
+std::string ended(const Ending& end);
+
 // Whether the OOM killer's limit was that of the machine, the process's own cgroup, or one above it.
 std::string limit_named(const evidence::Kill& kill);
 

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "analyzer/fold/wrap.h"
-#include "analyzer/report/diff.h"
-#include "analyzer/report/utf8.h"
+#include "analyzer/report/nothing_to_show.h"
+#include "analyzer/report/update_instant.h"
 
 namespace memtrace::report {
 namespace {
@@ -179,25 +179,20 @@ std::uint64_t Explanation::kept_bytes() const {
   return sum;
 }
 
-// Of the host all that is live; on a device the tensors lie inside of segments.
-Instant update_instant(const fold::Account& account, MemoryId memory) {
-  return {memory, memory == 0 ? Measure::live : Measure::tensor, account.last_update->at};
-}
-
 Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> parameters) {
   const trace::Facts& facts = view.facts();
   if (!parameters && facts.parameters) parameters = facts.parameters->count;
   if (parameters.value_or(0) == 0)
-    throw Nothing{
+    throw NothingToShow(
         fmt::format("pid {}: no module or optimizer of PyTorch was seen; say how many parameters "
                     "there are with --params N",
-                    facts.pid)};
+                    facts.pid));
   const auto& update = view.account.last_update;
   if (!update)
-    throw Nothing{
+    throw NothingToShow(
         fmt::format("pid {}: no optimizer's step ended, so there is no moment at which all is there "
                     "that is kept; memtrace report shows what was held at the peak",
-                    facts.pid)};
+                    facts.pid));
   Explanation out;
   out.view = &view;
   out.memory = memory;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/json.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -63,17 +62,7 @@ struct Explanation {
   std::uint64_t kept_bytes() const; // in memory
 };
 
-// When all is there that a run keeps. Only where there was an update.
-fold::Instant update_instant(const fold::Account& account, fold::MemoryId memory);
-
-// `parameters` overrides the count that was found. Throws Nothing (diff.h) where
-// no parameters were seen, or no update.
+// `parameters` overrides the count that was found. Throws NothingToShow where no parameters were seen,
+// or no update.
 Explanation explain(View& view, fold::MemoryId memory, std::optional<std::uint64_t> parameters);
-// The rows of `bytes_per_parameter`; none where there is nothing to explain.
-Json rows_json(View& view);
-
-// `project`: what so many parameters would take.
-Json explain_json(const Explanation& explanation, std::optional<std::uint64_t> project);
-std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color);
-
 } // namespace memtrace::report

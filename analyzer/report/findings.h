@@ -1,14 +1,20 @@
 // Room: report. Needs names, so it stands behind symbols.
-// Job: what a trace proves about the causes of its peaks.
+// Job: what a trace proves about the causes of a process's peaks and of its end.
 #pragma once
 
-#include <vector>
+#include <optional>
+#include <string>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
 
-// Largest first. A finding whose remedy does not lower the peak is none.
-std::vector<Finding> find(View& view);
+// First what a death proves, then what peaks prove, the largest first. A cause whose remedy does not lower the
+// peak is not a finding.
+Findings find(View& view);
+
+// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
+fold::MemoryId main_memory(const View& view, const Findings& findings, const std::optional<std::string>& asked);
 
 } // namespace memtrace::report

@@ -82,7 +82,7 @@ void say(Finding& finding, View& view, const OfLine& candidate, const fold::With
             : fmt::format("still held in step {}", last),
       fmt::format("the peak would be {} bytes without them", without.peak)};
   const std::string rest = fmt::format("without it the peak is {}, in {}", size(without.peak),
-                                       when(phase_name(view, without.path), without.step));
+                                       when(view.phase_name(without.path), without.step));
   if (freed) {
     finding.sentences = {
         fmt::format("It makes the peak of {}: {} of {} in step {}; {}.", memory_name(finding.memory),
@@ -105,7 +105,7 @@ void say(Finding& finding, View& view, const OfLine& candidate, const fold::With
       "what lowers the memory of every step (batch, checkpointing, optimizer): this is not of them";
 }
 
-void of_measure(View& view, MemoryId memory, Measure measure, std::vector<Finding>& out) {
+void of_measure(View& view, MemoryId memory, Measure measure, Findings& out) {
   const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
   const fold::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
   const Step first = first_of(view.account);
@@ -139,8 +139,8 @@ void of_measure(View& view, MemoryId memory, Measure measure, std::vector<Findin
 
 } // namespace
 
-std::vector<Finding> find_first_step(View& view) {
-  std::vector<Finding> out;
+Findings find_first_step(View& view) {
+  Findings out;
   for (const auto& [memory, peaks] : view.account.peaks) of_measure(view, memory, Measure::tensor, out);
   of_measure(view, 0, Measure::live, out);
   return out;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -12,6 +13,6 @@ namespace memtrace::report {
 // and in no later one, of which there are two at least; without them the peak is 5 % lower. What training
 // itself makes once and keeps is none: parameters, gradients, optimizer states, masters, buffers, a batch; nor
 // is what no tensor is and stays, such as a library's workspace.
-std::vector<Finding> find_first_step(View& view);
+Findings find_first_step(View& view);
 
 } // namespace memtrace::report

@@ -114,7 +114,7 @@ std::string no_remedy(const fold::Holdings& alive) {
                      size(activations));
 }
 
-void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
+void of_memory(View& view, MemoryId memory, Findings& out) {
   const fold::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket || view.account.paths.text(view.account.paths.last(peak.path)) != "step")
     return;
@@ -138,7 +138,7 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
 
 } // namespace
 
-std::vector<Finding> find_foreach(View& view) {
+Findings find_foreach(View& view) {
   return in_each_memory(view, of_memory);
 }
 

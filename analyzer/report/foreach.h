@@ -4,12 +4,13 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
 
 // `foreach-temporaries`: the peak of tensors is in an optimizer's step, one foreach call took a list of
 // temporaries that are alive then, and without them the peak is 5 % lower.
-std::vector<Finding> find_foreach(View& view);
+Findings find_foreach(View& view);
 
 } // namespace memtrace::report

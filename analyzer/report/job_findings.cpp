@@ -69,12 +69,11 @@ void JobFindings::add_worker(View& view) {
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(holding.stack);
-    if (holding.kind == format::Kind::shm && family.site == nullptr)
-      family.site = std::make_shared<const Json>(site_json(view, holding.stack));
+    if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
     if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
     Place& place = kept[site.where + "\n" + site.caller];
     if (place.site == nullptr) {
-      place.site = std::make_shared<const Json>(site_json(view, holding.stack));
+      place.site = symbols::keep(site);
       place.title = site.title();
       place.caller = site.caller;
     }

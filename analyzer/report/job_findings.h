@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/json.h"
+#include "analyzer/report/finding.h"
 #include "analyzer/report/resident.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
 
-// With its site in words and as JSON, for the view that has it is gone by then.
+// Its site holds its names itself: the view is gone by then.
 struct JobFinding {
   Finding finding;
-  std::shared_ptr<const Json> site; // null: none
+  std::shared_ptr<const symbols::Site> site; // null: none
 };
 
 // Takes one process after the other, each while its view is open.
@@ -37,7 +37,7 @@ class JobFindings {
     std::string caller;
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
-    std::shared_ptr<const Json> site;
+    std::shared_ptr<const symbols::Site> site;
   };
   struct Flow {
     format::Stamp stamp;
@@ -50,7 +50,7 @@ class JobFindings {
     std::size_t workers = 0;
     std::int64_t parents_peak = 0;
     std::uint64_t shm_size = 0;
-    std::shared_ptr<const Json> site; // where a worker made what it shared
+    std::shared_ptr<const symbols::Site> site; // where a worker made what it shared
     bool whole = true;
   };
 

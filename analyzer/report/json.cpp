@@ -5,16 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <tuple>
 
-#include "analyzer/fold/sampling.h"
 #include "analyzer/fold/wrap.h"
-#include "analyzer/report/device.h"
-#include "analyzer/report/explain.h"
+#include "analyzer/report/explain_json.h"
+#include "analyzer/report/finding_json.h"
+#include "analyzer/report/holdings_json.h"
 #include "analyzer/report/ledger_json.h"
 #include "analyzer/report/rings_only.h"
+#include "analyzer/report/segments_json.h"
 #include "analyzer/report/uncertainty.h"
 #include "analyzer/report/utf8.h"
 
@@ -26,18 +24,6 @@ using fold::Instant;
 using fold::Measure;
 using fold::MemoryId;
 using fold::Step;
-
-Json step_json(Step step) {
-  return step == Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
-}
-
-// What completes a sum: nothing is known of it but how much it is.
-Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, const char* kind,
-               const char* role) {
-  return {{"bytes", bytes},      {"asked", asked},   {"blocks", blocks},      {"kind", kind},
-          {"role", role},        {"site", nullptr},  {"born_phase", nullptr}, {"born_step", nullptr},
-          {"lifetime", nullptr}, {"how", "measured"}};
-}
 
 Json figures_json(const fold::Figures& figures) {
   return {{"entry_live", figures.entry},
@@ -358,103 +344,13 @@ Json process_before_phases(const View& view) {
           {"parameters", parameters_json(facts)}};
 }
 
-Json process_after_phases(View& view, const Options& options) {
+Json process_after_phases(View& view, const Findings& found, const Options& options) {
   Json findings = Json::array();
-  for (const Finding& finding : view.findings)
-    findings.push_back(finding_json(finding, site_json(view, finding.site)));
+  for (const Finding& finding : found) findings.push_back(finding_json(finding, site_json(view, finding.site)));
   return {{"peaks", peaks_json(view, options)},
           {"ledger", ledgers_json(view, options)},
           {"bytes_per_parameter", rows_json(view)},
           {"findings", std::move(findings)}};
-}
-
-Json finding_json(const Finding& finding, Json site) {
-  Json evidence = Json::array();
-  for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
-  return {{"id", finding.id},
-          {"title", valid_utf8(finding.title)},
-          {"memory", memory_name(finding.memory)},
-          {"phase", finding.phase},
-          {"step", step_json(finding.step)},
-          {"bytes", finding.bytes},
-          {"confidence", finding.certain ? "certain" : "likely"},
-          {"evidence", std::move(evidence)},
-          {"remedy", valid_utf8(finding.remedy)},
-          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
-          {"site", std::move(site)}};
-}
-
-Json site_json(View& view, format::StackId stack) {
-  if (stack == format::StackId{}) return nullptr;
-  const symbols::Site& site = view.symbolizer->site(stack);
-  Json frames = Json::array();
-  for (const symbols::SiteFrame& frame : site.frames) {
-    frames.push_back({{"function", valid_utf8(frame.function)},
-                      {"file", valid_utf8(frame.file)},
-                      {"line", frame.line},
-                      {"module", valid_utf8(frame.module)},
-                      {"lang", frame.python ? "python" : "native"}});
-  }
-  return {{"id", site.id}, {"frames", std::move(frames)}};
-}
-
-Json row_json(View& view, const Holding& row) {
-  Json out = {{"bytes", row.bytes},
-              {"asked", row.asked},
-              {"blocks", row.blocks},
-              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-              {"role", fold::role_name(row.role)},
-              {"site", site_json(view, row.stack)},
-              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
-              {"born_step", step_json(row.born_step)},
-              {"lifetime", static_cast<double>(row.lifetime) / 1e9},
-              {"how", row.sampled ? "sampled" : "measured"}};
-  if (row.sampled) out["error"] = row.error;
-  if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
-  if (row.late != 0)
-    out["came_later"] = {{"bytes", row.late},
-                         {"phase", valid_utf8(view.account.paths.text(row.late_phase))},
-                         {"step", step_json(row.late_step)}};
-  return out;
-}
-
-Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
-  struct Rest {
-    std::uint64_t bytes = 0, asked = 0, blocks = 0;
-    double variance = 0; // of what was sampled
-  };
-  Json rows = Json::array();
-  std::map<std::tuple<format::Kind, fold::Role, bool>, Rest> rests;
-  std::uint64_t told = 0;
-  for (const Holding& holding : holdings) {
-    told += holding.bytes;
-    if (rows.size() < top) {
-      rows.push_back(row_json(view, holding));
-      continue;
-    }
-    Rest& rest = rests[{holding.kind, holding.role, holding.sampled}];
-    rest.bytes += holding.bytes;
-    rest.asked += holding.asked;
-    rest.blocks += holding.blocks;
-    rest.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
-  }
-  for (const auto& [which, rest] : rests) {
-    const auto& [kind, role, sampled] = which;
-    Json row = rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
-                         format::kKindNames[static_cast<std::size_t>(kind)], fold::role_name(role));
-    if (sampled) {
-      row["how"] = "sampled";
-      row["error"] = fold::rounded(std::sqrt(rest.variance));
-    }
-    rows.push_back(std::move(row));
-  }
-  // Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
-  const auto untold = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) - told);
-  if (untold != 0) rows.push_back(rest_json(untold, 0, 0, "heap", "unknown"));
-  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
-    return a["bytes"].get<std::int64_t>() > b["bytes"].get<std::int64_t>();
-  });
-  return rows;
 }
 
 } // namespace memtrace::report

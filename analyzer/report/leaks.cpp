@@ -8,33 +8,19 @@
 #include <array>
 #include <map>
 
+#include "analyzer/report/leak_steps.h"
 #include "analyzer/report/units.h"
 
 namespace memtrace::report {
 namespace {
 
 using fold::Holding;
-using fold::Instant;
-using fold::Measure;
 using fold::MemoryId;
 using fold::Step;
 
-constexpr std::int64_t kFewest = 12;                  // steps: three for each quarter
 constexpr std::int64_t kLeastPerStep = 16 * 1024;     // bytes; below that a run of 10,000 steps loses 160 MB
 constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // and a few figures that a program keeps are none
 constexpr std::size_t kQuarters = 4;
-
-// The steps that are looked at: behind the first one that updated, which makes states and caches, and before
-// the last, of which something may still be in use.
-struct Range {
-  std::int64_t from = 0;
-  std::int64_t to = -1; // inclusive
-  std::int64_t count() const { return to - from + 1; }
-};
-Range range_of(const fold::Account& account) {
-  const auto first = static_cast<std::int64_t>(account.first_update);
-  return {std::max<std::int64_t>(first, 0) + 1, static_cast<std::int64_t>(account.last_step) - 1};
-}
 
 // What one place in the program left behind.
 struct Trail {
@@ -72,7 +58,7 @@ bool is_arena(const symbols::Site& site) {
   return false;
 }
 
-std::map<std::string, Trail> trails(View& view, const fold::Holdings& alive, const Range& range) {
+std::map<std::string, Trail> trails(View& view, const fold::Holdings& alive, const LeakSteps& range) {
   std::map<std::string, Trail> out;
   for (const Holding& holding : alive) {
     const auto step = static_cast<std::int64_t>(holding.born_step);
@@ -85,7 +71,7 @@ std::map<std::string, Trail> trails(View& view, const fold::Holdings& alive, con
   return out;
 }
 
-bool steady_growth(const Trail& trail, const Range& range) {
+bool steady_growth(const Trail& trail, const LeakSteps& range) {
   std::array<std::int64_t, kQuarters> quarters{};
   for (const auto& [step, bytes] : trail.bytes)
     quarters[static_cast<std::size_t>((step - range.from) * static_cast<std::int64_t>(kQuarters) /
@@ -102,7 +88,7 @@ std::int64_t slope(const Trail& trail) {
   return last == first ? 0 : (trail.sum() - of_first) / (last - first);
 }
 
-Finding finding_of(View& view, MemoryId memory, const Trail& trail, const Range& range) {
+Finding finding_of(View& view, MemoryId memory, const Trail& trail, const LeakSteps& range) {
   const format::StackId stack = trail.largest();
   const symbols::Site& site = view.symbolizer->site(stack);
   const std::int64_t per_step = slope(trail);
@@ -133,25 +119,9 @@ Finding finding_of(View& view, MemoryId memory, const Trail& trail, const Range&
 
 } // namespace
 
-std::optional<Instant> leak_instant(const fold::Account& account, MemoryId memory) {
-  if (range_of(account).count() < kFewest) return std::nullopt;
-  std::optional<Instant> out;
-  std::int64_t highest = 0;
-  const Measure measure = memory == 0 ? Measure::live : Measure::tensor;
-  for (const fold::Row& row : account.rows) {
-    if (row.step != account.last_step || row.count == 0) continue;
-    const fold::MemoryRow& of = row.of(memory);
-    const fold::Figures& figures = measure == Measure::live ? of.live : of.tensor;
-    if (figures.peak <= highest) continue;
-    highest = figures.peak;
-    out = Instant{memory, measure, figures.peak_at};
-  }
-  return out;
-}
-
-std::vector<Finding> find_leaks(View& view) {
-  std::vector<Finding> out;
-  const Range range = range_of(view.account);
+Findings find_leaks(View& view) {
+  Findings out;
+  const LeakSteps range = leak_steps(view.account);
   for (const auto& [memory, peaks] : view.account.peaks) {
     const auto instant = leak_instant(view.account, memory);
     if (!instant) continue;

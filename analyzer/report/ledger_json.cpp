@@ -3,8 +3,8 @@
 #include "analyzer/report/ledger_json.h"
 
 #include "analyzer/fold/wrap.h"
-#include "analyzer/report/device.h"
 #include "analyzer/report/ledger.h"
+#include "analyzer/report/segments_json.h"
 #include "analyzer/report/utf8.h"
 
 namespace memtrace::report {

@@ -2,7 +2,6 @@
 // Job: lines that fit, in colour where that is wanted.
 #include "analyzer/report/lines.h"
 
-#include "analyzer/report/text.h"
 #include "analyzer/report/utf8.h"
 
 namespace memtrace::report {

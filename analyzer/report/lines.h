@@ -2,9 +2,12 @@
 // Job: lines that fit, in colour where that is wanted.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace memtrace::report {
+
+inline constexpr std::size_t kColumns = 100; // of a text report
 
 // Collects lines of at most kColumns columns each. Text given must be printable, see utf8.h.
 class Lines {

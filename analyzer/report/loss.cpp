@@ -90,7 +90,7 @@ void say(Finding& finding, View& view, const Family& family, const fold::Without
       fmt::format("seen in {} steps", without.steps.size())};
   finding.sentences = {
       fmt::format("They make the peak of {}: {} of tensors in {}; with the loss in {} parts {}.",
-                  memory_name(finding.memory), size(peak.bytes), when(phase_name(view, peak.path), peak.step),
+                  memory_name(finding.memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
                   kChunks, size(without.peak))};
   std::string sites;
   for (const Holding* holding : family.all) {
@@ -108,7 +108,7 @@ void say(Finding& finding, View& view, const Family& family, const fold::Without
   finding.no_remedy = "gradient checkpointing of the layers, or another optimizer: the logits stay";
 }
 
-void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
+void of_memory(View& view, MemoryId memory, Findings& out) {
   const fold::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const fold::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
@@ -146,7 +146,7 @@ bool has_one_of(const Holding& holding, const std::vector<fold::Sizes>& sizes) {
   });
 }
 
-std::vector<Finding> find_loss(View& view) {
+Findings find_loss(View& view) {
   return in_each_memory(view, of_memory);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/fold/without.h"
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -17,6 +18,6 @@ bool has_one_of(const fold::Holding& holding, const std::vector<fold::Sizes>& si
 
 // `loss-logits`: blocks of that size are alive at the peak of tensors, and were the loss taken in eighths, it
 // would be 5 % lower.
-std::vector<Finding> find_loss(View& view);
+Findings find_loss(View& view);
 
 } // namespace memtrace::report

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "analyzer/fold/shared.h"
+#include "analyzer/report/shm_creator.h"
 #include "analyzer/report/units.h"
 #include "analyzer/report/words.h"
 
@@ -18,11 +19,6 @@ using evidence::Orphan;
 constexpr std::uint64_t kWorthRemoving = 8 << 20; // bytes, all together
 constexpr std::size_t kNamed = 3;                 // files that the remedy names
 constexpr std::size_t kListed = 64;               // and that the evidence does
-
-double unix_of(const trace::Facts& facts, format::Stamp stamp) {
-  const auto apart = static_cast<double>(stamp) - static_cast<double>(facts.start_stamp);
-  return static_cast<double>(facts.start_unix_ns) / 1e9 + apart / 1e9;
-}
 
 bool named(const Orphan& orphan) {
   return evidence::pid_in(orphan.name).has_value();
@@ -120,23 +116,7 @@ void place(View& view, Finding& finding) {
 
 } // namespace
 
-evidence::Maker lifetime_of(const trace::Facts& facts) {
-  evidence::Maker out;
-  out.pid = facts.pid;
-  out.began = unix_of(facts, facts.start_stamp);
-  out.last = unix_of(facts, facts.last_stamp);
-  return out;
-}
-
-evidence::Maker maker_of(const trace::Trace& trace) {
-  const trace::Facts& facts = trace.facts();
-  evidence::Maker out = lifetime_of(facts);
-  for (const fold::SharedFlow& flow : fold::shared_flows(trace).births)
-    out.mapped.push_back({unix_of(facts, flow.stamp), flow.bytes});
-  return out;
-}
-
-std::vector<Finding> find_orphans(View& view) {
+Findings find_orphans(View& view) {
   const evidence::Leavings& left = view.end.left;
   std::uint64_t bytes = 0;
   for (const Orphan& orphan : left.orphans) bytes += orphan.bytes;

@@ -24,7 +24,7 @@ using format::Kind;
 constexpr std::uint64_t kFewestReports = 4;
 constexpr std::uint64_t kLeastIdle = 32 << 20;
 
-void rounding(View& view, const fold::Holdings& alive, std::vector<Finding>& out) {
+void rounding(View& view, const fold::Holdings& alive, Findings& out) {
   const fold::Peak& peak = view.account.peaks.at(0).live;
   std::uint64_t spare = 0;
   std::uint64_t asked = 0;
@@ -53,7 +53,7 @@ void rounding(View& view, const fold::Holdings& alive, std::vector<Finding>& out
       fmt::format("the peak would be {} bytes without them", without.peak)};
   finding.sentences = {
       fmt::format("PyTorch's pinned allocator takes powers of two; {} of it is nobody's, in {}.", sized(spare),
-                  when(phase_name(view, peak.path), peak.step))};
+                  when(view.phase_name(peak.path), peak.step))};
   if (most->stack != format::StackId{})
     finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(most->bytes),
                                             view.symbolizer->site(most->stack).title()));
@@ -66,7 +66,7 @@ void rounding(View& view, const fold::Holdings& alive, std::vector<Finding>& out
   out.push_back(std::move(finding));
 }
 
-void cache(View& view, const fold::Holdings& alive, std::vector<Finding>& out) {
+void cache(View& view, const fold::Holdings& alive, Findings& out) {
   const fold::MemoryPeaks& peaks = view.account.peaks.at(0);
   if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // nobody reported
   const fold::PinnedCache cache =
@@ -99,8 +99,8 @@ void cache(View& view, const fold::Holdings& alive, std::vector<Finding>& out) {
 
 } // namespace
 
-std::vector<Finding> find_pinned(View& view) {
-  std::vector<Finding> out;
+Findings find_pinned(View& view) {
+  Findings out;
   const fold::Peak& peak = view.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   const fold::Holdings& alive = view.set({0, Measure::live, peak.at});

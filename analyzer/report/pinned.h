@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -12,6 +13,6 @@ namespace memtrace::report {
 // two; without that the peak of the host is 5 % lower. `pinned-cache-held`: at each of four or more reports of
 // that allocator after the first step it held blocks that no tensor was in, 5 % of the peak of the host and 32
 // MiB.
-std::vector<Finding> find_pinned(View& view);
+Findings find_pinned(View& view);
 
 } // namespace memtrace::report

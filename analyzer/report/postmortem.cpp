@@ -25,8 +25,8 @@ constexpr char kLeftBehind[] = "orphan-shm";
 
 class Postmortem {
  public:
-  Postmortem(View& view, const std::vector<Other>& others, const Look& look)
-      : view_(view), others_(others), look_(look), lines_(look.color) {}
+  Postmortem(View& view, const Findings& findings, const std::vector<Other>& others, const Look& look)
+      : view_(view), findings_(findings), others_(others), look_(look), lines_(look.color) {}
 
   std::string write() {
     lines_.strong(printable(verdict()));
@@ -51,11 +51,9 @@ class Postmortem {
 
  private:
   const Death& death() const { return *view_.death; }
-  std::string phase() const {
-    return when(phase_name(view_, death().then.place.path), death().then.place.step);
-  }
+  std::string phase() const { return when(view_.phase_name(death().then.place.path), death().then.place.step); }
   const Finding* finding(const char* id) const {
-    for (const Finding& one : view_.findings) {
+    for (const Finding& one : findings_) {
       if (one.id == id) return &one;
     }
     return nullptr;
@@ -364,7 +362,7 @@ class Postmortem {
       lines_.paragraph("", text);
     }
     const Finding* remedy = finding("second-copy-on-load");
-    for (const Finding& one : view_.findings)
+    for (const Finding& one : findings_)
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one; // what stayed afterwards killed nobody
     if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
     if (view_.end.how == "unknown" && view_.end.code == 0)
@@ -393,6 +391,7 @@ class Postmortem {
   }
 
   View& view_;
+  const Findings& findings_;
   const std::vector<Other>& others_;
   const Look& look_;
   Lines lines_;
@@ -400,8 +399,9 @@ class Postmortem {
 
 } // namespace
 
-std::string postmortem_text(View& view, const std::vector<Other>& others, const Look& look) {
-  return Postmortem(view, others, look).write();
+std::string postmortem_text(View& view, const Findings& findings, const std::vector<Other>& others,
+                            const Look& look) {
+  return Postmortem(view, findings, others, look).write();
 }
 
 } // namespace memtrace::report

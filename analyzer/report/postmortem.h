@@ -10,6 +10,7 @@
 
 namespace memtrace::report {
 
-std::string postmortem_text(View& view, const std::vector<Other>& others, const Look& look);
+std::string postmortem_text(View& view, const Findings& findings, const std::vector<Other>& others,
+                            const Look& look);
 
 } // namespace memtrace::report

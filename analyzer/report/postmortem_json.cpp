@@ -4,6 +4,7 @@
 
 #include "analyzer/fold/wrap.h"
 #include "analyzer/report/holder.h"
+#include "analyzer/report/holdings_json.h"
 #include "analyzer/report/utf8.h"
 
 namespace memtrace::report {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analyzer/report/job_ledger.h"
-#include "analyzer/report/json.h"
+#include "analyzer/report/site_json.h"
 
 namespace memtrace::report {
 

@@ -2,15 +2,9 @@
 // Job: the rank that holds more than the others, and what of it they have not.
 #include "analyzer/report/ranks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyzer/fold/wrap.h"
-#include "analyzer/report/lines.h"
-#include "analyzer/report/units.h"
-#include "analyzer/report/utf8.h"
-#include "analyzer/report/words.h"
 
 namespace memtrace::report {
 namespace {
@@ -49,15 +43,14 @@ void Ranks::add(View& view, MemoryId memory, std::vector<Rank>& to) {
   out.pid = view.facts().pid;
   out.memory = memory_name(memory);
   out.peak = peak_of(view.account.peaks.at(memory), memory);
-  out.phase = phase_name(view, out.peak.path);
+  out.phase = view.phase_name(out.peak.path);
   const fold::Holdings& alive = view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
   for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
     if (alive[i].stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(alive[i].stack);
     const std::string role = fold::role_name(alive[i].role);
     Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
-    if (row.site == nullptr)
-      row = {role, site.title(), 0, std::make_shared<const Json>(site_json(view, alive[i].stack))};
+    if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
     row.bytes = fold::plus(row.bytes, alive[i].bytes);
   }
   to.push_back(std::move(out));
@@ -101,44 +94,6 @@ std::vector<Outlier> Ranks::outliers() const {
   for (const std::vector<Rank>* ranks : {&host_, &cards_})
     if (auto found = outlier(*ranks)) out.push_back(std::move(*found));
   return out;
-}
-
-Json outlier_json(const Outlier& outlier) {
-  return {{"rank", outlier.rank},
-          {"pid", outlier.pid},
-          {"memory", outlier.memory},
-          {"bytes", outlier.bytes},
-          {"phase", valid_utf8(outlier.phase)},
-          {"step",
-           outlier.step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(outlier.step))},
-          {"others",
-           {{"count", outlier.others},
-            {"least", outlier.least},
-            {"median", outlier.median},
-            {"most", outlier.most}}},
-          {"row",
-           {{"role", outlier.role},
-            {"bytes", outlier.here},
-            {"others", outlier.there},
-            {"site", outlier.site ? *outlier.site : Json(nullptr)}}}};
-}
-
-std::string outlier_text(const Outlier& outlier, bool color) {
-  Lines lines(color);
-  std::string others = outlier.others == 1 ? "the other one " : fmt::format("the other {} ", outlier.others);
-  others += size(outlier.median);
-  if (outlier.least != outlier.most)
-    others += fmt::format(" ({} to {})", size(outlier.least), size(outlier.most));
-  lines.plain("");
-  lines.paragraph("", printable(fmt::format("Rank {} (pid {}) has {} of {} at its peak in {}, {}: +{}",
-                                            outlier.rank, outlier.pid, size(outlier.bytes), outlier.memory,
-                                            when(outlier.phase, outlier.step), others,
-                                            size(outlier.bytes - outlier.median))));
-  const std::string role = outlier.role == fold::role_name(fold::Role::unknown) ? "" : outlier.role + " ";
-  if (outlier.here > outlier.there)
-    lines.paragraph("  ", printable(fmt::format("most of the difference: {}{}, {} here and {} there", role,
-                                                outlier.title, size(outlier.here), size(outlier.there))));
-  return lines.take();
 }
 
 } // namespace memtrace::report

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/json.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -25,8 +24,8 @@ struct Outlier {
   // What makes most of the difference.
   std::string role;
   std::string title;
-  std::int64_t here = 0, there = 0; // bytes: of the rank, and the median of the others
-  std::shared_ptr<const Json> site; // null: none
+  std::int64_t here = 0, there = 0;          // bytes: of the rank, and the median of the others
+  std::shared_ptr<const symbols::Site> site; // null: none
 };
 
 // Takes one process after the other, each while its view is open.
@@ -43,7 +42,7 @@ class Ranks {
     std::string role;
     std::string title;
     std::int64_t bytes = 0;
-    std::shared_ptr<const Json> site;
+    std::shared_ptr<const symbols::Site> site;
   };
   struct Rank {
     std::uint32_t rank = 0;
@@ -59,8 +58,5 @@ class Ranks {
 
   std::vector<Rank> host_, cards_;
 };
-
-Json outlier_json(const Outlier& outlier);
-std::string outlier_text(const Outlier& outlier, bool color);
 
 } // namespace memtrace::report

@@ -51,7 +51,7 @@ Segment segment_at(View& view, const fold::Holdings& alive) {
   return out;
 }
 
-void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
+void of_memory(View& view, MemoryId memory, Findings& out) {
   const fold::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const Segment segment = segment_at(view, view.set({memory, Measure::tensor, peak.at}));
@@ -78,7 +78,7 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
       fmt::format("recomputed in {} steps", halved.steps.size())};
   finding.sentences = {
       fmt::format("They make the peak of {}: {} of tensors in {}; with segments half as long at most {}.",
-                  memory_name(memory), size(peak.bytes), when(phase_name(view, peak.path), peak.step),
+                  memory_name(memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
                   size(lower)),
       fmt::format("Most of them come from {}.", view.symbolizer->site(segment.site).title())};
   finding.remedy = fmt::format(
@@ -91,7 +91,7 @@ void of_memory(View& view, MemoryId memory, std::vector<Finding>& out) {
 
 } // namespace
 
-std::vector<Finding> find_recompute(View& view) {
+Findings find_recompute(View& view) {
   return in_each_memory(view, of_memory);
 }
 

@@ -27,7 +27,7 @@ std::string at_its_highest(const View& view, const ProcessLedger& ledger) {
   return fmt::format("VmRSS at its highest, {:.1f} s: {} bytes", view.seconds(ledger.stamp), ledger.total);
 }
 
-void files(const View& view, const ProcessLedger& highest, std::vector<Finding>& out) {
+void files(const View& view, const ProcessLedger& highest, Findings& out) {
   const std::uint64_t bytes = resident(highest, LedgerRow::files);
   if (view.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
   Finding finding;
@@ -68,7 +68,7 @@ std::string in_each(const View& view, const std::vector<LedgerPoint>& all) {
                      view.seconds(all.front().stamp), view.seconds(all.back().stamp));
 }
 
-void kept(const View& view, std::vector<LedgerPoint> all, std::vector<Finding>& out) {
+void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
   std::erase_if(all, [](const LedgerPoint& one) { return !one.asked; });
   const LedgerPoint* const one = least(all, &LedgerPoint::kept);
   if (one == nullptr || one->kept < 128 * kMiB || one->kept < one->total / 10 * 4) return;
@@ -100,7 +100,7 @@ format::StackId site_of(const View& view, std::uint64_t bytes) {
   return largest.bytes >= bytes && !largest.sampled ? largest.stack : format::StackId{};
 }
 
-void reserved(const View& view, const std::vector<LedgerPoint>& all, std::vector<Finding>& out) {
+void reserved(const View& view, const std::vector<LedgerPoint>& all, Findings& out) {
   const LedgerPoint* const one = least(all, &LedgerPoint::untouched);
   const auto peak = view.account.peaks.find(0);
   const std::int64_t live = peak == view.account.peaks.end() ? 0 : peak->second.live.bytes;
@@ -123,8 +123,8 @@ void reserved(const View& view, const std::vector<LedgerPoint>& all, std::vector
 
 } // namespace
 
-std::vector<Finding> find_in_resident(View& view) {
-  std::vector<Finding> out;
+Findings find_in_resident(View& view) {
+  Findings out;
   const std::vector<LedgerPoint> later = of_second_half(view);
   kept(view, later, out);
   reserved(view, later, out);

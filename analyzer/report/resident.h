@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -15,7 +16,7 @@ namespace memtrace::report {
 // each of them: `allocator-retention`, 40 % of RSS and 128 MiB were free and kept by the allocator;
 // `reserved-not-resident`, a quarter of the most that was ever alive, and 256 MiB, was not in memory. (The
 // ledger at the orderly end does not count.)
-std::vector<Finding> find_in_resident(View& view);
+Findings find_in_resident(View& view);
 
 // What a forked process has of its parent's pages, by its highest ledger. None: it was not forked.
 struct OfParent {

@@ -84,8 +84,8 @@ std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
 
 } // namespace
 
-std::vector<Finding> find_serialized(View& view) {
-  std::vector<Finding> out;
+Findings find_serialized(View& view) {
+  Findings out;
   const fold::Peak& peak = view.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
@@ -108,7 +108,7 @@ std::vector<Finding> find_serialized(View& view) {
     finding.sentences = {fmt::format(
         "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
         "without the bytes {}.",
-        size(peak.bytes), when(phase_name(view, peak.path), peak.step), size(without.peak))};
+        size(peak.bytes), when(view.phase_name(peak.path), peak.step), size(without.peak))};
     finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
     finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
     out.push_back(std::move(finding));

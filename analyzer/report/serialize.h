@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -11,6 +12,6 @@ namespace memtrace::report {
 // `serialize-in-memory`: at the peak of the host bytes are alive that torch.save wrote to a buffer, that
 // safetensors made a string of, or that a tensor was pickled to, with what the same line of the program made
 // for it; without them the peak is 5 % lower.
-std::vector<Finding> find_serialized(View& view);
+Findings find_serialized(View& view);
 
 } // namespace memtrace::report

@@ -151,7 +151,7 @@ Finding finding_of(const View& view, const Meeting& meeting, const States& state
 
 } // namespace
 
-std::vector<Finding> find_states(View& view) {
+Findings find_states(View& view) {
   std::vector<Meeting> meetings;
   if (auto death = death_of(view)) {
     meetings.push_back(std::move(*death));
@@ -159,7 +159,7 @@ std::vector<Finding> find_states(View& view) {
     near_of_groups(view, meetings);
     near_of_cards(view, meetings);
   }
-  std::vector<Finding> out;
+  Findings out;
   for (const Meeting& meeting : meetings) {
     const States made = states(view, meeting.at);
     if (worthwhile(static_cast<std::int64_t>(made.bytes), static_cast<std::int64_t>(meeting.held)))

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
@@ -11,6 +12,6 @@ namespace memtrace::report {
 // `optimizer-states-first-step`: the process died for memory in its first two steps, or came within 10 % of a
 // limit in them (a cgroup's, a card's), and 5 % of what was held were optimizer states that these steps had
 // made.
-std::vector<Finding> find_states(View& view);
+Findings find_states(View& view);
 
 } // namespace memtrace::report

@@ -12,9 +12,11 @@
 
 #include "analyzer/fold/wrap.h"
 #include "analyzer/report/device.h"
+#include "analyzer/report/findings.h"
 #include "analyzer/report/ledger_text.h"
 #include "analyzer/report/lines.h"
 #include "analyzer/report/rings_only.h"
+#include "analyzer/report/segments_text.h"
 #include "analyzer/report/transients.h"
 #include "analyzer/report/uncertainty.h"
 #include "analyzer/report/units.h"
@@ -40,10 +42,11 @@ void cause(const Finding& finding, Lines& lines) {
 
 class Text {
  public:
-  Text(View& view, const Options& options, const Look& look)
+  Text(View& view, const Findings& findings, const Options& options, const Look& look)
       : view_(view),
+        findings_(findings),
         look_(look),
-        memory_(main_memory(view, options.memory)),
+        memory_(main_memory(view, findings, options.memory)),
         measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
         unit_(unit_for(peak().bytes)),
         lines_(look.color) {}
@@ -71,12 +74,12 @@ class Text {
   const char* what() const { return measure_ == Measure::tensor ? "tensors" : "live bytes"; }
 
   void causes() {
-    if (view_.findings.empty()) {
+    if (findings_.empty()) {
       lines_.strong(fmt::format("Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes),
-                                what(), phase_name(view_, peak().path), peak_step()));
+                                what(), view_.phase_name(peak().path), peak_step()));
       return;
     }
-    for (const Finding& finding : view_.findings) cause(finding, lines_);
+    for (const Finding& finding : findings_) cause(finding, lines_);
   }
 
   std::string peak_step() const {
@@ -176,7 +179,7 @@ class Text {
 
   std::string label(const fold::ShownRow& shown, bool steady) const {
     const fold::Row& row = *shown.row;
-    std::string text = shortened(phase_name(view_, row.path), 20);
+    std::string text = shortened(view_.phase_name(row.path), 20);
     if (steady) {
       text += " steady";
     } else if (shown.as != Step::none) {
@@ -333,7 +336,7 @@ class Text {
       if (memory == memory_ && measure_ == Measure::live) continue;
       if (other.live.bytes == 0) continue;
       add(fmt::format("{}: live peak {} in {}", memory_name(memory), size(other.live.bytes),
-                      when(phase_name(view_, other.live.path), other.live.step)));
+                      when(view_.phase_name(other.live.path), other.live.step)));
       if (memory == 0 && view_.account.rss)
         add(fmt::format("resident at most {}", size(view_.account.rss->bytes)));
       if (other.reserved) add(fmt::format("reserved at most {}", size(other.reserved->bytes)));
@@ -348,7 +351,7 @@ class Text {
       std::string text =
           fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
                       card.own ? "for this process" : "for all processes",
-                      when(phase_name(view_, card.peak->path), card.peak->step));
+                      when(view_.phase_name(card.peak->path), card.peak->step));
       text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
       text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
       if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
@@ -414,6 +417,7 @@ class Text {
   }
 
   View& view_;
+  const Findings& findings_;
   const Look& look_;
   MemoryId memory_;
   Measure measure_;
@@ -429,8 +433,8 @@ std::string finding_text(const Finding& finding, const Look& look) {
   return lines.take();
 }
 
-std::string process_text(View& view, const Options& options, const Look& look) {
-  return Text(view, options, look).write();
+std::string process_text(View& view, const Findings& findings, const Options& options, const Look& look) {
+  return Text(view, findings, options, look).write();
 }
 
 std::string process_line(View& view) {

@@ -4,11 +4,10 @@
 
 #include <string>
 
+#include "analyzer/report/finding.h"
 #include "analyzer/report/view.h"
 
 namespace memtrace::report {
-
-inline constexpr std::size_t kColumns = 100;
 
 struct Look {
   bool color = false;
@@ -20,7 +19,7 @@ struct Look {
 std::string finding_text(const Finding& finding, const Look& look);
 
 // Of the process the report is about.
-std::string process_text(View& view, const Options& options, const Look& look);
+std::string process_text(View& view, const Findings& findings, const Options& options, const Look& look);
 
 // Of another one, in a line.
 std::string process_line(View& view);

@@ -85,7 +85,7 @@ std::vector<std::string> transients(View& view, fold::MemoryId memory, Measure m
     const Figures& figures = figures_of(*passing.row, memory, measure);
     const std::string who = sites(view, passing, view.set({memory, measure, figures.peak_at}));
     if (who.empty()) continue;
-    const std::string phase = phase_name(view, passing.row->path);
+    const std::string phase = view.phase_name(passing.row->path);
     out.push_back(fmt::format(
         "transient in {}, {}: {}",
         passing.steady ? fmt::format("{} of each of {} steady steps", phase, view.steady.steps.size())

@@ -5,10 +5,9 @@
 #include <charconv>
 #include <set>
 
-#include "analyzer/report/death_findings.h"
-#include "analyzer/report/explain.h"
-#include "analyzer/report/findings.h"
-#include "analyzer/report/leaks.h"
+#include "analyzer/report/leak_steps.h"
+#include "analyzer/report/update_instant.h"
+#include "analyzer/report/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -95,6 +94,14 @@ const fold::Holdings& View::set(Instant instant) const {
   return at != sets.end() ? at->second : nothing;
 }
 
+std::string View::phase_name(fold::PathId path) const {
+  constexpr std::size_t kMost = 1024; // bytes: ten lines
+  std::string out;
+  for (const std::string& name : account.paths.texts(path)) out += (out.empty() ? "" : "/") + printable(name);
+  if (out.size() <= kMost) return out;
+  return shortened(out, kMost);
+}
+
 std::string memory_name(MemoryId memory) {
   return memory == 0 ? "host" : "cuda:" + std::to_string(memory - 1);
 }
@@ -107,20 +114,6 @@ std::optional<MemoryId> memory_named(const std::string& name) {
   const auto [at, error] = std::from_chars(name.data() + 5, end, number);
   if (error != std::errc() || at != end || number > 254) return std::nullopt;
   return static_cast<MemoryId>(number + 1);
-}
-
-MemoryId main_memory(const View& view, const std::optional<std::string>& asked) {
-  if (asked) {
-    const auto wanted = memory_named(*asked);
-    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
-  }
-  if (!view.findings.empty() && view.account.peaks.contains(view.findings.front().memory))
-    return view.findings.front().memory;
-  MemoryId best = 0;
-  for (const auto& [memory, peaks] : view.account.peaks) {
-    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
-  }
-  return best;
 }
 
 std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
@@ -138,9 +131,6 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   add_segments(*view);
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
-  if (view->death) view->findings = find_in_death(*view);
-  const std::vector<Finding> peaks = find(*view);
-  view->findings.insert(view->findings.end(), peaks.begin(), peaks.end());
   return view;
 }
 

@@ -21,23 +21,6 @@
 
 namespace memtrace::report {
 
-struct Finding {
-  std::string id; // of the contract's list
-  std::string title;
-  fold::MemoryId memory = 0;
-  std::string phase;
-  fold::Step step = fold::Step::none;
-  std::int64_t bytes = 0;
-  bool certain = false;
-  std::vector<std::string> evidence;
-  std::string remedy;
-  std::string no_remedy; // what would not help; may be empty
-  format::StackId site{};
-  // For the text, which says the same in sentences.
-  std::uint64_t lifetime = 0; // ns
-  std::vector<std::string> sentences;
-};
-
 struct Options {
   fold::StepChoice steps;
   std::optional<std::string> memory; // "host", "cuda:0": of the text's table; JSON: only this one
@@ -62,20 +45,17 @@ struct View {
   std::optional<fold::Segments> death_segments;      // of the card that had no more
   trace::Losses losses;
   std::unique_ptr<symbols::Symbolizer> symbolizer;
-  std::vector<Finding> findings;
 
   const trace::Facts& facts() const { return trace->facts(); }
   // Private memory that the recorder took for itself, its rings (a file) not counted.
   std::optional<std::uint64_t> own_bytes() const;
   double seconds(format::Stamp stamp) const; // since the process's start
   const fold::Holdings& set(fold::Instant instant) const;
+  std::string phase_name(fold::PathId path) const; // "step/clip"; printable
 };
 
 std::string memory_name(fold::MemoryId memory);
 std::optional<fold::MemoryId> memory_named(const std::string& name);
-
-// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
-fold::MemoryId main_memory(const View& view, const std::optional<std::string>& asked);
 
 // Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
 std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,

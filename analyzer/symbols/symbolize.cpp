@@ -68,6 +68,20 @@ std::string_view base_name(std::string_view path) {
 
 } // namespace
 
+std::shared_ptr<const Site> keep(const Site& site) {
+  struct Kept {
+    Site site;
+    std::vector<std::string> names;
+  };
+  auto kept = std::make_shared<Kept>();
+  kept->site = site;
+  kept->names.reserve(3 * site.frames.size()); // views into it stay valid
+  for (SiteFrame& frame : kept->site.frames)
+    for (std::string_view* name : {&frame.function, &frame.file, &frame.module})
+      *name = kept->names.emplace_back(*name);
+  return {kept, &kept->site};
+}
+
 std::string short_path(std::string_view path, std::string_view working_directory) {
   for (const char* packages : {"site-packages/", "dist-packages/"}) {
     const std::size_t at = path.rfind(packages);

@@ -35,6 +35,9 @@ struct Site {
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
 
+// Returns a copy that holds its names itself, for use after its symbolizer.
+std::shared_ptr<const Site> keep(const Site& site);
+
 // "/x/lib/python3.11/site-packages/torch/nn/a.py" -> "torch/nn/a.py"; a file below `working_directory` is
 // named from there.
 std::string short_path(std::string_view path, std::string_view working_directory);

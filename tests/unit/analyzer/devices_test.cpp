@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/report/findings.h"
 #include "analyzer/report/text.h"
 #include "builder.h"
 #include "folded.h"
@@ -50,7 +51,7 @@ class Devices : public testing::Test {
   // On one line, with single blanks: paragraphs are wrapped.
   std::string text() {
     std::string out;
-    for (const char c : process_text(*view_, Options{}, Look{}))
+    for (const char c : process_text(*view_, find(*view_), Options{}, Look{}))
       if (c != ' ' && c != '\n')
         out += c;
       else if (!out.empty() && out.back() != ' ')
@@ -90,8 +91,9 @@ TEST_F(Devices, SegmentsThatBlocksKeep) {
   EXPECT_EQ(segments.in_blocks, (10 * 600 + 512) * kMiB);
   EXPECT_EQ(segments.each[0].unused(), 424 * kMiB);
   EXPECT_EQ(segments.each[10].unused(), 0u);
-  ASSERT_EQ(view.findings.size(), 1u);
-  const Finding& finding = view.findings[0];
+  const Findings findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings[0];
   EXPECT_EQ(finding.id, "device-fragmentation");
   EXPECT_EQ(finding.memory, 1);
   EXPECT_EQ(finding.phase, "load");
@@ -108,14 +110,14 @@ TEST_F(Devices, NoneWhereSegmentsAreNearlyFull) {
   ten(960); // 640 MiB of 10.5 GiB are unused
   View& view = open();
   EXPECT_EQ(view.segments.at(1).bytes - view.segments.at(1).in_blocks, 10 * 64 * kMiB);
-  EXPECT_TRUE(view.findings.empty());
+  EXPECT_TRUE(find(view).empty());
 }
 
 TEST_F(Devices, NoneWhereTheBlocksOnceFilledThem) {
   ten(600);
   for (std::uint64_t i = 1; i <= 10; ++i)
     block(i * 2048 * kMiB + 600 * kMiB, 424 * kMiB); // as little held as can be
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Devices, WhatLayBetweenBlocksWhenACardHadNoMore) {
@@ -126,8 +128,9 @@ TEST_F(Devices, WhatLayBetweenBlocksWhenACardHadNoMore) {
   };
   refused(4000 * kMiB);
   builder.exit(1);
-  const auto oom = [](const View& view) {
-    return *std::find_if(view.findings.begin(), view.findings.end(),
+  const auto oom = [](View& view) {
+    const Findings findings = find(view);
+    return *std::find_if(findings.begin(), findings.end(),
                          [](const Finding& finding) { return finding.id == "cuda-oom"; });
   };
   EXPECT_EQ(oom(open()).remedy.rfind("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 0), 0u);
@@ -150,8 +153,9 @@ TEST_F(Devices, WhatIsCachedWholeIsEmpty) {
   View& view = open();
   EXPECT_EQ(view.segments.at(1).each[0].blocks, 0u);
   EXPECT_EQ(view.segments.at(1).each[0].unused(), 1000 * kMiB);
-  ASSERT_EQ(view.findings.size(), 1u);
-  EXPECT_EQ(view.findings[0].bytes, static_cast<std::int64_t>(1000 * kMiB));
+  const Findings findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(1000 * kMiB));
   EXPECT_NE(text().find("unused 1000.00 MiB in 1 empty segment"), std::string::npos) << text();
 }
 
@@ -187,7 +191,7 @@ TEST_F(Devices, ResidualByWhatCameBetweenLooks) {
   EXPECT_EQ(card.residual.code, static_cast<std::int64_t>(30 * kMiB));
   EXPECT_EQ(card.residual.rest, static_cast<std::int64_t>(70 * kMiB));
   EXPECT_EQ(card.residual.sum() + card.live, card.peak->bytes);
-  EXPECT_TRUE(view.findings.empty());
+  EXPECT_TRUE(find(view).empty());
 }
 
 TEST_F(Devices, WhatPoolsKeepIsNoContext) {
@@ -206,11 +210,12 @@ TEST_F(Devices, ContextOnACardWithoutWork) {
   shows(2500 * kMiB);
   shows(500 * kMiB, 0, kOther);
   View& view = open();
-  ASSERT_EQ(view.findings.size(), 1u);
-  EXPECT_EQ(view.findings[0].id, "device-context");
-  EXPECT_EQ(view.findings[0].memory, 2);
-  EXPECT_EQ(view.findings[0].bytes, static_cast<std::int64_t>(500 * kMiB));
-  EXPECT_NE(view.findings[0].remedy.find("torch.cuda.set_device(0)"), std::string::npos);
+  const Findings findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "device-context");
+  EXPECT_EQ(findings[0].memory, 2);
+  EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(500 * kMiB));
+  EXPECT_NE(findings[0].remedy.find("torch.cuda.set_device(0)"), std::string::npos);
 }
 
 TEST_F(Devices, NoneWhereBothCardsHaveWork) {
@@ -218,32 +223,34 @@ TEST_F(Devices, NoneWhereBothCardsHaveWork) {
   segment(8192 * kMiB, 1000 * kMiB, Kind::device, kOther);
   shows(2500 * kMiB);
   shows(1500 * kMiB, 0, kOther);
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Devices, ContextOfAWorker) {
   shows(500 * kMiB);
-  EXPECT_TRUE(open("main").findings.empty());
+  EXPECT_TRUE(find(open("main")).empty());
   View& view = open("worker");
-  ASSERT_EQ(view.findings.size(), 1u);
-  EXPECT_EQ(view.findings[0].id, "device-context");
+  const Findings findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "device-context");
 }
 
 TEST_F(Devices, CodeThatIsMuch) {
   shows(300 * kMiB);
   shows(1000 * kMiB, 400 * kMiB);
   View& view = open();
-  ASSERT_EQ(view.findings.size(), 1u);
-  EXPECT_EQ(view.findings[0].id, "device-context");
-  EXPECT_EQ(view.findings[0].bytes, static_cast<std::int64_t>(700 * kMiB));
-  EXPECT_FALSE(view.findings[0].certain);
+  const Findings findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "device-context");
+  EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(700 * kMiB));
+  EXPECT_FALSE(findings[0].certain);
 }
 
 TEST_F(Devices, NoneWhereAllMayBeOthers) { // the card does not know this process, and knows two
   shows(~std::uint64_t{0}, 0, kCard, 2, 300 * kMiB);
   shows(~std::uint64_t{0}, 400 * kMiB, kCard, 2, 1000 * kMiB);
   View& view = open();
-  EXPECT_TRUE(view.findings.empty());
+  EXPECT_TRUE(find(view).empty());
   EXPECT_NE(text().find("and may be of other processes"), std::string::npos) << text();
 }
 

@@ -1,6 +1,8 @@
 // Room: tests.
 // Job: what two instants differ in, against sums by hand.
-#include "analyzer/report/diff.h"
+#include "analyzer/report/diff_json.h"
+#include "analyzer/report/diff_text.h"
+#include "analyzer/report/nothing_to_show.h"
 
 #include <gtest/gtest.h>
 
@@ -103,8 +105,8 @@ TEST(Diff, TwoStepsAndTwoPhases) {
   const Diff phases = difference(0, one_place(view, 0, {}, "load"), one_place(view, 0, {}, "forward"));
   EXPECT_EQ(phases.total(), 32 * kMiB);
   EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kMiB);
-  EXPECT_THROW(one_place(view, 0, fold::Step{99}, ""), Nothing);
-  EXPECT_THROW(one_place(view, 0, {}, "backward"), Nothing);
+  EXPECT_THROW(one_place(view, 0, fold::Step{99}, ""), NothingToShow);
+  EXPECT_THROW(one_place(view, 0, {}, "backward"), NothingToShow);
 }
 
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {

@@ -69,8 +69,9 @@ class Findings : public testing::Test {
 TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
   train(3, 10 * kMiB, 50 * kMiB);
   View& view = open();
-  ASSERT_EQ(view.findings.size(), 1u);
-  const Finding& finding = view.findings[0];
+  const std::vector<Finding> findings = find(view);
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings[0];
   EXPECT_EQ(finding.id, "foreach-temporaries");
   EXPECT_EQ(finding.bytes, static_cast<std::int64_t>(100 * kMiB));
   EXPECT_EQ(finding.title,
@@ -81,41 +82,41 @@ TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
             std::string::npos);
   EXPECT_EQ(finding.remedy.find("foreach=False"), std::string::npos)
       << "two tensors, two temporaries: nothing to gain";
-  EXPECT_EQ(process_text(view, Options{}, Look{}).rfind(finding.title + "\n", 0), 0u);
+  EXPECT_EQ(process_text(view, findings, Options{}, Look{}).rfind(finding.title + "\n", 0), 0u);
 }
 
 TEST_F(Findings, NoneWhereTheRemedyHardlyLowersThePeak) {
   train(2, 97 * kMiB, 50 * kMiB); // 200 with the temporaries, 197 without
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Findings, NoneWhereThePeakIsElsewhere) {
   train(2, 300 * kMiB, 50 * kMiB);
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Findings, NoneOutsideAnOptimizersStep) {
   train(2, 10 * kMiB, 50 * kMiB, "clip");
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Findings, NoneForWhatTheStepKeeps) {
   builder.begin("forward").end("forward").begin("step").tensor(4, 100 * kMiB, foreach).end("step");
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Findings, NoneForOtherTemporaries) {
   foreach
     = plain;
   train(2, 10 * kMiB, 50 * kMiB);
-  EXPECT_TRUE(open().findings.empty());
+  EXPECT_TRUE(find(open()).empty());
 }
 
 TEST_F(Findings, AreOnlyLikelyWhereEventsWereLost) {
   train(1, 10 * kMiB, 50 * kMiB);
   builder.note("lost.disk=1");
-  ASSERT_EQ(open().findings.size(), 1u);
-  EXPECT_FALSE(open().findings[0].certain);
+  ASSERT_EQ(find(open()).size(), 1u);
+  EXPECT_FALSE(find(open())[0].certain);
 }
 
 } // namespace

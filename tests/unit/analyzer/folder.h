@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "analyzer/report/document.h"
+#include "analyzer/report/findings.h"
 #include "analyzer/report/text.h"
 #include "builder.h"
 #include "parsed.h"
@@ -72,10 +73,14 @@ class Folder : public testing::Test {
   }
   report::Json process() {
     report::Document document(options);
-    document.add(view());
+    report::View& open = view();
+    document.add(open, report::find(open));
     return parsed(std::move(document))["processes"][0];
   }
-  std::string text() { return process_text(view(), options, look); }
+  std::string text() {
+    report::View& open = view();
+    return process_text(open, report::find(open), options, look);
+  }
   static report::Json row(const report::Json& process, const std::string& phase, std::int64_t step) {
     for (const report::Json& row : process["phases"]) {
       if (row["memory"] == "host" && row["phase"] == phase && row["step"] == step) return row;

@@ -8,7 +8,8 @@
 
 #include "analyzer/evidence/orphans.h"
 #include "analyzer/report/document.h"
-#include "analyzer/report/orphans.h"
+#include "analyzer/report/findings.h"
+#include "analyzer/report/shm_creator.h"
 #include "builder.h"
 #include "parsed.h"
 
@@ -160,7 +161,8 @@ class Left : public testing::Test {
     end.left = left;
     const report::Options options; // the document keeps a reference
     report::Document document(options);
-    document.add(*report::view(std::move(trace), "main", std::move(end), {}));
+    const auto view = report::view(std::move(trace), "main", std::move(end), {});
+    document.add(*view, report::find(*view));
     report::Json out = report::Json::array();
     const report::Json all = tests::parsed(std::move(document));
     for (const auto& one : all["processes"][0]["findings"])

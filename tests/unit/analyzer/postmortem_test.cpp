@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/report/document.h"
+#include "analyzer/report/findings.h"
 #include "analyzer/report/postmortem.h"
 #include "analyzer/report/witness.h"
 #include "builder.h"
@@ -69,10 +70,14 @@ class Deaths : public testing::Test {
   }
   Json json() {
     Document document(options, Schema::postmortem);
-    document.add(open());
+    View& view = open();
+    document.add(view, find(view));
     return tests::parsed(std::move(document))["processes"][0];
   }
-  std::string text() { return postmortem_text(open(), {}, {}); }
+  std::string text() {
+    View& view = open();
+    return postmortem_text(view, find(view), {}, {});
+  }
   static std::vector<std::string> findings(const Json& process) {
     std::vector<std::string> out;
     for (const Json& finding : process["findings"]) out.push_back(finding["id"]);

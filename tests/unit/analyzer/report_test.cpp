@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "analyzer/report/document.h"
+#include "analyzer/report/findings.h"
+#include "analyzer/report/lines.h"
 #include "analyzer/report/text.h"
 #include "analyzer/report/units.h"
 #include "analyzer/report/utf8.h"
@@ -62,10 +64,14 @@ class Report : public testing::Test {
   }
   Json json(Builder& builder) {
     Document document(options);
-    document.add(open(builder));
+    View& view = open(builder);
+    document.add(view, find(view));
     return tests::parsed(std::move(document));
   }
-  std::string text(Builder& builder) { return process_text(open(builder), options, look); }
+  std::string text(Builder& builder) {
+    View& view = open(builder);
+    return process_text(view, find(view), options, look);
+  }
   Options options;
   Look look;
 

@@ -1,0 +1,15 @@
+// Room: report.
+// Job: memtrace.diff/1.
+#pragma once
+
+#include <cstddef>
+
+#include "analyzer/report/diff.h"
+#include "analyzer/report/site_json.h"
+
+namespace memtrace::report {
+
+// At most `top` rows with their sites; one row for the rest.
+Json diff_json(const Diff& diff, std::size_t top);
+
+} // namespace memtrace::report

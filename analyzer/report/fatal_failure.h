@@ -1,0 +1,16 @@
+// Room: report.
+// Job: the failed allocation after which a process gave up.
+#pragma once
+
+#include "analyzer/report/ending.h"
+#include "analyzer/trace/samples.h"
+
+namespace memtrace::report {
+
+// False if it ended as programs end, or goes on.
+bool ended_badly(const Ending& ending);
+
+// Returns the last allocation that failed, if the process gave up soon afterwards; else null.
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending);
+
+} // namespace memtrace::report

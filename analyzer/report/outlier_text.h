@@ -1,0 +1,13 @@
+// Room: report.
+// Job: the rank that holds more than the others, as people read it.
+#pragma once
+
+#include <string>
+
+#include "analyzer/report/ranks.h"
+
+namespace memtrace::report {
+
+std::string outlier_text(const Outlier& outlier, bool color);
+
+} // namespace memtrace::report

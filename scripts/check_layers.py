@@ -1,50 +1,24 @@
 #!/usr/bin/env python3
-"""Job: includes follow the arrows, and a file says in its first two lines which room it is in.
+"""Job: includes follow scripts/layers.txt, run in no circle, and a file says its folder's name and its job.
 
 usage: check_layers.py ROOT        the tree
-       check_layers.py --planted ROOT   a tree of a few files: no targets are looked for
-
-    hooks -> record -> coarse -> format <- trace <- fold <- report <- cli
-    hooks -> api        cupti -> format, api        report -> symbols -> trace, report -> evidence
-    trace, symbols, evidence, report, cli -> files
-
-A room may also include what the rooms it includes may: a cli that passes a fold's result on needs its type.
-What is allowed beyond the arrows, and why:
-  analyzer rooms -> format   the shapes cross every room's interface (ids, kinds)
-  python -> record           the bootstrap's C side records phases; hooks -> python starts it
-  tests -> everything        a unit test includes the room it tests
+       check_layers.py --planted ROOT   a tree of a few files: only with a scripts/layers.txt of its own are rows
+                                        that no file needs, and CMake, looked at; else memtrace's own counts
 """
 import argparse
 import os
 import re
 import sys
+from collections import defaultdict
 
-# room: (folder, rooms it may include, target)
-ROOMS = {
-    "format": ("preload/format", (), "memtrace_format"),
-    "api": ("preload/api", (), None),
-    "coarse": ("preload/coarse", ("format",), "memtrace_coarse"),
-    "record": ("preload/record", ("coarse", "format"), "memtrace_record"),
-    "python": ("preload/python", ("record", "coarse", "format", "api"), None),
-    "hooks": ("preload/hooks", ("record", "coarse", "format", "api", "python"), "memtrace_preload"),
-    "cupti": ("cupti", ("format", "api"), "memtrace_cupti"),
-    "files": ("analyzer/files", (), "memtrace_files"),
-    "trace": ("analyzer/trace", ("files", "format"), "memtrace_trace"),
-    "fold": ("analyzer/fold", ("trace", "format"), "memtrace_fold"),
-    "symbols": ("analyzer/symbols", ("trace", "files", "format"), "memtrace_symbols"),
-    "evidence": ("analyzer/evidence", ("files",), "memtrace_evidence"),
-    "report": ("analyzer/report", ("fold", "symbols", "trace", "evidence", "files", "format"),
-               "memtrace_report"),
-    "cli": ("analyzer/cli", ("report", "fold", "symbols", "trace", "evidence", "files", "format"),
-            "memtrace"),
-}
-INSIDE = ("format", "coarse", "record", "python", "hooks", "cupti")  # run in the traced process
-# What allocates, locks, prints or throws has no business there, not even by a header.
+HERE = os.path.dirname(os.path.abspath(__file__))
+# What allocates, locks, prints or throws has no business in the traced process, not even by a header.
 FORBIDDEN_INSIDE = re.compile(
     r"^(string|vector|map|set|unordered_map|unordered_set|deque|list|mutex|condition_variable|thread|functional|memory"
     r"|iostream|ostream|istream|sstream|fstream|iomanip|format|stdexcept|exception|filesystem|regex|any|variant"
     r"|cstdio|stdio\.h|spdlog/.*|fmt/.*)$")
-TALK = ("cli", "symbols")  # only they log
+INSIDE = ("preload/", "cupti/")
+LOGS = ("analyzer/cli", "analyzer/job", "analyzer/symbols")  # only they log
 # A file is opened in one place, which knows what another user may have put at its name.
 OPENERS = ("preload/record/os.cpp", "analyzer/files/")
 OPEN = re.compile(r"\bSYS_open\w*|\b__NR_open\w*|(?<![\w>])::(?:open|open64|openat|openat2|creat|fopen|fopen64)\s*\("
@@ -54,11 +28,31 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+memtrace::(\w+)", re.M)
 
 
-def room_of(path):
-    for room, (folder, *_) in ROOMS.items():
-        if path.startswith(folder + "/"):
-            return room
-    return "tests" if path.startswith("tests/") else None
+class Layers:
+    """The rows of layers.txt: folders in their order, with their namespace and the folders that they may include."""
+
+    def __init__(self, path):
+        self.namespace, self.may, self.circles, self.faults = {}, {}, {}, []
+        with open(path, encoding="utf-8") as file:
+            rows = [line.split("#")[0].split() for line in file]
+        for row in filter(None, rows):
+            if row[0] == "circle":
+                self.circles[row[1]] = int(row[2])
+                continue
+            folder, namespace, *may = row
+            for other in may:
+                if other not in self.may:
+                    self.faults.append(f"layers.txt: {folder} includes {other}, which does not stand above it")
+            self.namespace[folder], self.may[folder] = namespace, may
+
+    def folder_of(self, path):
+        folder = os.path.dirname(path)
+        return folder if folder in self.may else None
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
 
 
 def sources(root):
@@ -70,74 +64,134 @@ def sources(root):
                     yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def check_opening(path, room, lines):
-    first, second = (lines + ["", ""])[:2]
-    if not re.match(rf"(//|/\*) Room: {room}\.", first):  # /* */ is for the public header, which C89 reads
-        yield f"{path}:1: the first line must be '// Room: {room}. ...'"
+def includes(text):
+    """Yields line number, quote and target."""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield number, *found.groups()
+
+
+def check_opening(path, name, text):
+    first, second = (text.splitlines() + ["", ""])[:2]
+    if path.startswith("analyzer/"):
+        if not re.match(r"// Purpose: \S", first):
+            yield f"{path}:1: the first line must be '// Purpose: ...'"
+        return
+    if not re.match(rf"(//|/\*) Room: {name}\.", first):  # /* */ is for the public header, which C89 reads
+        yield f"{path}:1: the first line must be '// Room: {name}. ...'"
     if not re.match(r"(//| \*) Job: \S", second):
         yield f"{path}:2: the second line must be '// Job: ...'"
 
 
-def check_includes(root, path, room, lines):
-    may = (room, *ROOMS[room][1])
-    for number, line in enumerate(lines, 1):
-        found = INCLUDE.match(line)
-        if not found:
-            continue
-        quote, target = found.groups()
+def check_includes(layers, path, folder, text):
+    for number, quote, target in includes(text):
         where = f"{path}:{number}"
-        if room in INSIDE and FORBIDDEN_INSIDE.match(target):
+        if path.startswith(INSIDE) and FORBIDDEN_INSIDE.match(target):
             yield f"{where}: <{target}> allocates, locks, prints or throws: not in the traced process"
-        if target.startswith("spdlog/") and room not in TALK:
-            yield f"{where}: only {' and '.join(TALK)} log"
+        if target.startswith("spdlog/") and not folder.startswith(LOGS):
+            yield f"{where}: only {', '.join(LOGS)} log"
         if quote == "<":
             continue
-        other = room_of(target)
+        other = layers.folder_of(target)
         if other is None:
-            yield f"{where}: an include path starts at the root of the tree, not '{target}'"
-        elif other not in may:
-            yield f"{where}: {room} may not include {other}"
+            yield f"{where}: an include path starts at the root of the tree and names a folder of layers.txt, not '{target}'"
+        elif other != folder and other not in layers.may[folder]:
+            yield f"{where}: {folder} may not include {other}"
 
 
-def check_opens(path, room, lines):
-    if room == "tests" or path.startswith(OPENERS):
+def check_opens(path, text):
+    if path.startswith(OPENERS):
         return
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         found = OPEN.search(line.split("//")[0])
         if found:
             yield f"{path}:{number}: '{found.group()}': files are opened in {' and '.join(OPENERS)} alone"
 
 
-def check_namespace(path, room, text):
-    for other in set(NAMESPACE.findall(text)) - {room}:
-        yield f"{path}: namespace memtrace::{other} in room {room}"
-    declares = re.search(r"^(?!\s*(#|//|$))", text, re.M)  # record/forbidden.h has nothing but pragmas
-    if path.endswith(".h") and room != "api" and declares and not NAMESPACE.search(text):
-        yield f"{path}: a header's names are in namespace memtrace::{room}"
+def check_namespace(path, name, text):
+    for other in set(NAMESPACE.findall(text)) - {name}:
+        yield f"{path}: namespace memtrace::{other}, not memtrace::{name}"
+    declares = re.search(r"^(?!\s*(#|//|$))", text, re.M)  # forbidden.h has nothing but pragmas
+    if path.endswith(".h") and name != "api" and declares and not NAMESPACE.search(text):
+        yield f"{path}: a header's names are in namespace memtrace::{name}"
 
 
 def check_forbidden_last(path, text):
     """In a hook file the poisoned names come after every other include, or a system header would trip over them."""
-    includes = [line for line in text.splitlines() if INCLUDE.match(line)]
-    poison = [i for i, line in enumerate(includes) if "preload/record/forbidden.h" in line]
-    if path.endswith(".cpp") and poison != [len(includes) - 1]:
+    targets = [target for _, _, target in includes(text)]
+    if path.endswith(".cpp") and "preload/record/forbidden.h" not in targets[-1:]:
         yield f"{path}: preload/record/forbidden.h must be its last include"
 
 
-def check_targets(root):
-    for room, (folder, _, target) in ROOMS.items():
-        present = os.path.isdir(os.path.join(root, folder)) and any(
-            name.endswith(".cpp") for name in os.listdir(os.path.join(root, folder)))
-        if target is None or not present:
+def circles_of(edges):
+    """The strongly connected components of more than one unit (Tarjan 1972), without recursion."""
+    index, low, stack, on, out = {}, {}, [], set(), []
+    for start in sorted(edges):
+        if start in index:
             continue
-        text = ""
-        for place in (folder, os.path.dirname(folder)):
-            file = os.path.join(root, place, "CMakeLists.txt")
-            if place and os.path.exists(file):
-                with open(file, encoding="utf-8") as opened:
-                    text += opened.read()
-        if not re.search(rf"add_(library|executable)\(\s*{target}\b", text):
-            yield f"{folder}: no target named {target}"
+        work = [(start, iter(sorted(edges[start])))]
+        index[start] = low[start] = len(index)
+        stack.append(start)
+        on.add(start)
+        while work:
+            unit, rest = work[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    on.add(other)
+                    work.append((other, iter(sorted(edges[other]))))
+                    break
+                if other in on:
+                    low[unit] = min(low[unit], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[unit])
+                if low[unit] == index[unit]:
+                    circle = []
+                    while not circle or circle[-1] != unit:
+                        circle.append(stack.pop())
+                        on.remove(circle[-1])
+                    if len(circle) > 1:
+                        out.append(sorted(circle))
+    return out
+
+
+def check_circles(layers, texts):
+    """A unit is a source with its header."""
+    edges = defaultdict(set)
+    for path, text in texts.items():
+        unit = os.path.splitext(path)[0]
+        edges[unit] |= {os.path.splitext(target)[0] for _, quote, target in includes(text)
+                        if quote == '"' and target in texts} - {unit}
+    for circle in circles_of(edges):
+        folders = {os.path.dirname(unit) for unit in circle}
+        if len(folders) == 1 and layers.circles.get(folders.pop(), 0) >= len(circle):
+            continue
+        yield f"{len(circle)} files include each other: {', '.join(circle)}"
+
+
+def check_table(root, layers, texts):
+    """What layers.txt allows and no file does; sources that no CMakeLists.txt names."""
+    used = defaultdict(set)
+    for path, text in texts.items():
+        used[os.path.dirname(path)] |= {os.path.dirname(target) for _, quote, target in includes(text) if quote == '"'}
+    for folder, may in layers.may.items():
+        for other in may:
+            if other not in used[folder]:
+                yield f"layers.txt: {folder} may include {other} and no file does"
+    for path in texts:
+        if not path.endswith(".cpp"):
+            continue
+        folder, name, listed = os.path.dirname(path), os.path.basename(path), False
+        while folder and not listed:
+            file = os.path.join(root, folder, "CMakeLists.txt")
+            listed = os.path.exists(file) and re.search(rf"[\s/(]{re.escape(name)}\b", read(root, os.path.relpath(file, root)))
+            folder = os.path.dirname(folder)
+        if not listed:
+            yield f"{path}: no CMakeLists.txt names it"
 
 
 def main():
@@ -145,25 +199,32 @@ def main():
     parser.add_argument("root")
     parser.add_argument("--planted", action="store_true")
     args = parser.parse_args()
-    faults = [] if args.planted else list(check_targets(args.root))
+    own = os.path.join(args.root, "scripts/layers.txt")
+    layers = Layers(own if os.path.exists(own) else os.path.join(HERE, "layers.txt"))
+    faults, texts = list(layers.faults), {}
     has_forbidden = os.path.exists(os.path.join(args.root, "preload/record/forbidden.h"))
     for path in sources(args.root):
-        with open(os.path.join(args.root, path), encoding="utf-8") as file:
-            text = file.read()
-        room = room_of(path)
-        if room is None:
-            faults.append(f"{path}: in no room")
+        text = read(args.root, path)
+        if path.startswith("tests/"):
+            faults += check_opening(path, "tests", text)
             continue
-        faults += check_opening(path, room, text.splitlines())
-        if room == "tests":
+        folder = layers.folder_of(path)
+        if folder is None:
+            faults.append(f"{path}: its folder is not in layers.txt")
             continue
-        faults += check_includes(args.root, path, room, text.splitlines())
-        faults += check_opens(path, room, text.splitlines())
+        texts[path] = text
+        name = layers.namespace[folder]
+        faults += check_opening(path, name, text)
+        faults += check_includes(layers, path, folder, text)
+        faults += check_opens(path, text)
         if path.endswith(".def"):
             continue
-        faults += check_namespace(path, room, text)
-        if has_forbidden and room == "hooks":
+        faults += check_namespace(path, name, text)
+        if has_forbidden and folder == "preload/hooks":
             faults += check_forbidden_last(path, text)
+    faults += check_circles(layers, texts)
+    if not args.planted or os.path.exists(own):
+        faults += check_table(args.root, layers, texts)
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return 1 if faults else 0
 

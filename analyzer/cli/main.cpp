@@ -1,5 +1,4 @@
-// Room: cli.
-// Job: the command `memtrace`: parse, do, and turn what went wrong into one line and a status.
+// Purpose: the command `memtrace`: parse, do, and turn what went wrong into one line and a status.
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -9,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "analyzer/cli/args.h"
-#include "analyzer/report/utf8.h"
-#include "analyzer/trace/budget.h"
+#include "analyzer/cli/command_line.h"
+#include "analyzer/files/read_budget.h"
+#include "analyzer/wording/utf8.h"
 
 namespace {
 
@@ -58,11 +57,11 @@ int run(int argc, char** argv) {
 int say(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const memtrace::trace::OverBudget&) {
-    return say(memtrace::trace::Budget::of_command().refusal());
+  } catch (const memtrace::files::OverBudget&) {
+    return say(memtrace::files::Budget::of_command().refusal());
   } catch (const std::bad_alloc&) {
     // Below the budget: the machine has no more, or a limit of its own.
-    const std::string path = memtrace::trace::Budget::of_command().path();
+    const std::string path = memtrace::files::Budget::of_command().path();
     return say((path.empty() ? "" : path + ": ") +
                "not enough memory for this report; --top N or fewer --steps need less");
   } catch (const std::exception& other) { // Usage and Fault say it themselves
@@ -73,7 +72,7 @@ int say(const std::exception_ptr& error) {
 // An allocation failed where nothing may be thrown, as in the destructor of a tree of JSON.
 [[noreturn]] void give_up() {
   const std::exception_ptr error = std::current_exception();
-  memtrace::trace::Budget::of_command().lift();
+  memtrace::files::Budget::of_command().lift();
   if (error == nullptr) std::abort();
   std::_Exit(say(error));
 }

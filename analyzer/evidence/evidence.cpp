@@ -1,5 +1,4 @@
-// Room: evidence. What others than the trace say about the end of a process.
-// Job: evidence of several sources, together.
+// Purpose: evidence of several sources, together.
 #include "analyzer/evidence/evidence.h"
 
 #include <set>

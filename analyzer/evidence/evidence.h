@@ -1,6 +1,5 @@
-// Room: evidence. What others than the trace say about the end of a process.
-// Job: the shapes: kills and faults from a kernel's log, counters of cgroups, statements of orchestrators, what
-// was left in /dev/shm.
+// Purpose: the shapes: kills and faults from a kernel's log, counters of cgroups, statements of orchestrators,
+// what was left in /dev/shm.
 #pragma once
 
 #include <compare>

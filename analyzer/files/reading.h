@@ -1,5 +1,5 @@
-// Room: files. The analyzer opens files here alone.
-// Job: files to read, at offsets or whole: those that the user names, and those that memtrace finds by itself.
+// Purpose: files to read, at offsets or whole: those that the user names, and those that memtrace finds by
+// itself.
 #pragma once
 
 #include <cstdint>

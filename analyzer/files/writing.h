@@ -1,5 +1,4 @@
-// Room: files. The analyzer opens files here alone.
-// Job: files to write: beside traces, and those that the user names.
+// Purpose: files to write: beside traces, and those that the user names.
 #pragma once
 
 #include <string>

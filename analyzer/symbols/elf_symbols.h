@@ -1,5 +1,4 @@
-// Room: symbols. Files of this machine, maybe not those that were traced: the build id decides.
-// Job: one ELF file's functions, by address.
+// Purpose: one ELF file's functions, by address.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Room: trace. The door of the room: what other rooms open and pass over.
-// Job: one process's trace, file and rings together.
+// Purpose: one process's trace, file and rings together.
 #include "analyzer/trace/trace.h"
 
 #include <algorithm>
@@ -7,8 +6,8 @@
 #include <charconv>
 #include <span>
 
-#include "analyzer/trace/budget.h"
-#include "analyzer/trace/snapshot.h"
+#include "analyzer/files/read_budget.h"
+#include "analyzer/trace/window_snapshot.h"
 
 namespace memtrace::trace {
 namespace {
@@ -75,7 +74,7 @@ std::uint64_t Losses::total() const {
 // twice and taken once, never missed.
 Trace::Trace(const std::string& path, Progress* progress)
     : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
-  Budget::of_command().about(path);
+  files::Budget::of_command().about(path);
   build_parts();
   survey(); // says where the rings are
   find_rings();
@@ -278,8 +277,8 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
   OrderCounts sum;
   sum.records = unplaced_;
   sum.missing = missing_between_;
-  Budget::of_command().about(path());
-  Budget::of_command().looks(records_);
+  files::Budget::of_command().about(path());
+  files::Budget::of_command().looks(records_);
   Beginning beginning;
   for (const Part& part : parts_) {
     if (!part.placed) continue;

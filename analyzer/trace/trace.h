@@ -1,5 +1,4 @@
-// Room: trace. The door of the room: what other rooms open and pass over.
-// Job: one process's trace, file and rings together.
+// Purpose: one process's trace, file and rings together.
 #pragma once
 
 #include <functional>
@@ -9,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/trace/coarse.h"
-#include "analyzer/trace/facts.h"
-#include "analyzer/trace/order.h"
-#include "analyzer/trace/progress.h"
-#include "analyzer/trace/rings.h"
-#include "analyzer/trace/samples.h"
-#include "analyzer/trace/segments.h"
-#include "analyzer/trace/windows.h"
+#include "analyzer/decode/progress.h"
+#include "analyzer/decode/ring_reader.h"
+#include "analyzer/decode/rollup_reader.h"
+#include "analyzer/decode/segment_file.h"
+#include "analyzer/decode/window_files.h"
+#include "analyzer/trace/event_merger.h"
+#include "analyzer/trace/kernel_samples.h"
+#include "analyzer/trace/process_facts.h"
 
 namespace memtrace::trace {
 

@@ -2,8 +2,8 @@
 // Job: fuzz target: texts, code, modules and stacks, from records to the names of sites.
 //
 // Input: records of 64 bytes; `commit` is the thread. Whatever they hold, they survive a round trip.
-#include "analyzer/symbols/symbolize.h"
-#include "analyzer/trace/samples.h"
+#include "analyzer/symbols/symbolizer.h"
+#include "analyzer/trace/kernel_samples.h"
 #include "bytes.h"
 #include "segment_edit.h"
 

@@ -3,8 +3,8 @@
 // functions.
 #include "analyzer/symbols/elf_symbols.h"
 
-#include "analyzer/symbols/needed.h"
-#include "analyzer/symbols/symbolize.h"
+#include "analyzer/symbols/needed_libraries.h"
+#include "analyzer/symbols/symbolizer.h"
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: fuzz target: how processes ended, as it was seen from outside.
-#include "analyzer/evidence/ends.h"
+#include "analyzer/evidence/watched_ends.h"
 
 #include <filesystem>
 

@@ -2,8 +2,8 @@
 // Job: what a post-mortem asks of evidence: which of it is about which process, and that it can be kept.
 #include "evidence_use.h"
 
-#include "analyzer/evidence/match.h"
-#include "analyzer/evidence/store.h"
+#include "analyzer/evidence/evidence_store.h"
+#include "analyzer/evidence/kill_matching.h"
 #include "bytes.h"
 #include "place.h"
 

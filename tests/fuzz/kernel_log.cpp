@@ -2,9 +2,9 @@
 // Job: fuzz target: a kernel's log, from its lines to the process that each kill is about.
 //
 // Input: text. The first line that is a number is about when the processes were there.
-#include "analyzer/evidence/kernel_log.h"
+#include "analyzer/evidence/sources/kernel_log.h"
 
-#include "analyzer/evidence/file.h"
+#include "analyzer/evidence/sources/evidence_file.h"
 #include "bytes.h"
 #include "evidence_use.h"
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: fuzz target: what Kubernetes says of a pod's containers.
-#include "analyzer/evidence/pod.h"
+#include "analyzer/evidence/sources/kubernetes_pod.h"
 
 #include "bytes.h"
 #include "evidence_use.h"

@@ -2,7 +2,7 @@
 // Job: fuzz target: a ring file beside a trace.
 //
 // Input: what is in use of a ring file, see rings_input.h.
-#include "analyzer/trace/rings.h"
+#include "analyzer/decode/ring_reader.h"
 #include "builder.h"
 #include "place.h"
 #include "rings_input.h"

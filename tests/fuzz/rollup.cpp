@@ -6,7 +6,7 @@
 
 #include "preload/format/coarse.h"
 
-#include "analyzer/trace/coarse.h"
+#include "analyzer/decode/rollup_reader.h"
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"

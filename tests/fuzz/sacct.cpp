@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: fuzz target: what Slurm's accounting says of a job's steps.
-#include "analyzer/evidence/sacct.h"
+#include "analyzer/evidence/sources/slurm_sacct.h"
 
 #include "bytes.h"
 #include "evidence_use.h"

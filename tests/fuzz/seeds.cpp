@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyzer/evidence/ends.h"
+#include "analyzer/evidence/watched_ends.h"
 #include "builder.h"
 #include "bytes.h"
 #include "preload/format/coarse.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "analyzer/trace/decode.h"
+#include "analyzer/decode/segment_decoder.h"
 #include "bytes.h"
 #include "preload/format/checksum.h"
 #include "preload/record/encode.h"

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: fuzz target: the evidence that is kept beside a trace.
-#include "analyzer/evidence/store.h"
+#include "analyzer/evidence/evidence_store.h"
 
 #include "bytes.h"
 #include "evidence_use.h"

@@ -2,11 +2,11 @@
 // Job: what the report asks of a trace, from the pass over its events to the sets at its peaks.
 #include "trace_use.h"
 
-#include "analyzer/fold/peak.h"
-#include "analyzer/fold/segments.h"
-#include "analyzer/fold/selection.h"
-#include "analyzer/trace/budget.h"
-#include "analyzer/trace/fault.h"
+#include "analyzer/attribute/peak_composition.h"
+#include "analyzer/attribute/step_selection.h"
+#include "analyzer/decode/read_error.h"
+#include "analyzer/files/read_budget.h"
+#include "analyzer/passes/allocator_segments.h"
 #include "builder.h"
 #include "bytes.h"
 
@@ -61,7 +61,7 @@ void fold_all(const trace::Trace& trace) {
 } // namespace
 
 void use_trace(const std::string& path) try {
-  trace::Budget::of_command() = {}; // each input is a command of its own
+  files::Budget::of_command() = {}; // each input is a command of its own
   const trace::Trace trace(path);
   trace::OrderCounts first, second;
   const std::uint64_t events = pass(trace, first);
@@ -70,7 +70,7 @@ void use_trace(const std::string& path) try {
   fold_all(trace);
 } catch (const trace::Fault&) {
   // One clear line and exit 2: that is what the command says of it.
-} catch (const trace::OverBudget&) {
+} catch (const files::OverBudget&) {
   // The same.
 }
 

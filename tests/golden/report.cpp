@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "analyzer/cli/report_command.h"
+#include "analyzer/cli/commands/report_command.h"
 
 namespace memtrace::tests {
 namespace {

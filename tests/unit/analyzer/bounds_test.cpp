@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "analyzer/fold/place.h"
-#include "analyzer/trace/budget.h"
-#include "analyzer/trace/definitions.h"
-#include "analyzer/trace/modules.h"
+#include "analyzer/decode/definitions.h"
+#include "analyzer/files/read_budget.h"
+#include "analyzer/replay/phase_position.h"
+#include "analyzer/trace/module_map.h"
 
 namespace memtrace {
 namespace {
@@ -88,15 +88,15 @@ TEST(Bounds, AnAddressIsOfTheModuleRecordedLast) {
 }
 
 TEST(Bounds, WhatIsBeyondTheBudgetIsRefusedInOneLine) {
-  trace::Budget budget;
+  files::Budget budget;
   budget.reads("a.memtrace", 1, 1, 1000);
-  budget.took(trace::Budget::kBytes + 4 * 1000);
-  EXPECT_THROW(budget.took(1), trace::OverBudget);
+  budget.took(files::Budget::kBytes + 4 * 1000);
+  EXPECT_THROW(budget.took(1), files::OverBudget);
   EXPECT_TRUE(budget.refusal().starts_with("a.memtrace: a report would take more than 1024 MiB of memory"));
   EXPECT_NE(budget.refusal().find("--unbounded"), std::string::npos);
   budget.gave(1000);
-  budget.looks(trace::Budget::kLooks + 256 * 1000);
-  EXPECT_THROW(budget.looks(1), trace::OverBudget);
+  budget.looks(files::Budget::kLooks + 256 * 1000);
+  EXPECT_THROW(budget.looks(1), files::OverBudget);
   EXPECT_NE(budget.refusal().find("million times"), std::string::npos);
   budget.lift();
   budget.looks(1);

@@ -4,13 +4,16 @@
 
 #include <filesystem>
 
-#include "analyzer/cli/args.h"
-#include "analyzer/cli/find.h"
-#include "analyzer/cli/usage.h"
+#include "analyzer/cli/command_line.h"
+#include "analyzer/job/trace_lookup.h"
+#include "analyzer/job/usage_error.h"
 #include "builder.h"
 
 namespace memtrace::cli {
 namespace {
+
+using report::find_traces;
+using report::Usage;
 
 Command parsed(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "memtrace");

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what the recorder codes comes out of the decoder, and what it did not code does no harm.
-#include "analyzer/trace/decode.h"
+#include "analyzer/decode/segment_decoder.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "analyzer/report/findings.h"
-#include "analyzer/report/text.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "folded.h"
 

@@ -1,8 +1,8 @@
 // Room: tests.
 // Job: what two instants differ in, against sums by hand.
-#include "analyzer/report/diff_json.h"
-#include "analyzer/report/diff_text.h"
-#include "analyzer/report/nothing_to_show.h"
+#include "analyzer/explain/nothing_to_show.h"
+#include "analyzer/print/json/diff_json.h"
+#include "analyzer/print/text/diff_text.h"
 
 #include <gtest/gtest.h>
 

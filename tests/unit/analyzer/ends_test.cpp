@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what a watcher wrote is read as it was, and what is damaged is passed over.
-#include "analyzer/evidence/ends.h"
+#include "analyzer/evidence/watched_ends.h"
 
 #include <gtest/gtest.h>
 

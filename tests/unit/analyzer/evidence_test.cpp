@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-#include "analyzer/evidence/clock.h"
-#include "analyzer/evidence/file.h"
-#include "analyzer/evidence/groups.h"
-#include "analyzer/evidence/kernel_log.h"
-#include "analyzer/evidence/store.h"
+#include "analyzer/evidence/evidence_store.h"
+#include "analyzer/evidence/sources/cgroup_counters.h"
+#include "analyzer/evidence/sources/evidence_file.h"
+#include "analyzer/evidence/sources/kernel_log.h"
+#include "analyzer/evidence/sources/log_time.h"
 #include "builder.h"
 
 namespace memtrace::evidence {

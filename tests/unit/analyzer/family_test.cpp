@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the moment at which the processes of a machine had most together, against a search over all moments.
-#include "analyzer/report/family.h"
+#include "analyzer/rss/job_pss.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Room: tests.
 // Job: a finding where the trace proves one, and none where it does not.
-#include "analyzer/report/findings.h"
+#include "analyzer/findings/all_findings.h"
 
 #include <gtest/gtest.h>
 
-#include "analyzer/report/text.h"
+#include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "own_module.h"
 

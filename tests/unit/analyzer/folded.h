@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/fold/attribution.h"
-#include "analyzer/fold/peak.h"
-#include "analyzer/fold/steady.h"
+#include "analyzer/attribute/peak_composition.h"
+#include "analyzer/attribute/phase_accounting.h"
+#include "analyzer/attribute/steady_steps.h"
 #include "builder.h"
 
 namespace memtrace::tests {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "analyzer/report/document.h"
-#include "analyzer/report/findings.h"
-#include "analyzer/report/text.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/print/json/document.h"
+#include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "parsed.h"
 #include "preload/format/coarse.h"

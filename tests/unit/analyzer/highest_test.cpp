@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: the highest since each of many instants is what a look at all of them finds, and few values are kept.
-#include "analyzer/fold/highest.h"
+#include "analyzer/replay/highest_since.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: a leak where every part of a run leaves something behind, and none where it does not.
-#include "analyzer/report/leaks.h"
+#include "analyzer/findings/process/leak_per_step.h"
 
 #include <gtest/gtest.h>
 

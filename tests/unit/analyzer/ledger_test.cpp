@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: what counts as alive: moves, mappings given back in parts, reservations, forked children.
-#include "analyzer/fold/ledger.h"
+#include "analyzer/replay/live_blocks.h"
 
 #include "folded.h"
 

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: ledgers as they are read from a trace: the highest, the last, and one that is said again.
-#include "analyzer/trace/ledgers.h"
+#include "analyzer/trace/rss_ledgers.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Job: evidence finds its process by time, cgroup and size, and no other.
 #include <gtest/gtest.h>
 
-#include "analyzer/evidence/match.h"
+#include "analyzer/evidence/kill_matching.h"
 
 namespace memtrace::evidence {
 namespace {

@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: progress shows on a terminal when work takes long, goes away, and shows nowhere else.
-#include "analyzer/cli/meter.h"
+#include "analyzer/cli/common/progress_meter.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
 
 #include <filesystem>
 
-#include "analyzer/evidence/orphans.h"
-#include "analyzer/report/document.h"
-#include "analyzer/report/findings.h"
-#include "analyzer/report/shm_creator.h"
+#include "analyzer/evidence/shm_orphans.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/job/shm_creator.h"
+#include "analyzer/print/json/document.h"
 #include "builder.h"
 #include "parsed.h"
 

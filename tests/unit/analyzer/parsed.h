@@ -2,7 +2,7 @@
 // Job: a report's JSON as a tree, as those that read it see it.
 #pragma once
 
-#include "analyzer/report/document.h"
+#include "analyzer/print/json/document.h"
 
 namespace memtrace::tests {
 

@@ -1,7 +1,7 @@
 // Room: tests.
 // Job: what was alive at a peak, against a model that keeps everything and is too simple to be wrong.
-#include "analyzer/fold/peak.h"
-#include "analyzer/fold/without.h"
+#include "analyzer/attribute/peak_composition.h"
+#include "analyzer/passes/peak_without.h"
 
 #include <map>
 #include <random>

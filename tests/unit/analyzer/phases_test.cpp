@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: phases and steps by the contract's rules.
-#include "analyzer/fold/phases.h"
+#include "analyzer/replay/phase_tracker.h"
 
 #include "folded.h"
 

@@ -2,10 +2,10 @@
 // Job: verdicts: each needs its witness, and says no more than that.
 #include <gtest/gtest.h>
 
-#include "analyzer/report/document.h"
-#include "analyzer/report/findings.h"
-#include "analyzer/report/postmortem.h"
-#include "analyzer/report/witness.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/print/json/document.h"
+#include "analyzer/print/text/postmortem_text.h"
 #include "builder.h"
 #include "parsed.h"
 

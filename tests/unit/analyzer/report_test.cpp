@@ -7,12 +7,12 @@
 #include <random>
 #include <sstream>
 
-#include "analyzer/report/document.h"
-#include "analyzer/report/findings.h"
-#include "analyzer/report/lines.h"
-#include "analyzer/report/text.h"
-#include "analyzer/report/units.h"
-#include "analyzer/report/utf8.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/print/json/document.h"
+#include "analyzer/print/text/report_text.h"
+#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
 #include "builder.h"
 #include "parsed.h"
 

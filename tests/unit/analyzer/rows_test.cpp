@@ -1,11 +1,11 @@
 // Room: tests.
 // Job: rows come out of their packing as they went in, and blocks out of their table, however many there are.
-#include "analyzer/fold/rows.h"
+#include "analyzer/attribute/phase_rows.h"
 
 #include <map>
 #include <random>
 
-#include "analyzer/fold/block_table.h"
+#include "analyzer/replay/block_table.h"
 #include "folded.h"
 
 namespace memtrace::fold {

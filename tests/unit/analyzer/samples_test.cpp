@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: samples and failures as they are read from a trace: firsts, lasts, highest, and what is not said.
-#include "analyzer/trace/samples.h"
+#include "analyzer/trace/kernel_samples.h"
 
 #include <gtest/gtest.h>
 

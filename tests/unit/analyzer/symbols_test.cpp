@@ -1,6 +1,6 @@
 // Room: tests.
 // Job: names of frames: this program's own functions, by build id, and titles of sites.
-#include "analyzer/symbols/symbolize.h"
+#include "analyzer/symbols/symbolizer.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "analyzer/trace/fault.h"
+#include "analyzer/decode/read_error.h"
 #include "builder.h"
 
 namespace memtrace::trace {

@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "analyzer/fold/attribution.h"
+#include "analyzer/attribute/phase_accounting.h"
 #include "analyzer/trace/trace.h"
 #include "builder.h"
 #include "host.h"

@@ -1,5 +1,4 @@
-// Room: cli. A planted fault.
-// Job: it opens a file by itself.
+// Purpose: it opens a file by itself.
 // expect: files are opened in
 namespace memtrace::cli {
 void open_it() {

@@ -1,3 +1,2 @@
-// Room: trace.
-// Job: a planted fault: the analyzer reaches into the recorder.
+// Purpose: a planted fault: the analyzer reaches into the recorder.
 #include "preload/record/ring.h"

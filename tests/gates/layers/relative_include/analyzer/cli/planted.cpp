@@ -1,3 +1,2 @@
-// Room: cli.
-// Job: a planted fault: an include that does not name its room.
+// Purpose: a planted fault: an include that does not name its room.
 #include "../report/table.h"

@@ -1,0 +1,88 @@
+// Purpose: what a card showed when it showed most, and what of that no allocation accounts for.
+#include "analyzer/attribute/device_usage.h"
+
+#include <algorithm>
+
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+using format::Kind;
+
+// No card has more: figures to add to without fear.
+constexpr std::uint64_t kMostUsed = std::uint64_t{1} << 60;
+
+std::int64_t bounded(std::uint64_t bytes) {
+  return static_cast<std::int64_t>(std::min(bytes, kMostUsed));
+}
+
+} // namespace
+
+std::int64_t Residual::sum() const {
+  return plus(plus(context, code), rest);
+}
+
+void Card::follow(const trace::Event& event) {
+  if (event.type == EventType::reserved || event.type == EventType::level) {
+    pools_hold_ = bounded(event.word[event.type == EventType::level ? 2 : 1]);
+    return;
+  }
+  const bool birth = event.type == EventType::birth || event.type == EventType::held;
+  if (!birth && event.type != EventType::death) return;
+  if (event.kind == Kind::none) framework_ = true;
+  if (event.kind != Kind::device_async || (event.flags & format::kNoAccess) != 0) return;
+  pools_gave_ = birth ? plus(pools_gave_, event.word[1]) : minus(pools_gave_, event.word[1]);
+}
+
+void Card::forget() {
+  pools_gave_ = pools_hold_ = 0;
+}
+
+std::int64_t Card::pools_spare() const {
+  return framework_ || pools_gave_ < 0 ? 0 : std::max<std::int64_t>(minus(pools_hold_, pools_gave_), 0);
+}
+
+// What comes with a context and what with code is told by time alone. Should one of them be taken back later,
+// or a look fall between a call and its record, the context bears the difference, so that the sum holds.
+void Card::divide(std::int64_t residual, std::uint64_t code) {
+  if (!looked_) {
+    residual_.code = std::clamp<std::int64_t>(bounded(code), 0, std::max<std::int64_t>(residual, 0));
+    residual_.context = minus(residual, residual_.code);
+  } else {
+    std::int64_t& grown = code != code_ ? residual_.code : residual_.rest;
+    grown = std::max<std::int64_t>(plus(grown, minus(residual, residual_.sum())), 0);
+    residual_.context = minus(residual, plus(residual_.code, residual_.rest));
+  }
+  looked_ = true;
+  code_ = code;
+}
+
+std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& level, const Place& place) {
+  const bool own = event.word[0] != format::kNotSaid;
+  const std::uint64_t said = own ? event.word[0] : event.word[1];
+  if (said == format::kNotSaid) return std::nullopt;
+  const std::int64_t bytes = bounded(said);
+  if (most_.peak && most_.own && !own) return bytes; // figures of one kind alone are compared
+  if (most_.peak && own && !most_.own) {
+    most_ = {};
+    looked_ = false;
+    residual_ = {};
+  }
+  divide(minus(minus(bytes, level.live), pools_spare()), event.word[4]);
+  if (most_.peak && bytes <= most_.peak->bytes) return bytes;
+  most_.own = own;
+  most_.card = event.word[1];
+  most_.total = event.word[2];
+  most_.others_used = event.word[3];
+  most_.code = event.word[4];
+  most_.others = static_cast<std::uint32_t>(std::min<std::uint64_t>(event.word[5], ~std::uint32_t{0}));
+  most_.live = level.live;
+  most_.pools = pools_spare();
+  most_.residual = residual_;
+  most_.peak = Peak{bytes, event.ordinal, event.stamp, place.path, place.step, {}};
+  return bytes;
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,394 @@
+// Purpose: the second pass: exactly what was alive at given instants, and what each block was for.
+#include "analyzer/attribute/peak_composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "analyzer/attribute/block_residency.h"
+#include "analyzer/attribute/role_by_function.h"
+#include "analyzer/attribute/role_by_library.h"
+#include "analyzer/attribute/sample_error.h"
+#include "analyzer/files/read_budget.h"
+
+namespace memtrace::fold {
+namespace {
+
+// Lifetimes of a group. Beyond some thousands every other one is dropped, evenly over time: the median stays
+// good and memory bounded.
+class Lifetimes {
+ public:
+  void add(std::uint64_t ns) {
+    if (seen_++ % stride_ != 0) return;
+    kept_.push_back(ns);
+    if (kept_.size() < kMost) return;
+    for (std::size_t i = 0; i < kMost / 2; ++i) kept_[i] = kept_[2 * i];
+    kept_.resize(kMost / 2);
+    stride_ *= 2;
+  }
+  void add(const Lifetimes& others) {
+    for (const std::uint64_t ns : others.kept_)
+      for (std::uint64_t i = 0; i < others.stride_; ++i) add(ns);
+  }
+  std::uint64_t median() {
+    const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>((kept_.size() - 1) / 2);
+    std::nth_element(kept_.begin(), middle, kept_.end());
+    return *middle;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8192;
+  std::vector<std::uint64_t> kept_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+};
+
+// What samples say of the blocks they stand for. Each was drawn with a chance that its size gives, so that it
+// stands for the inverse of that many (Horvitz and Thompson): the sum is unbiased, and so is its variance.
+struct Estimate {
+  double bytes = 0;
+  double asked = 0;
+  double blocks = 0;
+  double variance = 0; // of bytes
+
+  void add(std::uint64_t given, std::uint64_t asked_for, std::uint32_t sample_bytes) {
+    const double size = static_cast<double>(given);
+    const double drawn = chance(size, sample_bytes);
+    const double weight = size / drawn;
+    bytes += weight;
+    asked += static_cast<double>(asked_for) / drawn;
+    blocks += 1 / drawn;
+    variance += weight * weight * (1 - drawn);
+  }
+  void add(const Estimate& other) {
+    bytes += other.bytes;
+    asked += other.asked;
+    blocks += other.blocks;
+    variance += other.variance;
+  }
+};
+
+struct Group {
+  format::StackId stack{};
+  format::Kind kind{};
+  Role role{};
+  bool tensor = false;
+  bool sampled = false;
+  bool guessed = false; // its role: what was said of others of its site would be better
+  PathId path{};
+  NameId phase{}; // the last of the path
+  Known known{};
+  Step step{};
+  bool operator==(const Group&) const = default;
+};
+
+struct GroupHash {
+  std::size_t operator()(const Group& group) const {
+    std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
+    for (const std::uint64_t part :
+         {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
+          static_cast<std::uint64_t>(group.role), static_cast<std::uint64_t>(group.path),
+          static_cast<std::uint64_t>(group.step)}) {
+      hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 29;
+    }
+    return static_cast<std::size_t>(hash);
+  }
+};
+
+struct Sum {
+  std::uint64_t bytes = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t largest = 0;
+  std::uint64_t resident = 0;
+  std::uint64_t late = 0;
+  std::uint64_t latest = 0; // of the block that has most of it
+  PathId late_path{};
+  Step late_step = Step::none;
+  Lifetimes lifetimes;
+  Estimate estimate; // of samples, instead of bytes, asked and blocks
+
+  void add(const Sum& other) {
+    bytes += other.bytes;
+    asked += other.asked;
+    blocks += other.blocks;
+    largest = std::max(largest, other.largest);
+    resident += other.resident;
+    add_late(other.late, other.latest, other.late_path, other.late_step);
+    lifetimes.add(other.lifetimes);
+    estimate.add(other.estimate);
+  }
+
+  // What a look said of a block of this group that had so many bytes in memory.
+  void add_late(std::uint64_t all, std::uint64_t one, PathId path, Step step) {
+    late += all;
+    if (one < latest || (one == latest && std::tie(path, step) >= std::tie(late_path, late_step))) return;
+    latest = one;
+    late_path = path;
+    late_step = step;
+  }
+};
+
+Holding holding(const Group& group, Sum& sum, const Paths& paths) {
+  const Estimate& estimate = sum.estimate;
+  Holding out{sum.bytes,     sum.asked,
+              sum.blocks,    sum.largest,
+              group.kind,    group.role,
+              group.tensor,  group.stack,
+              group.phase,   group.known,
+              group.step,    sum.lifetimes.median(),
+              group.sampled, sum.resident,
+              sum.late,      paths.last(sum.late_path),
+              sum.late_step, 0};
+  if (!group.sampled) return out;
+  out.bytes = rounded(estimate.bytes);
+  out.asked = rounded(estimate.asked);
+  out.blocks = rounded(estimate.blocks);
+  out.resident = out.bytes;
+  out.error = rounded(1.96 * std::sqrt(estimate.variance));
+  return out;
+}
+
+using Set = std::unordered_map<Group, Sum, GroupHash>;
+
+// What was said of tensors of a stack, born in a phase. Gradients come anew in each step, and only some steps
+// are labelled.
+class SiteRoles {
+ public:
+  void add(const Block& block) {
+    const auto [at, fresh] = roles_.try_emplace(key(block.stack, block.born.path), block.label);
+    if (!fresh && at->second != block.label) at->second = Role::unknown; // there is no telling
+  }
+  Role of(format::StackId stack, PathId path) const {
+    const auto at = roles_.find(key(stack, path));
+    return at == roles_.end() ? Role::unknown : at->second;
+  }
+
+ private:
+  static std::uint64_t key(format::StackId stack, PathId path) {
+    return std::uint64_t{static_cast<std::uint32_t>(stack)} << 32 | static_cast<std::uint32_t>(path);
+  }
+  std::unordered_map<std::uint64_t, Role> roles_;
+};
+
+// What was guessed may be of a role that others of its site were said to have.
+void settle(Set& set, const SiteRoles& roles) {
+  std::vector<Group> guessed;
+  for (const auto& [group, sum] : set)
+    if (group.guessed) guessed.push_back(group);
+  for (const Group& group : guessed) {
+    Set::node_type node = set.extract(group);
+    node.key().guessed = false;
+    if (const Role said = roles.of(group.stack, group.path); said != Role::unknown) node.key().role = said;
+    if (auto placed = set.insert(std::move(node)); !placed.inserted)
+      placed.position->second.add(placed.node.mapped());
+  }
+}
+
+Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
+  settle(set, roles);
+  Holdings out;
+  out.reserve(set.size());
+  for (auto& [group, sum] : set) out.push_back(holding(group, sum, paths));
+  std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
+    const auto rest = [](const Holding& h) {
+      return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);
+    };
+    return a.bytes != b.bytes ? a.bytes > b.bytes : rest(a) < rest(b);
+  });
+  return out;
+}
+
+// The instants of one measure of one memory, and what was alive at each.
+struct Timeline {
+  std::vector<trace::Ordinal> at; // ascending
+  std::vector<Set> sets;
+  std::uint32_t sample_bytes = 0;
+
+  // A block counts at every instant in [birth, death). `touches`: null where nothing was said of it.
+  void add(const Group& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
+           trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
+    auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
+    const auto end = std::lower_bound(instant, at.end(), death);
+    files::Budget::of_command().looks(static_cast<std::uint64_t>(end - instant));
+    for (; instant != end; ++instant) {
+      Sum& sum = sets[static_cast<std::size_t>(instant - at.begin())][group];
+      if (group.sampled) sum.estimate.add(block.given, block.asked, sample_bytes);
+      sum.bytes += bytes;
+      sum.asked += asked;
+      ++sum.blocks;
+      sum.largest = std::max(sum.largest, bytes);
+      const std::uint64_t resident = touches == nullptr ? bytes : std::min(bytes, touches->resident(*instant));
+      sum.resident += resident;
+      if (const std::uint64_t late = touches == nullptr ? 0 : std::min(resident, touches->late()); late != 0)
+        sum.add_late(late, late, touches->path(), touches->step());
+      sum.lifetimes.add(lifetime);
+    }
+  }
+};
+
+class PeakSets : public Observer {
+ public:
+  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants)
+      : askers_(trace),
+        makers_(trace),
+        last_stamp_(trace.facts().last_stamp),
+        last_step_(Step::none),
+        modules_seen_(trace.facts().parameters.has_value()) {
+    const std::set<Instant> sorted(instants.begin(), instants.end());
+    for (const Instant& instant : sorted)
+      timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
+    for (const Instant& instant : sorted) all_.push_back(instant.at);
+    std::sort(all_.begin(), all_.end());
+    for (auto& [which, timeline] : timelines_) {
+      timeline.sets.resize(timeline.at.size());
+      timeline.sample_bytes = trace.facts().sample_bytes;
+    }
+  }
+
+  // Known from the first pass: what was freed in the last step says less than what was freed before.
+  void last_step(Step step) { last_step_ = step; }
+
+  void labelled(const Block& block) override {
+    if (block.tensor && block.label != Role::checkpoint) roles_.add(block);
+  }
+
+  void died(const Block& block, const trace::Event& event) override {
+    if (seen(block.birth, event.ordinal))
+      add(block, event.ordinal, event.stamp,
+          {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
+    touched_.forget(block.address, block.birth_stamp);
+  }
+
+  void after(const trace::Event& event, const Place&) override {
+    switch (event.type) {
+      case format::EventType::sample_touched:
+        return touched_.look(event);
+      case format::EventType::phase_begin:
+      case format::EventType::phase_end:
+      case format::EventType::step:
+        return touched_.moved(event.stamp, phases().place(0).path, phases().place(0).step);
+      default:
+        return;
+    }
+  }
+
+  // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a
+  // trace. If it is alive after the gap, it is told anew.
+  void cut(const trace::Event& event) override { survived(event.ordinal, event.stamp); }
+  void finished() override {
+    survived(~trace::Ordinal{0}, last_stamp_);
+    paths_ = phases().paths();
+  }
+
+  std::map<Instant, Holdings> take() {
+    std::map<Instant, Holdings> out;
+    for (auto& [which, timeline] : timelines_) {
+      for (std::size_t i = 0; i < timeline.at.size(); ++i) {
+        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], roles_, paths_);
+      }
+    }
+    return out;
+  }
+
+ private:
+  void survived(trace::Ordinal until, format::Stamp stamp) {
+    ledger().each_alive([&](const Block& block) {
+      add(block, until, stamp,
+          {true, phases().open(block.born.occurrence), phases().step(), phases().step(), modules_seen_});
+    });
+  }
+
+  void add(const Block& block, trace::Ordinal death, format::Stamp stamp, const Fate& fate) {
+    Group group;
+    group.stack = block.stack;
+    group.kind = block.locked ? format::Kind::registered : block.kind;
+    group.tensor = block.tensor;
+    group.sampled = block.sampled;
+    say_role(group, block, fate);
+    group.path = block.born.path;
+    group.phase = phases().paths().last(group.path);
+    group.known = block.born.known;
+    group.step = block.born.step;
+    const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
+    if (block.tensor)
+      at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
+    if (!block.counted && !block.sampled) return;
+    const std::uint64_t spare = block.spare(); // a row of its own
+    at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
+    if (spare == 0) return;
+    group.role = Role::rounding;
+    at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
+  }
+
+  void say_role(Group& group, const Block& block, const Fate& fate) {
+    // Whatever is saved is labelled a checkpoint: what it was before says more.
+    const bool saved = block.label == Role::checkpoint;
+    if (block.label != Role::unknown && !saved) {
+      group.role = block.label;
+    } else if (block.kind == format::Kind::context) {
+      group.role = Role::context;
+    } else if (group.role = made_for(block); group.role != Role::unknown) {
+      group.guessed = block.tensor;
+    } else if (saved) {
+      group.role = block.label;
+    } else if (block.tensor) {
+      group.role = role_of(block.born, fate);
+      group.guessed = group.role == Role::unknown;
+    } else if (block.memory != 0) {
+      group.role = askers_.role(block.stack);
+    }
+  }
+
+  // Of what is no tensor a function may make all sorts of things; but what is written is made to be written.
+  // And an allocator's arena is mapped by whoever is first to find the last one full.
+  Role made_for(const Block& block) {
+    const Role role = makers_.role(block.stack);
+    const bool plain =
+        !block.tensor && (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
+    return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
+  }
+
+  // Whether any instant lies in [birth, death): most blocks live and die between two.
+  bool seen(trace::Ordinal birth, trace::Ordinal death) const {
+    const auto instant = std::lower_bound(all_.begin(), all_.end(), birth);
+    return instant != all_.end() && *instant < death;
+  }
+
+  struct Amount {
+    std::uint64_t bytes, asked;
+  };
+  void at(MemoryId memory, Measure measure, const Group& group, const Block& block, const Amount& amount,
+          trace::Ordinal death, std::uint64_t lifetime) {
+    const auto timeline = timelines_.find({memory, measure});
+    if (timeline == timelines_.end()) return;
+    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime,
+                         touched_.of(block.address, block.birth_stamp));
+  }
+
+  Askers askers_;
+  Makers makers_;
+  SiteRoles roles_;
+  Touched touched_;
+  Paths paths_;
+  format::Stamp last_stamp_;
+  Step last_step_;
+  bool modules_seen_;
+  std::vector<trace::Ordinal> all_; // instants, ascending
+  std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
+};
+
+} // namespace
+
+std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
+                                     Step last_step) {
+  Replay replay(trace);
+  PeakSets sets(trace, instants);
+  sets.last_step(last_step);
+  replay.run(sets);
+  return sets.take();
+}
+
+} // namespace memtrace::fold

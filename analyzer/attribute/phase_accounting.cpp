@@ -1,0 +1,422 @@
+// Purpose: the first pass: levels and flows of every phase and step, and where the peaks are.
+#include "analyzer/attribute/phase_accounting.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/replay/highest_since.h"
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+
+// Of one measure in one phase that ended.
+struct Span {
+  std::int64_t entry = 0;
+  std::int64_t peak = 0;
+  trace::Ordinal peak_at = 0;
+};
+
+struct Entry { // levels of one memory when a phase began
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  std::int64_t reserved = 0;
+  std::int64_t used = 0;
+};
+
+constexpr auto kLevel = [](std::int64_t level) { return level; };
+constexpr auto kResidentSum = [](const Resident& resident) { return resident.sum(); };
+using HighestLevel = HighestSince<std::int64_t, kLevel>;
+
+struct HighestLevels { // of one memory
+  HighestLevel live;
+  HighestLevel tensor;
+  HighestLevel reserved;
+  HighestLevel used;
+};
+
+struct Growing { // a row that may still change
+  Row row;
+  std::size_t open = 0; // occurrences
+};
+
+struct Open {
+  Growing* row;
+  bool again;                         // it goes on after a gap: the same occurrence
+  trace::Ordinal began;               // after this event
+  std::vector<Entry> memory;          // of those that were seen by then; others began at nothing
+  std::optional<Resident> resident{}; // of the first sample
+};
+
+void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
+  const std::int64_t transient = minus(span.peak, std::max(span.entry, exit));
+  if (first) row.entry = span.entry;
+  if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;
+  row.transient = first ? transient : std::max(row.transient, transient);
+  row.exit = exit;
+  row.net = plus(row.net, minus(exit, span.entry));
+}
+
+class Attribution : public Observer {
+ public:
+  Account take() && { return std::move(account_); }
+  Account& result() { return account_; }
+
+  void began(const Occurrence& occurrence) override {
+    Open open{&row(occurrence.path, occurrence.step), occurrence.again, now_, {}};
+    ++open.row->open;
+    open.memory.reserve(seen_);
+    for (std::size_t i = 0; i < seen_; ++i) {
+      const Level& level = ledger().level(static_cast<MemoryId>(i));
+      open.memory.push_back({level.live, level.tensor, reserved_[i], used_[i]});
+    }
+    open_.emplace_hint(open_.end(), occurrence.id, std::move(open));
+    each_highest([this](auto& highest) {
+      highest.begin();
+      if (highest.size() > 2 * open_.size() + kSpare) highest.keep(begins());
+    });
+    account_.last_step = std::max(account_.last_step, occurrence.step);
+  }
+
+  void ended(const Occurrence& occurrence, bool skipped) override {
+    const auto at = open_.find(occurrence.id);
+    if (at == open_.end()) return;
+    close(at->second, skipped);
+    open_.erase(at);
+    updated_ = !skipped && phases().paths().text(phases().paths().last(occurrence.path)) == "step"
+                   ? occurrence.step
+                   : updated_;
+  }
+
+  void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
+    pending_.push_back({memory, allocated, freed, allocations});
+  }
+
+  void after(const trace::Event& event, const Place& place) override {
+    now_ = event.ordinal;
+    if (updated_ != Step::none) note_update(event.stamp);
+    if (!pending_.empty()) {
+      Row& at = row(place.path, place.step).row;
+      for (const Flow& flow : pending_) {
+        see(flow.memory);
+        MemoryRow& figures = memory_row(at, flow.memory);
+        figures.allocated += flow.allocated;
+        figures.freed += flow.freed;
+        figures.allocations += flow.allocations;
+      }
+      pending_.clear();
+    }
+    if (event.flags >> format::kMemoryShift != 0) follow(event);
+    if (is_said(event.type)) return said(event, place);
+    levels(event, place);
+  }
+
+  void cut(const trace::Event& event) override {
+    for (const auto& [id, open] : open_) open.row->row.partial = true;
+    close_all();
+    account_.detail.push_back({from_, before(phases().step())});
+    from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
+    std::fill(reserved_.begin(), reserved_.end(), 0);
+    std::fill(used_.begin(), used_.end(), 0);
+    for (auto& [memory, card] : cards_) card.forget();
+    now_ = event.ordinal;
+  }
+
+  void finished() override {
+    close_all();
+    account_.last_step = std::max(account_.last_step, phases().step());
+    account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
+    pack_all();
+    account_.paths = phases().paths();
+    account_.first_update = phases().first_update();
+    account_.unknown_deaths = ledger().unknown_deaths();
+  }
+
+  void started() override {
+    account_.peaks[0];
+    see(0);
+    const Level inherited = ledger().level(0);
+    account_.peaks[0].live.bytes = inherited.live;
+    account_.peaks[0].tensor.bytes = inherited.tensor;
+    account_.tensors = inherited.tensor != 0;
+  }
+
+ private:
+  struct Flow {
+    MemoryId memory;
+    std::uint64_t allocated, freed, allocations;
+  };
+
+  void note_update(format::Stamp stamp) {
+    account_.last_update = Update{now_, stamp, updated_, pinned_idle_, {}};
+    for (std::size_t i = 0; i < seen_; ++i)
+      account_.last_update->levels.push_back(ledger().level(static_cast<MemoryId>(i)));
+    updated_ = Step::none;
+  }
+
+  // What somebody else measured: not summed up from births and deaths.
+  static bool is_said(EventType type) {
+    using enum EventType;
+    return type == sample_process || type == sample_ledger || type == sample_resident || type == reserved ||
+           type == sample_device || type == format::EventType::level;
+  }
+
+  void said(const trace::Event& event, const Place& place) {
+    if (event.type == EventType::reserved) return reserved(event, place);
+    if (event.type == EventType::sample_device) return used(event, place);
+    if (event.type == EventType::level) return level(event);
+    if (event.type == EventType::sample_process) sample(event, place);
+    account_.ledgers.add(event);
+  }
+
+  void follow(const trace::Event& event) {
+    using enum EventType;
+    const EventType type = event.type;
+    if (type == birth || type == death || type == reserved || type == format::EventType::level || type == held)
+      cards_[static_cast<MemoryId>(event.flags >> format::kMemoryShift)].follow(event);
+  }
+
+  void close_all() {
+    for (auto& [id, open] : open_)
+      close(open, false); // the oldest first: a row's entry is that of its first occurrence
+    open_.clear();
+    each_highest([](auto& highest) { highest = {}; });
+  }
+
+  static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }
+
+  // What a window begins with. It is no news, so no peak is made here.
+  void level(const trace::Event& event) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    see(memory);
+    account_.peaks[memory];
+    reserved_[memory] = static_cast<std::int64_t>(event.word[2]);
+    if (reserved_[memory] != 0 && !account_.peaks[memory].reserved) account_.peaks[memory].reserved.emplace();
+    account_.tensors = account_.tensors || event.word[1] != 0;
+  }
+
+  void see(MemoryId memory) {
+    if (memory < seen_) return;
+    seen_ = std::size_t{memory} + 1;
+    reserved_.resize(seen_);
+    used_.resize(seen_);
+    for (std::size_t i = highest_.size(); i < seen_; ++i) {
+      highest_.emplace_back();
+      HighestLevels& fresh = highest_.back();
+      for (HighestLevel* measure : {&fresh.live, &fresh.tensor, &fresh.reserved, &fresh.used}) measure->begin();
+    }
+  }
+
+  template <typename Take>
+  void each_highest(Take take) {
+    for (HighestLevels& of : highest_) take(of.live), take(of.tensor), take(of.reserved), take(of.used);
+    take(resident_);
+  }
+
+  // Of the open phases, ascending.
+  std::vector<trace::Ordinal> begins() const {
+    std::vector<trace::Ordinal> out;
+    out.reserve(open_.size());
+    for (const auto& [id, open] : open_) out.push_back(open.began);
+    return out;
+  }
+
+  Growing& row(PathId path, Step step) {
+    if (recent_ != nullptr && recent_->row.path == path && recent_->row.step == step) return *recent_;
+    auto at = growing_.find({path, step});
+    if (at == growing_.end()) {
+      if (growing_.size() >= most_growing_) seal();
+      at = growing_.try_emplace({path, step}).first;
+      at->second.row.path = path;
+      at->second.row.step = step;
+      at->second.row.began = ++rows_begun_;
+    }
+    recent_ = &at->second;
+    return *recent_;
+  }
+
+  // Packs the rows of steps that are over. Should one of them go on after all, its parts are joined at the end.
+  void seal() {
+    std::vector<const Row*> over;
+    for (const auto& [key, growing] : growing_) {
+      if (growing.open == 0 && key.second != phases().step()) over.push_back(&growing.row);
+    }
+    pack(over);
+    for (const Row* row : over) growing_.erase({row->path, row->step});
+    most_growing_ = std::max(kGrowing, 2 * growing_.size());
+    recent_ = nullptr;
+  }
+
+  void pack(std::vector<const Row*>& rows) {
+    std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->began < b->began; });
+    for (const Row* row : rows) {
+      const auto [last, fresh] = last_packed_.try_emplace(row->path, row->step);
+      if (!fresh && row->step <= last->second) parts_ = true;
+      last->second = std::max(last->second, row->step);
+      account_.rows.add(*row);
+    }
+  }
+
+  void pack_all() {
+    std::vector<const Row*> rest;
+    for (const auto& [key, growing] : growing_) rest.push_back(&growing.row);
+    pack(rest);
+    if (!parts_) return;
+    std::map<std::pair<PathId, Step>, Row> whole;
+    for (const Row& part : account_.rows) {
+      const auto [at, fresh] = whole.try_emplace({part.path, part.step}, part);
+      if (!fresh) join(at->second, part);
+    }
+    rest.clear();
+    for (const auto& [key, row] : whole) rest.push_back(&row);
+    account_.rows = {};
+    pack(rest);
+  }
+
+  static MemoryRow& memory_row(Row& row, MemoryId memory) {
+    if (row.memory.size() <= memory) row.memory.resize(std::size_t{memory} + 1);
+    return row.memory[memory];
+  }
+
+  void close(Open& open, bool skipped) {
+    Row& row = open.row->row;
+    --open.row->open;
+    const bool first = row.count == 0;
+    if (first) row.again = open.again;
+    if (first || !open.again) ++row.count;
+    row.partial = row.partial || open.again;
+    for (std::size_t i = 0; i < seen_; ++i) {
+      const auto id = static_cast<MemoryId>(i);
+      MemoryRow& figures = memory_row(row, id);
+      // A memory that was first used inside began at nothing, before the first event.
+      const bool known = i < open.memory.size();
+      const Entry entry = known ? open.memory[i] : Entry{};
+      const trace::Ordinal began = known ? open.began : 0;
+      const HighestLevels& highest = highest_[i];
+      const Level& level = ledger().level(id);
+      merge(figures.live, span(highest.live, entry.live, began), level.live, first);
+      merge(figures.tensor, span(highest.tensor, entry.tensor, began), level.tensor, first);
+      merge(figures.reserved, span(highest.reserved, entry.reserved, began), reserved_[i], first);
+      merge(figures.used, span(highest.used, entry.used, began), used_[i], first);
+    }
+    row.skipped = row.skipped || skipped;
+    if (!open.resident) return;
+    const Resident peak = resident_.since(open.began)->value;
+    if (!row.rss) {
+      row.rss = ResidentSpan{*open.resident, sampled_, peak};
+      return;
+    }
+    row.rss->exit = sampled_;
+    if (peak.sum() > row.rss->peak.sum()) row.rss->peak = peak;
+  }
+
+  static Span span(const HighestLevel& highest, std::int64_t entry, trace::Ordinal began) {
+    const High<std::int64_t>* const high = highest.since(began);
+    if (high != nullptr && high->value > entry) return {entry, high->value, high->at};
+    return {entry, entry, began};
+  }
+
+  static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const Place& place) {
+    if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step, {}};
+  }
+
+  void levels(const trace::Event& event, const Place& place) {
+    if (event.type != EventType::birth && event.type != EventType::counters && event.type != EventType::move &&
+        event.type != EventType::protect)
+      return;
+    const auto memory = event.type == EventType::birth
+                            ? static_cast<MemoryId>(event.flags >> format::kMemoryShift)
+                            : MemoryId{0};
+    see(memory);
+    const Level& level = ledger().level(memory);
+    highest_[memory].live.raise(level.live, event.ordinal);
+    highest_[memory].tensor.raise(level.tensor, event.ordinal);
+    MemoryPeaks& peaks = account_.peaks[memory];
+    raise(peaks.live, level.live, event, place);
+    raise(peaks.tensor, level.tensor, event, place);
+    account_.tensors = account_.tensors || level.tensor != 0;
+  }
+
+  void reserved(const trace::Event& event, const Place& place) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    see(memory);
+    const auto bytes = static_cast<std::int64_t>(event.word[1]);
+    reserved_[memory] = bytes;
+    if (memory == 0) pinned_idle_ = event.word[1] > event.word[0] ? event.word[1] - event.word[0] : 0;
+    highest_[memory].reserved.raise(bytes, event.ordinal);
+    auto& peak = account_.peaks[memory].reserved;
+    if (!peak) peak.emplace();
+    raise(*peak, bytes, event, place);
+  }
+
+  // What the card shows for this process; where it does not know it by its pid, for all of them.
+  void used(const trace::Event& event, const Place& place) {
+    const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+    if (memory == 0) return;
+    const auto bytes = cards_[memory].look(event, ledger().level(memory), place);
+    if (!bytes) return;
+    see(memory);
+    used_[memory] = *bytes;
+    highest_[memory].used.raise(*bytes, event.ordinal);
+    account_.cards[memory] = cards_[memory].most();
+    account_.peaks[memory];
+  }
+
+  void sample(const trace::Event& event, const Place& place) {
+    const Resident now{event.word[0], event.word[1], event.word[2]};
+    // The open phases that no sample was taken in are those that began last.
+    for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
+      open->second.resident = now;
+    resident_.raise(now, event.ordinal);
+    sampled_ = now;
+    if (!account_.rss) account_.rss.emplace();
+    // Programs may reset VmHWM: the highest ever read counts.
+    raise(*account_.rss, static_cast<std::int64_t>(std::max(event.word[3], now.sum())), event, place);
+  }
+
+  Account account_;
+  static constexpr std::size_t kGrowing = 64;
+  std::map<std::pair<PathId, Step>, Growing> growing_;
+  std::size_t most_growing_ = kGrowing;
+  Growing* recent_ = nullptr; // the row that was asked for last
+  std::uint64_t rows_begun_ = 0;
+  std::unordered_map<PathId, Step> last_packed_;
+  bool parts_ = false;                        // a row was packed in more than one part
+  static constexpr std::size_t kSpare = 1024; // values of one level that need not be looked through
+  std::map<OccurrenceId, Open> open_;         // in the order in which they began
+  std::vector<HighestLevels> highest_;        // by MemoryId
+  HighestSince<Resident, kResidentSum> resident_;
+  Resident sampled_; // last
+  std::vector<Flow> pending_;
+  std::vector<std::int64_t> reserved_;
+  std::uint64_t pinned_idle_ = 0;
+  std::vector<std::int64_t> used_;
+  std::map<MemoryId, Card> cards_;
+  std::size_t seen_ = 0;      // memories
+  Step from_{0};              // the first step that is whole since the last cut
+  Step updated_ = Step::none; // the step whose update ended with this event
+  trace::Ordinal now_ = 0;
+};
+
+} // namespace
+
+bool Account::whole(Step step) const {
+  if (step == Step::none) return detail.size() == 1;
+  return std::any_of(detail.begin(), detail.end(),
+                     [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
+}
+
+Account account(const trace::Trace& trace) {
+  Replay replay(trace);
+  Attribution attribution;
+  const trace::OrderCounts counts = replay.run(attribution);
+  attribution.result().counts = counts;
+  attribution.result().left = replay.ledger().level(MemoryId{0}).live;
+  return std::move(attribution).take();
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,63 @@
+// Purpose: what memory of a device is for that no framework's allocator asked for, told from the library that
+// did.
+#include "analyzer/attribute/role_by_library.h"
+
+#include <string>
+#include <vector>
+
+namespace memtrace::fold {
+namespace {
+
+// The beginnings of file names. What only passes a call on is looked through.
+constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda."};
+constexpr const char* kComm[] = {"libnccl", "libnvshmem"};
+constexpr const char* kWorkspace[] = {"libcublas", "libcudnn",  "libcusolver", "libcusparse",
+                                      "libcufft",  "libcurand", "libcutensor"};
+
+template <std::size_t N>
+bool begins(const std::string& name, const char* const (&with)[N]) {
+  for (const char* begin : with)
+    if (name.starts_with(begin)) return true;
+  return false;
+}
+
+} // namespace
+
+// The file's name of the module mapped there last; empty: none is known.
+std::string Askers::library_at(std::uint64_t address) const {
+  const trace::Module* const found = modules_.at(address);
+  if (found == nullptr) return {};
+  const std::string& path = definitions_.text(found->path);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Of the library that a frame is in; nothing where that only passes a call on.
+std::optional<Role> Askers::of_frame(const trace::Frame& frame) const {
+  if (frame.python) return Role::unknown;
+  const std::string library = library_at(frame.value);
+  if (begins(library, kPassOn)) return std::nullopt;
+  return begins(library, kComm) ? Role::comm : begins(library, kWorkspace) ? Role::workspace : Role::unknown;
+}
+
+// A stack is a path in a tree of frames: what one frame does not decide its caller does, for all below it.
+Role Askers::role(format::StackId stack) {
+  Role role = Role::unknown;
+  std::vector<std::uint32_t> below; // what was not known of
+  for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
+    const auto [at, fresh] = known_.try_emplace(id, Role::unknown);
+    role = at->second;
+    if (!fresh) break; // or the chain is a circle
+    below.push_back(id);
+    const trace::Definitions::Node* const node = definitions_.node(id);
+    if (node == nullptr) break;
+    const auto said = of_frame(node->frame);
+    role = said.value_or(Role::unknown);
+    if (said) break;
+    id = node->caller;
+  }
+  if (role == Role::unknown) return role;
+  for (const std::uint32_t id : below) known_[id] = role;
+  return role;
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,45 @@
+// Purpose: `memtrace diff`.
+#include "analyzer/cli/commands/diff_command.h"
+
+#include "analyzer/cli/common/main_process.h"
+#include "analyzer/print/json/diff_json.h"
+#include "analyzer/print/text/diff_text.h"
+
+namespace memtrace::cli {
+namespace {
+
+report::Diff within(const DiffArguments& arguments, report::View& view) {
+  const fold::MemoryId memory = memory_of(view, arguments.memory);
+  const std::string phase_a = arguments.phases.empty() ? "" : arguments.phases.front();
+  const std::string phase_b = arguments.phases.empty() ? "" : arguments.phases.back();
+  if (arguments.first_vs_steady)
+    return report::difference(memory, report::first_step(view, memory, phase_a),
+                              report::steady_step(view, memory, phase_b));
+  std::optional<fold::Step> step_a, step_b;
+  if (arguments.steps) {
+    step_a = static_cast<fold::Step>(arguments.steps->from);
+    step_b = static_cast<fold::Step>(arguments.steps->to);
+  }
+  return report::difference(memory, report::one_place(view, memory, step_a, phase_a),
+                            report::one_place(view, memory, step_b, phase_b));
+}
+
+std::string written(const DiffArguments& arguments, const report::Diff& diff) {
+  if (arguments.format == "json") return report::diff_json(diff, arguments.top).dump(2) + "\n";
+  return report::diff_text(diff, arguments.top, in_color(arguments.output));
+}
+
+} // namespace
+
+int diff_command(const DiffArguments& arguments) {
+  return answer(arguments.output, [&](Meter& meter) {
+    const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
+    if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
+    const auto b = main_view(arguments.traces.back(), meter);
+    const fold::MemoryId memory = memory_of(*a, arguments.memory);
+    return written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
+                                                 report::whole_run(*b, memory, "b")));
+  });
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,21 @@
+// Purpose: `memtrace explain`.
+#include "analyzer/cli/commands/explain_command.h"
+
+#include "analyzer/cli/common/main_process.h"
+#include "analyzer/print/json/explain_json.h"
+#include "analyzer/print/text/explain_text.h"
+
+namespace memtrace::cli {
+
+int explain_command(const ExplainArguments& arguments) {
+  return answer(arguments.output, [&](Meter& meter) {
+    const auto view = main_view(arguments.trace, meter);
+    const report::Explanation explanation =
+        report::explain(*view, memory_of(*view, arguments.memory), arguments.parameters);
+    return arguments.format == "json"
+               ? report::explain_json(explanation, arguments.project).dump(2) + "\n"
+               : report::explain_text(explanation, arguments.project, in_color(arguments.output));
+  });
+}
+
+} // namespace memtrace::cli

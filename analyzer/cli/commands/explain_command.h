@@ -1,0 +1,22 @@
+// Purpose: `memtrace explain`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace memtrace::cli {
+
+struct ExplainArguments {
+  std::string trace; // empty: the newest job
+  std::string memory;
+  std::optional<std::uint64_t> parameters;
+  std::optional<std::uint64_t> project;
+  std::string format = "text";
+  std::string output;
+};
+
+// The exit status. Throws Usage, or trace::Fault when a trace could not be read.
+int explain_command(const ExplainArguments& arguments);
+
+} // namespace memtrace::cli

@@ -1,0 +1,164 @@
+// Purpose: `memtrace postmortem`.
+#include "analyzer/cli/commands/postmortem_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "analyzer/cli/common/output.h"
+#include "analyzer/cli/common/progress_meter.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/job/job_survey.h"
+#include "analyzer/job/trace_lookup.h"
+#include "analyzer/job/usage_error.h"
+#include "analyzer/print/json/document.h"
+#include "analyzer/print/json/postmortem_json.h"
+#include "analyzer/print/text/postmortem_text.h"
+
+namespace memtrace::cli {
+namespace {
+
+constexpr double kAtOnce = 0.5; // s: between the ends of processes that one kill took
+
+// Which ends ask for an explanation most: for memory, then for any other reason, then none.
+int gravity(const report::Process& process) {
+  const std::string& how = process.end.how;
+  if (how == "oom_kill" || process.failed) return 0;
+  if (how == "unknown" || how == "signal") return 1;
+  return how == "exit" && process.end.code != 0 ? 2 : 3;
+}
+
+double last_unix(const report::Process& process) {
+  const trace::Facts& facts = process.facts;
+  const auto ns = static_cast<double>(facts.last_stamp) - static_cast<double>(facts.start_stamp);
+  return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
+}
+
+// s, how much later `a` ended than `b`: by the kernel's log, where it has both, else by their last records.
+double after(const report::Process& a, const report::Process& b) {
+  const auto killed = [](const report::Process& process) {
+    const evidence::Kill* const kill = process.end.witness.kill;
+    return kill != nullptr ? kill->when.boot : std::nullopt;
+  };
+  const auto one = killed(a), other = killed(b);
+  return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
+}
+
+// The one that died first of those that died for memory; where none did, of those that ended badly.
+std::size_t subject(const std::vector<report::Process>& processes, const PostmortemArguments& arguments) {
+  std::size_t best = processes.size();
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (arguments.rank && processes[i].facts.rank != *arguments.rank) continue;
+    if (best == processes.size()) {
+      best = i;
+      continue;
+    }
+    const int weight = gravity(processes[i]), least = gravity(processes[best]);
+    if (weight < least || (weight == least && weight < 3 && after(processes[i], processes[best]) < 0)) best = i;
+  }
+  if (best == processes.size())
+    throw report::Usage(
+        fmt::format("--rank {}: no process of this job has it; leave it out to see them all", *arguments.rank));
+  return best;
+}
+
+// None where it was gone by then, or not there yet.
+std::optional<trace::ProcessSample> sample_at(const report::Process& process, double unix) {
+  const trace::Facts& facts = process.facts;
+  const double since = unix - static_cast<double>(facts.start_unix_ns) / 1e9;
+  if (since < 0 || (process.end.how != "running" && last_unix(process) < unix - kAtOnce)) return std::nullopt;
+  const trace::ProcessSample* const sample =
+      process.samples.process_at(facts.start_stamp + static_cast<format::Stamp>(since * 1e9));
+  return sample == nullptr ? std::nullopt : std::optional(*sample);
+}
+
+std::vector<report::Other> others(const std::vector<report::Process>& processes, std::size_t subject) {
+  std::vector<report::Other> out;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const report::Process& process = processes[i];
+    if (i == subject) continue;
+    const double later = after(process, processes[subject]);
+    const bool beside = process.facts.host == processes[subject].facts.host;
+    out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
+                   sample_at(process, last_unix(processes[subject])), beside ? process.directory : ""});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const report::Other& a, const report::Other& b) { return a.later < b.later; });
+  return out;
+}
+
+std::unique_ptr<report::View> open(report::Process& process, const report::Options& options, Meter& meter) {
+  if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
+  return report::view(std::move(process.trace), process.kind, process.end, options);
+}
+
+// How all that are not running ended, in the order in which they did.
+report::Json order_json(const std::vector<report::Process>& processes, const report::Process& first) {
+  std::vector<std::pair<double, const report::Process*>> ended;
+  for (const report::Process& process : processes) {
+    if (process.end.how != "running") ended.emplace_back(after(process, first), &process);
+  }
+  std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  report::Json out = report::Json::array();
+  for (const auto& [later, process] : ended)
+    out.push_back({{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", last_unix(first) + later}});
+  return out;
+}
+
+std::string text_of(std::vector<report::Process>& processes, std::size_t chosen, bool color, Meter& meter) {
+  report::Look look;
+  look.color = color;
+  const auto view = open(processes[chosen], {}, meter);
+  return report::postmortem_text(*view, report::find(*view), others(processes, chosen), look);
+}
+
+std::vector<std::string> json_of(std::vector<report::Process>& processes, std::size_t chosen,
+                                 const PostmortemArguments& arguments, Meter& meter) {
+  const report::Options options;
+  report::Document document(options, report::Schema::postmortem);
+  report::Json ledger = report::Json::array();
+  for (report::Process& process : processes) {
+    if (arguments.rank && process.facts.rank != *arguments.rank) continue;
+    const auto view = open(process, options, meter); // one at a time: memory is that of the largest
+    document.add(*view, report::find(*view));
+    if (&process == &processes[chosen] && view->death)
+      ledger.push_back(report::ledger_json(report::job_ledger(*view, others(processes, chosen))));
+  }
+  const report::Json first =
+      gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
+  return std::move(document).take(
+      {{"ledger", std::move(ledger)}, {"first", first}, {"order", order_json(processes, processes[chosen])}});
+}
+
+} // namespace
+
+std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color) {
+  if (traces.empty()) return std::nullopt;
+  Meter meter(STDERR_FILENO);
+  std::vector<report::Process> processes = report::survey(traces, {}, meter);
+  const std::size_t chosen = subject(processes, {});
+  if (gravity(processes[chosen]) != 0) return std::nullopt;
+  std::string text = text_of(processes, chosen, color, meter);
+  meter.clear();
+  return text;
+}
+
+std::vector<std::string> explain(const PostmortemArguments& arguments, bool color) {
+  Meter meter(STDERR_FILENO);
+  std::vector<report::Process> processes =
+      report::survey(report::find_traces(arguments.trace, arguments.attempt), arguments.evidence, meter);
+  const std::size_t chosen = subject(processes, arguments);
+  return arguments.format == "json" ? json_of(processes, chosen, arguments, meter)
+                                    : std::vector{text_of(processes, chosen, color, meter)};
+}
+
+int postmortem_command(const PostmortemArguments& arguments) {
+  const bool color =
+      arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  write_all({explain(arguments, color)}, arguments.output);
+  return 0;
+}
+
+} // namespace memtrace::cli

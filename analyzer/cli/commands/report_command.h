@@ -1,0 +1,22 @@
+// Purpose: `memtrace report`.
+#pragma once
+
+#include <string>
+
+#include "analyzer/explain/process_analysis.h"
+
+namespace memtrace::cli {
+
+struct ReportArguments {
+  std::string trace; // "" for the newest job
+  std::string format = "text";
+  std::string output; // "" for stdout
+  bool all = false;   // rows without end
+  report::Options options;
+  bool top_given = false;
+};
+
+// The exit status. Throws Usage, or trace::Fault when nothing could be read.
+int report_command(const ReportArguments& arguments);
+
+} // namespace memtrace::cli

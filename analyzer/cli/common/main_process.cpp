@@ -1,0 +1,36 @@
+// Purpose: the one process that a command is about, and the memory of it that was asked for.
+#include "analyzer/cli/common/main_process.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/job/job_survey.h"
+#include "analyzer/job/trace_lookup.h"
+#include "analyzer/job/usage_error.h"
+
+namespace memtrace::cli {
+
+std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter) {
+  std::vector<report::Process> processes = report::survey(report::find_traces(argument), {}, meter);
+  report::Process& main = processes.front();
+  if (!main.trace) main.trace = std::make_unique<trace::Trace>(main.path, &meter);
+  return report::view(std::move(main.trace), main.kind, main.end, {});
+}
+
+fold::MemoryId memory_of(report::View& view, const std::string& asked) {
+  const bool any = asked.empty(); // then the findings say which
+  const fold::MemoryId memory = report::main_memory(view, any ? report::find(view) : report::Findings{},
+                                                    any ? std::nullopt : std::optional(asked));
+  if (!asked.empty() && report::memory_name(memory) != asked)
+    throw report::Usage("--memory " + asked +
+                        ": not in this trace; expected host or one of its devices, cuda:N");
+  return memory;
+}
+
+bool in_color(const std::string& output) {
+  return output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,32 @@
+// Purpose: `new` and `delete` of the command, which count what is held.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "analyzer/files/read_budget.h"
+
+// By the block's real size: `delete` is not always told it. The command has one thread.
+void* operator new(std::size_t bytes) {
+  void* const block = std::malloc(bytes == 0 ? 1 : bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  const std::size_t size = ::malloc_usable_size(block);
+  try {
+    memtrace::files::Budget::of_command().took(size);
+  } catch (...) {
+    memtrace::files::Budget::of_command().gave(size);
+    std::free(block);
+    throw;
+  }
+  return block;
+}
+
+void operator delete(void* block) noexcept {
+  if (block == nullptr) return;
+  memtrace::files::Budget::of_command().gave(::malloc_usable_size(block));
+  std::free(block);
+}
+
+void operator delete(void* block, std::size_t) noexcept {
+  operator delete(block);
+}

@@ -1,0 +1,104 @@
+// Purpose: what of driver, CUPTI and NVML can be used: asked of libmemtrace_cupti.so, in a process of its own.
+#include "analyzer/cli/doctor/device_check.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "analyzer/cli/common/install_paths.h"
+
+namespace memtrace::cli {
+namespace {
+
+constexpr char kLibrary[] = "libmemtrace_cupti.so";
+constexpr auto kPatience = std::chrono::seconds(30); // a card that sleeps takes some to wake
+
+using Line = void (*)(void* to, const char* what, int works, const char* text);
+using Probe = void (*)(Line line, void* to);
+
+// "1driver\tlibcuda.so.1, ...\n"
+void write_line(void* to, const char* what, int works, const char* text) {
+  const std::string line = fmt::format("{}{}\t{}\n", works != 0 ? 1 : 0, what, text);
+  const ssize_t written = ::write(*static_cast<int*>(to), line.data(), line.size());
+  static_cast<void>(written);
+}
+
+[[noreturn]] void probe(const std::string& path, int out) {
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const symbol = library != nullptr ? ::dlsym(library, "memtrace_cupti_probe") : nullptr;
+  if (symbol == nullptr) {
+    write_line(&out, kLibrary, 0, library != nullptr ? "it is not of this version" : ::dlerror());
+  } else {
+    Probe ask = nullptr;
+    std::memcpy(&ask, &symbol, sizeof ask);
+    ask(&write_line, &out);
+  }
+  ::_exit(0);
+}
+
+std::string read_all(int from, pid_t pid) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  std::string text;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{from, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) == 0) {
+      ::kill(pid, SIGKILL);
+      return text;
+    }
+    char buffer[4096];
+    const ssize_t bytes = ::read(from, buffer, sizeof buffer);
+    if (bytes <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(bytes));
+  }
+}
+
+std::vector<Check> parse(const std::string& text) {
+  std::vector<Check> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size()), tab = text.find('\t', at);
+    if (tab < end)
+      out.push_back({text.substr(at + 1, tab - at - 1), text[at] == '1', text.substr(tab + 1, end - tab - 1)});
+    at = end + 1;
+  }
+  return out;
+}
+
+} // namespace
+
+std::vector<Check> check_devices() {
+  const std::string path = installed_library(kLibrary);
+  if (path.empty())
+    return {
+        {"CUPTI", false,
+         fmt::format("{} is not built: CUPTI's headers were missing then; device memory is seen by hooks alone",
+                     kLibrary)}};
+  int pipe[2];
+  if (::pipe(pipe) != 0) return {{"CUPTI", false, "cannot be asked: no pipe"}};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(pipe[0]);
+    probe(path, pipe[1]);
+  }
+  ::close(pipe[1]);
+  std::vector<Check> out = parse(pid > 0 ? read_all(pipe[0], pid) : std::string());
+  ::close(pipe[0]);
+  int status = 0;
+  if (pid > 0) ::waitpid(pid, &status, 0);
+  if (pid < 0 || !WIFEXITED(status)) {
+    const bool hung = pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    out.push_back(
+        {"device", false,
+         hung ? "the driver did not answer within 30 s" : "asking the driver ended the process that asked"});
+  }
+  return out;
+}
+
+} // namespace memtrace::cli

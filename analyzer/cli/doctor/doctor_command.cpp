@@ -1,0 +1,189 @@
+// Purpose: `memtrace doctor`: each thing is tried, not looked up.
+#include "analyzer/cli/doctor/doctor_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "analyzer/cli/common/install_paths.h"
+#include "analyzer/cli/common/output.h"
+#include "analyzer/cli/doctor/device_check.h"
+#include "analyzer/cli/doctor/spool_check.h"
+#include "analyzer/cli/doctor/surroundings.h"
+#include "analyzer/cli/doctor/traced_run.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPythons[] = {"python3",    "python3.9",  "python3.10", "python3.11",
+                                    "python3.12", "python3.13", "python3.14"};
+
+Check check_tracing(const std::string& library) {
+  if (library.empty())
+    return {"tracing", false,
+            expected_library("libmemtrace.so") + " is not there: install memtrace with cmake --install"};
+  const Folder folder(fs::temp_directory_path());
+  if (folder.path().empty())
+    return {"tracing", false,
+            fmt::format("no folder can be made in {}: set TMPDIR to a directory that can be written",
+                        fs::temp_directory_path().string())};
+  const int status = run_traced({"/bin/sh", "-c", ":"}, library, folder.path());
+  if (status == 0 && facts_in(folder.path())) return {"tracing", true, "a process was traced by " + library};
+  return {"tracing", false,
+          "a process started with " + library + " left no trace (LD_PRELOAD=" + library + " true)"};
+}
+
+void check_pythons(const std::string& library, std::vector<Check>& out) {
+  if (Folder(fs::temp_directory_path()).path().empty()) {
+    out.push_back({"Python", false, "cannot be tried: no folder can be made for its trace"});
+    return;
+  }
+  bool any = false;
+  std::vector<std::string> seen;
+  for (const char* name : kPythons) {
+    const Folder folder(fs::temp_directory_path());
+    const std::string script =
+        "import os,sys;open(os.environ['MEMTRACE_OUT']+'/version','w').write("
+        "os.path.realpath(sys.executable)+'\\n'+'.'.join(map(str,sys.version_info[:3])))";
+    if (library.empty() || folder.path().empty() ||
+        run_traced({name, "-c", script}, library, folder.path()) != 0)
+      continue;
+    std::istringstream file(files::read_found(folder.path() / "version", files::kMiB).value_or(""));
+    std::string path, version;
+    std::getline(file, path);
+    std::getline(file, version);
+    if (std::find(seen.begin(), seen.end(), path + version) != seen.end()) continue;
+    seen.push_back(path + version);
+    any = true;
+    const auto facts = facts_in(folder.path());
+    const auto refused = facts ? facts->note("python") : std::nullopt;
+    const bool works = facts && !refused;
+    out.push_back({"Python", works,
+                   fmt::format("{} ({}): {}", version, path,
+                               works    ? "frames are read, phases come by themselves"
+                               : !facts ? "it left no trace"
+                                        : "native stacks alone: " + *refused)});
+  }
+  if (!any) out.push_back({"Python", false, "no python3 in PATH"});
+}
+
+Check check_injection(const char* variable, const char* what) {
+  const char* const taken = std::getenv(variable);
+  const std::string ours = installed_library("libmemtrace_cupti.so");
+  if (taken == nullptr || *taken == '\0')
+    return {variable, !ours.empty(),
+            std::string("is free: memtrace sets it where there is a driver, for ") + what};
+  if (!ours.empty() && std::string(taken) == ours) return {variable, true, "is memtrace's own"};
+  return {variable, false, fmt::format("is taken by {}: no {} in such processes (unset it)", taken, what)};
+}
+
+std::string first_line(const fs::path& path) {
+  const std::string text = files::system_text(path);
+  return text.substr(0, text.find('\n'));
+}
+
+std::string limit_text(const std::string& value) {
+  const auto bytes = std::strtoull(value.c_str(), nullptr, 10);
+  if (value == "max" || bytes == 0 || bytes >= std::uint64_t{1} << 62) return "without a limit of its own";
+  return fmt::format("limit {:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+}
+
+Check check_group() {
+  std::istringstream file(files::system_text("/proc/self/cgroup"));
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t second = line.find(':', line.find(':') + 1);
+    const std::string path = line.substr(second + 1);
+    if (line.find(":memory:") != std::string::npos) {
+      const fs::path folder = fs::path("/sys/fs/cgroup/memory") / fs::path(path).relative_path();
+      const std::string limit = first_line(folder / "memory.limit_in_bytes");
+      if (limit.empty()) return {"cgroup", false, "version 1, " + path + ": its counters are not mounted here"};
+      return {"cgroup", true, "version 1, " + path + ", " + limit_text(limit)};
+    }
+    if (line.rfind("0::", 0) == 0) {
+      const fs::path folder = fs::path("/sys/fs/cgroup") / fs::path(path).relative_path();
+      std::error_code error;
+      if (fs::exists(folder / "memory.current", error))
+        return {"cgroup", true, "version 2, " + path + ", " + limit_text(first_line(folder / "memory.max"))};
+    }
+  }
+  return {"cgroup", false, "no memory controller can be read: kills are told from the kernel's log alone"};
+}
+
+// Programs of another libc beside this one: none in most places, and then there is nothing to say.
+void check_musl(std::vector<Check>& out) {
+  constexpr const char* kLoader = "/lib/ld-musl-x86_64.so.1";
+  std::error_code error;
+  if (!fs::exists(kLoader, error)) return;
+  out.push_back(
+      {"musl", false,
+       fmt::format("programs of musl ({}) do not start with the preload object, which needs glibc: memtrace "
+                   "run starts them without it, and they leave no trace",
+                   kLoader)});
+}
+
+std::vector<Check> all_checks() {
+  const std::string library = installed_library("libmemtrace.so");
+  std::vector<Check> out{check_tracing(library), check_spool(library)};
+  check_pythons(library, out);
+  check_musl(out);
+  for (Check& check : check_devices()) out.push_back(std::move(check));
+  out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));
+  out.push_back(check_injection("NVTX_INJECTION64_PATH", "phases from NVTX ranges"));
+  out.push_back(check_group());
+  for (Check& check : check_surroundings()) out.push_back(std::move(check));
+  return out;
+}
+
+std::string as_text(const std::vector<Check>& checks) {
+  std::string out;
+  for (const Check& check : checks) {
+    const std::string text = report::printable(check.text);
+    // Continued below its text, in 100 columns.
+    constexpr std::size_t kIndent = 4, kWidth = 100;
+    std::string line = fmt::format("{} {}:", check.works ? "yes" : "no ", check.what);
+    std::size_t column = line.size();
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      const std::string word = text.substr(at, end - at);
+      if (column + 1 + word.size() > kWidth) {
+        line += "\n" + std::string(kIndent, ' ') + word;
+        column = kIndent + word.size();
+      } else {
+        line += " " + word;
+        column += 1 + word.size();
+      }
+      at = end + 1;
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string as_json(const std::vector<Check>& checks) {
+  nlohmann::ordered_json out = {{"schema", "memtrace.doctor/1"}, {"checks", nlohmann::ordered_json::array()}};
+  for (const Check& check : checks)
+    out["checks"].push_back(
+        {{"what", check.what}, {"works", check.works}, {"text", report::valid_utf8(check.text)}});
+  return out.dump(2) + "\n";
+}
+
+} // namespace
+
+int doctor_command(const DoctorArguments& arguments) {
+  const std::vector<Check> checks = all_checks();
+  const std::string text = arguments.format == "json" ? as_json(checks) : as_text(checks);
+  write_all({text}, arguments.output);
+  return 0;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,89 @@
+// Purpose: which dynamic loader starts a program: that of musl cannot load the preload object.
+#include "analyzer/cli/run/loader.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "analyzer/files/reading.h"
+
+namespace memtrace::cli {
+namespace {
+
+constexpr int kMostScripts = 4; // the kernel's own bound of scripts that name scripts
+constexpr std::size_t kMostPath = 4096;
+
+std::string found_in_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string file = (folder.empty() ? "." : folder) + "/" + program;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
+// Bytes of a file; fewer at its end.
+std::string part(int fd, std::uint64_t offset, std::size_t bytes) {
+  std::string out(bytes, '\0');
+  const ssize_t got = ::pread(fd, out.data(), bytes, static_cast<off_t>(offset));
+  out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return out;
+}
+
+// "#!/usr/bin/env -S python3 -u": the program that is started, python3.
+std::string of_script(const std::string& first) {
+  std::istringstream words(first.substr(2, first.find('\n') - 2));
+  std::string program, word;
+  words >> program;
+  if (!program.ends_with("/env")) return program;
+  while (words >> word)
+    if (!word.starts_with('-') && word.find('=') == std::string::npos) return word;
+  return "";
+}
+
+std::string of_elf(int fd, const std::string& first) {
+  Elf64_Ehdr header{};
+  if (first.size() < sizeof header) return "";
+  std::memcpy(&header, first.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) return "";
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    const std::string bytes = part(fd, header.e_phoff + i * sizeof segment, sizeof segment);
+    if (bytes.size() < sizeof segment) return "";
+    std::memcpy(&segment, bytes.data(), sizeof segment);
+    if (segment.p_type != PT_INTERP || segment.p_filesz > kMostPath) continue;
+    const std::string name = part(fd, segment.p_offset, segment.p_filesz);
+    return name.substr(0, name.find('\0'));
+  }
+  return "";
+}
+
+} // namespace
+
+std::string loader_of(const std::string& program) {
+  std::string file = program;
+  for (int i = 0; i < kMostScripts; ++i) {
+    std::string why;
+    const int fd = files::open_to_read(found_in_path(file), files::Origin::system, why);
+    if (fd < 0) return "";
+    const std::string first = part(fd, 0, 256);
+    const bool elf = first.starts_with(std::string_view(ELFMAG, SELFMAG));
+    std::string loader = elf ? of_elf(fd, first) : "";
+    ::close(fd);
+    if (elf || !first.starts_with("#!")) return loader;
+    file = of_script(first);
+  }
+  return "";
+}
+
+bool is_musl(const std::string& loader) {
+  return loader.substr(loader.rfind('/') + 1).starts_with("ld-musl-");
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,186 @@
+// Purpose: `memtrace run`: start a command under the preload object and end as it ends.
+#include "analyzer/cli/run/run_command.h"
+
+#include <fcntl.h> // O_CLOEXEC of pipe2
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "analyzer/cli/commands/postmortem_command.h"
+#include "analyzer/cli/common/install_paths.h"
+#include "analyzer/cli/run/job_directory.h"
+#include "analyzer/cli/run/loader.h"
+#include "analyzer/cli/run/process_watcher.h"
+#include "analyzer/cli/run/sanitizer_runtime.h"
+#include "analyzer/files/writing.h"
+#include "analyzer/job/usage_error.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMomentLooks = 5;
+
+constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+
+volatile sig_atomic_t child = 0;
+volatile sig_atomic_t interrupted = 0;
+
+// A terminal sends to the command by itself: those signals are the kernel's own and only survived here.
+void pass_on(int number, siginfo_t* info, void*) {
+  const int keep = errno;
+  if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) interrupted = 1;
+  if (child > 0 && info->si_code <= 0) ::kill(static_cast<pid_t>(child), number);
+  errno = keep;
+}
+
+std::string preload_object() {
+  std::string object = installed_library("libmemtrace.so");
+  if (!object.empty()) return object;
+  throw report::Usage(expected_library("libmemtrace.so") +
+                      ": not there; install memtrace with cmake --install");
+}
+
+void set_environment(const RunArguments& arguments, const std::string& object) {
+  for (const auto& [name, value] : arguments.variables) ::setenv(name.c_str(), value.c_str(), 1);
+  const std::string loader = loader_of(arguments.command.front());
+  if (is_musl(loader)) { // it would end with "Error relocating" and status 127
+    std::fprintf(stderr,
+                 "memtrace: run: %s is not traced: its loader is musl's (%s), and memtrace needs glibc\n",
+                 report::printable(arguments.command.front()).c_str(), report::printable(loader).c_str());
+    return;
+  }
+  const char* before = std::getenv("LD_PRELOAD");
+  const std::string others = before != nullptr && *before != '\0' ? std::string(":") + before : "";
+  const std::string runtime = sanitizer_runtime(arguments.command.front());
+  if (runtime.empty()) {
+    ::setenv("LD_PRELOAD", (object + others).c_str(), 1);
+    return;
+  }
+  // ASan ends a program in which another object comes before its runtime. The program's children inherit no
+  // more than memtrace (preload/hooks/entry.cpp): one that has ASan, too, is to bear with that.
+  ::setenv("LD_PRELOAD", (runtime + ":" + object + others).c_str(), 1);
+  ::setenv("MEMTRACE_RUNTIME", runtime.c_str(), 1);
+  const char* const options = std::getenv("ASAN_OPTIONS");
+  const std::string kept = options != nullptr && *options != '\0' ? std::string(options) + ":" : "";
+  ::setenv("ASAN_OPTIONS", (kept + "verify_asan_link_order=0").c_str(), 1);
+}
+
+[[noreturn]] void become(const RunArguments& arguments, int tell) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments.command) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  const int error = errno;
+  const ssize_t told = ::write(tell, &error, sizeof error);
+  ::_exit(told > 0 && error == ENOENT ? 127 : 126);
+}
+
+// Its wait status.
+int wait_for(pid_t pid, Watch& watch) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid) break;
+    if (ended < 0 && errno != EINTR) return W_EXITCODE(1, 0);
+    watch.look();
+  }
+  watch.child_ended(status);
+  // Those that die with it take a moment; a daemon lives on, and nobody waits for that.
+  for (int i = 0; i < kMomentLooks && WIFSIGNALED(status) && !watch.all_ended(); ++i) watch.look();
+  return status;
+}
+
+// Who was killed for memory, on stderr. By a process of its own, the kernel's first choice if memory is short
+// still: the command's status must not be lost for an explanation.
+void explain_kill(const Watch& watch) {
+  const std::vector<std::string> traces = watch.traces();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    files::write_system("/proc/self/oom_score_adj", "1000");
+    int status = 0;
+    const bool color = ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    try {
+      if (const auto text = postmortem_of_kill(traces, color)) std::fputs(text->c_str(), stderr);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", report::printable(error.what()).c_str());
+      status = 1;
+    }
+    std::fflush(stderr);
+    ::_exit(status);
+  }
+  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool is_on(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+std::uint64_t unix_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+} // namespace
+
+int run_command(const RunArguments& arguments) {
+  const std::string object = preload_object();
+  set_environment(arguments, object);
+  int failed[2];
+  if (::pipe2(failed, O_CLOEXEC) != 0)
+    throw report::Usage(std::string("run: no pipe: ") + std::strerror(errno));
+  // Handlers before the command exists: a signal in between must not end us and leave it alone.
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  sigset_t passed_on;
+  sigset_t before;
+  sigemptyset(&passed_on);
+  for (const int number : kPassedOn) sigaddset(&passed_on, number);
+  ::sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const std::uint64_t began = unix_ns();
+  const pid_t pid = ::fork();
+  if (pid < 0) throw report::Usage(std::string("run: cannot start a process: ") + std::strerror(errno));
+  const JobPlace place = job_place(began / 1'000'000'000, pid == 0 ? ::getpid() : pid);
+  if (pid == 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::setenv("MEMTRACE_RUN", place.job.c_str(), 1);
+    become(arguments, failed[1]);
+  }
+  child = static_cast<sig_atomic_t>(pid);
+  // One that is ignored from the start, by nohup, is so for the command, too.
+  for (const int number : kPassedOn) {
+    struct sigaction inherited {};
+    ::sigaction(number, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::close(failed[1]);
+  int error = 0;
+  const bool never_began = ::read(failed[0], &error, sizeof error) == static_cast<ssize_t>(sizeof error);
+  ::close(failed[0]);
+  Watch watch(place, pid, began);
+  const int status = wait_for(pid, watch);
+  if (never_began) {
+    std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n",
+                 report::printable(arguments.command.front()).c_str(), std::strerror(error));
+  } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
+             (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
+    explain_kill(watch);
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+} // namespace memtrace::cli

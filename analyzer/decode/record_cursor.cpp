@@ -1,0 +1,92 @@
+// Purpose: one thread's records in order, from its segments and what its ring still held, each once.
+#include "analyzer/decode/record_cursor.h"
+
+#include <algorithm>
+
+namespace memtrace::trace {
+
+// A segment that is coded on from the one before it needs that one whole. False: it cannot be read.
+bool Cursor::prepare_model(const Run& run) {
+  if (model_ == nullptr) model_ = std::make_unique<Model>();
+  const bool continues = (run.segment->header.flags & format::kContinues) != 0;
+  if (continues) return coded_to_ == run.first_sequence;
+  model_->restart();
+  return true;
+}
+
+// Opens the next run that has something new, and skips in it what was already given.
+bool Cursor::open_next() {
+  while (run_ < runs_.size()) {
+    const Run& run = runs_[run_++];
+    if (run.source != source_) {
+      source_ = run.source;
+      expected_ = 0;
+      coded_to_.reset();
+    }
+    if (run.first_sequence + run.records <= expected_) continue; // all of it was given, or it is empty
+    if (run.fresh) expected_ = std::max(expected_, run.first_sequence);
+    if (run.first_sequence > expected_) {
+      missing_ += run.first_sequence - expected_;
+      expected_ = run.first_sequence;
+      gap_ahead_ = true;
+    }
+    if (run.segment != nullptr && !prepare_model(run)) {
+      missing_ += run.first_sequence + run.records - expected_;
+      expected_ = run.first_sequence + run.records;
+      gap_ahead_ = true;
+      continue;
+    }
+    open_ = &run;
+    in_run_ = 0;
+    if (run.segment != nullptr) {
+      payload_.resize(run.segment->header.payload_bytes);
+      payload_.resize(run.file->read(run.segment->offset + sizeof(format::SegmentHeader), payload_.data(),
+                                     payload_.size()));
+      decoder_.emplace(payload_, *model_);
+    }
+    return true;
+  }
+  payload_ = {}; // a finished thread keeps nothing
+  decoder_.reset();
+  model_.reset();
+  return false;
+}
+
+// The next record of the open run, given before or not.
+bool Cursor::from_run(format::RingRecord& out) {
+  if (in_run_ >= open_->records) return false;
+  if (open_->leftover != nullptr) {
+    out = open_->leftover->records[in_run_];
+  } else if (!decoder_->next(out)) {
+    coded_to_.reset();
+    // The checksum held and yet the records end early: a writer's fault, counted like a loss.
+    missing_ += open_->records - in_run_;
+    expected_ = std::max(expected_, open_->first_sequence + open_->records);
+    return false;
+  }
+  ++in_run_;
+  if (open_->segment != nullptr) coded_to_ = open_->first_sequence + in_run_;
+  return true;
+}
+
+bool Cursor::next(format::RingRecord& out) {
+  for (;;) {
+    if (open_ == nullptr && !open_next()) return false;
+    if (!from_run(out)) {
+      open_ = nullptr;
+      continue;
+    }
+    const std::uint64_t sequence = open_->first_sequence + in_run_ - 1;
+    if (sequence < expected_) continue;
+    expected_ = sequence + 1;
+    after_gap_ = gap_ahead_;
+    gap_ahead_ = false;
+    return true;
+  }
+}
+
+format::Stamp Cursor::next_not_before() const {
+  return run_ < runs_.size() ? runs_[run_].first_stamp : ~format::Stamp{0};
+}
+
+} // namespace memtrace::trace

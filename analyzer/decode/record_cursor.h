@@ -1,0 +1,73 @@
+// Purpose: one thread's records in order, from its segments and what its ring still held, each once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/decode/ring_reader.h"
+#include "analyzer/decode/segment_decoder.h"
+#include "analyzer/decode/segment_file.h"
+
+namespace memtrace::trace {
+
+// A run of one thread's records of one source: a segment, or what was left in a ring.
+struct Run {
+  format::Source source;
+  std::uint64_t first_sequence;
+  std::uint64_t records;
+  format::Stamp first_stamp;
+  std::uint64_t types;        // bit EventType
+  const File* file = nullptr; // of the segment
+  const Segment* segment = nullptr;
+  const Leftover* leftover = nullptr;
+  bool fresh = false; // the first after a gap between files: what is missing before it was not lost
+};
+
+struct Stream {
+  std::uint32_t thread = 0;
+  std::vector<Run> definitions;             // by sequence
+  std::vector<Run> events;                  // cold before ring, each by sequence
+  std::optional<format::SmallTotals> small; // running totals that the ring file still had
+};
+
+using Streams = std::map<std::uint32_t, Stream>; // by thread
+
+// Holds one decoded segment at a time.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
+
+  // False after the last record. Costs one read of the file per segment.
+  bool next(format::RingRecord& out);
+  // When the next record cannot be earlier than this, without reading its segment; ~0 after the last.
+  format::Stamp next_not_before() const;
+
+  std::uint64_t missing() const { return missing_; }   // records that sequence numbers say should be here
+  std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
+  bool after_gap() const { return after_gap_; }        // the record last given follows a gap
+
+ private:
+  bool prepare_model(const Run& run);
+  bool open_next();
+  bool from_run(format::RingRecord& out);
+
+  std::span<const Run> runs_;
+  std::size_t run_ = 0; // the next to open
+  const Run* open_ = nullptr;
+  std::uint64_t in_run_ = 0; // records taken from the open run
+  std::uint64_t expected_ = 0;
+  format::Source source_ = format::Source::cold;
+  bool after_gap_ = false;
+  bool gap_ahead_ = false;
+  std::uint64_t missing_ = 0;
+  std::vector<std::uint8_t> payload_;
+  std::unique_ptr<Model> model_;          // large, so only while there are segments
+  std::optional<std::uint64_t> coded_to_; // sequence up to which the model has seen all
+  std::optional<Decoder> decoder_;
+};
+
+} // namespace memtrace::trace

@@ -1,0 +1,126 @@
+// Purpose: a ring file, maybe being written to right now -> what is not yet in a segment.
+#include "analyzer/decode/ring_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "analyzer/decode/read_error.h"
+#include "analyzer/decode/segment_file.h"
+
+namespace memtrace::trace {
+namespace {
+
+using format::RingRecord;
+using format::RingSlot;
+
+constexpr int kTries = 8; // for one slot, which may get a longer ring or a new owner while it is read
+
+std::uint64_t offset_of_slot(const format::RingFileHeader& header, std::uint32_t index) {
+  if (index < format::kFirstSlots) return format::kPage + index * format::kSlotBytes;
+  index -= format::kFirstSlots;
+  return header.batch[index / format::kBatchSlots] * std::uint64_t{format::kChunkBytes} +
+         index % format::kBatchSlots * format::kSlotBytes;
+}
+
+bool is_ring(std::uint32_t ring) {
+  const std::uint32_t records = format::records_of_ring(ring);
+  return ring == 0 ||
+         ((ring & 0xFF) < 32 && records >= format::kSlotRecords && records <= format::kRingRecords);
+}
+
+std::uint64_t offset_of_ring(std::uint64_t slot, std::uint32_t ring) {
+  return ring == 0 ? slot + sizeof(RingSlot) : format::chunk_of_ring(ring) * std::uint64_t{format::kChunkBytes};
+}
+
+// Records from `tail` on whose commit word holds. `bytes` of the ring are there.
+void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const RingSlot& slot, Leftover& out) {
+  out.thread = slot.thread;
+  out.small = slot.small;
+  out.first_sequence = slot.tail;
+  for (std::uint64_t i = 0; i < ring.size(); ++i) {
+    const std::uint64_t sequence = slot.tail + i;
+    const std::size_t index = sequence % ring.size();
+    const RingRecord& record = ring[index];
+    if ((index + 1) * sizeof(RingRecord) > bytes || record.commit != static_cast<std::uint32_t>(sequence + 1))
+      break;
+    if (record.type >= format::kEventTypes) break;
+    out.records.push_back(record);
+  }
+}
+
+// A slot and the records that follow it.
+struct Place {
+  RingSlot slot;
+  RingRecord own[format::kSlotRecords];
+};
+static_assert(sizeof(Place) == format::kSlotBytes);
+
+// True if the slot's thread kept its ring from the one look to the other. A thread that loses its long ring
+// writes its next records into the slot before it gets another one, which may be the same chunks: another
+// thread may have had them meanwhile.
+bool kept_its_ring(const Place& before, const Place& after) {
+  if (after.slot.ring != before.slot.ring || after.slot.thread != before.slot.thread ||
+      after.slot.tid != before.slot.tid)
+    return false;
+  return before.slot.ring == 0 || std::memcmp(before.own, after.own, sizeof before.own) == 0;
+}
+
+// The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but
+// then it is in a segment. If the slot has another ring or another owner by then, both are read again.
+// `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
+bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out,
+               std::uint64_t& missing) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    Place place{}, after{};
+    const RingSlot& slot = place.slot;
+    if (file.read(offset, &place, sizeof place) < sizeof slot || !is_ring(slot.ring)) {
+      missing += sizeof place;
+      return false;
+    }
+    if (slot.tid == 0) return false;
+    std::vector<RingRecord> ring(format::records_of_ring(slot.ring));
+    const std::size_t bytes = ring.size() * sizeof(RingRecord);
+    if (bytes > budget) {
+      missing += bytes;
+      return false;
+    }
+    const std::size_t got = file.read(offset_of_ring(offset, slot.ring), ring.data(), bytes);
+    if (file.read(offset, &after, sizeof after) < sizeof slot) after = place;
+    if (!kept_its_ring(place, after)) continue;
+    budget -= bytes;
+    missing += bytes - got; // that stays zero, and no commit word is zero but by wrapping
+    take_records(ring, got, after.slot.tail >= slot.tail ? after.slot : slot, out);
+    return true;
+  }
+  missing += sizeof(Place); // another ring each time: its records may be of another thread
+  return false;
+}
+
+} // namespace
+
+std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id) try {
+  const File file(path, files::Origin::found);
+  Rings rings;
+  if (file.read(0, &rings.header, sizeof rings.header) != sizeof rings.header) return std::nullopt;
+  const format::RingFileHeader& header = rings.header;
+  if (std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0) return std::nullopt;
+  if (header.version != format::kVersion || header.trace_id != trace_id) return std::nullopt;
+  if (header.chunk_bytes != format::kChunkBytes) return std::nullopt;
+  const std::uint32_t slots = std::min(header.slots, format::kMaxSlots);
+  rings.missing = (header.slots - slots) * std::uint64_t{format::kSlotBytes};
+  std::uint64_t budget = file.size() + format::kChunkBytes; // it may have grown since
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    Leftover leftover;
+    if (read_slot(file, offset_of_slot(header, i), budget, leftover, rings.missing)) {
+      rings.slots.push_back(std::move(leftover));
+    }
+  }
+  const format::SmallTotals& slotless = header.slotless;
+  if ((slotless.births | slotless.deaths) != 0) // no thread has the index 0
+    rings.slots.push_back({.thread = 0, .first_sequence = 0, .small = slotless, .records = {}});
+  return rings;
+} catch (const Fault&) {
+  return std::nullopt; // no such file: the process ended in an orderly way
+}
+
+} // namespace memtrace::trace

@@ -1,0 +1,40 @@
+// Purpose: the payload of one segment -> ring records, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "analyzer/decode/growing_model.h"
+#include "preload/format/coding.h"
+
+namespace memtrace::trace {
+
+// Walks a payload that its owner keeps alive. Never reads outside of it. `model` is that of the thread and
+// source, restarted by the caller where the segment does not continue the one before.
+class Decoder {
+ public:
+  Decoder(std::span<const std::uint8_t> payload, Model& model)
+      : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
+
+  // False at the end of the payload, and for good once a byte made no sense: then damaged() is true.
+  // `commit` of what comes out is 0.
+  bool next(format::RingRecord& out);
+  bool damaged() const { return damaged_; }
+
+ private:
+  bool fail();
+  bool varint(std::uint64_t& out);
+  bool long_varint(std::uint64_t& out);
+  bool word(char layout, std::uint64_t& value);
+  bool half(std::uint32_t last, std::uint32_t& out);
+  bool head(Model::Guess& base);
+  bool block(std::uint8_t mask, Model::Guess& base);
+
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+  Model* model_;
+  bool damaged_ = false;
+};
+
+} // namespace memtrace::trace

@@ -1,0 +1,175 @@
+// Purpose: one trace file -> the list of its segments that are whole, and what lies between them.
+#include "analyzer/decode/segment_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "analyzer/decode/read_error.h"
+#include "analyzer/files/read_budget.h"
+#include "preload/format/checksum.h"
+
+namespace memtrace::trace {
+namespace {
+
+constexpr std::size_t kHeader = sizeof(format::SegmentHeader);
+// Bytes under a header whose checksum does not hold. A file may be full of such headers, each before a payload
+// of 1 MiB: past this, and four times the size of the file, no segment of it is believed.
+constexpr std::uint64_t kMostInVain = 64 << 20;
+constexpr std::size_t kMagic = sizeof format::kSegmentMagic;
+
+bool has_magic(const void* bytes) {
+  return std::memcmp(bytes, format::kSegmentMagic, kMagic) == 0;
+}
+
+} // namespace
+
+File::File(const std::string& path, files::Origin origin) : path_(path) {
+  std::string why;
+  descriptor_ = files::open_to_read(path, origin, why);
+  if (descriptor_ < 0) throw Fault(path, 0, "expected a readable file: " + why);
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return;
+  constexpr std::uint64_t kBlock = 512; // of st_blocks
+  try {
+    files::Budget::of_command().reads(path, status.st_dev, status.st_ino,
+                                      std::min(static_cast<std::uint64_t>(status.st_size),
+                                               kBlock * static_cast<std::uint64_t>(status.st_blocks)));
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+File::~File() {
+  ::close(descriptor_);
+}
+
+std::uint64_t File::size() const {
+  struct stat status {};
+  return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::uint64_t File::next_data(std::uint64_t offset) const {
+  const off_t at = ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<std::uint64_t>(at);
+  return errno == ENXIO ? size() : offset; // a file system that knows no holes
+}
+
+std::size_t File::read(std::uint64_t offset, void* out, std::size_t bytes) const {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        ::pread(descriptor_, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+SegmentIndex::SegmentIndex(const File& file, Progress* progress) : file_(file), progress_(progress) {
+  extend();
+  if (segments_.empty()) refuse();
+}
+
+SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id) : file_(file), trace_id_(trace_id) {
+  extend();
+}
+
+void SegmentIndex::refuse() const {
+  if (size_ == 0)
+    throw Fault(file_.path(), 0, "the file is empty: its process ended while it opened the trace");
+  format::SegmentHeader header{};
+  const std::size_t got = file_.read(0, &header, kHeader);
+  if (got < kMagic || !has_magic(&header)) {
+    throw Fault(file_.path(), 0, "expected a memtrace trace (magic \"MTS\"), but this is something else");
+  }
+  if (got < kHeader)
+    throw Fault(file_.path(), got, "expected the rest of a 64-byte segment header, but the file ends");
+  if (header.version != format::kVersion) {
+    throw Fault(file_.path(), offsetof(format::SegmentHeader, version),
+                "expected trace version " + std::to_string(format::kVersion) + ", found " +
+                    std::to_string(header.version));
+  }
+  throw Fault(file_.path(), 0, "expected at least one whole segment, but all are cut off or damaged");
+}
+
+// A header that holds and a payload that is there in full. The header is given back as it is in the file.
+bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
+  if (size_ - offset < kHeader || file_.read(offset, &header, kHeader) != kHeader) return false;
+  if (!has_magic(header.magic) || header.version != format::kVersion) return false;
+  if (header.payload_bytes > format::kMaxPayload || size_ - offset - kHeader < header.payload_bytes)
+    return false;
+  if (trace_id_ != 0 && header.trace_id != trace_id_) return false;
+  if (checked_in_vain_ > kMostInVain + 4 * size_) return false;
+  buffer_.resize(header.payload_bytes);
+  if (file_.read(offset + kHeader, buffer_.data(), buffer_.size()) != buffer_.size()) return false;
+  format::SegmentHeader blank = header;
+  blank.checksum = 0;
+  const bool holds =
+      format::checksum(format::checksum(0, &blank, kHeader), buffer_.data(), buffer_.size()) == header.checksum;
+  if (!holds) checked_in_vain_ += header.payload_bytes;
+  return holds;
+}
+
+// The next place at or after `from` where a segment may begin; the size of the file if there is none.
+std::uint64_t SegmentIndex::find_magic(std::uint64_t from) const {
+  char chunk[1 << 16];
+  std::size_t most = 1 << 8; // most often it is near: what is read beyond it is read again
+  while ((from = file_.next_data(from)) < size_) {
+    const std::size_t got = file_.read(from, chunk, std::min<std::uint64_t>(most, size_ - from));
+    most = std::min(4 * most, sizeof chunk);
+    if (got < kMagic) return size_;
+    const char* hit = std::search(chunk, chunk + got, format::kSegmentMagic, format::kSegmentMagic + kMagic);
+    if (hit != chunk + got) return from + static_cast<std::uint64_t>(hit - chunk);
+    from += got - (kMagic - 1);
+  }
+  return size_;
+}
+
+void SegmentIndex::lost(std::uint64_t from, std::uint64_t to) {
+  if (from == to) return;
+  if (damage_.bytes == 0) damage_.first_offset = from;
+  damage_.bytes += to - from;
+}
+
+// The last segment was being written when the process died. Its header may tell how much is missing.
+void SegmentIndex::note_torn(std::uint64_t offset) {
+  format::SegmentHeader header{};
+  if (file_.read(offset, &header, kHeader) != kHeader || !has_magic(header.magic)) return;
+  if (header.trace_id != trace_id_ || header.payload_bytes > format::kMaxPayload) return;
+  if (size_ - offset - kHeader >= header.payload_bytes) return; // all there, so it is damaged, not torn
+  if (header.source != static_cast<std::uint8_t>(format::Source::definitions)) {
+    damage_.torn_records += std::min(header.records, header.payload_bytes / 3);
+  }
+}
+
+void SegmentIndex::extend() {
+  damage_ = damage_before_tail_;
+  size_ = file_.size();
+  std::uint64_t at = next_;
+  while (at < size_) {
+    Segment segment{at, {}};
+    if (progress_ != nullptr) progress_->at("checking", at, size_);
+    if (whole(at, segment.header)) {
+      lost(next_, at);
+      trace_id_ = segment.header.trace_id;
+      segments_.push_back(segment);
+      at += kHeader + segment.header.payload_bytes;
+      next_ = at;
+      damage_before_tail_ = damage_;
+      continue;
+    }
+    at = find_magic(at + 1);
+  }
+  if (next_ < size_) {
+    lost(next_, size_);
+    if (!segments_.empty()) note_torn(next_);
+  }
+}
+
+} // namespace memtrace::trace

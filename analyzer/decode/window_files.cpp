@@ -1,0 +1,55 @@
+// Purpose: the windows beside a trace file, where the detail of later steps is, by their number.
+#include "analyzer/decode/window_files.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "analyzer/decode/read_error.h"
+#include "analyzer/decode/segment_decoder.h"
+
+namespace memtrace::trace {
+namespace {
+
+using format::EventType;
+using format::Source;
+
+// By the first record of the snapshot. 0 is the trace file's number, so no window has it.
+std::optional<std::uint32_t> number_of(const Window& window) {
+  const auto model = std::make_unique<Model>(); // too large for a stack
+  for (const Segment& segment : window.index->segments()) {
+    if (segment.header.source != static_cast<std::uint8_t>(Source::snapshot)) continue;
+    if (segment.header.first_sequence != 0) continue;
+    std::vector<std::uint8_t> payload(segment.header.payload_bytes);
+    payload.resize(window.file->read(segment.offset + sizeof segment.header, payload.data(), payload.size()));
+    model->restart();
+    Decoder decoder(payload, *model);
+    format::RingRecord record{};
+    if (!decoder.next(record) || record.type != static_cast<std::uint8_t>(EventType::window)) continue;
+    if (const std::uint32_t number = format::low(record.word[0]); number != 0) return number;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id) {
+  std::vector<Window> windows;
+  for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
+    Window window;
+    try {
+      window.file = std::make_unique<File>(stem + ".window-" + std::to_string(i), files::Origin::found);
+    } catch (const Fault&) {
+      continue;
+    }
+    window.index = std::make_unique<SegmentIndex>(*window.file, trace_id);
+    window.number = number_of(window);
+    windows.push_back(std::move(window));
+  }
+  std::stable_sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) {
+    if (a.number && b.number) return *a.number < *b.number;
+    return a.number.has_value() && !b.number.has_value();
+  });
+  return windows;
+}
+
+} // namespace memtrace::trace

@@ -1,0 +1,220 @@
+// Purpose: which of the evidence is about which process.
+#include "analyzer/evidence/kill_matching.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace memtrace::evidence {
+namespace {
+
+constexpr double kStuck = 10;    // s: the same where only time, cgroup and size tell
+constexpr double kLate = 60;     // s: a process may be stuck in reclaim for so long before it is killed
+constexpr double kAtOnce = 10;   // s: between the last record and the end of its container
+constexpr double kQuarter = 900; // s: local times differ from UTC by a multiple of this
+
+// The clock of the kernel's log is not slewed as CLOCK_MONOTONIC is: some 50 s in a week.
+double drift(double boot) {
+  return 2 + 1e-4 * boot;
+}
+
+// How far from the end of the process this was, below 0 before it; in seconds.
+std::optional<double> after_end(const When& when, const Subject& subject) {
+  if (when.boot) return *when.boot - subject.last;
+  if (!when.unix) return std::nullopt;
+  const double apart = *when.unix - subject.last_unix;
+  if (when.zoned) return apart;
+  return std::abs(apart) > 15 * 3600 ? apart : std::remainder(apart, kQuarter);
+}
+
+// A process that was killed has no record of later.
+bool in_time(const When& when, const Subject& subject, double late) {
+  const auto apart = after_end(when, subject);
+  const double slack = when.boot ? drift(subject.last) : 2;
+  return apart && *apart >= -slack && *apart <= late + slack;
+}
+
+// Whether two paths may name one cgroup. A process in a cgroup namespace sees the end of its path only.
+bool same_group(const std::string& kernels, const std::string& own) {
+  if (kernels.empty() || own.empty() || own == "/") return true;
+  return kernels == own || kernels.ends_with(own);
+}
+
+bool says_group(const Kill& kill, const Subject& subject) {
+  return !kill.group.empty() && subject.group.size() > 1;
+}
+
+// Killed processes are as large as when they were last looked at, or grew since.
+bool same_size(const Kill& kill, const Subject& subject) {
+  if (kill.anon == kUnknown || subject.anon == 0) return true;
+  const auto at_kill = static_cast<double>(kill.anon), before = static_cast<double>(subject.anon);
+  constexpr double kMiB = 1 << 20;
+  return at_kill >= 0.7 * before - 32 * kMiB && at_kill <= 3 * before + 1024 * kMiB;
+}
+
+bool by_pid(const Kill& kill, const Subject& subject) {
+  return subject.first_pids.value_or(false) && kill.pid == subject.pid && in_time(kill.when, subject, kLate);
+}
+
+// Where pids do not tell: by time, cgroup and size.
+bool fits(const Kill& kill, const Subject& subject) {
+  if (subject.first_pids.value_or(false)) return false;
+  return in_time(kill.when, subject, kStuck) && same_group(kill.group, subject.group) &&
+         same_size(kill, subject);
+}
+
+double size_apart(const Kill& kill, const Subject& subject) {
+  return std::abs(static_cast<double>(kill.anon) - static_cast<double>(subject.anon));
+}
+
+// By value: each process has evidence of its own, in which the same kill may stand.
+struct Earlier {
+  bool operator()(const Kill* a, const Kill* b) const { return *a < *b; }
+};
+
+// Kills of the subject's evidence that fit and are not `taken`, the closest in size first. A log may have more
+// than any process needs.
+std::vector<const Kill*> fitting(const Subject& subject, const std::set<const Kill*, Earlier>& taken) {
+  constexpr std::size_t kMost = 256;
+  std::vector<const Kill*> out;
+  for (const Kill& kill : subject.evidence->kills) {
+    if (fits(kill, subject) && !taken.contains(&kill)) out.push_back(&kill);
+  }
+  std::stable_sort(out.begin(), out.end(), [&](const Kill* a, const Kill* b) {
+    return size_apart(*a, subject) < size_apart(*b, subject);
+  });
+  if (out.size() > kMost) out.resize(kMost);
+  return out;
+}
+
+// For each subject, how many others a kill fits that fits this one, too.
+std::vector<std::size_t> rivals_by(const std::vector<std::vector<const Kill*>>& fit) {
+  std::map<const Kill*, std::vector<std::size_t>, Earlier> subjects;
+  for (std::size_t i = 0; i < fit.size(); ++i)
+    for (const Kill* kill : fit[i]) subjects[kill].push_back(i);
+  std::vector<std::size_t> out(fit.size()), seen_by(fit.size(), fit.size());
+  for (std::size_t i = 0; i < fit.size(); ++i) {
+    for (const Kill* kill : fit[i]) {
+      for (const std::size_t other : subjects[kill]) {
+        if (other == i || std::exchange(seen_by[other], i) == i) continue;
+        ++out[i];
+      }
+    }
+  }
+  return out;
+}
+
+void kills(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
+  std::set<const Kill*, Earlier> taken;
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    for (const Kill& kill : subjects[i].evidence->kills) {
+      if (!by_pid(kill, subjects[i])) continue;
+      witnesses[i].kill = &kill;
+      witnesses[i].certain = true;
+      taken.insert(&kill);
+    }
+  }
+  std::vector<std::vector<const Kill*>> fit(subjects.size());
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (witnesses[i].kill == nullptr) fit[i] = fitting(subjects[i], taken);
+  }
+  const std::vector<std::size_t> rivals = rivals_by(fit);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (fit[i].empty()) continue;
+    if (rivals[i] >= fit[i].size()) {
+      witnesses[i].rivals = rivals[i];
+      continue;
+    }
+    witnesses[i].kill = fit[i].front();
+    witnesses[i].certain =
+        rivals[i] == 0 && (says_group(*fit[i].front(), subjects[i]) || fit[i].front()->pid == subjects[i].pid);
+  }
+}
+
+// The log was read from before the process ended, so that a kill would be in it.
+bool log_would_say(const Subject& subject) {
+  const Evidence& evidence = *subject.evidence;
+  return evidence.log.empty() && evidence.log_from && *evidence.log_from < subject.last;
+}
+
+// A counter that rose says that a process of the group was killed, some time since. It is a witness where the
+// group was at its limit, and the log, which knows better, could not be read.
+std::uint64_t counted(const Subject& subject, const Group*& at) {
+  if (!subject.near_limit || subject.kills_counted == kUnknown || log_would_say(subject)) return 0;
+  for (const Group& group : subject.evidence->groups) {
+    if (group.path != subject.directory || group.oom_kills == kUnknown) continue;
+    at = &group;
+    return group.oom_kills > subject.kills_counted ? group.oom_kills - subject.kills_counted : 0;
+  }
+  return 0;
+}
+
+void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
+  constexpr double kClear = 1;                        // s: a sample is taken twice in that time
+  std::map<std::string, std::vector<double>> last_in; // of a cgroup's processes, ascending
+  for (const Subject& subject : subjects) last_in[subject.directory].push_back(subject.last);
+  for (auto& [directory, last] : last_in) std::sort(last.begin(), last.end());
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const Group* group = nullptr;
+    const std::uint64_t rise = counted(subjects[i], group);
+    if (witnesses[i].kill != nullptr || rise == 0) continue;
+    const std::vector<double>& last = last_in[subjects[i].directory];
+    // Those that lived on, or may have, are no rivals. One of the others is this process.
+    const auto others = std::lower_bound(last.begin(), last.end(), subjects[i].last + kClear);
+    const auto rivals = static_cast<std::size_t>(others - last.begin()) - 1;
+    if (rivals >= rise && !group->kills_all) {
+      witnesses[i].rivals = rivals;
+    } else {
+      witnesses[i].counter = group;
+    }
+  }
+}
+
+bool about(const Statement& statement, const Subject& subject) {
+  if (statement.pid != 0 && statement.pid != subject.pid) return false;
+  if (statement.began.unix && statement.began.zoned && *statement.began.unix > subject.began_unix + 2)
+    return false;
+  return !statement.ended.unix || in_time(statement.ended, subject, kAtOnce);
+}
+
+void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const Statement* best = nullptr;
+    const auto rank = [&](const Statement& statement) {
+      return (statement.host == subjects[i].host ? 2 : 0) + (statement.out_of_memory ? 1 : 0) +
+             (statement.pid != 0 && !statement.out_of_memory ? -1 : 0); // a status says less than a reason
+    };
+    for (const Statement& statement : subjects[i].evidence->statements) {
+      if (!about(statement, subjects[i])) continue;
+      if (best == nullptr || rank(statement) > rank(*best)) best = &statement;
+    }
+    witnesses[i].statement = best;
+    if (best != nullptr && witnesses[i].kill == nullptr && (subjects.size() == 1 || best->pid != 0))
+      witnesses[i].certain = best->ended.unix.has_value();
+  }
+}
+
+void faults(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    for (const Fault& fault : subjects[i].evidence->faults) {
+      const bool pids_tell = subjects[i].first_pids.value_or(true);
+      if (pids_tell && fault.pid == subjects[i].pid && in_time(fault.when, subjects[i], kLate))
+        witnesses[i].fault = &fault;
+    }
+  }
+}
+
+} // namespace
+
+std::vector<Witness> match(const std::vector<Subject>& subjects) {
+  std::vector<Witness> witnesses(subjects.size());
+  kills(subjects, witnesses);
+  counters(subjects, witnesses);
+  statements(subjects, witnesses);
+  faults(subjects, witnesses);
+  return witnesses;
+}
+
+} // namespace memtrace::evidence

@@ -1,0 +1,36 @@
+// Purpose: what blocks were for that a death left as they were: the phase they were made in did not end.
+#include "analyzer/explain/block_owner.h"
+
+namespace memtrace::report {
+namespace {
+
+bool in_file(const symbols::SiteFrame& frame, const char* what) {
+  return frame.file.find(what) != std::string::npos;
+}
+
+// Read from a checkpoint: torch.load, safetensors.
+bool reads(const symbols::SiteFrame& frame) {
+  if (!frame.python) return frame.module.find("_safetensors_rust") != std::string::npos;
+  return in_file(frame, "torch/serialization.py") || in_file(frame, "torch/_weights_only_unpickler.py") ||
+         in_file(frame, "/safetensors/");
+}
+
+// Made or converted as part of a module.
+bool builds(const symbols::SiteFrame& frame) {
+  return frame.python && (in_file(frame, "torch/nn/modules/") || in_file(frame, "torch/nn/parameter.py"));
+}
+
+} // namespace
+
+Holder holder_of(View& view, const fold::Holding& holding) {
+  if (holding.role != fold::Role::unknown || !holding.tensor || holding.stack == format::StackId{})
+    return {"", holding.role};
+  if (holding.born_known != fold::Known::load) return {"", holding.role};
+  for (const symbols::SiteFrame& frame : view.symbolizer->site(holding.stack).frames) {
+    if (reads(frame)) return {"state dict", fold::Role::staging};
+    if (builds(frame)) return {"model", fold::Role::parameter};
+  }
+  return {"", holding.role};
+}
+
+} // namespace memtrace::report

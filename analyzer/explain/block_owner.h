@@ -1,0 +1,17 @@
+// Purpose: what blocks were for that a death left as they were: the phase they were made in did not end.
+#pragma once
+
+#include <string>
+
+#include "analyzer/explain/process_analysis.h"
+
+namespace memtrace::report {
+
+struct Holder {
+  const char* name = ""; // "state dict", "model"; "" where there is no better word than the role or the kind
+  fold::Role role = fold::Role::unknown;
+};
+
+Holder holder_of(View& view, const fold::Holding& holding);
+
+} // namespace memtrace::report

@@ -1,0 +1,239 @@
+// Purpose: what a training run keeps for each parameter, line by line, against theory.
+#include "analyzer/explain/bytes_per_parameter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyzer/explain/nothing_to_show.h"
+#include "analyzer/explain/update_instant.h"
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Role;
+using fold::Step;
+
+// Bytes per parameter: less is no row of its own. What is no tensor goes with no parameter as a rule (Python,
+// the buffers of mathematical libraries), unless a phase of training made much of it.
+constexpr double kRow = 0.01, kRowOfOther = 0.1;
+constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase makes less
+
+using Key = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
+using Groups = std::map<Key, KeptRow>;
+
+// Rows of what was born in different steps are one where `whenever`.
+Groups grouped(const View& view, const fold::Holdings& holdings, Measure measure, bool whenever) {
+  Groups out;
+  for (const fold::Holding& holding : holdings) {
+    const std::string phase = view.account.paths.text(holding.born_phase);
+    const Step step = whenever ? Step::none : holding.born_step;
+    const bool known = holding.role != Role::unknown;
+    KeptRow& row = out[{holding.role, holding.kind, phase, step, known ? format::StackId{} : holding.stack}];
+    row.tensors = row.tensors || holding.tensor || measure == Measure::tensor;
+    row.role = holding.role;
+    row.kind = holding.kind;
+    row.name =
+        known ? fold::role_name(holding.role) : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+    row.phase = phase;
+    row.step = holding.born_step;
+    row.asked += holding.asked != 0 ? holding.asked : holding.bytes;
+    row.bytes += holding.bytes;
+    row.resident += holding.resident;
+    row.sites += 1;
+    if (holding.late > row.late) {
+      row.late_phase = view.account.paths.text(holding.late_phase);
+      row.late_step = holding.late_step;
+    }
+    row.late += holding.late;
+    if (holding.bytes <= row.largest) continue;
+    row.largest = holding.bytes;
+    row.lifetime = holding.lifetime;
+    row.stack = holding.stack;
+  }
+  return out;
+}
+
+bool is_row(const Explanation& of, const KeptRow& row, std::uint64_t bytes) {
+  const bool of_other = !row.tensors && row.role == Role::unknown;
+  if (of_other && (row.phase == "other" || bytes < kLeastOfOther)) return false;
+  return of.per_parameter(bytes) >= (of_other ? kRowOfOther : kRow);
+}
+
+// What is too little to be a row of its own, of tensors.
+void add_small(Explanation& out, const Groups& kept) {
+  KeptRow small;
+  small.tensors = true;
+  for (const auto& [key, row] : kept) {
+    if (!row.tensors || is_row(out, row, row.bytes)) continue;
+    small.asked += row.asked;
+    small.bytes += row.bytes;
+    small.resident += row.resident;
+    small.sites += row.sites;
+  }
+  small.name = fmt::format("{} more", small.sites);
+  if (small.sites != 0) out.kept.push_back(small);
+}
+
+void sort(std::vector<KeptRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const KeptRow& a, const KeptRow& b) { return a.resident > b.resident; });
+}
+
+// How many states of its size an optimizer keeps for each parameter.
+std::optional<double> states_of(const std::string& optimizer) {
+  const std::string name = optimizer.substr(0, optimizer.find(' '));
+  const auto has = [&](const char* part) { return optimizer.find(part) != std::string::npos; };
+  if (has("Adafactor") || has("8bit")) return std::nullopt;
+  if (has("Adam")) return has("amsgrad=True") ? 3 : 2;
+  if (name.ends_with("SGD")) return has("momentum=") ? 1 : 0;
+  if (name.ends_with("RMSprop")) return 1 + (has("momentum=") ? 1 : 0) + (has("centered=True") ? 1 : 0);
+  if (name.ends_with("Adagrad") || name.ends_with("Lion")) return 1;
+  return std::nullopt;
+}
+
+// What each role takes by the types of the parameters; with master copies in fp32, these have gradients and
+// states. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes with Adam; offloaded, the gradients are
+// fp32, too.)
+std::map<Role, double> theory_of(const trace::Facts& facts, bool masters) {
+  std::map<Role, double> out;
+  if (!facts.parameters || facts.parameters->count == 0) return out;
+  const auto all = static_cast<double>(facts.parameters->count);
+  const double each = static_cast<double>(facts.parameters->bytes) / all;
+  const double trained = static_cast<double>(facts.parameters->trainable) / all;
+  const double updated = masters ? 4 : each;
+  out[Role::parameter] = each;
+  if (masters) out[Role::master] = 4 * trained;
+  out[Role::gradient] = updated * trained;
+  if (const auto states = states_of(facts.note("optimizer").value_or("")))
+    out[Role::optimizer_state] = *states * updated * trained;
+  return out;
+}
+
+// Into the largest row of each role.
+void add_theory(Explanation& out) {
+  const bool masters = std::any_of(out.kept.begin(), out.kept.end(),
+                                   [](const KeptRow& row) { return row.role == Role::master; });
+  std::map<Role, double> theory = theory_of(out.view->facts(), masters);
+  for (KeptRow& row : out.kept) {
+    const auto at = theory.find(row.role);
+    if (at == theory.end()) continue;
+    row.theory = at->second;
+    out.theory = out.theory.value_or(0) + at->second;
+    theory.erase(at);
+  }
+}
+
+std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
+  std::vector<std::pair<std::uint64_t, PartOfStep>> found;
+  const fold::Paths& paths = view.account.paths;
+  for (const fold::Row& row : view.account.rows) {
+    if (row.step != view.account.first_update || row.count == 0) continue;
+    const std::vector<std::string> names = paths.texts(row.path);
+    if (names.size() < 2 || std::find(names.begin(), names.end() - 1, "step") == names.end() - 1) continue;
+    const fold::Figures& live = row.of(memory).live;
+    found.push_back({row.began, {names.back(), row.step, live.net, live.transient}});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<PartOfStep> out;
+  out.reserve(found.size());
+  for (auto& [began, part] : found) out.push_back(std::move(part));
+  return out;
+}
+
+// What was freed and is still in memory, as its allocator said soon after the update.
+void add_kept_by_malloc(Explanation& out) {
+  const std::vector<trace::LedgerPoint>& all = out.view->account.ledgers.all();
+  const format::Stamp then = out.view->account.last_update->stamp;
+  const trace::LedgerPoint* said = nullptr; // the first from then on, else the last
+  for (const trace::LedgerPoint& one : all)
+    if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
+  if (out.memory != 0 || said == nullptr) return;
+  KeptRow row;
+  row.state = KeptRow::State::kept_by_malloc;
+  row.name = "kept by malloc";
+  row.kind = format::Kind::heap;
+  row.resident = said->kept;
+  if (row.resident >= kLeastOfOther && out.per_parameter(row.resident) >= kRowOfOther) out.kept.push_back(row);
+}
+
+std::string setup_of(const trace::Facts& facts) {
+  std::string out = facts.note("optimizer").value_or("no optimizer seen");
+  for (const auto& [dtype, count] : facts.parameters_by_dtype) out += ", " + dtype;
+  if (facts.world_size > 1) out += fmt::format(", {} ranks", facts.world_size);
+  return out;
+}
+
+} // namespace
+
+std::uint64_t Explanation::kept_bytes() const {
+  std::uint64_t sum = 0;
+  for (const KeptRow& row : kept) sum += row.resident;
+  return sum;
+}
+
+Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> parameters) {
+  const trace::Facts& facts = view.facts();
+  if (!parameters && facts.parameters) parameters = facts.parameters->count;
+  if (parameters.value_or(0) == 0)
+    throw NothingToShow(
+        fmt::format("pid {}: no module or optimizer of PyTorch was seen; say how many parameters "
+                    "there are with --params N",
+                    facts.pid));
+  const auto& update = view.account.last_update;
+  if (!update)
+    throw NothingToShow(
+        fmt::format("pid {}: no optimizer's step ended, so there is no moment at which all is there "
+                    "that is kept; memtrace report shows what was held at the peak",
+                    facts.pid));
+  Explanation out;
+  out.view = &view;
+  out.memory = memory;
+  out.parameters = *parameters;
+  out.setup = setup_of(facts);
+  out.step = update->step;
+
+  out.pinned_idle = memory == 0 ? update->pinned_idle : 0;
+
+  const Instant then = update_instant(view.account, memory);
+  const Measure measure = then.measure;
+  const fold::Level level = memory < update->levels.size() ? update->levels[memory] : fold::Level{};
+  const Groups kept = grouped(view, view.set(then), measure, false);
+  std::int64_t tensors = 0;
+  for (const auto& [key, row] : kept) {
+    if (row.tensors) tensors = fold::plus(tensors, row.asked);
+    if (is_row(out, row, row.bytes)) out.kept.push_back(row);
+  }
+  out.unaccounted = fold::minus(level.tensor, tensors);
+  const Groups before = grouped(view, view.set(then), measure, true);
+  const Instant peak{memory, measure, view.account.peaks.at(memory).tensor.at};
+  for (auto [key, row] : grouped(view, view.set(peak), measure, true)) {
+    const auto at = before.find(key);
+    const KeptRow known = at == before.end() ? KeptRow{} : at->second;
+    if (row.bytes <= known.bytes || !is_row(out, row, row.bytes - known.bytes)) continue;
+    row.bytes -= known.bytes;
+    row.asked -= std::min(row.asked, known.asked);
+    row.resident -= std::min(row.resident, known.resident);
+    row.state = KeptRow::State::freed;
+    out.transient.push_back(std::move(row));
+  }
+  out.parts = parts_of(view, memory);
+  add_kept_by_malloc(out);
+  sort(out.kept);
+  sort(out.transient);
+  add_theory(out);
+  add_small(out, kept);
+  std::uint64_t given = 0;
+  for (const KeptRow& row : out.kept) given += row.bytes;
+  const std::int64_t all = measure == Measure::live ? level.live : level.tensor;
+  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(fold::minus(all, given), 0));
+  return out;
+}
+
+} // namespace memtrace::report

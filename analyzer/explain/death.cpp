@@ -1,0 +1,199 @@
+// Purpose: how it stood at the end of a process that did not end as it should have.
+#include "analyzer/explain/death.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/job/fatal_failure.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr std::uint64_t kRecent = 1'000'000'000; // ns: between a sample and the block that is measured by it
+
+void at_the_end(Death& death) {
+  const fold::Last& last = death.last;
+  death.then = {last.at, last.stamp, last.place, 0, last.level, last.births};
+}
+
+void at_the_failure(Death& death) {
+  const fold::Refused& refused = *death.last.refused;
+  death.then = {refused.at,    death.failure->stamp,
+                refused.place, static_cast<fold::MemoryId>(death.failure->memory),
+                refused.level, refused.births};
+}
+
+// Whether what was asked for would have passed a limit of the address space, by a sample and what was mapped
+// since.
+bool exceeded(Death& death, const trace::AddressSpace& space) {
+  const trace::Failure& failure = *death.failure;
+  const fold::Moment* const then = death.last.before(space.stamp);
+  const auto live = static_cast<std::int64_t>(failure.live);
+  const std::int64_t before = then != nullptr ? then->level.live : live;
+  const std::uint64_t more = live > before ? static_cast<std::uint64_t>(live - before) : 0;
+  const auto passes = [&](std::uint64_t held, std::uint64_t limit) {
+    return limit != trace::kNotSaid && (failure.asked > limit || held + more > limit - failure.asked);
+  };
+  const bool by_size = passes(space.size, space.size_limit);
+  if (!by_size && !passes(space.data, space.data_limit)) return false;
+  death.limit = by_size ? space.size_limit : space.data_limit;
+  death.limit_of = by_size ? "RLIMIT_AS" : "RLIMIT_DATA";
+  death.charge = by_size ? space.size : space.data;
+  death.charge_at = space.stamp;
+  return true;
+}
+
+// By the last sample before the failure, else by the first after it, for one is taken then.
+void limit_of_addresses(Death& death) {
+  const auto& spaces = death.last.samples.address_spaces();
+  const auto after = std::find_if(spaces.begin(), spaces.end(), [&](const trace::AddressSpace& space) {
+    return space.stamp > death.failure->stamp;
+  });
+  if (after != spaces.begin() && exceeded(death, *std::prev(after))) return;
+  if (after != spaces.end()) exceeded(death, *after);
+}
+
+// Of the limit of the address space that the failure itself names: which one that is.
+std::string named_limit(const Death& death) {
+  const std::uint64_t total = death.failure->total;
+  const auto& spaces = death.last.samples.address_spaces();
+  const bool of_data = std::any_of(spaces.begin(), spaces.end(), [&](const trace::AddressSpace& space) {
+    return space.data_limit == total && space.size_limit != total;
+  });
+  return of_data ? "RLIMIT_DATA" : "RLIMIT_AS";
+}
+
+// The limit of what failed, as far as it is known which one that was.
+void limit_of_failure(Death& death) {
+  const trace::Failure& failure = *death.failure;
+  const bool said = failure.total != trace::kNotSaid && failure.free <= failure.total;
+  if (!said && failure.memory == 0) limit_of_addresses(death);
+  if (!said) return;
+  death.limit = failure.total;
+  death.limit_of = failure.memory == 0 ? named_limit(death) : "cuda:" + std::to_string(failure.memory - 1);
+  death.charge = failure.total - failure.free;
+  death.charge_at = failure.stamp;
+}
+
+// /dev/shm had less room than the newest shared memory has bytes: writing to it ends in SIGBUS.
+bool unfit(const Death& death) {
+  const auto& machine = death.last.samples.machine();
+  if (!machine || !death.last.shared) return false;
+  if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return false;
+  const fold::Birth& block = *death.last.shared;
+  // Of what was used then, this block may have had some already.
+  const bool before = machine->stamp < block.stamp;
+  const std::uint64_t used = before ? machine->shm_used : 0;
+  return block.bytes > machine->shm_size - std::min(used, machine->shm_size);
+}
+
+// Without a better word the cgroup that was closest to its limit; with the kernel's, the one that met it.
+void limit_of_group(Death& death, const trace::Definitions& definitions, const evidence::Kill* kill) {
+  death.group = binding(death.last.samples);
+  if (kill != nullptr && !kill->limited.empty()) {
+    death.group = nullptr; // it may have been moved to where it was killed, and no sample was taken there
+    for (const trace::Group& other : death.last.samples.groups()) {
+      if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) death.group = &other;
+    }
+    if (kill->limit != evidence::kUnknown) death.limit = kill->limit;
+    death.limit_of = "cgroup " + kill->limited;
+  }
+  if (death.group == nullptr) return;
+  if (!death.limit && death.group->last->limit != trace::kNotSaid) death.limit = death.group->last->limit;
+  if (death.limit_of.empty()) death.limit_of = "cgroup " + kernels_path(definitions.text(death.group->path));
+  death.charge = death.group->last->charge;
+  death.charge_at = death.group->last->stamp;
+}
+
+// What the kernel met at the kill, or what refused; without a word of either the limit that was closest.
+void limits(Death& death, const trace::Definitions& definitions, const Ending& ending) {
+  if (death.failure != nullptr) return limit_of_failure(death);
+  const auto& machine = death.last.samples.machine();
+  if (death.unfit) {
+    death.limit = machine->shm_size;
+    death.limit_of = "/dev/shm";
+    death.charge = machine->shm_used;
+    death.charge_at = machine->stamp;
+    return;
+  }
+  const evidence::Kill* const kill = ending.witness.kill;
+  if (kill != nullptr && !kill->for_group()) {
+    if (machine && machine->total != trace::kNotSaid)
+      death.limit = machine->total, death.charge = machine->total - machine->available,
+      death.charge_at = machine->stamp;
+    death.limit_of = "the machine";
+    return;
+  }
+  limit_of_group(death, definitions, kill);
+  const evidence::Statement* const statement = ending.witness.statement;
+  if (!death.limit && statement != nullptr && statement->limit != evidence::kUnknown)
+    death.limit = statement->limit, death.limit_of = statement->who;
+}
+
+void resident(Death& death, const Ending& ending) {
+  const fold::Moment* sample = death.last.sample_before(death.then.stamp);
+  if (sample == nullptr && !death.last.sampled.empty()) sample = &death.last.sampled.front();
+  if (sample != nullptr) death.resident = sample->resident;
+  const evidence::Kill* const kill = ending.witness.kill;
+  if (kill == nullptr || kill->anon == evidence::kUnknown) return;
+  const auto known = [](std::uint64_t bytes) { return bytes == evidence::kUnknown ? 0 : bytes; };
+  death.resident = {kill->anon, known(kill->file), known(kill->shmem)};
+  death.at_kill = true;
+}
+
+// Of the newest large block: what is resident at the end beyond what was at a sample before it came, less what
+// else came and went since. All else is taken to be touched, or given back, in full. What was not yet at the
+// sample makes the figure too large, so of several samples the smallest is the best. Nonsense is none.
+std::optional<std::uint64_t> touched(const Death& death) {
+  const fold::Birth& block = *death.last.newest;
+  const bool looked = !death.last.sampled.empty() && death.last.sampled.back().stamp > block.stamp;
+  if (!death.at_kill && !looked) return std::nullopt;
+  const fold::Level& level = death.at_kill ? death.last.level : death.last.sampled.back().level;
+  const auto bytes = static_cast<double>(block.bytes);
+  std::optional<double> least;
+  for (const fold::Moment& sample : death.last.sampled) {
+    if (sample.stamp > block.stamp || sample.stamp + kRecent < block.stamp) continue;
+    const double others = static_cast<double>(level.live) - bytes - static_cast<double>(sample.level.live);
+    const double found = static_cast<double>(death.resident.anon + death.resident.shmem) -
+                         static_cast<double>(sample.resident.anon + sample.resident.shmem) - others;
+    least = std::min(found, least.value_or(found));
+  }
+  if (!least || *least < -0.1 * bytes) return std::nullopt;
+  return static_cast<std::uint64_t>(std::clamp(*least, 0.0, bytes));
+}
+
+// A kill comes with the first touch of a page: most often in the block that came last. Where more was taken
+// since than that block has, it is long full, and so is an old one that all samples say is full.
+std::optional<Filling> filling(const Death& death, const Ending& ending) {
+  if (ending.how != "oom_kill" || !death.last.newest) return std::nullopt;
+  const fold::Birth& block = *death.last.newest;
+  if (death.last.born_after_newest > block.bytes) return std::nullopt;
+  Filling out{block, touched(death)};
+  if (!out.touched || *out.touched < block.bytes) return out;
+  if (block.stamp + kRecent < death.last.stamp) return std::nullopt;
+  out.touched.reset(); // the one before it was not full at the samples: how much is whose is not known
+  return out;
+}
+
+} // namespace
+
+std::optional<Death> death(const trace::Trace& trace, const Ending& ending) {
+  if (!ended_badly(ending)) return std::nullopt;
+  std::optional<Death> out = Death{};
+  out->last = fold::last(trace);
+  out->failure = fatal(out->last.samples, out->last.stamp, ending);
+  if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
+  if (ending.how != "oom_kill" && ending.how != "exit") out->unfit = unfit(*out);
+  if (out->failure != nullptr && out->last.refused) {
+    at_the_failure(*out);
+  } else {
+    at_the_end(*out);
+  }
+  limits(*out, trace.definitions(), ending);
+  resident(*out, ending);
+  out->filling = filling(*out, ending);
+  return out;
+}
+
+} // namespace memtrace::report

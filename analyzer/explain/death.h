@@ -1,0 +1,47 @@
+// Purpose: how it stood at the end of a process that did not end as it should have.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyzer/job/process_end.h"
+#include "analyzer/passes/end_state.h"
+
+namespace memtrace::report {
+
+// The block that the process was writing to when it was killed.
+struct Filling {
+  fold::Birth block;
+  std::optional<std::uint64_t> touched; // bytes; none: it cannot be told
+};
+
+// The instant that is explained: the last record; of a process that could not get memory and gave up, when that
+// was.
+struct Juncture {
+  trace::Ordinal at = 0;
+  format::Stamp stamp = 0;
+  fold::Place place;
+  fold::MemoryId memory = 0;
+  fold::Level level;               // of that memory
+  std::vector<fold::Birth> births; // in it: the last large ones, newest first
+};
+
+struct Death {
+  fold::Last last;
+  Juncture then;
+  std::optional<std::uint64_t> limit;  // bytes: what it met, or came closest to
+  std::string limit_of;                // "cgroup /a", "the machine", "RLIMIT_AS", "/dev/shm", "cuda:0"
+  std::optional<std::uint64_t> charge; // of that limit
+  format::Stamp charge_at = 0;         // the closest sample
+  const trace::Group* group = nullptr; // where the limit is a cgroup's, and it was sampled
+  fold::Resident resident;             // by the kernel at the kill, else at the last sample before
+  bool at_kill = false;                // which of the two
+  std::optional<Filling> filling;
+  const trace::Failure* failure = nullptr; // the failed allocation that ended it
+  bool unfit = false;                      // /dev/shm had no room for the newest shared memory
+};
+
+// None: it ended as programs end, or goes on.
+std::optional<Death> death(const trace::Trace& trace, const Ending& ending);
+
+} // namespace memtrace::report

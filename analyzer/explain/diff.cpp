@@ -1,0 +1,230 @@
+// Purpose: what two instants differ in, of one run or of two: row by row, adding up to the difference of the
+// levels.
+#include "analyzer/explain/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/explain/nothing_to_show.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Step;
+
+std::string number(Step step) {
+  return std::to_string(static_cast<std::int64_t>(step));
+}
+
+std::string where(const View& view, const fold::Peak& peak) {
+  return fmt::format("{} pid {}, in {}", script(view.facts()), view.facts().pid,
+                     when(view.phase_name(peak.path), peak.step));
+}
+
+// Which steps can be asked for: those whose own events are there.
+std::string steps_in_detail(const View& view) {
+  std::string out;
+  for (const fold::StepSpan& span : view.account.detail) {
+    if (span.first == Step::none && span.last == Step::none) continue;
+    const Step first = span.first == Step::none ? Step{0} : span.first;
+    out += fmt::format("{}{}..{}", out.empty() ? "" : ", ", number(first), number(span.last));
+  }
+  return out.empty() ? "it has no steps" : "it has steps " + out + " in detail";
+}
+
+std::string place_name(std::optional<Step> step, const std::string& phase) {
+  std::string of_step = step ? "step " + number(*step) : "";
+  if (phase.empty()) return of_step;
+  return step ? phase + " " + number(*step) : phase;
+}
+
+DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const std::string& phase,
+                 const std::string& name) {
+  DiffSide side{&view, name, "", {}};
+  bool found = false;
+  for (const fold::Row& row : view.account.rows) {
+    if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
+    if (!phase.empty() && view.account.paths.text(view.account.paths.last(row.path)) != phase) continue;
+    const fold::Figures& live = row.of(memory).live;
+    if (found && live.peak <= side.peak.bytes) continue;
+    found = true;
+    side.peak.bytes = live.peak;
+    side.peak.at = live.peak_at;
+    side.peak.path = row.path;
+    side.peak.step = row.step;
+  }
+  if (!found) throw NothingToShow(place_name(step, phase) + ": not in this trace; " + steps_in_detail(view));
+  side.where = where(view, side.peak);
+  return side;
+}
+
+// What a block is known by. Ids of stacks serve where both sides are of one trace.
+using Key = std::tuple<std::string, std::string, fold::Role, format::Kind>; // site, phase, role, kind
+
+class Matcher {
+ public:
+  explicit Matcher(bool one_trace) : one_trace_(one_trace) {}
+
+  void add(View& view, const fold::Holdings& set, std::int64_t DiffRow::*side) {
+    for (const fold::Holding& holding : set) {
+      const std::string phase = view.account.paths.text(holding.born_phase);
+      DiffRow& row = rows_[{site(view, holding.stack), phase, holding.role, holding.kind}];
+      row.*side = fold::plus(row.*side, holding.bytes);
+      row.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
+      row.phase = phase;
+      row.role = holding.role;
+      row.kind = holding.kind;
+      row.view = &view;
+      row.stack = holding.stack;
+    }
+  }
+
+  std::vector<DiffRow> take() {
+    if (!one_trace_) join_but_for_lines();
+    std::vector<DiffRow> out;
+    out.reserve(rows_.size());
+    for (auto& [key, row] : rows_) out.push_back(std::move(row));
+    std::stable_sort(out.begin(), out.end(), [](const DiffRow& x, const DiffRow& y) {
+      return std::pair(std::abs(x.change()), x.b) > std::pair(std::abs(y.change()), y.b);
+    });
+    return out;
+  }
+
+ private:
+  std::string site(View& view, format::StackId stack) const {
+    if (stack == format::StackId{}) return {};
+    if (one_trace_) return std::to_string(static_cast<std::uint32_t>(stack));
+    return view.symbolizer->site(stack).id;
+  }
+
+  static std::string without_lines(const DiffRow& row) {
+    std::string out;
+    if (row.stack == format::StackId{}) return out;
+    for (const symbols::SiteFrame& frame : row.view->symbolizer->site(row.stack).frames) {
+      out += frame.function;
+      if (frame.python) out += symbols::short_path(frame.file, row.view->facts().working_directory);
+      out += '\n';
+    }
+    return out;
+  }
+
+  // A file that was edited between the runs: what only one side has, under lines of its own.
+  void join_but_for_lines() {
+    struct Sides {
+      std::vector<Key> a, b;
+    };
+    std::map<Key, Sides> alike;
+    for (const auto& [key, row] : rows_) {
+      if ((row.a != 0) == (row.b != 0)) continue;
+      const auto& [id, phase, role, kind] = key;
+      Sides& sides = alike[{without_lines(row), phase, role, kind}];
+      (row.a != 0 ? sides.a : sides.b).push_back(key);
+    }
+    for (const auto& [key, sides] : alike) {
+      for (std::size_t i = 0; i < std::min(sides.a.size(), sides.b.size()); ++i) {
+        DiffRow& kept = rows_[sides.b[i]];
+        const DiffRow& other = rows_[sides.a[i]];
+        kept.a = other.a;
+        kept.variance += other.variance;
+        rows_.erase(sides.a[i]);
+      }
+    }
+  }
+
+  bool one_trace_;
+  std::map<Key, DiffRow> rows_;
+};
+
+std::int64_t sum(const fold::Holdings& set) {
+  std::int64_t out = 0;
+  for (const fold::Holding& holding : set) out = fold::plus(out, holding.bytes);
+  return out;
+}
+
+// Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
+void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
+  if (a == 0 && b == 0) return;
+  DiffRow rest;
+  rest.a = a;
+  rest.b = b;
+  rest.kind = format::Kind::heap;
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const DiffRow& row) {
+    return std::abs(row.change()) < std::abs(rest.change());
+  });
+  rows.insert(at, rest);
+}
+
+} // namespace
+
+DiffSide whole_run(View& view, MemoryId memory, const std::string& name) {
+  const fold::Peak& peak = view.account.peaks.at(memory).live;
+  if (peak.bucket) {
+    throw NothingToShow(
+        fmt::format("pid {}: its peak lies in steps whose events were folded together, so who held it is "
+                    "not known; {}",
+                    view.facts().pid, steps_in_detail(view)));
+  }
+  return {&view, name, where(view, peak), peak};
+}
+
+DiffSide one_place(View& view, MemoryId memory, std::optional<Step> step, const std::string& phase) {
+  return highest(view, memory, step, phase, place_name(step, phase));
+}
+
+DiffSide first_step(View& view, MemoryId memory, const std::string& phase) {
+  const Step first = view.account.first_update != Step::none ? view.account.first_update : Step{0};
+  return highest(view, memory, first, phase, "first step");
+}
+
+DiffSide steady_step(View& view, MemoryId memory, const std::string& phase) {
+  const std::vector<Step>& steps = view.steady.steps;
+  if (steps.size() < 2)
+    throw NothingToShow("no two steps after the first are alike, so there is no steady one; " +
+                        steps_in_detail(view));
+  DiffSide side = highest(view, memory, view.steady.representative, phase, "steady");
+  side.where += fmt::format(", which stands for the {} steps {} to {} that are alike", steps.size(),
+                            number(steps.front()), number(steps.back()));
+  return side;
+}
+
+Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
+  const Instant at_a{memory, Measure::live, a.peak.at};
+  const Instant at_b{memory, Measure::live, b.peak.at};
+  const bool one_trace = a.view == b.view;
+  auto sets = fold::alive_at(*a.view->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
+                             a.view->account.last_step);
+  const fold::Holdings of_a = sets[at_a];
+  if (!one_trace) sets = fold::alive_at(*b.view->trace, {at_b}, b.view->account.last_step);
+  const fold::Holdings of_b = sets[at_b];
+  Matcher matcher(one_trace);
+  matcher.add(*a.view, of_a, &DiffRow::a);
+  matcher.add(*b.view, of_b, &DiffRow::b);
+  Diff diff{memory, std::move(a), std::move(b), matcher.take()};
+  complete(diff.rows, diff.a.peak.bytes - sum(of_a), diff.b.peak.bytes - sum(of_b));
+  return diff;
+}
+
+ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least) {
+  ShortDiff out;
+  while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
+    ++out.shown;
+  for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
+    out.rest.a = fold::plus(out.rest.a, diff.rows[i].a);
+    out.rest.b = fold::plus(out.rest.b, diff.rows[i].b);
+    out.rest.variance += diff.rows[i].variance;
+  }
+  out.left = diff.rows.size() - out.shown;
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,136 @@
+// Purpose: one process, folded and ready to be written as text or JSON.
+#include "analyzer/explain/process_analysis.h"
+
+#include <charconv>
+#include <set>
+
+#include "analyzer/explain/leak_steps.h"
+#include "analyzer/explain/update_instant.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+
+void add_instants(const fold::Row& row, std::vector<Instant>& out) {
+  if (row.count == 0) return; // `other` has no levels
+  for (std::size_t i = 0; i < row.memory.size(); ++i) {
+    const auto memory = static_cast<MemoryId>(i);
+    out.push_back({memory, Measure::live, row.memory[i].live.peak_at});
+    if (row.memory[i].tensor.peak != 0) out.push_back({memory, Measure::tensor, row.memory[i].tensor.peak_at});
+  }
+}
+
+std::vector<Instant> instants(const View& view) {
+  std::vector<Instant> out;
+  for (const fold::ShownRow& shown : view.shown.rows) {
+    if (shown.bucket == nullptr) add_instants(*shown.row, out);
+  }
+  if (view.shown.steady) {
+    for (const fold::Row& row : view.steady.rows) add_instants(row, out);
+  }
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
+    if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
+  }
+  if (view.account.last_update) {
+    for (const auto& [memory, peaks] : view.account.peaks) {
+      const Instant update = update_instant(view.account, memory);
+      out.push_back(update);
+      if (!peaks.tensor.bucket) out.push_back({memory, update.measure, peaks.tensor.at});
+    }
+  }
+  for (const auto& [memory, peaks] : view.account.peaks)
+    if (const auto instant = leak_instant(view.account, memory)) out.push_back(*instant);
+  if (view.death) {
+    out.push_back({view.death->then.memory, Measure::live, view.death->then.at});
+    out.push_back({view.death->then.memory, Measure::tensor, view.death->then.at});
+  }
+  return out;
+}
+
+// Where the framework's allocator of a card held most, and where a card had no more. What the driver's pools
+// hold has no segments.
+void add_segments(View& view) {
+  std::map<MemoryId, fold::DeviceInstant> fullest;
+  std::set<fold::DeviceInstant> wanted;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0) continue;
+    if (!peaks.reserved->bucket) wanted.insert(fullest[memory] = {memory, peaks.reserved->at});
+    if (view.death && view.death->then.memory == memory) wanted.insert({memory, view.death->then.at});
+  }
+  auto found = fold::segments_at(*view.trace, wanted);
+  const auto there = [](const fold::Segments& of) { return !of.each.empty() || of.outside != 0; };
+  for (const auto& [memory, instant] : fullest)
+    if (there(found[instant])) view.segments[memory] = found[instant];
+  if (!view.death) return;
+  if (const auto last = found.find({view.death->then.memory, view.death->then.at}); last != found.end())
+    view.death_segments = last->second;
+}
+
+} // namespace
+
+double View::seconds(format::Stamp stamp) const {
+  const format::Stamp start = facts().start_stamp;
+  return stamp > start ? static_cast<double>(stamp - start) / 1e9 : 0;
+}
+
+std::optional<std::uint64_t> View::own_bytes() const {
+  std::uint64_t bytes = trace->coarse() != nullptr ? trace->coarse()->header.own_bytes : 0;
+  if (const auto note = facts().note("own"); note && bytes == 0)
+    std::from_chars(note->data(), note->data() + note->size(), bytes);
+  const trace::Rings* const rings = trace->rings();
+  if (bytes == 0 && rings != nullptr) bytes = rings->header.own_bytes;
+  return bytes == 0 ? std::nullopt : std::optional(bytes);
+}
+
+const fold::Holdings& View::set(Instant instant) const {
+  static const fold::Holdings nothing;
+  const auto at = sets.find(instant);
+  return at != sets.end() ? at->second : nothing;
+}
+
+std::string View::phase_name(fold::PathId path) const {
+  constexpr std::size_t kMost = 1024; // bytes: ten lines
+  std::string out;
+  for (const std::string& name : account.paths.texts(path)) out += (out.empty() ? "" : "/") + printable(name);
+  if (out.size() <= kMost) return out;
+  return shortened(out, kMost);
+}
+
+std::string memory_name(MemoryId memory) {
+  return memory == 0 ? "host" : "cuda:" + std::to_string(memory - 1);
+}
+
+std::optional<MemoryId> memory_named(const std::string& name) {
+  if (name == "host") return MemoryId{0};
+  if (name.rfind("cuda:", 0) != 0) return std::nullopt;
+  unsigned number = 0;
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + 5, end, number);
+  if (error != std::errc() || at != end || number > 254) return std::nullopt;
+  return static_cast<MemoryId>(number + 1);
+}
+
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
+                           const Options& options) {
+  auto view = std::make_unique<View>();
+  view->trace = std::move(trace);
+  view->kind = std::move(kind);
+  view->end = std::move(end);
+  view->death = death(*view->trace, view->end);
+  view->account = fold::account(*view->trace);
+  view->buckets = fold::buckets(*view->trace, view->account);
+  view->steady = fold::steady(view->account);
+  view->shown = fold::choose(view->account, view->buckets, options.steps);
+  view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
+  add_segments(*view);
+  view->losses = view->trace->losses(view->account.counts);
+  view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
+  return view;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,63 @@
+// Purpose: one process, folded and ready to be written as text or JSON.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/attribute/peak_composition.h"
+#include "analyzer/attribute/phase_accounting.h"
+#include "analyzer/attribute/rollup_rows.h"
+#include "analyzer/attribute/steady_steps.h"
+#include "analyzer/attribute/step_selection.h"
+#include "analyzer/explain/death.h"
+#include "analyzer/job/process_end.h"
+#include "analyzer/passes/allocator_segments.h"
+#include "analyzer/symbols/symbolizer.h"
+#include "analyzer/trace/trace.h"
+
+namespace memtrace::report {
+
+struct Options {
+  fold::StepChoice steps;
+  std::optional<std::string> memory; // "host", "cuda:0": of the text's table; JSON: only this one
+  std::size_t top = 20;              // rows of a set that are shown with their site
+  // The same for the sets of the process's peaks, which --all shows whole. Every phase of every step whole took
+  // 13 GB for a run of 100,000 events: a job that imports much has 5,000 sites alive in each.
+  std::size_t peak_top = 20;
+};
+
+// All that is known of one process. Holds the trace open.
+struct View {
+  std::unique_ptr<trace::Trace> trace;
+  std::string kind; // of the contract: main, worker, rank, child
+  Ending end;
+  std::optional<Death> death;
+  fold::Account account;
+  fold::Buckets buckets;
+  fold::Steady steady;
+  fold::Shown shown;
+  std::map<fold::Instant, fold::Holdings> sets;      // of every row shown and every peak
+  std::map<fold::MemoryId, fold::Segments> segments; // at the peak of what the caching allocator held
+  std::optional<fold::Segments> death_segments;      // of the card that had no more
+  trace::Losses losses;
+  std::unique_ptr<symbols::Symbolizer> symbolizer;
+
+  const trace::Facts& facts() const { return trace->facts(); }
+  // Private memory that the recorder took for itself, its rings (a file) not counted.
+  std::optional<std::uint64_t> own_bytes() const;
+  double seconds(format::Stamp stamp) const; // since the process's start
+  const fold::Holdings& set(fold::Instant instant) const;
+  std::string phase_name(fold::PathId path) const; // "step/clip"; printable
+};
+
+std::string memory_name(fold::MemoryId memory);
+std::optional<fold::MemoryId> memory_named(const std::string& name);
+
+// Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
+std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
+                           const Options& options);
+
+} // namespace memtrace::report

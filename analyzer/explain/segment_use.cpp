@@ -1,0 +1,41 @@
+// Purpose: what an allocator holds on a device beside its blocks, and what the device shows beside all that.
+#include "analyzer/explain/segment_use.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+
+Unused unused_of(const fold::Segments& segments) {
+  Unused out;
+  for (const fold::Segment& segment : segments.each) {
+    if (segment.blocks == 0) {
+      out.empty += segment.bytes;
+      ++out.empties;
+    } else if (segment.unused() != 0) {
+      out.kept += segment.unused();
+      ++out.keeping;
+    }
+  }
+  return out;
+}
+
+std::string divided(const fold::CardUse& card) {
+  const fold::Residual& residual = card.residual;
+  return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
+                     size(residual.code), size(residual.rest));
+}
+
+std::string in_words(const Unused& unused) {
+  const auto some = [](std::uint64_t bytes, std::size_t number, const char* of) {
+    return fmt::format("{} in {} {}{}", sized(bytes), count(number), of, number == 1 ? "" : "s");
+  };
+  std::string text;
+  if (unused.keeping != 0) text = some(unused.kept, unused.keeping, "segment") + " beside blocks";
+  if (unused.empties != 0)
+    text += (text.empty() ? "" : ", ") + some(unused.empty, unused.empties, "empty segment");
+  return text;
+}
+
+} // namespace memtrace::report

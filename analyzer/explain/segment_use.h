@@ -1,0 +1,28 @@
+// Purpose: what an allocator holds on a device beside its blocks, and what the device shows beside all that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "analyzer/attribute/device_usage.h"
+#include "analyzer/passes/allocator_segments.h"
+
+namespace memtrace::report {
+
+// Of the segments at the peak of `reserved`, unused bytes by what it would take to give them back.
+struct Unused {
+  std::uint64_t kept = 0; // in segments with a block in them: it keeps the rest
+  std::size_t keeping = 0;
+  std::uint64_t empty = 0; // in segments without: cached whole
+  std::size_t empties = 0;
+  std::uint64_t sum() const { return kept + empty; }
+};
+Unused unused_of(const fold::Segments& segments);
+std::string in_words(
+    const Unused& unused); // "3816.00 MiB in 9 segments beside blocks, 20.00 MiB in 1 empty segment"
+
+// "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate"
+std::string divided(const fold::CardUse& card);
+
+} // namespace memtrace::report

@@ -1,0 +1,14 @@
+// Purpose: from where on a remedy is worth a word.
+#pragma once
+
+#include <cstdint>
+
+namespace memtrace::report {
+
+inline constexpr double kWorthwhile = 0.05; // of the peak, by the contract
+
+constexpr bool worthwhile(std::int64_t saved, std::int64_t peak) {
+  return peak > 0 && static_cast<double>(saved) >= kWorthwhile * static_cast<double>(peak);
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,138 @@
+// Purpose: by how much the figures of a process may be off, because its recorder dropped records.
+#include "analyzer/explain/uncertainty.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+std::uint64_t clamp_to_zero(std::int64_t value) {
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+std::string bytes(std::uint64_t value) {
+  return size(static_cast<std::int64_t>(value));
+}
+
+std::string reasons(const trace::Losses& losses) {
+  std::string text;
+  for (const auto& [reason, number] : losses.events)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(reason), count(number));
+  return text;
+}
+
+std::string range(const char* what, const Uncertainty& error) {
+  if (error.below == 0 && error.above == 0) return fmt::format("{}: exact", what);
+  return fmt::format("{}: up to {} less or {} more than shown", what, bytes(error.below), bytes(error.above));
+}
+
+std::uint64_t highest_of_host(const View& view) {
+  const auto peak = view.account.peaks.find(fold::MemoryId{0});
+  return peak == view.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
+}
+
+// Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
+Uncertainty dropped_error(const View& view) {
+  const trace::Coarse* const coarse = view.trace->coarse();
+  if (coarse == nullptr) return {};
+  const format::CoarseHeader& header = coarse->header;
+  const std::uint64_t peak = highest_of_host(view);
+  const bool seen_there = clamp_to_zero(header.highest) >= peak;
+  return {seen_there ? saturating_sub(peak, clamp_to_zero(header.highest_at_least)) : 0,
+          saturating_sub(clamp_to_zero(header.highest_at_most), peak)};
+}
+
+// Of a process that ended while its recording began. What the recorder had counted is the truth.
+Uncertainty beginning_error(const View& view) {
+  const auto& beginning = view.facts().beginning;
+  if (!beginning) return {};
+  const std::uint64_t left = clamp_to_zero(view.account.left);
+  const std::uint64_t highest = highest_of_host(view);
+  // The recorder updates its level per record, not per block: peaks were up to 30 KB higher.
+  constexpr std::uint64_t kRough = 64 * 1024, kRoughPart = 32;
+  const std::uint64_t rough = beginning->small + kRough + beginning->highest / kRoughPart;
+  return {std::max(saturating_sub(left, beginning->live), saturating_sub(highest, beginning->highest)) + rough,
+          std::max(saturating_sub(beginning->live, left), saturating_sub(beginning->highest, highest)) + rough};
+}
+
+Uncertainty sum(const Uncertainty& a, const Uncertainty& b) {
+  return {a.below + b.below, a.above + b.above};
+}
+
+// The error that applies to each level of the host.
+Uncertainty host_error(const View& view) {
+  const trace::Facts& facts = view.facts();
+  const format::LostBlocks& lost = facts.lost_blocks;
+  return sum(beginning_error(view), {lost.uncounted_death_bytes + facts.uncounted_bound,
+                                     lost.uncounted_birth_bytes + facts.uncounted_bound});
+}
+
+} // namespace
+
+Uncertainty live_error(const View& view) {
+  const trace::OrderCounts& counts = view.account.counts;
+  // Without a ring file nothing tells what threads of a killed process did after their last records.
+  const bool known = counts.end_known && (view.facts().end || view.trace->rings() != nullptr);
+  if (known) return host_error(view);
+  return sum(host_error(view), {counts.too_high, counts.too_low});
+}
+
+Uncertainty peak_error(const View& view) {
+  const trace::OrderCounts& counts = view.account.counts;
+  const Uncertainty dropped = dropped_error(view);
+  const std::uint64_t before = saturating_sub(view.facts().highest_before, highest_of_host(view));
+  return sum(host_error(view),
+             {std::max(counts.too_high, dropped.below), std::max({counts.too_low, dropped.above, before})});
+}
+
+Uncertainty tensor_error(const View& view) {
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  return {lost.tensor_death_bytes, lost.tensor_birth_bytes};
+}
+
+namespace {
+std::string bounds(const View& view) {
+  return fmt::format("{}; {}", range("Held at the end", live_error(view)), range("peak", peak_error(view)));
+}
+
+} // namespace
+
+std::string uncertainty_text(const View& view) {
+  const trace::Losses& losses = view.losses;
+  if (losses.damaged_bytes != 0)
+    return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
+                       count(losses.damaged_bytes));
+  if (const auto gap = losses.events.find("gap"); gap != losses.events.end())
+    return fmt::format("{} records are missing from this trace, so any figure may be wrong.",
+                       count(gap->second));
+  std::string text;
+  if (view.facts().beginning) {
+    text =
+        fmt::format("The trace ends while recording began, so it lacks some earlier events. {}.", bounds(view));
+  } else if (view.facts().uncounted_bound != 0) {
+    text = fmt::format("The trace lacks the last small blocks of threads that had not recorded yet. {}.",
+                       bounds(view));
+  }
+  if (losses.total() == 0) return text;
+  const format::LostBlocks& lost = view.facts().lost_blocks;
+  if (!text.empty()) text += " ";
+  text += fmt::format("Lost events: {} ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(view),
+                      range("tensors", tensor_error(view)));
+  if (lost.births != 0)
+    text += fmt::format(" The report names no site for {} in {} lost births.", bytes(lost.birth_bytes),
+                        count(lost.births));
+  if (lost.deaths != 0)
+    text += fmt::format(" It may still list {} that {} lost deaths freed.", bytes(lost.death_bytes),
+                        count(lost.deaths));
+  return text;
+}
+
+} // namespace memtrace::report

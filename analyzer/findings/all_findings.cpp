@@ -1,0 +1,60 @@
+// Purpose: what a trace proves about the causes of a process's peaks and of its end.
+#include "analyzer/findings/all_findings.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analyzer/findings/peak/first_step_only.h"
+#include "analyzer/findings/peak/foreach_temporaries.h"
+#include "analyzer/findings/peak/loss_logits.h"
+#include "analyzer/findings/peak/optimizer_states.h"
+#include "analyzer/findings/peak/pinned_memory.h"
+#include "analyzer/findings/peak/recompute_peak.h"
+#include "analyzer/findings/peak/serialize_in_memory.h"
+#include "analyzer/findings/process/deaths.h"
+#include "analyzer/findings/process/device_memory.h"
+#include "analyzer/findings/process/leak_per_step.h"
+#include "analyzer/findings/process/orphan_shm.h"
+#include "analyzer/findings/process/resident_memory.h"
+
+namespace memtrace::report {
+namespace {
+
+Findings find_in_peaks(View& view) {
+  Findings out;
+  for (const auto family :
+       {find_foreach, find_loss, find_recompute, find_first_step, find_serialized, find_states, find_pinned,
+        find_leaks, find_in_devices, find_in_resident, find_orphans}) {
+    Findings found = family(view);
+    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+} // namespace
+
+Findings find(View& view) {
+  Findings out;
+  if (view.death) out = find_in_death(view);
+  Findings peaks = find_in_peaks(view);
+  out.insert(out.end(), std::make_move_iterator(peaks.begin()), std::make_move_iterator(peaks.end()));
+  return out;
+}
+
+fold::MemoryId main_memory(const View& view, const Findings& findings,
+                           const std::optional<std::string>& asked) {
+  if (asked) {
+    const auto wanted = memory_named(*asked);
+    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
+  }
+  if (!findings.empty() && view.account.peaks.contains(findings.front().memory)) return findings.front().memory;
+  fold::MemoryId best = 0;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
+  }
+  return best;
+}
+
+} // namespace memtrace::report

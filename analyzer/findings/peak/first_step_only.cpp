@@ -1,0 +1,148 @@
+// Purpose: what only the first step took.
+#include "analyzer/findings/peak/first_step_only.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Role;
+using fold::Step;
+
+constexpr std::int64_t kFewestLater = 2; // steps that did without
+
+std::int64_t number(Step step) {
+  return static_cast<std::int64_t>(step);
+}
+
+// Up to the first update: before it an optimizer has no states, and a scaler may skip some.
+Step first_of(const fold::Account& account) {
+  return std::max(account.first_update, Step{0});
+}
+
+// What training makes once and needs from then on.
+bool belongs(Role role) {
+  return fold::is_kept(role) || role == Role::workspace || role == Role::context;
+}
+
+// Stacks that later steps have as well, as far as what is alive at their peaks tells: it spares most passes.
+std::unordered_set<format::StackId> recurring(const View& view, Step first) {
+  std::unordered_set<format::StackId> out;
+  for (const auto& [instant, alive] : view.sets)
+    for (const Holding& holding : alive)
+      if (holding.born_step > first) out.insert(holding.stack);
+  return out;
+}
+
+// What each line of the program made in the first step: of the peak of tensors its tensors; of that of all that
+// is live what is none.
+std::map<std::string, OfLine> candidates(View& view, fold::Instant peak, Step first) {
+  const std::unordered_set<format::StackId> later = recurring(view, first);
+  std::map<std::string, OfLine> out;
+  for (const Holding& holding : view.set(peak)) { // largest first
+    if (holding.tensor != (peak.measure == Measure::tensor)) continue;
+    if (holding.born_step == Step::none || holding.born_step > first || belongs(holding.role)) continue;
+    if (holding.sampled || holding.stack == format::StackId{} || later.contains(holding.stack)) continue;
+    if (holding.born_known == fold::Known::data) continue; // a data set that is read once
+    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    out[site.where + "\n" + site.caller].add(view, holding);
+  }
+  return out;
+}
+
+void say(Finding& finding, View& view, const OfLine& candidate, const fold::Without& without,
+         const fold::Peak& peak, Measure measure, bool freed) {
+  const symbols::Site& site = view.symbolizer->site(candidate.site);
+  const std::string made = fmt::format("{} in {}", size(finding.bytes), when(finding.phase, finding.step));
+  const std::string last = count(static_cast<std::uint64_t>(view.account.last_step));
+  finding.title =
+      fmt::format("{}: {} in step {} only", site.title(), size(finding.bytes), number(finding.step));
+  finding.evidence = {
+      fmt::format("{} bytes in {} blocks, alive at the peak of {} bytes", candidate.bytes, candidate.blocks,
+                  peak.bytes),
+      fmt::format("born in step {}, none in the {} steps after it", number(*without.steps.rbegin()),
+                  number(view.account.last_step) - number(*without.steps.rbegin())),
+      freed ? fmt::format("alive {}, gone by step {}", duration(static_cast<double>(candidate.lifetime) / 1e9),
+                          number(without.last_held) + 1)
+            : fmt::format("still held in step {}", last),
+      fmt::format("the peak would be {} bytes without them", without.peak)};
+  const std::string rest = fmt::format("without it the peak is {}, in {}", size(without.peak),
+                                       when(view.phase_name(without.path), without.step));
+  if (freed) {
+    finding.sentences = {
+        fmt::format("It makes the peak of {}: {} of {} in step {}; {}.", memory_name(finding.memory),
+                    size(peak.bytes), measure == Measure::tensor ? "tensors" : "live bytes", number(peak.step),
+                    rest),
+        fmt::format("It lived {}, and no later step of {} made it again: the steady steps do not need it.",
+                    duration(static_cast<double>(candidate.lifetime) / 1e9), last)};
+    finding.remedy = fmt::format(
+        "make it before the first step, where there is room, piece by piece, or on disk: -{} at the peak",
+        size(fold::minus(peak.bytes, without.peak)));
+  } else {
+    finding.sentences = {
+        fmt::format("It was made once, {}, and is still held in step {}; {}.", made, last, rest),
+        "It is no parameter, gradient or optimizer state that memtrace knows of."};
+    finding.remedy = fmt::format("del it where nothing reads it any more, or keep it on disk: -{}",
+                                 size(fold::minus(peak.bytes, without.peak)));
+  }
+  if (!site.caller.empty()) finding.sentences.push_back("Called from " + site.caller + ".");
+  finding.no_remedy =
+      "what lowers the memory of every step (batch, checkpointing, optimizer): this is not of them";
+}
+
+void of_measure(View& view, MemoryId memory, Measure measure, Findings& out) {
+  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
+  const fold::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
+  const Step first = first_of(view.account);
+  if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
+  if (number(view.account.last_step) - number(first) < kFewestLater) return;
+  std::vector<OfLine> of;
+  std::vector<fold::Excluded> leave;
+  for (const auto& [place, candidate] : candidates(view, {memory, measure, peak.at}, first)) {
+    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue;
+    of.push_back(candidate);
+    leave.push_back({.memory = memory, .measure = measure, .stacks = candidate.stacks});
+  }
+  const std::vector<fold::Without> withouts = fold::peaks_without(*view.trace, leave);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const fold::Without& without = withouts[i];
+    const bool freed = without.last_held <= first;
+    if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
+      continue;
+    if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
+    Finding finding = finding_at(view, "first-step-only", memory, peak);
+    finding.phase = of[i].phase;
+    finding.step = of[i].step;
+    finding.bytes = static_cast<std::int64_t>(of[i].bytes);
+    finding.certain = freed && finding.certain;
+    finding.site = of[i].site;
+    finding.lifetime = of[i].lifetime;
+    say(finding, view, of[i], without, peak, measure, freed);
+    out.push_back(std::move(finding));
+  }
+}
+
+} // namespace
+
+Findings find_first_step(View& view) {
+  Findings out;
+  for (const auto& [memory, peaks] : view.account.peaks) of_measure(view, memory, Measure::tensor, out);
+  of_measure(view, 0, Measure::live, out);
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,144 @@
+// Purpose: the lists of temporaries that torch.optim's foreach path makes.
+#include "analyzer/findings/peak/foreach_temporaries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Known;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Role;
+
+bool calls_foreach(const symbols::Site& site) {
+  for (const symbols::SiteFrame& frame : site.frames) {
+    if (frame.python) return false;
+    if (symbols::operator_of(frame.function).rfind("_foreach_", 0) == 0) return true;
+  }
+  return false;
+}
+
+// Temporaries that one foreach call took, all alive at the peak.
+std::map<std::string, OfLine> candidates(View& view, const fold::Holdings& alive) {
+  std::map<std::string, OfLine> out;
+  for (const Holding& holding : alive) { // largest first
+    if (holding.role != Role::temporary || holding.born_known != Known::step) continue;
+    if (holding.stack == format::StackId{}) continue;
+    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    if (!calls_foreach(site)) continue;
+    out[site.title()].add(view, holding);
+  }
+  return out;
+}
+
+std::size_t optimizer_steps(const View& view) {
+  std::set<fold::Step> steps;
+  for (const fold::Row& row : view.account.rows) {
+    if (row.count != 0 && view.account.paths.text(view.account.paths.last(row.path)) == "step")
+      steps.insert(row.step);
+  }
+  return steps.size();
+}
+
+// What the two other paths of torch.optim would save. There is a fused one for few optimizers.
+std::string remedy(const OfLine& candidate, std::int64_t saved, const std::string& where) {
+  const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
+  const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
+                     in("torch/optim/adagrad.py:");
+  // How much either switch saves is known where this list is the only one that they spare: in Adam and AdamW.
+  // Adagrad, SGD and others make several, and these figures were wrong for them.
+  if (!in("torch/optim/adam.py:") && !in("torch/optim/adamw.py:"))
+    return std::string(fused ? "fused=True; or " : "") + "foreach=False, slower";
+  const auto bytes = static_cast<std::int64_t>(candidate.bytes);
+  std::string text;
+  if (fused) {
+    text = fmt::format("fused=True: -{}", size(saved));
+    if (bytes > saved) text += fmt::format(" at the peak, -{} in the step", size(bytes));
+  }
+  // One tensor after the other: two temporaries of the largest stay.
+  const std::int64_t loop = fold::minus(bytes, 2 * candidate.largest);
+  if (loop <= 0) return text;
+  return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
+                            size(std::min(saved, loop)));
+}
+
+// Several lists of one operator may be alive together: then their tensors are more than the parameters are.
+std::string all_tensors(const View& view, const OfLine& candidate) {
+  const auto& parameters = view.facts().parameters;
+  if (parameters && candidate.blocks > parameters->tensors) return "all parameters";
+  return fmt::format("all {} tensors", count(candidate.blocks));
+}
+
+void say(Finding& finding, const View& view, const OfLine& candidate, const fold::Without& without,
+         const symbols::Site& site) {
+  const std::int64_t peak = view.account.peaks.at(finding.memory).tensor.bytes;
+  const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
+  const std::string seen = fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(view));
+  finding.title = fmt::format("{}, phase step: {}{}, alive {}", site.title(), size(finding.bytes),
+                              times_parameters(view, candidate.bytes), alive);
+  finding.remedy = remedy(candidate, fold::minus(peak, without.peak), site.where);
+  finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
+                                  candidate.bytes, candidate.blocks, peak),
+                      fmt::format("the peak would be {} bytes without them", without.peak), seen,
+                      fmt::format("born and freed inside the step, alive {}", alive)};
+  finding.sentences = {
+      fmt::format("It makes the peak of {}: {} of tensors in step {}; without it {}.",
+                  memory_name(finding.memory), size(peak), static_cast<std::int64_t>(finding.step),
+                  size(without.peak)),
+      fmt::format("The optimizer's foreach path makes {} for {} at once and frees it when the step ends.",
+                  site.op.empty() ? "it" : "its result", all_tensors(view, candidate)),
+      site.caller.empty() ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(view))
+                          : fmt::format("Called from {} ({}).", site.caller, seen)};
+}
+
+// What such temporaries leave alone: what forward made for backward.
+std::string no_remedy(const fold::Holdings& alive) {
+  std::int64_t activations = 0;
+  for (const Holding& holding : alive)
+    if (holding.role == Role::activation) activations = fold::plus(activations, holding.bytes);
+  return fmt::format("gradient checkpointing or a smaller batch: activations are {} of this peak",
+                     size(activations));
+}
+
+void of_memory(View& view, MemoryId memory, Findings& out) {
+  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket || view.account.paths.text(view.account.paths.last(peak.path)) != "step")
+    return;
+  const fold::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
+  for (const auto& [title, candidate] : candidates(view, alive)) {
+    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // spares a pass
+    const fold::Without without =
+        fold::peaks_without(*view.trace,
+                            {{.memory = memory, .stacks = candidate.stacks, .born = fold::Known::step}})
+            .front();
+    if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
+    Finding finding = finding_at(view, "foreach-temporaries", memory, peak);
+    finding.bytes = static_cast<std::int64_t>(candidate.bytes);
+    finding.site = candidate.site;
+    finding.lifetime = candidate.lifetime;
+    finding.no_remedy = no_remedy(alive);
+    say(finding, view, candidate, without, view.symbolizer->site(candidate.site));
+    out.push_back(std::move(finding));
+  }
+}
+
+} // namespace
+
+Findings find_foreach(View& view) {
+  return in_each_memory(view, of_memory);
+}
+
+} // namespace memtrace::report

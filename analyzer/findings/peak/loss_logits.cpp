@@ -1,0 +1,152 @@
+// Purpose: logits, and what the loss makes of their size.
+#include "analyzer/findings/peak/loss_logits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+using fold::MemoryId;
+
+constexpr std::uint64_t kChunks = 8;
+constexpr std::size_t kNamed = 4; // of the sites
+
+bool of_loss(const symbols::Site& site) {
+  constexpr std::array kOperators = {"log_softmax", "_log_softmax", "cross_entropy_loss", "nll_loss"};
+  for (const symbols::SiteFrame& frame : site.frames) {
+    if (frame.python) return false;
+    const std::string name = symbols::operator_of(frame.function);
+    if (std::any_of(kOperators.begin(), kOperators.end(),
+                    [&](const char* known) { return name.starts_with(known); }))
+      return true;
+  }
+  return false;
+}
+
+struct Family {
+  const Holding* loss = nullptr;
+  std::uint64_t bytes = 0; // alive at the peak
+  std::uint64_t blocks = 0;
+  std::vector<const Holding*> all;
+};
+
+const Holding* loss_holding(View& view, const fold::Holdings& alive) {
+  const Holding* out = nullptr;
+  for (const Holding& holding : alive) {
+    if (!holding.tensor || fold::is_kept(holding.role) || holding.stack == format::StackId{}) continue;
+    if (out != nullptr && holding.largest <= out->largest) continue;
+    if (of_loss(view.symbolizer->site(holding.stack))) out = &holding;
+  }
+  return out;
+}
+
+Family family_of(View& view, const fold::Holdings& alive, const std::vector<fold::Sizes>& sizes) {
+  Family out;
+  out.loss = loss_holding(view, alive);
+  for (const Holding& holding : alive) { // largest first
+    if (!holding.tensor || fold::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
+    out.bytes += holding.bytes;
+    out.blocks += holding.blocks;
+    out.all.push_back(&holding);
+  }
+  return out;
+}
+
+// Of gradients and states some may be as large by chance: as far as any set tells.
+std::unordered_set<format::StackId> of_others(const View& view, MemoryId memory) {
+  std::unordered_set<format::StackId> out;
+  for (const auto& [instant, alive] : view.sets) {
+    if (instant.memory != memory || instant.measure != Measure::tensor) continue;
+    for (const Holding& holding : alive)
+      if (fold::is_kept(holding.role)) out.insert(holding.stack);
+  }
+  return out;
+}
+
+void say(Finding& finding, View& view, const Family& family, const fold::Without& without) {
+  const fold::Peak& peak = view.account.peaks.at(finding.memory).tensor;
+  const std::string each = family.blocks == 1 ? "1 block" : count(family.blocks) + " blocks";
+  finding.title = fmt::format("logits and what the loss makes of them: {} in {} of {}, phase {}",
+                              size(finding.bytes), each, sized(family.loss->largest), finding.phase);
+  finding.evidence = {
+      fmt::format("{} bytes in {} of the size of what the loss made, {} bytes, alive at the peak "
+                  "of {} bytes",
+                  family.bytes, each, family.loss->largest, peak.bytes),
+      fmt::format("the peak would be {} bytes with the loss in {} parts", without.peak, kChunks),
+      fmt::format("seen in {} steps", without.steps.size())};
+  finding.sentences = {
+      fmt::format("They make the peak of {}: {} of tensors in {}; with the loss in {} parts {}.",
+                  memory_name(finding.memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
+                  kChunks, size(without.peak))};
+  std::string sites;
+  for (const Holding* holding : family.all) {
+    const std::string title = view.symbolizer->site(holding->stack).title();
+    finding.evidence.push_back(fmt::format("{} bytes: {}", holding->bytes, title));
+    if (finding.evidence.size() > 3 + kNamed) continue;
+    sites += fmt::format("{}{} {}", sites.empty() ? "" : "; ", sized(holding->bytes), title);
+  }
+  finding.sentences.push_back(sites + ".");
+  finding.remedy = fmt::format(
+      "the loss in parts, so that the logits are never there as a whole: "
+      "torch.nn.functional.linear_cross_entropy with options=torch.nn.LinearCrossEntropyOptions(), another "
+      "fused linear cross entropy, or a loop over {} parts of the rows, each under checkpoint: -{}",
+      kChunks, size(fold::minus(peak.bytes, without.peak)));
+  finding.no_remedy = "gradient checkpointing of the layers, or another optimizer: the logits stay";
+}
+
+void of_memory(View& view, MemoryId memory, Findings& out) {
+  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket) return;
+  const fold::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
+  const std::vector<fold::Sizes> sizes = loss_sizes(view, alive);
+  const Family family = family_of(view, alive, sizes);
+  if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // spares a pass
+  const fold::Without without =
+      fold::peaks_without(
+          *view.trace,
+          {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(view, memory)}})
+          .front();
+  if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) return;
+  Finding finding = finding_at(view, "loss-logits", memory, peak);
+  finding.bytes = static_cast<std::int64_t>(family.bytes);
+  finding.site = family.loss->stack;
+  say(finding, view, family, without);
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+std::vector<fold::Sizes> loss_sizes(View& view, const fold::Holdings& alive) {
+  constexpr std::uint64_t kMore = 24; // a 24th: of sequences of 25 tokens the last one has no target
+  const Holding* const loss = loss_holding(view, alive);
+  if (loss == nullptr) return {};
+  std::vector<fold::Sizes> out;
+  for (const std::uint64_t bytes : {loss->largest / 2, loss->largest, 2 * loss->largest})
+    out.push_back({bytes, bytes + bytes / kMore});
+  return out;
+}
+
+bool has_one_of(const Holding& holding, const std::vector<fold::Sizes>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [&](const fold::Sizes& one) {
+    return one.from <= holding.largest && holding.largest <= one.to;
+  });
+}
+
+Findings find_loss(View& view) {
+  return in_each_memory(view, of_memory);
+}
+
+} // namespace memtrace::report

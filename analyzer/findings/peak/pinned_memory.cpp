@@ -1,0 +1,111 @@
+// Purpose: pinned host memory that nobody asked for, or that nobody uses any more.
+#include "analyzer/findings/peak/pinned_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/passes/pinned_cache.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+using format::Kind;
+
+constexpr std::uint64_t kFewestReports = 4;
+constexpr std::uint64_t kLeastIdle = 32 << 20;
+
+void rounding(View& view, const fold::Holdings& alive, Findings& out) {
+  const fold::Peak& peak = view.account.peaks.at(0).live;
+  std::uint64_t spare = 0;
+  std::uint64_t asked = 0;
+  const Holding* most = nullptr;
+  for (const Holding& holding : alive) { // largest first
+    if (holding.kind != Kind::pinned) continue;
+    if (holding.role != fold::Role::rounding) {
+      asked += holding.bytes;
+      continue;
+    }
+    if (most == nullptr) most = &holding;
+    spare += holding.bytes;
+  }
+  if (most == nullptr || !worthwhile(static_cast<std::int64_t>(spare), peak.bytes)) return;
+  const fold::Without without =
+      fold::peaks_without(*view.trace, {{.measure = Measure::live, .rounding = true}}).front();
+  const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+  if (!worthwhile(saved, peak.bytes)) return;
+  Finding finding = finding_at(view, "pinned-rounding", 0, peak);
+  finding.bytes = static_cast<std::int64_t>(spare);
+  finding.site = most->stack;
+  finding.title =
+      fmt::format("pinned memory: {} taken for {} that were asked for", sized(asked + spare), sized(asked));
+  finding.evidence = {
+      fmt::format("{} bytes beyond {} asked for, pinned at the peak of {} bytes", spare, asked, peak.bytes),
+      fmt::format("the peak would be {} bytes without them", without.peak)};
+  finding.sentences = {
+      fmt::format("PyTorch's pinned allocator takes powers of two; {} of it is nobody's, in {}.", sized(spare),
+                  when(view.phase_name(peak.path), peak.step))};
+  if (most->stack != format::StackId{})
+    finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(most->bytes),
+                                            view.symbolizer->site(most->stack).title()));
+  finding.remedy = fmt::format(
+      "PYTORCH_CUDA_ALLOC_CONF=pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -{}; or "
+      "sizes "
+      "just below a power of two",
+      size(saved));
+  finding.no_remedy = "empty_host_cache(): these bytes belong to blocks that are in use";
+  out.push_back(std::move(finding));
+}
+
+void cache(View& view, const fold::Holdings& alive, Findings& out) {
+  const fold::MemoryPeaks& peaks = view.account.peaks.at(0);
+  if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // nobody reported
+  const fold::PinnedCache cache =
+      fold::pinned_cache(*view.trace, std::max(view.account.first_update, fold::Step{0}));
+  if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;
+  if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return;
+  Finding finding = finding_at(view, "pinned-cache-held", 0, peaks.live);
+  finding.bytes = static_cast<std::int64_t>(cache.idle);
+  const auto most = std::find_if(alive.begin(), alive.end(),
+                                 [](const Holding& holding) { return holding.kind == Kind::pinned; });
+  if (most != alive.end()) finding.site = most->stack;
+  finding.title = fmt::format("pinned memory: {} that no tensor is in any more", sized(cache.idle));
+  finding.evidence = {
+      fmt::format(
+          "at {} ends of phases after the first step at least {} bytes were in no block that is in use, of "
+          "{} that PyTorch's pinned allocator held",
+          cache.reports, cache.idle, cache.held),
+      fmt::format("the peak of host is {} bytes", peaks.live.bytes)};
+  finding.sentences = {
+      "It keeps what was freed for the next tensor of that size, and gives nothing back by itself; "
+      "the later steps took none of this."};
+  finding.remedy = fmt::format(
+      "torch.accelerator.empty_host_cache() once what was pinned is done with (a load, a first step): -{}; or "
+      "no "
+      "pin_memory for what is used once",
+      sized(cache.idle));
+  finding.no_remedy = "torch.cuda.empty_cache() or gc.collect(): neither reaches it";
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+Findings find_pinned(View& view) {
+  Findings out;
+  const fold::Peak& peak = view.account.peaks.at(0).live;
+  if (peak.bytes <= 0 || peak.bucket) return out;
+  const fold::Holdings& alive = view.set({0, Measure::live, peak.at});
+  rounding(view, alive, out);
+  cache(view, alive, out);
+  return out;
+}
+
+} // namespace memtrace::report

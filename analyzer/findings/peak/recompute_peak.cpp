@@ -1,0 +1,97 @@
+// Purpose: what activation checkpointing makes again at the peak.
+#include "analyzer/findings/peak/recompute_peak.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/findings/peak/loss_logits.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Known;
+using fold::Measure;
+using fold::MemoryId;
+
+struct Segment {
+  std::uint64_t again = 0;  // bytes that were made again and wait for backward
+  std::uint64_t blocks = 0; // of these
+  format::StackId site{};   // that made most of them
+  std::unordered_set<format::StackId> stacks;
+  std::uint64_t inputs = 0; // bytes that as many more segments would keep: what forward left, and one input
+};
+
+Segment segment_at(View& view, const fold::Holdings& alive) {
+  Segment out;
+  const std::vector<fold::Sizes> of_loss = loss_sizes(view, alive);
+  std::uint64_t one = 0;
+  for (const Holding& holding : alive) { // largest first
+    if (!holding.tensor || holding.role != fold::Role::activation) continue;
+    if (holding.born_known == Known::recompute) {
+      if (out.again == 0) out.site = holding.stack;
+      out.again += holding.bytes;
+      out.blocks += holding.blocks;
+      out.stacks.insert(holding.stack);
+    } else if (!has_one_of(holding, of_loss)) {
+      out.inputs += holding.bytes;
+      one = std::max(one, holding.largest);
+    }
+  }
+  out.inputs += one; // that of the first segment is none of forward's
+  return out;
+}
+
+void of_memory(View& view, MemoryId memory, Findings& out) {
+  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket) return;
+  const Segment segment = segment_at(view, view.set({memory, Measure::tensor, peak.at}));
+  const auto again = static_cast<std::int64_t>(segment.again);
+  const auto inputs = static_cast<std::int64_t>(segment.inputs);
+  if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // spares a pass
+  const fold::Without halved =
+      fold::peaks_without(*view.trace,
+                          {{.memory = memory, .stacks = segment.stacks, .born = Known::recompute, .parts = 2}})
+          .front();
+  const std::int64_t lower = fold::plus(halved.peak, inputs);
+  if (!worthwhile(fold::minus(peak.bytes, lower), peak.bytes)) return;
+  Finding finding = finding_at(view, "recompute-peak", memory, peak);
+  finding.bytes = again;
+  finding.site = segment.site;
+  finding.title = fmt::format("recomputed activations of one checkpointed segment: {} in {} blocks, phase {}",
+                              size(again), count(segment.blocks), finding.phase);
+  finding.evidence = {
+      fmt::format("{} bytes in {} blocks were made again and are alive at the peak of {} bytes", segment.again,
+                  segment.blocks, peak.bytes),
+      fmt::format("with half of them the peak would be {} bytes, and at most {} more for the inputs of as many "
+                  "more segments",
+                  halved.peak, segment.inputs),
+      fmt::format("recomputed in {} steps", halved.steps.size())};
+  finding.sentences = {
+      fmt::format("They make the peak of {}: {} of tensors in {}; with segments half as long at most {}.",
+                  memory_name(memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
+                  size(lower)),
+      fmt::format("Most of them come from {}.", view.symbolizer->site(segment.site).title())};
+  finding.remedy = fmt::format(
+      "smaller segments: checkpoint_sequential with twice as many, or checkpoint of each layer, or of "
+      "attention and MLP apart: -{} at least",
+      size(fold::minus(peak.bytes, lower)));
+  finding.no_remedy = "longer segments: they keep fewer inputs, and make more again at once";
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+Findings find_recompute(View& view) {
+  return in_each_memory(view, of_memory);
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,118 @@
+// Purpose: what was written to memory that could have gone to a file.
+#include "analyzer/findings/peak/serialize_in_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/peak_without.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+
+// Who makes bytes of objects, and what does the same without.
+struct Writer {
+  const char* file;
+  const char* function;
+  const char* name;
+  const char* remedy;
+};
+constexpr Writer kWriters[] = {
+    {"torch/storage.py", "TypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/storage.py", "UntypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/serialization.py", "save", "torch.save",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"safetensors/torch.py", "save", "safetensors", "safetensors.torch.save_file(tensors, path)"},
+    {"multiprocessing/reduction.py", "ForkingPickler.dumps", "pickle",
+     "memory that both sides share: a tensor, multiprocessing.shared_memory, a file"},
+};
+
+const Writer* writer_of(const symbols::Site& site) {
+  for (const symbols::SiteFrame& frame : site.frames) {
+    if (!frame.python) continue;
+    for (const Writer& writer : kWriters)
+      if (frame.function == writer.function && frame.file.ends_with(writer.file)) return &writer;
+  }
+  return nullptr;
+}
+
+const std::string& line_of(const symbols::Site& site) {
+  return site.caller.empty() ? site.where : site.caller;
+}
+
+// What one line of the program had written.
+struct Copy {
+  const Writer* writer = nullptr;
+  OfLine of;
+};
+
+// Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
+// own.
+std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
+  constexpr std::uint64_t kLeast = 1 << 20;
+  std::map<std::string, Copy> out;
+  const auto each = [&](auto take) {
+    for (const Holding& holding : alive) { // largest first
+      if (holding.bytes < kLeast || holding.stack == format::StackId{}) continue;
+      if (holding.tensor || holding.sampled) continue;
+      const symbols::Site& site = view.symbolizer->site(holding.stack);
+      take(holding, site, line_of(site));
+    }
+  };
+  each([&](const Holding&, const symbols::Site& site, const std::string& line) {
+    if (const Writer* const writer = writer_of(site); writer != nullptr && out[line].writer == nullptr)
+      out[line].writer = writer;
+  });
+  each([&](const Holding& holding, const symbols::Site&, const std::string& line) {
+    if (const auto at = out.find(line); at != out.end()) at->second.of.add(view, holding);
+  });
+  return out;
+}
+
+} // namespace
+
+Findings find_serialized(View& view) {
+  Findings out;
+  const fold::Peak& peak = view.account.peaks.at(0).live;
+  if (peak.bytes <= 0 || peak.bucket) return out;
+  for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
+    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // spares a pass
+    const fold::Without without =
+        fold::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
+    const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+    if (!worthwhile(saved, peak.bytes)) continue;
+    Finding finding = finding_at(view, "serialize-in-memory", 0, peak);
+    finding.phase = copy.of.phase;
+    finding.step = copy.of.step;
+    finding.bytes = static_cast<std::int64_t>(copy.of.bytes);
+    finding.site = copy.of.site;
+    finding.title = fmt::format("{}: {} written to memory by {}", line, size(finding.bytes), copy.writer->name);
+    finding.evidence = {
+        fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.of.bytes,
+                    copy.of.blocks, peak.bytes),
+        fmt::format("the peak would be {} bytes without them", without.peak),
+        fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
+    finding.sentences = {fmt::format(
+        "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
+        "without the bytes {}.",
+        size(peak.bytes), when(view.phase_name(peak.path), peak.step), size(without.peak))};
+    finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
+    finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
+    out.push_back(std::move(finding));
+  }
+  return out;
+}
+
+} // namespace memtrace::report

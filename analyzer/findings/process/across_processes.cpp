@@ -1,0 +1,200 @@
+// Purpose: what several processes of a job hold together: batches made ahead, the same data in each worker.
+#include "analyzer/findings/process/across_processes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analyzer/passes/shm_flows.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Instant;
+using fold::Measure;
+
+constexpr std::int64_t kLeastAhead = 64 << 20;
+constexpr std::int64_t kShareOfPeak = 5; // one part in so many
+constexpr std::uint64_t kLeastCopy = 32 << 20;
+constexpr std::uint64_t kFewestBatches = 4; // that a worker made: with fewer nothing can be told from them
+
+// An import's memory is each process's own.
+bool of_import(const symbols::Site& site) {
+  return std::any_of(site.frames.begin(), site.frames.end(), [](const symbols::SiteFrame& frame) {
+    return frame.file.starts_with("<frozen importlib");
+  });
+}
+
+} // namespace
+
+void JobFindings::add(View& view, bool workers) {
+  if (!workers) return;
+  if (view.kind == "worker") {
+    add_worker(view);
+  } else {
+    add_parent(view);
+  }
+}
+
+void JobFindings::add_parent(View& view) {
+  Family& family = families_[view.facts().pid];
+  family.whole = family.whole && view.losses.coarsened == 0;
+  family.parents_peak = view.account.peaks.at(0).live.bytes;
+  if (const auto& machine = view.trace->samples().machine(); machine && machine->shm_size != trace::kNotSaid)
+    family.shm_size = machine->shm_size;
+  for (const fold::SharedFlow& flow : fold::shared_flows(*view.trace).deaths)
+    family.flows.push_back({flow.stamp, -static_cast<std::int64_t>(flow.bytes)});
+}
+
+void JobFindings::add_worker(View& view) {
+  Family& family = families_[view.facts().ppid];
+  ++family.workers;
+  if (const auto pages = of_parent(view)) family.forked.push_back(*pages);
+  family.whole = family.whole && view.losses.coarsened == 0;
+  const fold::SharedFlows flows = fold::shared_flows(*view.trace);
+  for (const fold::SharedFlow& flow : flows.births)
+    family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
+  if (flows.births.size() < kFewestBatches) return;
+  // Alive when a worker was half through, and still when it made its last batch.
+  const fold::SharedFlow& middle = flows.births[flows.births.size() / 2];
+  const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
+  const Instant instant{0, Measure::live, middle.at};
+  std::map<std::string, Place> kept;
+  const auto sets = fold::alive_at(*view.trace, {instant}, view.account.last_step);
+  for (const Holding& holding : sets.at(instant)) {
+    if (holding.stack == format::StackId{}) continue;
+    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
+    if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
+    Place& place = kept[site.where + "\n" + site.caller];
+    if (place.site == nullptr) {
+      place.site = symbols::keep(site);
+      place.title = site.title();
+      place.caller = site.caller;
+    }
+    place.bytes += holding.bytes;
+    place.blocks += holding.blocks;
+  }
+  for (auto& [where, place] : kept)
+    if (place.bytes >= kLeastCopy) family.kept[where].push_back(std::move(place));
+}
+
+void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
+  if (family.workers == 0 || !family.whole) return;
+  // What the parent had of its own is none of the workers': only sizes that they made count.
+  std::unordered_map<std::int64_t, std::int64_t> ahead; // blocks, by bytes
+  for (const Flow& flow : family.flows)
+    if (flow.bytes > 0) ahead[flow.bytes] = 0;
+  std::vector<Flow> flows = family.flows;
+  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.stamp < b.stamp; });
+  std::int64_t level = 0, most = 0, largest = 0, blocks = 0;
+  std::size_t highest = 0; // flows up to the highest level
+  // Counts the blocks of each size after a flow. False: it is of none that a worker made.
+  const auto follow = [&ahead](const Flow& flow) {
+    const auto at = ahead.find(std::abs(flow.bytes));
+    if (at == ahead.end() || (flow.bytes < 0 && at->second == 0)) return false;
+    at->second += flow.bytes > 0 ? 1 : -1;
+    return true;
+  };
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    if (!follow(flows[i])) continue;
+    level = fold::plus(level, flows[i].bytes);
+    if (level <= most) continue;
+    most = level;
+    highest = i + 1;
+  }
+  // Which size has most is asked once, at the highest: at each new level it would be sizes times flows.
+  for (auto& [bytes, number] : ahead) number = 0;
+  for (std::size_t i = 0; i < highest; ++i) follow(flows[i]);
+  if (highest != 0) {
+    largest = std::max_element(ahead.begin(), ahead.end(), [](const auto& a, const auto& b) {
+                return a.first * a.second < b.first * b.second;
+              })->first;
+    blocks = ahead.at(largest);
+  }
+  const bool large = most >= kLeastAhead && most >= family.parents_peak / kShareOfPeak;
+  const bool full = family.shm_size != 0 && 2 * most >= static_cast<std::int64_t>(family.shm_size);
+  if (!large && !full) return;
+  const auto workers = static_cast<std::int64_t>(family.workers);
+  const std::int64_t each = (blocks + workers - 1) / workers;
+  JobFinding found;
+  found.site = family.site;
+  Finding& finding = found.finding;
+  finding.id = "loader-prefetch";
+  finding.phase = "data";
+  finding.bytes = most;
+  finding.certain = true;
+  finding.title = fmt::format("{} of batches in /dev/shm, made ahead by {} workers", size(most), workers);
+  finding.evidence = {
+      fmt::format("{} bytes that {} workers had put into shared memory and their parent had not given back",
+                  most, workers),
+      fmt::format("{} blocks of {} bytes of them, {} for each worker", blocks, largest, each),
+      fmt::format("the parent itself holds {} bytes at most", family.parents_peak)};
+  if (family.shm_size != 0) finding.evidence.push_back(fmt::format("/dev/shm has {} bytes", family.shm_size));
+  finding.sentences = {fmt::format("{} x {} were there at once: {} workers, each {} ahead.", blocks,
+                                   size(largest), workers, each),
+                       "They are no process's resident memory for as long as they wait: they count for the "
+                       "cgroup and /dev/shm."};
+  finding.remedy = each > 1
+                       ? fmt::format(
+                             "prefetch_factor=1: -{}; fewer workers; or smaller items (uint8 instead of "
+                             "float32 is a quarter), converted after the loader",
+                             size(most - most / each))
+                       : fmt::format(
+                             "fewer workers: -{} for each; or smaller items (uint8 instead of float32 is a "
+                             "quarter), converted after the loader",
+                             size(most / workers));
+  finding.no_remedy = "pin_memory, or anything in the model: these bytes lie before it";
+  out.push_back(std::move(found));
+}
+
+void JobFindings::copies(const Family& family, std::vector<JobFinding>& out) {
+  for (const auto& [where, places] : family.kept) {
+    const auto [least, most] = std::minmax_element(
+        places.begin(), places.end(), [](const Place& a, const Place& b) { return a.bytes < b.bytes; });
+    if (places.size() < 2 || 5 * (most->bytes - least->bytes) > most->bytes) continue;
+    std::uint64_t bytes = 0;
+    for (const Place& place : places) bytes += place.bytes;
+    JobFinding found;
+    found.site = places.front().site;
+    Finding& finding = found.finding;
+    finding.id = "worker-copies";
+    finding.phase = "data";
+    finding.bytes = static_cast<std::int64_t>(bytes);
+    finding.certain = false; // that it is the same in each is not seen
+    finding.title = fmt::format("{}: {} in each of {} workers, {} together", places.front().title,
+                                sized(most->bytes), places.size(), sized(bytes));
+    finding.evidence = {
+        fmt::format("{} to {} bytes in {} to {} blocks, made in the worker and held from the middle of "
+                    "its batches to the last",
+                    least->bytes, most->bytes, least->blocks, most->blocks),
+        fmt::format("in {} of {} workers", places.size(), family.workers)};
+    finding.sentences = {"Each made its own after it was started, so no page is shared."};
+    if (!places.front().caller.empty())
+      finding.sentences.push_back(fmt::format("Called from {}.", places.front().caller));
+    finding.remedy = fmt::format(
+        "make it before the workers are started by fork (in the dataset's __init__), as one "
+        "tensor or array, or read it by memory map: -{}",
+        sized(bytes - bytes / places.size()));
+    finding.no_remedy = "a smaller prefetch_factor: it holds batches, not this";
+    out.push_back(std::move(found));
+  }
+}
+
+std::vector<JobFinding> JobFindings::find() const {
+  std::vector<JobFinding> out;
+  for (const auto& [pid, family] : families_) {
+    prefetch(family, out);
+    copies(family, out);
+    if (auto copied = find_copied(family.forked)) out.push_back({std::move(*copied), nullptr});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const JobFinding& a, const JobFinding& b) { return a.finding.bytes > b.finding.bytes; });
+  return out;
+}
+
+} // namespace memtrace::report

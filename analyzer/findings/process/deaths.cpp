@@ -1,0 +1,179 @@
+// Purpose: what a death proves: who ended the process, what was held twice, what could not be had.
+#include "analyzer/findings/process/deaths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/segment_use.h"
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Known;
+using fold::Role;
+
+// A copy of a model beside it, both made while loading.
+struct Copies {
+  std::uint64_t state = 0; // bytes read from a checkpoint
+  std::uint64_t model = 0;
+  std::uint64_t blocks = 0; // of the state dict
+  format::StackId site{};   // where most of it was read
+};
+
+Copies copies(View& view) {
+  Copies out;
+  for (const fold::Holding& holding :
+       view.set({0, fold::Measure::tensor, view.death->then.at})) { // largest first
+    const Holder holder = holder_of(view, holding);
+    if (holder.role == Role::parameter) out.model += holding.bytes;
+    if (holder.role != Role::staging || holding.born_known != Known::load) continue;
+    if (out.state == 0) out.site = holding.stack;
+    out.state += holding.bytes;
+    out.blocks += holding.blocks;
+  }
+  return out;
+}
+
+Finding finding_of(const View& view, const char* id) {
+  Finding finding;
+  finding.id = id;
+  finding.phase = view.account.paths.text(view.account.paths.last(view.death->then.place.path));
+  finding.step = view.death->then.place.step;
+  return finding;
+}
+
+std::string of_limit(const Death& death) {
+  return death.limit ? fmt::format("{} of {}", sized(*death.limit), death.limit_of)
+                     : "a limit that is not known";
+}
+
+void second_copy(View& view, Findings& out) {
+  const Death& death = *view.death;
+  if (view.end.how != "oom_kill" && death.failure == nullptr) return;
+  const Copies held = copies(view);
+  if (!worthwhile(static_cast<std::int64_t>(std::min(held.state, held.model)), death.then.level.live)) return;
+  Finding finding = finding_of(view, "second-copy-on-load");
+  finding.bytes = static_cast<std::int64_t>(held.state);
+  finding.certain = view.losses.total() == 0;
+  finding.site = held.site;
+  finding.title = fmt::format("a state dict of {} was held beside the model it is for", sized(held.state));
+  finding.evidence = {fmt::format("{} bytes in {} tensors, read by {}, alive at the end", held.state,
+                                  held.blocks, view.symbolizer->site(held.site).title()),
+                      fmt::format("{} bytes of tensors that modules made, alive at the end", held.model)};
+  finding.remedy = fmt::format(
+      "with torch.device(\"meta\"): build the model; model.load_state_dict(torch.load(file, "
+      "mmap=True), assign=True): -{} and no copy; or del the state dict once it is loaded, "
+      "before the model is converted or moved",
+      sized(held.state));
+  out.push_back(std::move(finding));
+}
+
+void oom_kill(View& view, Findings& out) {
+  if (view.end.how != "oom_kill") return;
+  const Death& death = *view.death;
+  Finding finding = finding_of(view, "oom-kill");
+  finding.bytes = death.then.level.live;
+  finding.certain = view.end.certain;
+  finding.title = fmt::format("the kernel killed it for memory: {}", of_limit(death));
+  finding.evidence = view.end.evidence;
+  if (death.filling) {
+    finding.site = death.filling->block.stack;
+    finding.evidence.push_back(fmt::format("the newest large block has {} bytes", death.filling->block.bytes));
+  } else if (!death.then.births.empty()) {
+    finding.site = death.then.births.front().stack;
+  }
+  finding.remedy = "a higher limit, or less held in this phase";
+  if (view.account.last_step != fold::Step::none) finding.remedy += ": the holders are in the table";
+  out.push_back(std::move(finding));
+}
+
+// What PyTorch's allocator held then and could not use: it gives empty segments back before it gives up.
+void between_blocks(const View& view, const trace::Failure& failure, Finding& finding) {
+  if (!view.death_segments) return;
+  const Unused unused = unused_of(*view.death_segments);
+  if (unused.sum() == 0) return;
+  finding.evidence.push_back(
+      fmt::format("{} bytes unused beside blocks in {} segments, {} bytes in {} empty ones", unused.kept,
+                  unused.keeping, unused.empty, unused.empties));
+  finding.sentences.push_back(fmt::format("Unused in the allocator's segments were {}.", in_words(unused)));
+  if (unused.kept >= failure.asked)
+    finding.remedy =
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: more than was asked for lay unused beside "
+        "blocks; or " +
+        finding.remedy;
+}
+
+void failed(View& view, Findings& out) {
+  const Death& death = *view.death;
+  if (death.failure == nullptr) return;
+  const trace::Failure& failure = *death.failure;
+  const bool device = failure.memory != 0;
+  Finding finding = finding_of(view, device ? "cuda-oom" : "allocation-failed");
+  finding.memory = static_cast<fold::MemoryId>(failure.memory);
+  finding.bytes = static_cast<std::int64_t>(failure.asked);
+  finding.site = failure.stack;
+  finding.title = fmt::format("an allocation of {} failed", sized(failure.asked));
+  if (device) {
+    finding.title += " on " + memory_name(finding.memory);
+    if (death.limit)
+      finding.title += fmt::format(", of which {} of {} were free", sized(failure.free), sized(*death.limit));
+  } else if (death.limit) {
+    finding.title += " at the limit " + of_limit(death);
+  }
+  finding.evidence = {fmt::format("{} bytes asked for, error {}, {} bytes live then", failure.asked,
+                                  failure.code, failure.live)};
+  if (device && death.limit)
+    finding.evidence.push_back(
+        fmt::format("{} of {} bytes of {} free", failure.free, failure.total, memory_name(finding.memory)));
+  if (death.limit && death.charge && !device)
+    finding.evidence.push_back(fmt::format("{}: {} bytes used of {} at the closest sample", death.limit_of,
+                                           *death.charge, *death.limit));
+  finding.remedy = death.limit_of.starts_with("RLIMIT") && !device
+                       ? fmt::format("raise {} (ulimit), or ask for less", death.limit_of)
+                       : "ask for less at once, or free what the table shows";
+  if (device) between_blocks(view, failure, finding);
+  out.push_back(std::move(finding));
+}
+
+// A write to a page of /dev/shm that has no room left ends in SIGBUS.
+void shm_full(View& view, Findings& out) {
+  const Death& death = *view.death;
+  if (!death.unfit) return;
+  const trace::MachineSample& machine = *death.last.samples.machine();
+  const fold::Birth& block = *death.last.shared;
+  Finding finding = finding_of(view, "shm-full");
+  finding.bytes = static_cast<std::int64_t>(block.bytes);
+  finding.site = block.stack;
+  finding.certain = view.end.how == "signal" && view.end.code == SIGBUS;
+  finding.title = fmt::format("{} of shared memory did not fit into /dev/shm, which has {}", sized(block.bytes),
+                              sized(machine.shm_size));
+  finding.evidence = {
+      fmt::format("the newest shared block has {} bytes", block.bytes),
+      fmt::format("{} of {} bytes of /dev/shm were used at the last look", machine.shm_used, machine.shm_size),
+      fmt::format("{} bytes of shared memory were resident at the last sample", death.resident.shmem)};
+  const auto& first = death.last.samples.first_machine();
+  if (first && first->shm_used != trace::kNotSaid)
+    finding.evidence.push_back(fmt::format("{} bytes were in it when recording began", first->shm_used));
+  finding.remedy =
+      "a larger /dev/shm (docker run --shm-size, a memory-backed emptyDir), fewer workers or a smaller "
+      "prefetch_factor";
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+Findings find_in_death(View& view) {
+  Findings out;
+  oom_kill(view, out);
+  failed(view, out);
+  shm_full(view, out);
+  second_copy(view, out);
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,150 @@
+// Purpose: what a card holds for nothing: room between blocks, contexts that nobody works in, code never run.
+#include "analyzer/findings/process/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/explain/segment_use.h"
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::CardUse;
+using fold::MemoryId;
+using fold::Segment;
+
+constexpr std::int64_t kLeastUnused = 64 << 20;
+constexpr std::int64_t kLeastContext = 64 << 20;
+constexpr std::int64_t kLeastCode = 512 << 20;
+
+// Whose blocks keep the most that is unused.
+format::StackId main_holder(const fold::Segments& segments) {
+  std::map<format::StackId, std::uint64_t> kept;
+  for (const Segment& segment : segments.each)
+    if (segment.blocks != 0) kept[segment.holder] += segment.unused();
+  const auto most = std::max_element(kept.begin(), kept.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == kept.end() ? format::StackId{} : most->first;
+}
+
+void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, Findings& out) {
+  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
+  const fold::Peak& held = *peaks.reserved;
+  const Unused unused = unused_of(segments);
+  const auto bytes = static_cast<std::int64_t>(unused.sum());
+  const std::int64_t saved = fold::minus(held.bytes, peaks.tensor.bytes);
+  if (bytes < kLeastUnused || bytes < held.bytes / 10) return;
+  if (!worthwhile(saved, held.bytes)) return;
+  Finding finding = finding_at(view, "device-fragmentation", memory, held);
+  finding.bytes = bytes;
+  finding.site = main_holder(segments);
+  finding.title = fmt::format("{}: of {} that the caching allocator holds, {} are in no block",
+                              memory_name(memory), size(held.bytes), size(bytes));
+  finding.evidence = {
+      fmt::format("{} segments of {} bytes at the peak of reserved, {} bytes of them in blocks",
+                  segments.each.size(), segments.bytes, segments.in_blocks),
+      fmt::format("{} bytes unused in {} segments with blocks in them, {} bytes in {} empty ones", unused.kept,
+                  unused.keeping, unused.empty, unused.empties),
+      fmt::format("all blocks together never took more than {} bytes", peaks.tensor.bytes)};
+  finding.sentences = {
+      fmt::format(
+          "It asked the driver for more in {} though that much was free, for what it asked for fitted into "
+          "no gap.",
+          when(view.phase_name(held.path), held.step)),
+      fmt::format("Unused are {}; all blocks together never took more than {}.", in_words(unused),
+                  size(peaks.tensor.bytes))};
+  finding.remedy = fmt::format(
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: up to -{} of what the card shows", size(saved));
+  if (finding.site != format::StackId{}) {
+    const std::string site = view.symbolizer->site(finding.site).title();
+    finding.sentences.push_back(fmt::format("Most of it is kept by blocks of {}.", site));
+    finding.remedy += "; or allocate what lasts before what comes and goes, and sizes that vary rounded to few";
+  }
+  out.push_back(std::move(finding));
+}
+
+// Another card on which this process holds more than here, and more than a context takes.
+std::optional<MemoryId> place_of_work(const View& view, MemoryId here, std::int64_t context) {
+  std::optional<MemoryId> best;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (memory == 0 || memory == here || peaks.live.bytes <= view.account.peaks.at(here).live.bytes) continue;
+    if (peaks.live.bytes <= context / 16) continue;
+    if (!best || peaks.live.bytes > view.account.peaks.at(*best).live.bytes) best = memory;
+  }
+  return best;
+}
+
+void idle_context(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
+  const std::int64_t context = card.residual.sum();
+  const std::int64_t live = view.account.peaks.at(memory).live.bytes;
+  if (!card.own || context < kLeastContext || live > context / 16) return;
+  const auto elsewhere = place_of_work(view, memory, context);
+  const bool helper = view.kind == "worker" || view.kind == "child";
+  if (!elsewhere && !helper) return;
+  Finding finding = finding_at(view, "device-context", memory, *card.peak);
+  finding.bytes = card.peak->bytes;
+  finding.title = fmt::format("{}: {} for a context of this process, which holds {} there at most",
+                              memory_name(memory), size(card.peak->bytes), size(live));
+  finding.evidence = {fmt::format("the card shows {} bytes for this process, at most {} bytes were live there",
+                                  card.peak->bytes, live)};
+  if (elsewhere) {
+    finding.evidence.push_back(fmt::format(
+        "{} bytes were live on {}", view.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
+    finding.sentences = {
+        fmt::format("It works on {}, and something made a context here as well.", memory_name(*elsewhere))};
+    finding.remedy = fmt::format(
+        "torch.cuda.set_device({}) before anything else touches CUDA, map_location in torch.load, or the other "
+        "cards "
+        "out of CUDA_VISIBLE_DEVICES: -{}",
+        memory_name(*elsewhere).substr(5), size(card.peak->bytes));
+  } else {
+    finding.sentences = {"It is a helper of another process, and each process has a context of its own."};
+    finding.remedy = fmt::format(
+        "no tensor on the card in the helper (in a Dataset, collate_fn or worker_init_fn): -{} for each",
+        size(context));
+  }
+  out.push_back(std::move(finding));
+}
+
+void loaded_code(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
+  const std::int64_t code = card.residual.code;
+  if (!card.alone() || code < kLeastCode || card.code == 0) return;
+  if (!worthwhile(code, card.peak->bytes)) return;
+  Finding finding = finding_at(view, "device-context", memory, *card.peak);
+  finding.bytes = code;
+  finding.certain = false; // what comes with modules is told by time
+  finding.title = fmt::format("{}: about {} for code that was loaded there", memory_name(memory), size(code));
+  finding.evidence = {
+      fmt::format("cubins of {} bytes were loaded", card.code),
+      fmt::format(
+          "what no allocation accounts for grew by {} bytes between looks at the card between which modules "
+          "were loaded, of {} bytes in all",
+          code, card.residual.sum())};
+  finding.sentences = {
+      fmt::format("Of {} that no allocation accounts for: {}.", size(card.residual.sum()), divided(card))};
+  finding.remedy =
+      "CUDA_MODULE_LOADING=LAZY, where it is EAGER or CUDA is older than 12.2: a kernel is loaded when it "
+      "is first launched; and no import of extensions whose kernels are not used";
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+Findings find_in_devices(View& view) {
+  Findings out;
+  for (const auto& [memory, segments] : view.segments) fragmentation(view, memory, segments, out);
+  for (const auto& [memory, card] : view.account.cards) {
+    idle_context(view, memory, card, out);
+    loaded_code(view, memory, card, out);
+  }
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,145 @@
+// Purpose: shared memory that a process left behind.
+#include "analyzer/findings/process/orphan_shm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/job/shm_creator.h"
+#include "analyzer/passes/shm_flows.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using evidence::Orphan;
+
+constexpr std::uint64_t kWorthRemoving = 8 << 20; // bytes, all together
+constexpr std::size_t kNamed = 3;                 // files that the remedy names
+constexpr std::size_t kListed = 64;               // and that the evidence does
+
+bool named(const Orphan& orphan) {
+  return evidence::pid_in(orphan.name).has_value();
+}
+
+// As a shell takes it for one word: the name of a file may hold anything.
+std::string quoted(const std::string& path) {
+  const auto plain = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '_' ||
+           c == '-' || c == '.';
+  };
+  if (std::all_of(path.begin(), path.end(), plain)) return path;
+  std::string out = "'";
+  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What PyTorch named after the process goes by one pattern.
+std::string removal(const View& view, const std::vector<Orphan>& orphans) {
+  std::string text = "rm";
+  std::size_t others = 0;
+  if (std::any_of(orphans.begin(), orphans.end(), named))
+    text += fmt::format(" /dev/shm/torch_{}_*", view.facts().pid);
+  for (const Orphan& orphan : orphans) {
+    if (named(orphan)) continue;
+    if (++others <= kNamed) text += " " + quoted("/dev/shm/" + orphan.name);
+  }
+  if (others > kNamed)
+    text += fmt::format(" and {} more, which STEM.evidence beside the trace names", others - kNamed);
+  return text;
+}
+
+// How a program does not leave them behind.
+std::string avoidance(const std::vector<Orphan>& orphans) {
+  const std::string& name = orphans.front().name;
+  if (named(orphans.front()))
+    return "torch.multiprocessing.set_sharing_strategy(\"file_descriptor\"): such memory has no name and goes "
+           "with "
+           "its last process";
+  if (name.starts_with("psm_"))
+    return "close() and unlink() in a finally; do not kill multiprocessing's resource_tracker with the program";
+  return "shm_unlink (os.unlink) as soon as all that need it have it open: it lives on as long as they do";
+}
+
+std::string evidence_of(const View& view, const Orphan& orphan) {
+  std::string text = fmt::format("/dev/shm/{}: {} bytes, made at {:.1f} s", orphan.name, orphan.bytes,
+                                 std::max(0.0, orphan.made - unix_of(view.facts(), view.facts().start_stamp)));
+  if (named(orphan)) text += ", its name has the process's pid";
+  if (orphan.mapped) text += ", mapped by the process in that size when it was made";
+  return text;
+}
+
+void list(const View& view, const std::vector<Orphan>& orphans, Finding& finding) {
+  std::uint64_t rest = 0;
+  for (std::size_t i = 0; i < orphans.size(); ++i) {
+    if (i < kListed) {
+      finding.evidence.push_back(evidence_of(view, orphans[i]));
+    } else {
+      rest += orphans[i].bytes;
+    }
+  }
+  if (orphans.size() > kListed)
+    finding.evidence.push_back(fmt::format("{} more files: {} bytes", orphans.size() - kListed, rest));
+}
+
+// Whether somebody may hold them, for all that could be seen.
+std::string witness_of(const evidence::Leavings& left) {
+  if (left.unseen == 0) return "no process has them open or mapped";
+  if (left.unseen == evidence::kUnknown)
+    return "no process that can be seen from here has them open or mapped; there may be others";
+  return fmt::format("no process has them open or mapped, but {} that could not be looked into", left.unseen);
+}
+
+// Whose it is: PyTorch names files after the process, which no other can be in its pid namespace.
+bool certain(const View& view, const evidence::Leavings& left) {
+  const auto pids = view.facts().note("pids");
+  return left.unseen == 0 && pids && *pids == left.pids &&
+         std::all_of(left.orphans.begin(), left.orphans.end(), named);
+}
+
+// Where the process mapped the largest of them that it mapped.
+void place(View& view, Finding& finding) {
+  const auto& orphans = view.end.left.orphans;
+  const auto mapped =
+      std::find_if(orphans.begin(), orphans.end(), [](const Orphan& one) { return one.mapped; });
+  if (mapped == orphans.end()) return;
+  for (const fold::SharedFlow& flow : fold::shared_flows(*view.trace).births) {
+    if (unix_of(view.facts(), flow.stamp) != *mapped->mapped) continue;
+    finding.site = flow.stack;
+    finding.phase = view.account.paths.text(view.account.paths.last(flow.born.path));
+    finding.step = flow.born.step;
+    return;
+  }
+}
+
+} // namespace
+
+Findings find_orphans(View& view) {
+  const evidence::Leavings& left = view.end.left;
+  std::uint64_t bytes = 0;
+  for (const Orphan& orphan : left.orphans) bytes += orphan.bytes;
+  if (bytes < kWorthRemoving) return {};
+  Finding finding;
+  finding.id = "orphan-shm";
+  finding.bytes = static_cast<std::int64_t>(bytes);
+  finding.certain = certain(view, left);
+  finding.title =
+      fmt::format("{} left in /dev/shm, in {} that nobody holds any more", sized(bytes),
+                  left.orphans.size() == 1 ? "a file" : fmt::format("{} files", left.orphans.size()));
+  place(view, finding);
+  list(view, left.orphans, finding);
+  finding.evidence.push_back(fmt::format("{}: looked at {:.1f} s after its last record", witness_of(left),
+                                         *left.looked - unix_of(view.facts(), view.facts().last_stamp)));
+  finding.sentences = {
+      "They are memory of this machine, and count for the cgroup they were made in, until somebody removes "
+      "them."};
+  if (finding.site != format::StackId{})
+    finding.sentences.push_back(
+        fmt::format("The largest was mapped by {}.", view.symbolizer->site(finding.site).title()));
+  finding.remedy = removal(view, left.orphans) + "; and in the program: " + avoidance(left.orphans);
+  finding.no_remedy = "ending processes: none of them has it";
+  return {std::move(finding)};
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,169 @@
+// Purpose: what resident memory is that is not used, and what is used that is not resident.
+#include "analyzer/findings/process/resident_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using format::LedgerRow;
+using trace::LedgerPoint;
+using trace::ProcessLedger;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::size_t kFewest = 3; // ledgers
+
+std::uint64_t resident(const ProcessLedger& ledger, LedgerRow which) {
+  const auto& row = ledger.rows[static_cast<std::size_t>(which)];
+  return row ? row->resident : 0;
+}
+
+std::string at_its_highest(const View& view, const ProcessLedger& ledger) {
+  return fmt::format("VmRSS at its highest, {:.1f} s: {} bytes", view.seconds(ledger.stamp), ledger.total);
+}
+
+void files(const View& view, const ProcessLedger& highest, Findings& out) {
+  const std::uint64_t bytes = resident(highest, LedgerRow::files);
+  if (view.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
+  Finding finding;
+  finding.id = "page-cache-not-memory";
+  finding.bytes = static_cast<std::int64_t>(bytes);
+  finding.certain = true;
+  finding.title = fmt::format("{} of {} resident are pages of mapped files: cache, not use", sized(bytes),
+                              sized(highest.total));
+  finding.evidence = {at_its_highest(view, highest), fmt::format("of it mapped files: {} bytes", bytes)};
+  finding.sentences = {
+      "The kernel takes them back when memory is wanted, and each process that maps the file shows "
+      "them as its own."};
+  finding.remedy = fmt::format("nothing has to be freed; count RssAnon or PSS: {} here without them",
+                               sized(highest.total - std::min(bytes, highest.total)));
+  finding.no_remedy = "fewer workers or smaller batches: these pages stay";
+  out.push_back(std::move(finding));
+}
+
+// Of the second half of the process's life, but for its end, where a program frees everything.
+std::vector<LedgerPoint> of_second_half(const View& view) {
+  const format::Stamp start = view.facts().start_stamp, last = view.facts().last_stamp;
+  const format::Stamp half = start + (last > start ? last - start : 0) / 2;
+  std::vector<LedgerPoint> out;
+  for (const LedgerPoint& one : view.account.ledgers.all())
+    if (one.stamp >= half && !one.at_end) out.push_back(one);
+  return out;
+}
+
+// What each of these ledgers had at least: so much is not used again.
+const LedgerPoint* least(const std::vector<LedgerPoint>& all, std::uint64_t LedgerPoint::*what) {
+  if (all.size() < kFewest) return nullptr;
+  return &*std::min_element(all.begin(), all.end(),
+                            [&](const LedgerPoint& a, const LedgerPoint& b) { return a.*what < b.*what; });
+}
+
+std::string in_each(const View& view, const std::vector<LedgerPoint>& all) {
+  return fmt::format("as much or more at each of {} ledgers from {:.1f} to {:.1f} s", all.size(),
+                     view.seconds(all.front().stamp), view.seconds(all.back().stamp));
+}
+
+void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
+  std::erase_if(all, [](const LedgerPoint& one) { return !one.asked; });
+  const LedgerPoint* const one = least(all, &LedgerPoint::kept);
+  if (one == nullptr || one->kept < 128 * kMiB || one->kept < one->total / 10 * 4) return;
+  Finding finding;
+  finding.id = "allocator-retention";
+  finding.bytes = static_cast<std::int64_t>(one->kept);
+  finding.certain = true;
+  finding.title =
+      fmt::format("{} of {} resident are free, and kept by the allocator", sized(one->kept), sized(one->total));
+  finding.evidence = {fmt::format("{} of {} bytes at {:.1f} s, asked of the allocator", one->kept, one->total,
+                                  view.seconds(one->stamp)),
+                      in_each(view, all)};
+  finding.sentences = {"They were freed and lie between blocks that live, or below one: RSS does not fall."};
+  finding.remedy = fmt::format(
+      "malloc_trim(0) after the large free gives back whole free pages: up to -{}; "
+      "MALLOC_ARENA_MAX=2 where many threads allocate",
+      sized(one->kept));
+  finding.no_remedy = "del and gc.collect(): these bytes are free already";
+  out.push_back(std::move(finding));
+}
+
+// Where one holding is as large, that is the one.
+format::StackId site_of(const View& view, std::uint64_t bytes) {
+  const auto peak = view.account.peaks.find(0);
+  if (peak == view.account.peaks.end()) return {};
+  const auto set = view.sets.find({0, fold::Measure::live, peak->second.live.at});
+  if (set == view.sets.end() || set->second.empty()) return {};
+  const fold::Holding& largest = set->second.front();
+  return largest.bytes >= bytes && !largest.sampled ? largest.stack : format::StackId{};
+}
+
+void reserved(const View& view, const std::vector<LedgerPoint>& all, Findings& out) {
+  const LedgerPoint* const one = least(all, &LedgerPoint::untouched);
+  const auto peak = view.account.peaks.find(0);
+  const std::int64_t live = peak == view.account.peaks.end() ? 0 : peak->second.live.bytes;
+  if (one == nullptr || one->untouched < 256 * kMiB || static_cast<std::int64_t>(one->untouched) < live / 4)
+    return;
+  Finding finding;
+  finding.id = "reserved-not-resident";
+  finding.bytes = static_cast<std::int64_t>(one->untouched);
+  finding.title = fmt::format("{} were allocated and never touched", sized(one->untouched));
+  finding.evidence = {fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory",
+                                  one->untouched, view.seconds(one->stamp)),
+                      in_each(view, all), fmt::format("the most that was alive: {} bytes", live)};
+  finding.sentences = {
+      "Memory that was asked for counts for no limit until it is written to; once it is, it will."};
+  finding.remedy = "allocate what is used, or leave it: it costs addresses, not memory";
+  finding.no_remedy = "freeing caches: these pages are in nobody's RSS";
+  finding.site = site_of(view, one->untouched);
+  out.push_back(std::move(finding));
+}
+
+} // namespace
+
+Findings find_in_resident(View& view) {
+  Findings out;
+  const std::vector<LedgerPoint> later = of_second_half(view);
+  kept(view, later, out);
+  reserved(view, later, out);
+  if (const auto& highest = view.account.ledgers.highest()) files(view, *highest, out);
+  return out;
+}
+
+std::optional<OfParent> of_parent(const View& view) {
+  const auto& highest = view.account.ledgers.highest();
+  if (!highest) return std::nullopt;
+  const OfParent out{resident(*highest, LedgerRow::copied), resident(*highest, LedgerRow::inherited)};
+  return out.copied + out.shared == 0 ? std::nullopt : std::optional(out);
+}
+
+std::optional<Finding> find_copied(const std::vector<OfParent>& workers) {
+  std::uint64_t copied = 0, given = 0, most = 0;
+  for (const OfParent& one : workers) {
+    copied += one.copied;
+    given += one.copied + one.shared;
+    most = std::max(most, one.copied);
+  }
+  if (copied < 128 * kMiB || copied < given / 7) return std::nullopt;
+  Finding finding;
+  finding.id = "copy-on-write-growth";
+  finding.phase = "data";
+  finding.bytes = static_cast<std::int64_t>(copied);
+  finding.certain = true;
+  finding.title = fmt::format("{} workers copied {} of their parent's memory by writing to it", workers.size(),
+                              sized(copied));
+  finding.evidence = {
+      fmt::format("{} bytes of {} that they were given by fork are pages of their own now", copied, given),
+      fmt::format("{} bytes in one of them", most)};
+  finding.sentences = {
+      "No allocation makes this memory: reading an object of Python's writes its count of references, "
+      "and the kernel copies the page."};
+  finding.remedy =
+      "hold the data as one array or tensor instead of many Python objects (lists, dicts, strings), or "
+      "gc.freeze() before the workers start";
+  finding.no_remedy = "a smaller prefetch_factor, or del in the worker: writing is what copies";
+  return finding;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,23 @@
+// Purpose: the failed allocation after which a process gave up.
+#include "analyzer/job/fatal_failure.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr std::uint64_t kSoon = 10'000'000'000; // ns: a program that gives up because of it is gone by then
+
+} // namespace
+
+bool ended_badly(const Ending& ending) {
+  return ending.how == "oom_kill" || ending.how == "signal" || ending.how == "unknown" ||
+         (ending.how == "exit" && ending.code != 0);
+}
+
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending) {
+  const auto& failures = samples.failures();
+  const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
+  if (!may_be || failures.empty() || failures.back().stamp + kSoon < last) return nullptr;
+  return &failures.back();
+}
+
+} // namespace memtrace::report

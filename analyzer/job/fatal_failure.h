@@ -1,0 +1,15 @@
+// Purpose: the failed allocation after which a process gave up.
+#pragma once
+
+#include "analyzer/job/process_end.h"
+#include "analyzer/trace/kernel_samples.h"
+
+namespace memtrace::report {
+
+// False if it ended as programs end, or goes on.
+bool ended_badly(const Ending& ending);
+
+// Returns the last allocation that failed, if the process gave up soon afterwards; else null.
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending);
+
+} // namespace memtrace::report

@@ -1,0 +1,164 @@
+// Purpose: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
+#include "analyzer/job/job_survey.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analyzer/decode/read_error.h"
+#include "analyzer/evidence/evidence_store.h"
+#include "analyzer/evidence/sources/evidence_file.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/job/fatal_failure.h"
+#include "analyzer/job/keep_evidence.h"
+#include "analyzer/job/shm_orphan_scan.h"
+#include "analyzer/job/usage_error.h"
+
+namespace memtrace::report {
+namespace {
+
+// What a process was to its job, as far as one trace and its neighbours tell.
+std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
+  if (const auto said = facts.note("kind")) {
+    for (const char* known : {"main", "worker", "rank", "child"}) {
+      if (*said == known) return known;
+    }
+  }
+  if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
+  if (facts.fork && facts.data_phases) return "worker"; // forked by a loader, whose phase it inherited
+  if (facts.fork || pids.contains(facts.ppid)) return "child";
+  return "main";
+}
+
+// What is asked of the outside is asked once: it goes away, and a report must say the same tomorrow.
+void ask(Process& process, const trace::Trace& trace) {
+  const std::string store = evidence::store_of(process.path);
+  evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
+  if (!evidence.asked && gather(trace, evidence)) keep(evidence, store);
+  process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
+  process.subject = subject_of(trace);
+  process.subject.evidence = process.evidence.get();
+}
+
+Process process_of(const std::string& path, const trace::Trace& trace) {
+  Process process;
+  process.path = path;
+  process.facts = trace.facts();
+  process.samples = trace.samples();
+  process.directory = own_group(trace);
+  process.end = ending(trace);
+  if (process.end.how == "unknown") ask(process, trace);
+  process.failed = fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;
+  return process;
+}
+
+constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // of a file: a kernel's log of some weeks
+
+std::string contents(const std::string& path) {
+  std::string why;
+  std::optional<std::string> text = files::read(path, files::Origin::named, kMostEvidence, why);
+  if (!text) throw Usage(path + ": cannot be read (" + why + "); name a file or a pipe with --evidence");
+  return *std::move(text);
+}
+
+// Each file is told to every process that it may be about, and kept with it.
+void bring(const std::vector<std::string>& files, std::vector<Process>& processes) {
+  for (const std::string& path : files) {
+    const std::string text = contents(path);
+    for (Process& process : processes) {
+      evidence::Evidence found;
+      const double near = static_cast<double>(process.facts.start_unix_ns) / 1e9;
+      try {
+        evidence::read_evidence(text, near, found);
+      } catch (const evidence::Unknown& unknown) {
+        throw Usage(path + ": " + unknown.what());
+      }
+      if (!process.evidence) continue;
+      evidence::add(*process.evidence, found, path.substr(path.rfind('/') + 1));
+      keep(*process.evidence, evidence::store_of(process.path));
+    }
+  }
+}
+
+std::string stem_of(const std::string& path) {
+  return std::filesystem::path(path).stem().string();
+}
+
+// What `memtrace run` saw, of those that their traces do not tell the end of.
+void hear_watchers(std::vector<Process>& processes) {
+  std::map<std::string, std::vector<evidence::End>> by_directory;
+  for (Process& process : processes) {
+    if (process.end.how != "unknown") continue;
+    const std::string directory = std::filesystem::path(process.path).parent_path().string();
+    const auto [at, fresh] = by_directory.try_emplace(directory);
+    if (fresh) at->second = evidence::read_ends(directory.empty() ? "." : directory);
+    if (const evidence::End* const end = evidence::end_of(at->second, stem_of(process.path)))
+      process.watched = *end;
+  }
+}
+
+// Only what was killed by SIGKILL can be the OOM killer's.
+bool may_be_killed(const Process& process) {
+  return process.evidence &&
+         (!process.watched || (process.watched->signal && process.watched->code == SIGKILL));
+}
+
+// All together: a kill is about one of them.
+void hear_witnesses(std::vector<Process>& processes) {
+  std::vector<evidence::Subject> subjects;
+  std::vector<Process*> of;
+  for (Process& process : processes) {
+    if (!may_be_killed(process)) continue;
+    subjects.push_back(process.subject);
+    of.push_back(&process);
+  }
+  const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
+  for (std::size_t i = 0; i < of.size(); ++i) hear(of[i]->end, witnesses[i], *of[i]->evidence);
+  for (Process& process : processes)
+    if (process.watched) hear(process.end, *process.watched);
+}
+
+} // namespace
+
+std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
+                            trace::Progress& progress) {
+  std::vector<Process> processes;
+  for (const std::string& file : files) {
+    try {
+      if (files.size() > 1)
+        progress.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
+      auto trace = std::make_unique<trace::Trace>(file, &progress);
+      processes.push_back(process_of(file, *trace));
+      if (files.size() == 1) processes.back().trace = std::move(trace);
+    } catch (const trace::Fault& fault) {
+      if (files.size() == 1) throw;
+      progress.clear();
+      spdlog::warn("{}", fault.what());
+    }
+  }
+  if (processes.empty())
+    throw Usage(files.front() + ": neither this nor any other trace of its directory can be read");
+  std::set<std::uint32_t> pids;
+  for (const Process& process : processes) pids.insert(process.facts.pid);
+  for (Process& process : processes) process.kind = kind_of(process.facts, pids);
+  bring(brought, processes);
+  find_left_behind(processes, progress);
+  hear_watchers(processes);
+  hear_witnesses(processes);
+  std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+    const auto order = [](const Process& p) {
+      return std::tuple(p.kind != "main", p.facts.rank, p.facts.start_unix_ns, p.facts.pid, p.path);
+    };
+    return order(a) < order(b);
+  });
+  return processes;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,18 @@
+// Purpose: evidence is saved beside the trace that it is about.
+#include "analyzer/job/keep_evidence.h"
+
+#include <spdlog/spdlog.h>
+
+#include "analyzer/evidence/evidence_store.h"
+
+namespace memtrace::report {
+
+void keep(evidence::Evidence& evidence, const std::string& store) {
+  if (evidence::save(store, evidence)) {
+    evidence = evidence::load(store).value_or(evidence);
+  } else {
+    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
+  }
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,159 @@
+// Purpose: how a traced process ended, or that it has not.
+#include "analyzer/job/process_end.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include "analyzer/job/process_alive.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+Ending told(std::string how, std::uint32_t code) {
+  Ending out;
+  out.how = std::move(how);
+  out.code = code;
+  return out;
+}
+
+// What the recorder has of signals: the program called abort(), and nothing came after it.
+Ending aborted(const trace::Facts& facts) {
+  Ending out = told("signal", facts.end->code);
+  out.certain = true;
+  if (out.code == SIGABRT) out.evidence.emplace_back("trace: it called abort()");
+  return out;
+}
+
+// "python[7081]: segfault at 0": the signal that the kernel sends for it.
+std::uint32_t signal_of(const evidence::Fault& fault) {
+  const auto has = [&](const char* what) { return fault.words.find(what) != std::string::npos; };
+  return has("segfault") || has("general protection") ? SIGSEGV
+         : has("divide error")                        ? SIGFPE
+         : has("invalid opcode")                      ? SIGILL
+         : has("int3")                                ? SIGTRAP
+                                                      : SIGSEGV;
+}
+
+std::string words_of(const evidence::Statement& statement) {
+  std::string text = fmt::format("{}: {}", statement.source, statement.who);
+  if (!statement.reason.empty()) text += ": " + statement.reason;
+  if (statement.code) text += fmt::format(", exit {}", *statement.code);
+  if (statement.signal && *statement.signal != 0) text += fmt::format(", signal {}", *statement.signal);
+  if (statement.limit != evidence::kUnknown) text += fmt::format(", limit {}", sized(statement.limit));
+  return text;
+}
+
+// The status of a container is that of its first process; of 128 and more, a signal ended it.
+std::uint32_t signal_of(const evidence::Statement& statement) {
+  if (statement.signal && *statement.signal > 0) return static_cast<std::uint32_t>(*statement.signal);
+  return statement.code && *statement.code > 128 ? static_cast<std::uint32_t>(*statement.code - 128) : 0;
+}
+
+// Why nothing is known: what was looked at, and what it did not have.
+void add_silence(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
+  if (witness.rivals != 0)
+    ending.evidence.push_back(
+        fmt::format("the OOM killer killed in its cgroup then, and {} more ended without a "
+                    "word: which of them it was is not known",
+                    witness.rivals == 1 ? "1 process" : fmt::format("{} processes", witness.rivals)));
+  if (!evidence.log.empty()) {
+    ending.evidence.push_back("kernel's log: not read: " + evidence.log);
+  } else if (witness.rivals == 0) {
+    ending.evidence.push_back("kernel's log: read, and has nothing about this process");
+  }
+}
+
+} // namespace
+
+Ending ending(const trace::Trace& trace) {
+  const trace::Facts& facts = trace.facts();
+  if (facts.end) {
+    switch (facts.end->how) {
+      case format::EndHow::exit:
+        return told("exit", facts.end->code);
+      case format::EndHow::signal:
+        return aborted(facts);
+      case format::EndHow::exec:
+        return told("exec", 0);
+      default:
+        return told("unknown", facts.end->code);
+    }
+  }
+  if (facts.last_was_exec) return told("exec", 0);
+  if (running(facts)) return told("running", 0);
+  Ending out = told("unknown", 0);
+  if (facts.survived_abort) out.evidence.push_back("trace: it called abort() before, and went on");
+  return out;
+}
+
+std::string ended(const Ending& end) {
+  if (end.how == "exit") return fmt::format("exited with {}", end.code);
+  if (end.how == "oom_kill") return "killed for memory";
+  if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
+  if (end.how == "exec") return "became another program (exec)";
+  if (end.how == "running") return "still running";
+  if (end.code == SIGKILL) return "killed, cause unknown";
+  return "no record of its end (killed?)";
+}
+
+std::string limit_named(const evidence::Kill& kill) {
+  if (kill.constraint == "CONSTRAINT_CPUSET" || kill.constraint == "CONSTRAINT_MEMORY_POLICY")
+    return "the memory nodes it may use";
+  if (!kill.for_group()) return "the machine";
+  if (kill.limited.empty()) return "a cgroup that the log does not name";
+  if (kill.group.empty() || kill.limited == kill.group) return "its cgroup " + kill.limited;
+  return fmt::format("the cgroup {} above its own, {}", kill.limited, kill.group);
+}
+
+void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
+  if (ending.how != "unknown") return;
+  ending.witness = witness;
+  ending.certain = witness.certain;
+  if (witness.kill != nullptr || witness.counter != nullptr ||
+      (witness.statement != nullptr && witness.statement->out_of_memory)) {
+    ending.how = "oom_kill";
+    ending.code = SIGKILL;
+  } else if (witness.fault != nullptr) {
+    ending.how = "signal";
+    ending.code = signal_of(*witness.fault);
+    ending.certain = true;
+  } else if (witness.statement != nullptr && signal_of(*witness.statement) != 0) {
+    ending.code = signal_of(*witness.statement);
+    if (ending.code != SIGKILL) ending.how = "signal"; // of SIGKILL nobody knows who sent it
+  }
+  if (const evidence::Kill* const kill = witness.kill) {
+    ending.evidence.push_back(fmt::format("kernel's log: {}: out of memory in {}",
+                                          kill->constraint.empty() ? "no constraint said" : kill->constraint,
+                                          limit_named(*kill)));
+    if (kill->usage != evidence::kUnknown && kill->limit != evidence::kUnknown)
+      ending.evidence.back() += fmt::format(": usage {} of {}", sized(kill->usage), sized(kill->limit));
+    ending.evidence.push_back("kernel's log: " + kill->words);
+    if (kill->whole_group)
+      ending.evidence.push_back("kernel's log: memory.oom.group is set: all processes of " + kill->group +
+                                " were killed");
+  }
+  if (witness.counter != nullptr)
+    ending.evidence.push_back(
+        fmt::format("cgroup {}: oom_kill is {} now, and was less at the last sample, with "
+                    "the charge near the limit",
+                    witness.counter->path, witness.counter->oom_kills));
+  if (witness.statement != nullptr) ending.evidence.push_back(words_of(*witness.statement));
+  if (witness.fault != nullptr) ending.evidence.push_back("kernel's log: " + witness.fault->words);
+  if (ending.how == "unknown") add_silence(ending, witness, evidence);
+}
+
+void hear(Ending& ending, const evidence::End& end) {
+  const auto code = static_cast<std::uint32_t>(end.code);
+  ending.evidence.push_back(
+      "memtrace run: wait status: " +
+      (end.signal ? fmt::format("signal {} ({})", code, signal_name(code)) : fmt::format("exit {}", code)));
+  if (ending.how != "unknown") return;
+  ending.code = code;
+  if (end.signal && end.code == SIGKILL) return; // nobody knows who sent it
+  ending.how = end.signal ? "signal" : "exit";
+  ending.certain = true;
+}
+
+} // namespace memtrace::report

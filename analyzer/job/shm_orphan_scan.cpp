@@ -1,0 +1,131 @@
+// Purpose: which files in /dev/shm the processes of a job left behind.
+#include "analyzer/job/shm_orphan_scan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analyzer/evidence/evidence_store.h"
+#include "analyzer/evidence/shm_orphans.h"
+#include "analyzer/job/keep_evidence.h"
+#include "analyzer/job/process_alive.h"
+#include "analyzer/job/shm_creator.h"
+
+namespace memtrace::report {
+namespace {
+
+using evidence::Leavings;
+using evidence::Orphan;
+using evidence::SharedFile;
+
+double unix_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+// What has become of a program that called exec is told by its next trace.
+bool is_over(const Process& process) {
+  return process.end.how != "running" && process.end.how != "exec";
+}
+
+class Search {
+ public:
+  Search(std::vector<Process>& processes, trace::Progress& progress)
+      : processes_(processes), progress_(progress), files_(evidence::shared_files()) {}
+
+  void all() {
+    for (Process& process : processes_)
+      if (is_over(process)) one(process);
+    settle();
+  }
+
+ private:
+  using Claims = std::vector<std::pair<const SharedFile*, Orphan>>;
+
+  void one(Process& process) {
+    const std::string store = evidence::store_of(process.path);
+    if (process.evidence) {
+      look(process, *process.evidence, store);
+      process.end.left = process.evidence->left;
+    } else {
+      evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
+      look(process, evidence, store);
+      process.end.left = std::move(evidence.left);
+    }
+  }
+
+  void look(const Process& process, evidence::Evidence& evidence, const std::string& store) {
+    if (evidence.left.looked || files_.empty() || !same_kernel(process.facts)) return;
+    const Claims claims = claims_of(process);
+    if (claims.empty() || job_goes_on(process)) return;
+    Leavings& left = evidence.left;
+    left.looked = unix_now();
+    left.pids = own_pids();
+    // From another pid namespace than the first one, those outside it are not seen.
+    left.unseen = left.pids == kFirstPids ? living().unseen : evidence::kUnknown;
+    for (const auto& [file, orphan] : claims)
+      if (!living().held.contains(file->id) && there_.contains(file->id)) left.orphans.push_back(orphan);
+    keep(evidence, store);
+  }
+
+  // A trace is read again only where there is a file of its time that may be its process's.
+  Claims claims_of(const Process& process) {
+    evidence::Maker maker = lifetime_of(process.facts);
+    const auto may_be = [&](const SharedFile& file) {
+      return in_life(file, maker) && evidence::pid_in(file.name).value_or(maker.pid) == maker.pid;
+    };
+    if (std::none_of(files_.begin(), files_.end(), may_be)) return {};
+    maker = process.trace ? maker_of(*process.trace) : maker_of(trace::Trace(process.path, &progress_));
+    Claims out;
+    for (const SharedFile& file : files_)
+      if (auto orphan = evidence::claim(file, maker)) out.emplace_back(&file, std::move(*orphan));
+    return out;
+  }
+
+  // Then a file may wait for the one it was made for, or for the one that tidies up.
+  bool job_goes_on(const Process& process) {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [](const Process& other) { return other.end.how == "running"; }) ||
+           (!process.facts.job.empty() && living().jobs.contains(process.facts.job));
+  }
+
+  const evidence::Living& living() {
+    if (living_) return *living_;
+    living_ = evidence::living();
+    // One that tidied up may have ended while the others were looked at: then its files are gone.
+    for (const SharedFile& file : evidence::shared_files()) there_.insert(file.id);
+    return *living_;
+  }
+
+  // Several may have mapped a file when it was made: it is the first one's.
+  void settle() {
+    std::map<std::pair<double, std::string>, std::pair<double, Process*>> makers; // by the file; since when
+    const auto since = [](const Orphan& orphan) { return orphan.mapped.value_or(orphan.made); };
+    for (Process& process : processes_) {
+      for (const Orphan& orphan : process.end.left.orphans) {
+        const auto [at, fresh] = makers.try_emplace({orphan.made, orphan.name}, since(orphan), &process);
+        if (!fresh && since(orphan) < at->second.first) at->second = {since(orphan), &process};
+      }
+    }
+    for (Process& process : processes_)
+      std::erase_if(process.end.left.orphans, [&](const Orphan& orphan) {
+        return makers.at({orphan.made, orphan.name}).second != &process;
+      });
+  }
+
+  std::vector<Process>& processes_;
+  trace::Progress& progress_;
+  std::vector<SharedFile> files_;
+  std::optional<evidence::Living> living_;
+  std::set<evidence::FileId> there_; // after that
+};
+
+} // namespace
+
+void find_left_behind(std::vector<Process>& processes, trace::Progress& progress) {
+  Search(processes, progress).all();
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,112 @@
+// Purpose: what the argument TRACE means: files to read.
+#include "analyzer/job/trace_lookup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyzer/job/job_attempts.h"
+#include "analyzer/job/usage_error.h"
+
+namespace memtrace::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDefault[] = "memtrace-out";
+
+// A link that another user put there is not followed; one that the user names is.
+bool is_regular(const fs::directory_entry& entry) {
+  std::error_code error;
+  return fs::is_regular_file(entry.symlink_status(error));
+}
+
+std::vector<std::string> traces_in(const fs::path& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".memtrace" && is_regular(*at)) files.push_back(at->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// When a job was last written to: by its newest trace, for a copied directory has a time of its own.
+fs::file_time_type newest(const std::vector<std::string>& files) {
+  fs::file_time_type time = fs::file_time_type::min();
+  std::error_code error;
+  for (const std::string& file : files) {
+    const auto written = fs::last_write_time(file, error);
+    if (!error) time = std::max(time, written);
+  }
+  return time;
+}
+
+std::vector<std::string> newest_job(const fs::path& under) {
+  std::vector<std::string> best = traces_in(under);
+  fs::file_time_type best_time = newest(best);
+  std::vector<fs::path> jobs;
+  std::error_code error;
+  for (fs::directory_iterator at(under, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_directory(error)) jobs.push_back(at->path());
+  }
+  std::sort(jobs.begin(), jobs.end());
+  for (const fs::path& job : jobs) {
+    std::vector<std::string> files = traces_in(job);
+    const fs::file_time_type time = newest(files);
+    if (files.empty() || (!best.empty() && time <= best_time)) continue;
+    best = std::move(files);
+    best_time = time;
+  }
+  return best;
+}
+
+std::vector<std::string> of_attempt(const std::vector<std::string>& files,
+                                    std::optional<std::uint32_t> attempt) {
+  return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
+}
+
+// `files` are those of the newest job below `place`, or of `place` itself.
+std::vector<std::string> chosen(const std::vector<std::string>& files, const fs::path& place,
+                                std::optional<std::uint32_t> attempt) {
+  const fs::path directory = fs::path(files.front()).parent_path();
+  std::error_code error;
+  const bool alone = !fs::equivalent(directory, place, error) && attempts_in(directory.string()).size() <= 1;
+  if (!attempt || !alone) return of_attempt(files, attempt);
+  std::vector<std::string> out;
+  for (const std::string& job : directories_of_attempt(place.string(), directory.string(), *attempt)) {
+    const std::vector<std::string> traces = traces_in(job);
+    out.insert(out.end(), traces.begin(), traces.end());
+  }
+  if (out.empty())
+    throw Usage(fmt::format("--attempt {}: its traces are not in {} any more", *attempt, place.string()));
+  return out;
+}
+
+} // namespace
+
+std::vector<std::string> find_traces(const std::string& argument, std::optional<std::uint32_t> attempt) {
+  std::error_code error;
+  if (argument.empty()) {
+    const std::vector<std::string> files = newest_job(kDefault);
+    if (files.empty()) {
+      throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
+    }
+    return chosen(files, kDefault, attempt);
+  }
+  if (!fs::exists(argument, error))
+    throw Usage(argument + ": no such file or directory; expected a trace or a directory of them");
+  if (!fs::is_directory(argument, error)) {
+    if (attempt) throw Usage(argument + ": a trace is of one attempt; name its directory with --attempt");
+    return {argument};
+  }
+  std::vector<std::string> files = traces_in(argument);
+  if (files.empty()) files = newest_job(argument);
+  if (files.empty())
+    throw Usage(argument +
+                ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
+  return chosen(files, argument, attempt);
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,55 @@
+// Purpose: memtrace.diff/1.
+#include "analyzer/print/json/diff_json.h"
+
+#include <cmath>
+#include <utility>
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+Json row_of(const DiffRow& row) {
+  const bool named = row.view != nullptr;
+  Json out = {{"bytes_a", row.a},
+              {"bytes_b", row.b},
+              {"change", row.change()},
+              {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
+              {"role", fold::role_name(row.role)},
+              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+              {"site", named ? site_json(*row.view, row.stack) : Json(nullptr)},
+              {"how", row.variance > 0 ? "sampled" : "measured"}};
+  if (row.variance > 0) out["error"] = static_cast<std::int64_t>(std::sqrt(row.variance));
+  return out;
+}
+
+Json side_json(const DiffSide& side) {
+  return {{"name", valid_utf8(side.name)},
+          {"pid", side.view->facts().pid},
+          {"phase", valid_utf8(side.view->account.paths.text(side.view->account.paths.last(side.peak.path)))},
+          {"step", side.peak.step == fold::Step::none ? Json(nullptr)
+                                                      : Json(static_cast<std::int64_t>(side.peak.step))},
+          {"bytes", side.peak.bytes}};
+}
+
+} // namespace
+
+Json diff_json(const Diff& diff, std::size_t top) {
+  Json rows = Json::array();
+  const ShortDiff shortened = shorten(diff, top, 0);
+  for (std::size_t i = 0; i < shortened.shown; ++i) rows.push_back(row_of(diff.rows[i]));
+  if (shortened.left != 0) {
+    rows.push_back(row_of(shortened.rest));
+    rows.back()["kind"] = nullptr; // of several
+  }
+  return {{"schema", "memtrace.diff/1"},
+          {"a", valid_utf8(diff.a.where)},
+          {"b", valid_utf8(diff.b.where)},
+          {"memory", memory_name(diff.memory)},
+          {"measure", "live"},
+          {"total", diff.total()},
+          {"sides", {side_json(diff.a), side_json(diff.b)}},
+          {"rows", std::move(rows)}};
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,105 @@
+// Purpose: a whole report as the text of one JSON value, of which no more than one row is held as a tree.
+#include "analyzer/print/json/document.h"
+
+#include <algorithm>
+
+#include "analyzer/print/json/finding_json.h"
+#include "analyzer/print/json/ledger_json.h"
+#include "analyzer/print/json/outlier_json.h"
+#include "analyzer/print/json/postmortem_json.h"
+#include "analyzer/print/json/process_json.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr int kIndent = 2;
+constexpr std::size_t kPiece = 1 << 20; // bytes: a string that grows is copied, and there twice meanwhile
+
+std::string margin(int depth) {
+  return "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
+}
+
+} // namespace
+
+void Document::put(std::string_view text) {
+  if (pieces_.empty() || pieces_.back().size() + text.size() > kPiece) {
+    pieces_.emplace_back();
+    pieces_.back().reserve(std::min(text.size(), kPiece));
+  }
+  pieces_.back() += text;
+}
+
+// A line break within a string is written as two characters, so each of these begins a line of the layout.
+void Document::put(const Json& value, int depth) {
+  const std::string text = value.dump(kIndent);
+  std::size_t from = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
+    put(std::string_view(text).substr(from, end - from));
+    put(margin(depth));
+    from = end + 1;
+  }
+  put(std::string_view(text).substr(from));
+}
+
+void Document::add(View& view, const Findings& findings, const Family* family) {
+  const trace::Facts& facts = view.facts();
+  if (processes_++ == 0) {
+    put("{" + margin(1) + "\"schema\": \"" +
+        (schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1") + "\"," + margin(1) +
+        "\"job\": ");
+    put({{"id", valid_utf8(facts.job)},
+         {"attempt", facts.attempt},
+         {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(valid_utf8(facts.launcher))},
+         {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}},
+        1);
+    put("," + margin(1) + "\"processes\": [");
+  } else {
+    put(",");
+  }
+  put(margin(2) + "{");
+  const auto members = [this](const Json& of) {
+    for (const auto& [key, value] : of.items()) {
+      put(margin(3) + Json(key).dump() + ": ");
+      put(value, 3);
+      put(",");
+    }
+  };
+  members(process_before_phases(view));
+  put(margin(3) + "\"phases\": [");
+  bool first = true;
+  each_phase(view, options_, [&](const Json& row) {
+    put((first ? "" : ",") + margin(4));
+    put(row, 4);
+    first = false;
+  });
+  put(first ? "]," : margin(3) + "],");
+  Json after = process_after_phases(view, findings, options_);
+  if (family != nullptr) after["ledger"].push_back(family_json(*family));
+  if (schema_ == Schema::postmortem) after["death"] = death_json(view, options_.peak_top);
+  members(after);
+  pieces_.back().pop_back(); // the comma after the last member
+  put(margin(2) + "}");
+}
+
+void Document::add(const JobFinding& found) {
+  findings_.push_back(finding_json(found.finding, found.site ? site_json(*found.site) : Json(nullptr)));
+}
+
+void Document::add(const Outlier& outlier) {
+  outliers_.push_back(outlier_json(outlier));
+}
+
+std::vector<std::string> Document::take(const Json& more) && {
+  put(margin(1) + "]");
+  Json last = {{"findings", std::move(findings_)}, {"outliers", std::move(outliers_)}};
+  last.update(more);
+  for (const auto& [key, value] : last.items()) {
+    put("," + margin(1) + Json(key).dump() + ": ");
+    put(value, 1);
+  }
+  put("\n}\n");
+  return std::move(pieces_);
+}
+
+} // namespace memtrace::report

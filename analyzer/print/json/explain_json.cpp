@@ -1,0 +1,93 @@
+// Purpose: memtrace.explain/1, and its rows in a report.
+#include "analyzer/print/json/explain_json.h"
+
+#include <utility>
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+const char* state_name(KeptRow::State state) {
+  switch (state) {
+    case KeptRow::State::live:
+      return "live";
+    case KeptRow::State::kept_by_malloc:
+      return "kept_by_malloc";
+    case KeptRow::State::freed:
+      break;
+  }
+  return "freed";
+}
+
+Json late_json(const KeptRow& row) {
+  if (row.late == 0) return nullptr;
+  return {{"bytes", row.late}, {"phase", valid_utf8(row.late_phase)}, {"step", step_json(row.late_step)}};
+}
+
+Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
+  return {{"name", row.name},
+          {"memory", memory_name(from.memory)},
+          {"role", fold::role_name(row.role)},
+          {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+          {"asked", row.asked},
+          {"bytes", row.bytes},
+          {"resident", row.resident},
+          {"came_later", late_json(row)},
+          {"per_parameter", from.per_parameter(row.resident)},
+          {"theory", row.theory ? Json(*row.theory) : Json(nullptr)},
+          {"kept", kept},
+          {"state", state_name(row.state)},
+          {"phase", valid_utf8(row.phase)},
+          {"step", step_json(row.step)},
+          {"site", site_json(*from.view, row.stack)}};
+}
+
+Json rows_of(const Explanation& from) {
+  Json rows = Json::array();
+  for (const KeptRow& row : from.kept) rows.push_back(row_of(from, row, true));
+  for (const KeptRow& row : from.transient) rows.push_back(row_of(from, row, false));
+  return rows;
+}
+
+} // namespace
+
+Json rows_json(View& view) {
+  Json out = Json::array();
+  if (!view.account.last_update || !view.facts().parameters || view.facts().parameters->count == 0) return out;
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (peaks.tensor.bytes <= 0) continue;
+    for (Json& row : rows_of(explain(view, memory, std::nullopt))) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json explain_json(const Explanation& from, std::optional<std::uint64_t> project) {
+  Json parts = Json::array();
+  for (const PartOfStep& part : from.parts)
+    parts.push_back({{"name", valid_utf8(part.name)},
+                     {"step", static_cast<std::int64_t>(part.step)},
+                     {"kept", from.per_parameter(part.kept)},
+                     {"transient", from.per_parameter(part.transient)}});
+  Json dtypes = Json::object();
+  for (const auto& [name, count] : from.view->facts().parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  const auto optimizer = from.view->facts().note("optimizer");
+  const double kept = from.per_parameter(from.kept_bytes());
+  Json out = {{"schema", "memtrace.explain/1"},
+              {"parameters", {{"count", from.parameters}, {"by_dtype", std::move(dtypes)}}},
+              {"setup",
+               {{"optimizer", optimizer ? Json(valid_utf8(*optimizer)) : Json(nullptr)},
+                {"memory", memory_name(from.memory)},
+                {"after_step", static_cast<std::int64_t>(from.step)}}},
+              {"kept", kept},
+              {"theory", from.theory ? Json(*from.theory) : Json(nullptr)},
+              {"rows", rows_of(from)},
+              {"parts_of_step", std::move(parts)},
+              {"not_per_parameter", from.beside},
+              {"kept_by_pinned_cache", from.pinned_idle},
+              {"unaccounted", from.per_parameter(from.unaccounted)}};
+  if (project) out["project"] = {{"parameters", *project}, {"bytes", kept * static_cast<double>(*project)}};
+  return out;
+}
+
+} // namespace memtrace::report

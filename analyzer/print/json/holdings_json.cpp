@@ -1,0 +1,87 @@
+// Purpose: what is alive at an instant, as JSON.
+#include "analyzer/print/json/holdings_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/attribute/sample_error.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+
+// Returns a row that completes a sum. Only its size is known.
+Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, const char* kind,
+               const char* role) {
+  return {{"bytes", bytes},      {"asked", asked},   {"blocks", blocks},      {"kind", kind},
+          {"role", role},        {"site", nullptr},  {"born_phase", nullptr}, {"born_step", nullptr},
+          {"lifetime", nullptr}, {"how", "measured"}};
+}
+
+} // namespace
+
+Json row_json(View& view, const Holding& row) {
+  Json out = {{"bytes", row.bytes},
+              {"asked", row.asked},
+              {"blocks", row.blocks},
+              {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
+              {"role", fold::role_name(row.role)},
+              {"site", site_json(view, row.stack)},
+              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
+              {"born_step", step_json(row.born_step)},
+              {"lifetime", static_cast<double>(row.lifetime) / 1e9},
+              {"how", row.sampled ? "sampled" : "measured"}};
+  if (row.sampled) out["error"] = row.error;
+  if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
+  if (row.late != 0)
+    out["came_later"] = {{"bytes", row.late},
+                         {"phase", valid_utf8(view.account.paths.text(row.late_phase))},
+                         {"step", step_json(row.late_step)}};
+  return out;
+}
+
+Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
+  struct Rest {
+    std::uint64_t bytes = 0, asked = 0, blocks = 0;
+    double variance = 0; // of what was sampled
+  };
+  Json rows = Json::array();
+  std::map<std::tuple<format::Kind, fold::Role, bool>, Rest> rests;
+  std::uint64_t told = 0;
+  for (const Holding& holding : holdings) {
+    told += holding.bytes;
+    if (rows.size() < top) {
+      rows.push_back(row_json(view, holding));
+      continue;
+    }
+    Rest& rest = rests[{holding.kind, holding.role, holding.sampled}];
+    rest.bytes += holding.bytes;
+    rest.asked += holding.asked;
+    rest.blocks += holding.blocks;
+    rest.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
+  }
+  for (const auto& [which, rest] : rests) {
+    const auto& [kind, role, sampled] = which;
+    Json row = rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
+                         format::kKindNames[static_cast<std::size_t>(kind)], fold::role_name(role));
+    if (sampled) {
+      row["how"] = "sampled";
+      row["error"] = fold::rounded(std::sqrt(rest.variance));
+    }
+    rows.push_back(std::move(row));
+  }
+  // Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
+  const auto untold = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) - told);
+  if (untold != 0) rows.push_back(rest_json(untold, 0, 0, "heap", "unknown"));
+  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+    return a["bytes"].get<std::int64_t>() > b["bytes"].get<std::int64_t>();
+  });
+  return rows;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,17 @@
+// Purpose: what is alive at an instant, as JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "analyzer/print/json/site_json.h"
+
+namespace memtrace::report {
+
+Json row_json(View& view, const fold::Holding& row);
+
+// One set of rows: the largest `top` with their sites, what is left by kind and role, and last what no record
+// tells of, so that bytes add up to `total`.
+Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top);
+
+} // namespace memtrace::report

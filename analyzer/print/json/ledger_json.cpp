@@ -1,0 +1,78 @@
+// Purpose: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
+#include "analyzer/print/json/ledger_json.h"
+
+#include "analyzer/print/json/segments_json.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/rss/rss_ledger.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+// Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
+// context, the code of kernels, local memory: it is known by no other means, so it is the residual.
+void add_card_ledgers(const View& view, Json& out) {
+  for (const auto& [memory, card] : view.account.cards) {
+    Json rows = Json::array();
+    rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
+    std::int64_t known = card.live;
+    if (card.pools != 0) {
+      rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
+      known = fold::plus(known, card.pools);
+    }
+    out.push_back(
+        {{"scope", "device"},
+         {"memory", memory_name(memory)},
+         {"at", "peak_used"},
+         {"of", card.own ? "process" : "card"},
+         {"total", card.peak->bytes},
+         {"high_water", card.peak->bytes},
+         {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
+         {"others", card.others},
+         {"others_used", card.others_used == format::kNotSaid ? Json(nullptr) : Json(card.others_used)},
+         {"code_at_least", card.code},
+         {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
+         {"rows", std::move(rows)},
+         {"residual", fold::minus(card.peak->bytes, known)}});
+  }
+}
+
+Json ledger_json(const Ledger& ledger) {
+  Json rows = Json::array();
+  for (const LedgerRow& row : ledger.rows) {
+    Json one = {
+        {"name", valid_utf8(row.name)}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
+    if (row.given) one["given"] = *row.given;
+    if (row.parts) one["parts"] = *row.parts;
+    rows.push_back(std::move(one));
+  }
+  Json out = {{"scope", ledger.scope},   {"memory", "host"},           {"at", ledger.at},
+              {"t", ledger.t},           {"total", ledger.total},      {"high_water", ledger.high_water},
+              {"rows", std::move(rows)}, {"residual", ledger.residual}};
+  if (!ledger.of.empty()) out["of"] = valid_utf8(ledger.of);
+  if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
+  return out;
+}
+
+} // namespace
+
+Json ledgers_json(const View& view, const Options& options) {
+  Json out = Json::array();
+  if (!options.memory || *options.memory == "host")
+    for (const Ledger& ledger : ledgers(view)) out.push_back(ledger_json(ledger));
+  add_card_ledgers(view, out);
+  return out;
+}
+
+Json family_json(const Family& family) {
+  Json ledger = ledger_json(family.ledger);
+  Json& members = ledger["members"] = Json::array();
+  for (const Family::Member& member : family.members)
+    members.push_back({{"pid", member.pid},
+                       {"rss", member.share.resident},
+                       {"pss", member.share.pss},
+                       {"private_dirty", member.share.private_dirty}});
+  return ledger;
+}
+
+} // namespace memtrace::report

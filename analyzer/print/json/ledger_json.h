@@ -1,0 +1,12 @@
+// Purpose: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
+#pragma once
+
+#include "analyzer/print/json/site_json.h"
+#include "analyzer/rss/job_pss.h"
+
+namespace memtrace::report {
+
+Json ledgers_json(const View& view, const Options& options);
+Json family_json(const Family& family);
+
+} // namespace memtrace::report

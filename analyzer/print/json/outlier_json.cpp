@@ -1,0 +1,27 @@
+// Purpose: the rank that holds more than the others, as JSON.
+#include "analyzer/print/json/outlier_json.h"
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+Json outlier_json(const Outlier& outlier) {
+  return {{"rank", outlier.rank},
+          {"pid", outlier.pid},
+          {"memory", outlier.memory},
+          {"bytes", outlier.bytes},
+          {"phase", valid_utf8(outlier.phase)},
+          {"step", step_json(outlier.step)},
+          {"others",
+           {{"count", outlier.others},
+            {"least", outlier.least},
+            {"median", outlier.median},
+            {"most", outlier.most}}},
+          {"row",
+           {{"role", outlier.role},
+            {"bytes", outlier.here},
+            {"others", outlier.there},
+            {"site", outlier.site ? site_json(*outlier.site) : Json(nullptr)}}}};
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,11 @@
+// Purpose: the rank that holds more than the others, as JSON.
+#pragma once
+
+#include "analyzer/print/json/site_json.h"
+#include "analyzer/rss/rank_outliers.h"
+
+namespace memtrace::report {
+
+Json outlier_json(const Outlier& outlier);
+
+} // namespace memtrace::report

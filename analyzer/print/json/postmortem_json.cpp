@@ -1,0 +1,82 @@
+// Purpose: `death` of memtrace.postmortem/1.
+#include "analyzer/print/json/postmortem_json.h"
+
+#include "analyzer/explain/block_owner.h"
+#include "analyzer/print/json/holdings_json.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+Json birth_json(View& view, const fold::Birth& birth) {
+  return {{"t", view.seconds(birth.stamp)}, {"bytes", birth.bytes}, {"site", site_json(view, birth.stack)}};
+}
+
+Json filling_json(View& view, const std::optional<Filling>& filling) {
+  if (!filling) return nullptr;
+  Json out = {
+      {"bytes", filling->block.bytes}, {"touched", nullptr}, {"site", site_json(view, filling->block.stack)}};
+  if (filling->touched) out["touched"] = *filling->touched;
+  return out;
+}
+
+// Who held memory: roles that the names of sites tell beside those that the course of the program did.
+Json held_json(View& view, fold::Measure measure, std::int64_t total, std::size_t top) {
+  fold::Holdings holdings = view.set({view.death->then.memory, measure, view.death->then.at});
+  for (fold::Holding& holding : holdings) holding.role = holder_of(view, holding).role;
+  return at_peak(view, holdings, total, top);
+}
+
+Json growth_json(const View& view) {
+  Json out = Json::array();
+  for (const fold::Moment& moment : view.death->last.course)
+    out.push_back(
+        {{"t", view.seconds(moment.stamp)}, {"live", moment.level.live}, {"tensor", moment.level.tensor}});
+  return out;
+}
+
+} // namespace
+
+Json death_json(View& view, std::size_t top) {
+  if (!view.death) return nullptr;
+  const Death& death = *view.death;
+  Json last = Json::array();
+  for (const fold::Birth& birth : death.then.births) last.push_back(birth_json(view, birth));
+  const fold::Step step = death.then.place.step;
+  return {
+      {"t", view.seconds(death.then.stamp)},
+      {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(death.then.place.path)))},
+      {"step", step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
+      {"memory", memory_name(death.then.memory)},
+      {"live", death.then.level.live},
+      {"tensor", death.then.level.tensor},
+      {"rss", {{"anon", death.resident.anon}, {"file", death.resident.file}, {"shmem", death.resident.shmem}}},
+      {"limit", death.limit ? Json(*death.limit) : Json(nullptr)},
+      {"limit_of", death.limit ? Json(valid_utf8(death.limit_of)) : Json(nullptr)},
+      {"filling", filling_json(view, death.filling)},
+      {"last", std::move(last)},
+      {"held", held_json(view, fold::Measure::live, death.then.level.live, top)},
+      {"held_tensor", held_json(view, fold::Measure::tensor, death.then.level.tensor, top)},
+      {"growth", growth_json(view)}};
+}
+
+Json ledger_json(const JobLedger& ledger) {
+  Json rows = Json::array();
+  std::uint64_t sum = 0;
+  for (const JobLedger::Line& line : ledger.lines) {
+    if (!line.counted) continue;
+    rows.push_back({{"name", line.name}, {"bytes", line.bytes}, {"how", "measured"}});
+    sum += line.bytes;
+  }
+  const bool charged = ledger.total.has_value();
+  return {{"scope", charged ? "cgroup" : "family"},
+          {"memory", "host"},
+          {"at", "death"},
+          {"of", charged ? Json(valid_utf8(ledger.of)) : Json(nullptr)},
+          {"total", ledger.total.value_or(sum)},
+          {"rows", std::move(rows)},
+          {"residual", charged ? ledger.residual : 0}};
+}
+
+} // namespace memtrace::report

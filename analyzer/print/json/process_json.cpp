@@ -1,0 +1,355 @@
+// Purpose: the report as JSON, key for key as the contract has it.
+#include "analyzer/print/json/process_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/explain/rings_only.h"
+#include "analyzer/explain/uncertainty.h"
+#include "analyzer/print/json/explain_json.h"
+#include "analyzer/print/json/finding_json.h"
+#include "analyzer/print/json/holdings_json.h"
+#include "analyzer/print/json/ledger_json.h"
+#include "analyzer/print/json/segments_json.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Instant;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Step;
+
+Json figures_json(const fold::Figures& figures) {
+  return {{"entry_live", figures.entry},
+          {"exit_live", figures.exit},
+          {"peak_live", figures.peak},
+          {"transient", figures.transient},
+          {"net", figures.net}};
+}
+
+Json resident_json(const fold::Resident& resident) {
+  return {{"anon", resident.anon}, {"file", resident.file}, {"shmem", resident.shmem}};
+}
+
+Json span_json(const std::optional<fold::ResidentSpan>& span) {
+  if (!span) return nullptr;
+  return {{"entry", resident_json(span->entry)},
+          {"exit", resident_json(span->exit)},
+          {"peak", resident_json(span->peak)}};
+}
+
+Json set_json(View& view, MemoryId memory, Measure measure, trace::Ordinal at, std::int64_t total,
+              std::size_t top) {
+  return at_peak(view, view.set({memory, measure, at}), total, top);
+}
+
+Json steps_json(const fold::StepSpan& steps) {
+  return steps.first == Step::none ? Json(nullptr) : Json{step_json(steps.first), step_json(steps.last)};
+}
+
+Json bucket_json(const View& view, const fold::ShownRow& shown, bool steady) {
+  if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
+  return steps_json(shown.bucket != nullptr ? shown.bucket->steps : fold::StepSpan{shown.as, shown.as});
+}
+
+Json reserved_json(const View& view, const fold::Figures& reserved, MemoryId memory) {
+  if (!view.account.peaks.at(memory).reserved) return nullptr;
+  return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
+}
+
+// Null in a bucket: its rows do not keep what the card showed.
+Json used_json(const View& view, const fold::Figures& used, MemoryId memory, bool folded) {
+  if (folded || !view.account.cards.contains(memory)) return nullptr;
+  return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
+}
+
+// The smallest of a bucket's steps: the keys that the row has the largest under.
+Json least_json(const View& view, const fold::Row& row, MemoryId memory) {
+  const fold::MemoryRow& figures = row.of(memory);
+  Json out = Json::object();
+  if (row.count != 0) out.update(figures_json(figures.live));
+  out["allocated"] = figures.allocated;
+  out["freed"] = figures.freed;
+  out["allocations"] = figures.allocations;
+  if (row.count == 0) return out;
+  out["count"] = row.count;
+  out["tensor"] = figures_json(figures.tensor);
+  out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
+  out["reserved"] = reserved_json(view, figures.reserved, memory);
+  return out;
+}
+
+Json births_json(View& view, const fold::Births& births) {
+  return {{"bytes", births.bytes},
+          {"count", births.count},
+          {"min", births.smallest},
+          {"max", births.largest},
+          {"kind", format::kKindNames[static_cast<std::size_t>(births.kind)]},
+          {"tensor", births.tensor},
+          {"site", site_json(view, births.stack)},
+          {"bucket", steps_json(births.steps)},
+          {"how", births.sampled ? "sampled" : "measured"}};
+}
+
+// Who allocated in the steps of a bucket, all of them together: the largest `top`, and the rest in one row.
+Json allocated_by(View& view, const fold::BucketRow& bucket, MemoryId memory, std::size_t top) {
+  Json out = Json::array();
+  const std::vector<fold::Births> all = view.buckets.births(bucket, memory);
+  for (std::size_t i = 0; i < std::min(top, all.size()); ++i) out.push_back(births_json(view, all[i]));
+  if (all.size() <= top) return out;
+  fold::Births rest = all[top];
+  rest.stack = {};
+  for (std::size_t i = top + 1; i < all.size(); ++i) {
+    const fold::Births& one = all[i];
+    rest.steps = {std::min(rest.steps.first, one.steps.first), std::max(rest.steps.last, one.steps.last)};
+    rest.count += one.count;
+    rest.bytes += one.bytes;
+    rest.smallest = std::min(rest.smallest, one.smallest);
+    rest.largest = std::max(rest.largest, one.largest);
+    rest.sampled = rest.sampled || one.sampled;
+    rest.tensor = rest.tensor && one.tensor;
+  }
+  out.push_back(births_json(view, rest));
+  return out;
+}
+
+Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool steady, std::size_t top) {
+  const fold::Row& row = *shown.row;
+  const fold::MemoryRow& figures = row.of(memory);
+  const bool folded = shown.bucket != nullptr;
+  Json path = Json::array();
+  for (const std::string& name : view.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
+  Json out = {{"memory", memory_name(memory)},
+              {"phase", path.back()},
+              {"path", path},
+              {"step", steady ? Json("steady") : step_json(shown.as)},
+              {"count", row.count},
+              {"bucket", bucket_json(view, shown, steady)}};
+  const bool levels = row.count != 0; // `other` omits them
+  if (levels) out.update(figures_json(figures.live));
+  out["allocated"] = figures.allocated;
+  out["freed"] = figures.freed;
+  out["allocations"] = figures.allocations;
+  const auto who = [&](Measure measure, const fold::Figures& of) { // nobody knows who held what in a bucket
+    return folded ? Json::array() : set_json(view, memory, measure, of.peak_at, of.peak, top);
+  };
+  if (levels) {
+    if (row.skipped) out["skipped"] = true;
+    if (row.partial) out["partial"] = true;
+    out["tensor"] = figures_json(figures.tensor);
+    out["tensor"]["at_peak"] = who(Measure::tensor, figures.tensor);
+    out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
+    out["reserved"] = reserved_json(view, figures.reserved, memory);
+    out["used"] = used_json(view, figures.used, memory, folded);
+    out["at_peak"] = who(Measure::live, figures.live);
+  }
+  if (!folded) return out;
+  out["min"] = least_json(view, shown.bucket->least, memory);
+  out["allocated_by"] = allocated_by(view, *shown.bucket, memory, top);
+  return out;
+}
+
+// Rows of a memory that had nothing to say are left out: a process with a GPU loads its data without it.
+bool silent(const fold::MemoryRow& row) {
+  return row.allocated == 0 && row.freed == 0 && row.live.peak == 0 && row.tensor.peak == 0 &&
+         row.reserved.peak == 0;
+}
+
+Json peak_json(const View& view, MemoryId memory, const char* measure, const fold::Peak& peak, Json rows) {
+  Json out = {{"memory", memory_name(memory)},
+              {"measure", measure},
+              {"bytes", peak.bytes},
+              {"t", peak.bucket ? Json(nullptr) : Json(view.seconds(peak.stamp))},
+              {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(peak.path)))},
+              {"step", step_json(peak.step)},
+              {"at_peak", peak.bucket ? Json::array() : std::move(rows)}};
+  if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // it was in one of these steps
+  return out;
+}
+
+Json peaks_json(View& view, const Options& options) {
+  Json out = Json::array();
+  for (const auto& [memory, peaks] : view.account.peaks) {
+    if (options.memory && memory_name(memory) != *options.memory) continue;
+    out.push_back(
+        peak_json(view, memory, "live", peaks.live,
+                  set_json(view, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.peak_top)));
+    out.push_back(peak_json(
+        view, memory, "tensor", peaks.tensor,
+        set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
+    if (peaks.reserved) {
+      out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
+      if (const auto segments = view.segments.find(memory); segments != view.segments.end())
+        out.back()["segments"] = segments_json(view, segments->second, options.peak_top);
+    }
+    if (const auto card = view.account.cards.find(memory); card != view.account.cards.end()) {
+      out.push_back(peak_json(view, memory, "used", *card->second.peak, Json::array()));
+      out.back()["of"] = card->second.own ? "process" : "card";
+      const fold::Coverage rows = fold::coverage(view.buckets, view.account); // which do not keep it
+      out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);
+    }
+    if (memory == 0 && view.account.rss) {
+      out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));
+    }
+  }
+  return out;
+}
+
+std::string uuid(const std::uint8_t (&bytes)[16]) {
+  std::string out = "GPU-";
+  for (std::size_t i = 0; i < sizeof bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", bytes[i]);
+  }
+  return out;
+}
+
+Json rank_json(std::uint32_t rank) {
+  return rank == trace::kNoRank ? Json(nullptr) : Json(rank);
+}
+
+Json argv_json(const std::string& joined) {
+  Json out = Json::array();
+  for (std::size_t at = 0; at < joined.size();) {
+    const std::size_t end = std::min(joined.find('\0', at), joined.size());
+    out.push_back(valid_utf8(std::string_view(joined).substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
+
+// Which steps are there only as rows of their bucket.
+Json buckets_json(const View& view) {
+  const fold::Coverage covered = fold::coverage(view.buckets, view.account);
+  if (covered.buckets == 0) return view.losses.rows_missing ? Json("missing") : Json(nullptr);
+  return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", view.buckets.width}};
+}
+
+Json error_json(const Uncertainty& error) {
+  return {{"below", error.below}, {"above", error.above}};
+}
+
+// Only where there was such a time.
+void add_rings_only(const View& view, Json& trace) {
+  for (const RingsOnly& time : rings_only(view))
+    trace["rings_only"].push_back(
+        {{"why", valid_utf8(time.why)},
+         {"from", view.seconds(time.from)},
+         {"until", time.until != 0 ? Json(view.seconds(time.until)) : Json(nullptr)}});
+}
+
+Json trace_json(const View& view) {
+  const trace::Facts& facts = view.facts();
+  const format::LostBlocks& lost = facts.lost_blocks;
+  const auto own = view.own_bytes();
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : view.losses.events) reasons[reason] = count;
+  Json source = nullptr;
+  for (const auto& [memory, device] : facts.devices) {
+    if (!device.source.empty()) source = valid_utf8(device.source);
+  }
+  const auto cupti = facts.note("cupti");
+  Json trace = {{"bytes", view.trace->bytes()},
+                {"events", view.account.counts.records},
+                {"lost_events", view.losses.total()},
+                {"lost_reasons", std::move(reasons)},
+                {"coarsened_events", view.losses.coarsened},
+                {"live_error", view.account.counts.small_error()},
+                {"exact_min", facts.exact_min},
+                {"sample_bytes", facts.sample_bytes},
+                {"device_source", std::move(source)},
+                {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
+                {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
+                {"error",
+                 {{"live", error_json(live_error(view))},
+                  {"peak", error_json(peak_error(view))},
+                  {"tensor", error_json(tensor_error(view))}}},
+                {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
+                {"damaged_bytes", view.losses.damaged_bytes},
+                {"damaged_file",
+                 view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
+                {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
+                {"unknown_deaths", view.account.unknown_deaths},
+                {"buckets", buckets_json(view)},
+                {"own_bytes", own ? Json(*own) : Json(nullptr)},
+                {"cut_stacks", view.losses.cut_stacks}};
+  add_rings_only(view, trace);
+  return trace;
+}
+
+Json parameters_json(const trace::Facts& facts) {
+  if (!facts.parameters) return nullptr;
+  Json dtypes = Json::object();
+  for (const auto& [name, count] : facts.parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  return {{"count", facts.parameters->count},
+          {"trainable", facts.parameters->trainable},
+          {"bytes", facts.parameters->bytes},
+          {"tensors", facts.parameters->tensors},
+          {"by_dtype", std::move(dtypes)}};
+}
+
+Json devices_json(const trace::Facts& facts) {
+  Json out = Json::array();
+  for (const auto& [memory, device] : facts.devices) {
+    out.push_back({{"memory", memory_name(static_cast<MemoryId>(memory))},
+                   {"uuid", uuid(device.uuid)},
+                   {"name", valid_utf8(device.name)},
+                   {"total", device.total}});
+  }
+  return out;
+}
+
+Json end_json(const Ending& end) {
+  Json evidence = Json::array();
+  for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
+  return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
+}
+
+} // namespace
+
+void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take) {
+  const auto give = [&](const fold::ShownRow& shown, bool steady) {
+    for (const auto& [memory, peaks] : view.account.peaks) {
+      if (options.memory && memory_name(memory) != *options.memory) continue;
+      if (memory != 0 && silent(shown.row->of(memory))) continue;
+      take(phase_json(view, shown, memory, steady, options.top));
+    }
+  };
+  for (const fold::ShownRow& shown : view.shown.rows) give(shown, false);
+  if (!view.shown.steady) return;
+  for (const fold::Row& row : view.steady.rows) give({&row, row.step, nullptr}, true);
+}
+
+Json process_before_phases(const View& view) {
+  const trace::Facts& facts = view.facts();
+  return {{"pid", facts.pid},
+          {"ppid", facts.ppid},
+          {"host", valid_utf8(facts.host)},
+          {"exe", valid_utf8(facts.exe)},
+          {"argv", argv_json(facts.argv)},
+          {"kind", view.kind},
+          {"rank", rank_json(facts.rank)},
+          {"local_rank", rank_json(facts.local_rank)},
+          {"devices", devices_json(facts)},
+          {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
+          {"duration", view.seconds(facts.last_stamp)},
+          {"end", end_json(view.end)},
+          {"trace", trace_json(view)},
+          {"parameters", parameters_json(facts)}};
+}
+
+Json process_after_phases(View& view, const Findings& found, const Options& options) {
+  Json findings = Json::array();
+  for (const Finding& finding : found) findings.push_back(finding_json(finding, site_json(view, finding.site)));
+  return {{"peaks", peaks_json(view, options)},
+          {"ledger", ledgers_json(view, options)},
+          {"bytes_per_parameter", rows_json(view)},
+          {"findings", std::move(findings)}};
+}
+
+} // namespace memtrace::report

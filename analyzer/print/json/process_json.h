@@ -1,0 +1,17 @@
+// Purpose: the parts of a report as JSON, key for key as the contract has it.
+#pragma once
+
+#include <functional>
+
+#include "analyzer/findings/common/finding.h"
+#include "analyzer/print/json/site_json.h"
+
+namespace memtrace::report {
+
+// A process in three parts: what comes before its `phases`, each of these, and what comes after. The phases of
+// all steps may be a hundred times larger than the rest.
+Json process_before_phases(const View& view);
+void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take);
+Json process_after_phases(View& view, const Findings& found, const Options& options);
+
+} // namespace memtrace::report

@@ -1,0 +1,41 @@
+// Purpose: the segments of a device's allocator, and what the device shows beside all allocations, as JSON.
+#include "analyzer/print/json/segments_json.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/explain/segment_use.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+Json segments_json(View& view, const fold::Segments& segments, std::size_t top) {
+  const Unused unused = unused_of(segments);
+  Json each = Json::array();
+  for (std::size_t i = 0; i < std::min(top, segments.each.size()); ++i) {
+    const fold::Segment& segment = segments.each[i];
+    const bool held = segment.blocks != 0;
+    each.push_back(
+        {{"bytes", segment.bytes},
+         {"in_blocks", segment.in_blocks},
+         {"blocks", segment.blocks},
+         {"site", held ? site_json(view, segment.holder) : Json(nullptr)},
+         {"born_phase", held ? Json(valid_utf8(view.account.paths.text(segment.holder_phase))) : Json(nullptr)},
+         {"born_step", held && segment.holder_step != fold::Step::none
+                           ? Json(static_cast<std::int64_t>(segment.holder_step))
+                           : Json(nullptr)}});
+  }
+  return {{"count", segments.each.size()},       {"bytes", segments.bytes},
+          {"in_blocks", segments.in_blocks},     {"unused", unused.sum()},
+          {"unused_beside_blocks", unused.kept}, {"empty", unused.empties},
+          {"in_mapped_pages", segments.outside}, {"most_unused", std::move(each)}};
+}
+
+Json residual_json(const fold::CardUse& card) {
+  return {{"context", card.residual.context},
+          {"code", card.residual.code},
+          {"rest", card.residual.rest},
+          {"how", "estimate"}};
+}
+
+} // namespace memtrace::report

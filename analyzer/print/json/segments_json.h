@@ -1,0 +1,13 @@
+// Purpose: the segments of a device's allocator, and what the device shows beside all allocations, as JSON.
+#pragma once
+
+#include <cstddef>
+
+#include "analyzer/print/json/site_json.h"
+
+namespace memtrace::report {
+
+Json segments_json(View& view, const fold::Segments& segments, std::size_t top);
+Json residual_json(const fold::CardUse& card);
+
+} // namespace memtrace::report

@@ -1,0 +1,30 @@
+// Purpose: a place in the program, and a step, as JSON.
+#include "analyzer/print/json/site_json.h"
+
+#include <utility>
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+Json site_json(const symbols::Site& site) {
+  Json frames = Json::array();
+  for (const symbols::SiteFrame& frame : site.frames) {
+    frames.push_back({{"function", valid_utf8(frame.function)},
+                      {"file", valid_utf8(frame.file)},
+                      {"line", frame.line},
+                      {"module", valid_utf8(frame.module)},
+                      {"lang", frame.python ? "python" : "native"}});
+  }
+  return {{"id", site.id}, {"frames", std::move(frames)}};
+}
+
+Json site_json(View& view, format::StackId stack) {
+  return stack == format::StackId{} ? Json(nullptr) : site_json(view.symbolizer->site(stack));
+}
+
+Json step_json(fold::Step step) {
+  return step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
+}
+
+} // namespace memtrace::report

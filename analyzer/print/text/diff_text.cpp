@@ -1,0 +1,81 @@
+// Purpose: a difference as people read it.
+#include "analyzer/print/text/diff_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+class Table {
+ public:
+  Table(const Diff& diff, Lines& lines)
+      : unit_(unit_for(std::max(diff.a.peak.bytes, diff.b.peak.bytes))), lines_(lines) {}
+
+  void head(const Diff& diff) {
+    lines_.faint(fmt::format("  {:>10} {:>10} {:>10}  {:<15}  {:<10}  site ({})", shortened(diff.a.name, 10),
+                             shortened(diff.b.name, 10), "change", "role", "phase", unit_.name));
+  }
+  void row(std::int64_t a, std::int64_t b, const std::string& role, const std::string& phase,
+           const std::string& site) {
+    lines_.plain(fmt::format("  {:>10} {:>10} {:>10}  {}  {}  {}", in_unit(a, unit_), in_unit(b, unit_),
+                             signed_in_unit(b - a, unit_), pad(shortened(role, 15), 15),
+                             pad(shortened(phase, 10), 10), shortened(site, kColumns - 66)));
+  }
+  std::string half_interval(double variance) const {
+    return in_unit(static_cast<std::int64_t>(std::sqrt(variance)), unit_);
+  }
+
+ private:
+  Unit unit_;
+  Lines& lines_;
+};
+
+void write_row(Table& table, const DiffRow& row) {
+  if (row.view == nullptr) {
+    table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
+    return;
+  }
+  const bool kind = row.role == fold::Role::unknown;
+  std::string site = row.stack == format::StackId{} ? "-" : row.view->symbolizer->site(row.stack).title();
+  if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
+  table.row(row.a, row.b,
+            kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : fold::role_name(row.role),
+            printable(row.phase), printable(site));
+}
+
+} // namespace
+
+std::string diff_text(const Diff& diff, std::size_t top, bool color) {
+  Lines lines(color);
+  const std::int64_t largest = std::max(diff.a.peak.bytes, diff.b.peak.bytes);
+  const std::string change = diff.total() == 0 ? "no change"
+                                               : fmt::format("{} {}", size(std::abs(diff.total())),
+                                                             diff.total() > 0 ? "more" : "less");
+  lines.strong(fmt::format("{} against {}, {}: {} at the peak of live bytes, {} and {}", printable(diff.b.name),
+                           printable(diff.a.name), memory_name(diff.memory), change, size(diff.b.peak.bytes),
+                           size(diff.a.peak.bytes)));
+  lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
+  lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
+  Table table(diff, lines);
+  table.head(diff);
+  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  const bool everything = top > diff.rows.size();
+  const ShortDiff shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
+  for (std::size_t i = 0; i < shortened.shown; ++i) write_row(table, diff.rows[i]);
+  if (shortened.left != 0)
+    table.row(shortened.rest.a, shortened.rest.b, fmt::format("{} more", shortened.left), "",
+              "memtrace diff --top N");
+  table.row(diff.a.peak.bytes, diff.b.peak.bytes, "=", "", "");
+  return lines.take();
+}
+
+} // namespace memtrace::report

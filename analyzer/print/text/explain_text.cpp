@@ -1,0 +1,140 @@
+// Purpose: bytes per parameter as people read them.
+#include "analyzer/print/text/explain_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr std::size_t kTransients = 5;
+
+std::string theory(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2f}", *value) : "-";
+}
+
+class Text {
+ public:
+  Text(const Explanation& from, bool color)
+      : from_(from), unit_(unit_for(static_cast<std::int64_t>(from.kept_bytes()))), lines_(color) {}
+
+  std::string write(std::optional<std::uint64_t> project) {
+    head();
+    lines_.plain("");
+    lines_.faint(fmt::format("{:<18} {:>9} {:>9} {:>8} {:>7}  {:<11} site ({})", "", "asked", "resident",
+                             "B/param", "theory", "since", unit_.name));
+    for (const KeptRow& row : from_.kept) write_row(row);
+    std::uint64_t asked = 0;
+    for (const KeptRow& row : from_.kept) asked += row.asked;
+    figures("kept", asked, from_.kept_bytes(), theory(from_.theory), "", "");
+    transients();
+    for (const PartOfStep& part : from_.parts)
+      lines_.plain(printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
+                                         static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
+                                         from_.per_parameter(part.transient))));
+    if (from_.pinned_idle != 0)
+      lines_.paragraph("",
+                       fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
+                                   sized(from_.pinned_idle), per(from_.pinned_idle)));
+    lines_.paragraph("", fmt::format("not per parameter: {} live beside (Python, libraries, small blocks)",
+                                     sized(from_.beside)));
+    lines_.plain(fmt::format("{:<18} {:>9} {:>9} {:>8.2f}", "unaccounted", "",
+                             in_unit(from_.unaccounted, unit_), from_.per_parameter(from_.unaccounted)));
+    if (project) projection(*project);
+    return lines_.take();
+  }
+
+ private:
+  double per(std::uint64_t bytes) const { return from_.per_parameter(bytes); }
+
+  // Behind the sum, what makes the difference to theory.
+  void head() {
+    std::string text = fmt::format("{:.2f} bytes per parameter kept", per(from_.kept_bytes()));
+    if (from_.theory) {
+      text += fmt::format(", theory {:.2f}", *from_.theory);
+      std::map<std::string, double> over;
+      for (const KeptRow& row : from_.kept) over[row.name] += per(row.resident) - row.theory.value_or(0);
+      std::string more;
+      for (const auto& [name, bytes] : over)
+        if (std::abs(bytes) >= 0.05)
+          more += fmt::format("{} {:+.2f} {}", more.empty() ? ":" : ",", bytes, name);
+      text += more;
+    }
+    lines_.strong(printable(text));
+    const trace::Facts& facts = from_.view->facts();
+    lines_.plain(fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
+                             memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
+    lines_.paragraph("", printable("Setup seen: " + from_.setup));
+    lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
+  }
+
+  std::string site(const KeptRow& row) const {
+    if (row.stack == format::StackId{}) return "-";
+    std::string out = from_.view->symbolizer->site(row.stack).title();
+    if (row.sites > 1) out = fmt::format("{} sites, most: {}", row.sites, out);
+    return out;
+  }
+
+  void figures(const std::string& name, std::uint64_t asked, std::uint64_t bytes, const std::string& in_theory,
+               const std::string& since, const std::string& where) {
+    lines_.plain(fmt::format("{} {:>9} {:>9} {:>8.2f} {:>7}  {} {}", pad(shortened(printable(name), 18), 18),
+                             in_unit(static_cast<std::int64_t>(asked), unit_),
+                             in_unit(static_cast<std::int64_t>(bytes), unit_), per(bytes), in_theory,
+                             pad(shortened(printable(since), 11), 11),
+                             shortened(printable(where), kColumns - 70)));
+  }
+
+  void write_row(const KeptRow& row) {
+    const bool live = row.state == KeptRow::State::live;
+    figures(row.name, row.asked, row.resident, theory(row.theory), live ? when(row.phase, row.step) : "freed",
+            live ? site(row) : "not given back to the kernel");
+    const std::uint64_t least = std::max<std::uint64_t>(row.bytes / 100, from_.parameters / 100);
+    if (row.bytes > row.resident + least)
+      lines_.plain(fmt::format("  of {} given, {} never came into memory", sized(row.bytes),
+                               sized(row.bytes - row.resident)));
+    if (row.late > row.resident / 2)
+      lines_.plain(printable(fmt::format("  ! {} of it came into memory only in {}", sized(row.late),
+                                         when(row.late_phase, row.late_step))));
+  }
+
+  void transients() {
+    for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
+      const KeptRow& row = from_.transient[i];
+      lines_.paragraph("",
+                       printable(fmt::format("transient: {} {} = {:+.2f} in {}, alive {}: {}", row.name,
+                                             sized(row.resident), per(row.resident), when(row.phase, row.step),
+                                             duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
+    }
+  }
+
+  void projection(std::uint64_t project) {
+    const double each = per(from_.kept_bytes());
+    std::string text = fmt::format("--project {}: {} kept", count(project),
+                                   gigabytes(static_cast<std::uint64_t>(each * static_cast<double>(project))));
+    if (from_.theory)
+      text += fmt::format(" instead of {}",
+                          gigabytes(static_cast<std::uint64_t>(*from_.theory * static_cast<double>(project))));
+    lines_.paragraph("", text);
+  }
+
+  const Explanation& from_;
+  Unit unit_;
+  Lines lines_;
+};
+
+} // namespace
+
+std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color) {
+  return Text(explanation, color).write(project);
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,15 @@
+// Purpose: bytes per parameter as people read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analyzer/explain/bytes_per_parameter.h"
+
+namespace memtrace::report {
+
+// `project`: also says what so many parameters would take.
+std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color);
+
+} // namespace memtrace::report

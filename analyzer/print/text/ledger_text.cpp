@@ -1,0 +1,99 @@
+// Purpose: a ledger as a table for people.
+#include "analyzer/print/text/ledger_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr std::uint64_t kTooLittle = 1000; // of the total: summed up in one line
+
+std::string title(const Ledger& ledger) {
+  const std::string when = fmt::format("at {:.1f} s", ledger.t);
+  if (ledger.at == "peak_rss") return fmt::format("Resident memory at its highest, {}", when);
+  return fmt::format("Resident memory {}, {}", ledger.at == "death" ? "before its death" : "at its end", when);
+}
+
+// Only where it is not the same figure.
+std::string not_resident(const LedgerRow& row, const Unit& unit) {
+  if (!row.given || *row.given <= row.bytes + row.bytes / 50) return "";
+  return fmt::format("of {} given", in_unit(static_cast<std::int64_t>(*row.given), unit));
+}
+
+double percent(std::int64_t part, std::uint64_t of) {
+  return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+}
+
+} // namespace
+
+void write_ledger(const Ledger& ledger, Lines& lines) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
+  lines.plain("");
+  lines.plain(title(ledger));
+  lines.faint(fmt::format("  {:<26} {:>9}", "", unit.name));
+  std::uint64_t little = 0;
+  for (const LedgerRow& row : ledger.rows) {
+    if (row.bytes < ledger.total / kTooLittle) {
+      little += row.bytes;
+      continue;
+    }
+    lines.plain(fmt::format("  {:<26} {:>9}  {}{}", printable(row.name),
+                            in_unit(static_cast<std::int64_t>(row.bytes), unit), row.sampled ? "sampled " : "",
+                            not_resident(row, unit)));
+  }
+  if (little != 0)
+    lines.plain(fmt::format("  {:<26} {:>9}", "the rest", in_unit(static_cast<std::int64_t>(little), unit)));
+  lines.plain(fmt::format("  {:<26} {:>9}  {:.1f} %", "residual: not explained", in_unit(ledger.residual, unit),
+                          percent(ledger.residual, ledger.total)));
+  lines.plain(fmt::format("  {:<26} {:>9}  VmHWM {}", "= VmRSS",
+                          in_unit(static_cast<std::int64_t>(ledger.total), unit),
+                          in_unit(static_cast<std::int64_t>(ledger.high_water), unit)));
+  for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
+}
+
+void write_ledger_line(const Ledger& ledger, Lines& lines) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
+  std::string rows;
+  for (const LedgerRow& row : ledger.rows)
+    if (row.bytes >= ledger.total / kTooLittle)
+      rows += fmt::format("{}{} {}", rows.empty() ? "" : " + ", row.name,
+                          in_unit(static_cast<std::int64_t>(row.bytes), unit));
+  lines.paragraph(
+      "", printable(fmt::format("{} {} at {:.1f} s: {} {} used = {}, residual {}", ledger.scope, ledger.of,
+                                ledger.t, in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
+                                rows, in_unit(ledger.residual, unit))));
+}
+
+std::string family_text(const Family& family, bool color) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(family.resident));
+  const auto figure = [&](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
+  Lines lines(color);
+  lines.plain("");
+  lines.plain(
+      fmt::format("Processes together at their most, {:.1f} s: pages that several have count once in PSS",
+                  family.ledger.t));
+  lines.faint(fmt::format("  {:<34} {:>9} {:>9} {:>9}", unit.name, "PSS", "RSS", "written"));
+  constexpr std::size_t kShown = 12;
+  for (std::size_t i = 0; i < std::min(kShown, family.members.size()); ++i) {
+    const Family::Member& one = family.members[i];
+    lines.plain(fmt::format("  {:<34} {:>9} {:>9} {:>9}", one.name, figure(one.share.pss),
+                            figure(one.share.resident), figure(one.share.private_dirty)));
+  }
+  if (family.members.size() > kShown)
+    lines.plain(fmt::format("  {} more, see --format json", family.members.size() - kShown));
+  std::string rows;
+  for (const LedgerRow& row : family.ledger.rows)
+    if (row.bytes != 0) rows += (rows.empty() ? "" : " + ") + row.name + " " + figure(row.bytes);
+  lines.plain(fmt::format("  {:<34} {:>9} {:>9}", fmt::format("= {} processes", family.members.size()),
+                          figure(family.ledger.total), figure(family.resident)));
+  lines.paragraph("  ", rows);
+  for (const std::string& remark : family.ledger.remarks) lines.paragraph("  ", remark);
+  return lines.take();
+}
+
+} // namespace memtrace::report

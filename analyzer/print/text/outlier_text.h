@@ -1,0 +1,12 @@
+// Purpose: the rank that holds more than the others, as people read it.
+#pragma once
+
+#include <string>
+
+#include "analyzer/rss/rank_outliers.h"
+
+namespace memtrace::report {
+
+std::string outlier_text(const Outlier& outlier, bool color);
+
+} // namespace memtrace::report

@@ -1,0 +1,406 @@
+// Purpose: for people: how a process ended, who held memory then, and what would have fit.
+#include "analyzer/print/text/postmortem_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/rings_only.h"
+#include "analyzer/explain/uncertainty.h"
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+constexpr char kLeftBehind[] = "orphan-shm";
+
+class Postmortem {
+ public:
+  Postmortem(View& view, const Findings& findings, const std::vector<Other>& others, const Look& look)
+      : view_(view), findings_(findings), others_(others), look_(look), lines_(look.color) {}
+
+  std::string write() {
+    lines_.strong(printable(verdict()));
+    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
+    process();
+    for (const std::string& line : view_.end.evidence) lines_.paragraph("  ", printable(line));
+    if (view_.death) {
+      limit();
+      rest_of_job();
+      job();
+      held();
+      filling();
+      course();
+      needed();
+    } else {
+      rest_of_job();
+    }
+    left_behind();
+    losses();
+    return lines_.take();
+  }
+
+ private:
+  const Death& death() const { return *view_.death; }
+  std::string phase() const { return when(view_.phase_name(death().then.place.path), death().then.place.step); }
+  const Finding* finding(const char* id) const {
+    for (const Finding& one : findings_) {
+      if (one.id == id) return &one;
+    }
+    return nullptr;
+  }
+
+  std::string verdict() {
+    if (view_.end.how == "oom_kill") {
+      std::string text =
+          fmt::format("Killed for memory ({}) in {}", view_.end.certain ? "certain" : "likely", phase());
+      if (const Finding* copy = finding("second-copy-on-load")) return text + ": " + copy->title + ".";
+      if (death().filling)
+        return text + fmt::format(": {} more was being filled, {}.", sized(death().filling->block.bytes),
+                                  site(death().filling->block.stack));
+      return text + ".";
+    }
+    for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
+      if (const Finding* one = finding(id)) {
+        return fmt::format("{} ({}) in {}: {}", view_.end.how == "exit" ? "Gave up" : "Ended",
+                           one->certain ? "certain" : "likely", phase(),
+                           one->title + (view_.end.how == "unknown" ? ", and it ended without a word."
+                                                                    : ", and it " + ended(view_.end) + "."));
+      }
+    }
+    if (view_.end.how == "unknown")
+      return view_.end.code == 0 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
+                                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
+    if (view_.end.how == "signal") return fmt::format("It {}: not killed for memory.", ended(view_.end));
+    return fmt::format("No death to explain: it {}.",
+                       view_.end.how == "running" ? "is still running" : ended(view_.end));
+  }
+
+  void process() {
+    const trace::Facts& facts = view_.facts();
+    std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, view_.kind);
+    if (facts.rank != trace::kNoRank) text += fmt::format(" {} of {}", facts.rank, facts.world_size);
+    text += fmt::format("  host {}", printable(facts.host));
+    if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
+    if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);
+    lines_.plain(text + "  " + duration(view_.seconds(facts.last_stamp)));
+  }
+
+  std::string before_then(format::Stamp stamp) const {
+    const format::Stamp then = death().then.stamp;
+    return duration(then > stamp ? static_cast<double>(then - stamp) / 1e9 : 0);
+  }
+  // Of a figure that was read some time, how far that was from the instant.
+  std::string sampled(format::Stamp stamp) const {
+    const format::Stamp then = death().then.stamp;
+    if (stamp <= then) return fmt::format("{} before {}", before_then(stamp), the_instant());
+    return fmt::format("{} after {}", duration(static_cast<double>(stamp - then) / 1e9), the_instant());
+  }
+  const char* the_instant() const { return death().failure != nullptr ? "the failure" : "the last record"; }
+
+  // What the samples said of the limit, last.
+  void limit() {
+    if (!death().limit) return;
+    std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
+    if (death().charge)
+      text += fmt::format("; {} of it used {}", sized(*death().charge), sampled(death().charge_at));
+    if (const trace::Group* const group = death().group) text += charged(*group);
+    lines_.paragraph("  ", text);
+    other_limits();
+    pressure();
+  }
+
+  // What the charge of a cgroup was made of.
+  static std::string charged(const trace::Group& group) {
+    const trace::GroupSample& last = *group.last;
+    std::string text = fmt::format(": anon {}, file {}", sized(last.anon), sized(last.file));
+    if (last.shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(last.shmem));
+    if (last.kernel != trace::kNotSaid) text += fmt::format(", kernel {}", sized(last.kernel));
+    if (group.limits && group.limits->met != trace::kNotSaid && group.limits->met != 0)
+      text += fmt::format("; it had met its limit {} times", count(group.limits->met));
+    return text;
+  }
+
+  // Of the process's cgroup and those above it, but for the one that binds.
+  void other_limits() {
+    for (const trace::Group& group : death().last.samples.groups()) {
+      if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
+        continue;
+      lines_.paragraph("  ", fmt::format("not met: {} of {} of cgroup {}", sized(group.last->charge),
+                                         sized(group.last->limit),
+                                         printable(kernels_path(view_.trace->definitions().text(group.path)))));
+    }
+  }
+
+  // Of the cgroup where the kernel says it, else of the machine.
+  void pressure() {
+    const trace::Group* const group = death().group;
+    const bool of_group = group != nullptr && group->pressure;
+    const std::optional<trace::Pressure>& said = of_group ? group->pressure : death().last.samples.pressure();
+    constexpr double kWorthTelling = 1; // percent
+    if (!said || said->some_avg10 < kWorthTelling) return;
+    lines_.paragraph("  ", fmt::format("pressure of memory {} in 10 s, {}: some {:.0f} %, full {:.0f} %",
+                                       of_group ? "in it" : "on the machine", sampled(said->stamp),
+                                       said->some_avg10, said->full_avg10));
+  }
+
+  void rest_of_job() {
+    if (others_.empty()) return;
+    const auto died = [](const Other& other) { return other.later < 0 && other.end.how != "exit"; };
+    if (view_.death && std::none_of(others_.begin(), others_.end(), died))
+      lines_.plain("  no process of the job died earlier");
+    if (view_.death) return;
+    for (const Other& other : others_)
+      lines_.plain(fmt::format("  {}: {}", name_of(other.kind, other.rank, other.pid), ended(other.end)));
+  }
+
+  // All processes of the job, and what they had together.
+  void job() {
+    if (others_.empty()) return;
+    constexpr std::size_t kShown = 20;
+    const JobLedger ledger = job_ledger(view_, others_);
+    const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
+    const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
+                                                : "charged to cgroup " + printable(ledger.of) + " then";
+    std::size_t width = 10;
+    for (const JobLedger::Line& line : ledger.lines) width = std::max(width, columns(line.name));
+    lines_.plain("");
+    lines_.faint(fmt::format("{}, {}", shortened(title, kColumns - 6), unit.name));
+    std::size_t hidden = 0;
+    std::uint64_t more = 0;
+    const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& note) {
+      lines_.plain(fmt::format("  {} {:>9}  {}", pad(name, width), in_unit(bytes, unit),
+                               shortened(note, kColumns - width - 14)));
+    };
+    for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
+      const JobLedger::Line& line = ledger.lines[i];
+      if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
+        row(line.name, static_cast<std::int64_t>(line.bytes), line.note);
+      } else {
+        ++hidden;
+        more += line.bytes;
+      }
+    }
+    if (hidden != 0) row(fmt::format("{} more", hidden), static_cast<std::int64_t>(more), "");
+    if (!ledger.total) return;
+    std::string note = fmt::format("residual {}", in_unit(ledger.residual, unit));
+    if (ledger.residual < 0) note += ": pages that forks share count in each";
+    row("= charge", static_cast<std::int64_t>(*ledger.total), note);
+  }
+
+  std::string site(format::StackId stack) {
+    return stack == format::StackId{} ? "no stack" : printable(view_.symbolizer->site(stack).title());
+  }
+
+  // Where it was, and from where of the user's own code it was called.
+  std::string site_and_caller(format::StackId stack) {
+    if (stack == format::StackId{}) return "-";
+    const symbols::Site& at = view_.symbolizer->site(stack);
+    return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
+  }
+  // The same in a column: of an operator that the user's line says more about the name alone.
+  std::string short_site(format::StackId stack) {
+    if (stack == format::StackId{}) return "-";
+    const symbols::Site& at = view_.symbolizer->site(stack);
+    return at.op.empty() || at.caller.empty() ? site_and_caller(stack) : printable(at.op + " <- " + at.caller);
+  }
+
+  struct Line {
+    std::int64_t bytes = 0;
+    std::uint64_t blocks = 0;
+    std::string what, since, site;
+  };
+
+  std::vector<Line> grouped(const fold::Holdings& holdings) {
+    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+    std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
+    std::size_t number = 0;
+    for (const fold::Holding& holding : holdings) {
+      const Holder holder = holder_of(view_, holding);
+      std::string what = holder.name;
+      if (what.empty()) what = fold::role_name(holder.role);
+      if (holder.role == fold::Role::unknown)
+        what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+      const std::string since =
+          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+      const bool named = ++number <= kNamed && holding.stack != format::StackId{};
+      auto& [bytes, blocks] = groups[{what, since, named ? short_site(holding.stack) : "-"}];
+      bytes = fold::plus(bytes, holding.bytes);
+      blocks += holding.blocks;
+    }
+    std::vector<Line> out;
+    out.reserve(groups.size());
+    for (const auto& [key, sum] : groups)
+      out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+    std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+    return out;
+  }
+
+  void held() {
+    const Juncture& then = death().then;
+    // On a device PyTorch's own blocks have sites that say more than those of its segments.
+    const bool blocks = then.memory != 0 && then.level.tensor != 0;
+    const std::int64_t total = blocks ? then.level.tensor : then.level.live;
+    std::vector<Line> all =
+        grouped(view_.set({then.memory, blocks ? fold::Measure::tensor : fold::Measure::live, then.at}));
+    std::int64_t left = total, more = 0;
+    std::size_t shown = 0, hidden = 0;
+    for (const Line& line : all) left = fold::minus(left, line.bytes);
+    while (shown < all.size() && shown < look_.holders && all[shown].bytes >= total / 200) ++shown;
+    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = fold::plus(more, all[i].bytes);
+    all.resize(shown);
+    if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
+    if (left != 0)
+      all.push_back(
+          {left, 0, view_.facts().fork ? "inherited, small" : "small blocks", "",
+           left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
+    const Unit unit = unit_for(total);
+    std::size_t what = 4, since = 5;
+    for (const Line& line : all) {
+      what = std::clamp(columns(line.what), what, std::size_t{16});
+      since = std::clamp(columns(line.since), since, std::size_t{16});
+    }
+    lines_.plain("");
+    const std::string title = then.memory != 0             ? "held on " + memory_name(then.memory)
+                              : death().failure != nullptr ? "held when it failed"
+                                                           : "held at death";
+    what = std::max(what, title.size() - 2);
+    lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), unit.name, "blocks",
+                             pad("since", since)));
+    for (const Line& line : all) {
+      lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
+                               in_unit(line.bytes, unit), line.blocks == 0 ? "" : count(line.blocks),
+                               pad(shortened(line.since, since), since),
+                               shortened(line.site, kColumns - what - since - 24)));
+    }
+    std::string sum =
+        fmt::format("  {} {:>9}", pad(blocks ? "= tensors" : "= live", what), in_unit(total, unit));
+    if (blocks) sum += fmt::format(", in segments of {}", size(then.level.live));
+    if (!blocks && then.level.tensor != 0) sum += fmt::format(", of it tensors {}", size(then.level.tensor));
+    if (then.memory == 0) sum += resident();
+    lines_.paragraph("", sum);
+  }
+
+  std::string resident() const {
+    const fold::Resident& resident = death().resident;
+    std::string text = fmt::format("; resident {}: anon {}, file {}, shmem {}",
+                                   death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
+                                   sized(resident.file), sized(resident.shmem));
+    // Anonymous pages are also those of the program's own data: at least so much of what is live has none.
+    const std::int64_t without =
+        fold::minus(death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
+    const auto& process = death().last.samples.process();
+    if (death().at_kill && process && process->swap == 0 && without > death().then.level.live / 100)
+      text += fmt::format("; {} of live had no pages yet", size(without));
+    return text;
+  }
+
+  void filling() {
+    if (death().filling) {
+      const Filling& block = *death().filling;
+      std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
+      text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
+                            : " (how much of it was touched is not known)";
+      lines_.paragraph("", text + ": " + site_and_caller(block.block.stack) + ", phase " + phase());
+    }
+    last_births();
+  }
+
+  // Newest first; those that are alike in one.
+  void last_births() {
+    const std::vector<fold::Birth>& all = death().then.births;
+    std::string text;
+    for (std::size_t i = 0, end = 0; i < all.size() && text.size() < 160; i = end) {
+      for (end = i; end < all.size() && all[end].bytes == all[i].bytes && all[end].stack == all[i].stack;)
+        ++end;
+      std::string each = fmt::format("{} {} before", sized(all[i].bytes), before_then(all[i].stamp));
+      if (end - i > 1)
+        each = fmt::format("{} of {} in the last {}", end - i, sized(all[i].bytes),
+                           before_then(all[end - 1].stamp));
+      text += fmt::format("{} {}, {}", text.empty() ? "" : ";", each, site(all[i].stack));
+    }
+    if (!text.empty()) lines_.paragraph("", "last allocations:" + text);
+  }
+
+  void course() {
+    const fold::Last& last = death().last;
+    const Juncture& then = death().then;
+    if (then.memory != 0) return;
+    std::string text;
+    for (const double ago : {600.0, 60.0, 10.0, 1.0, 0.1}) {
+      const auto ns = static_cast<format::Stamp>(ago * 1e9);
+      if (then.stamp < view_.facts().start_stamp + ns) continue;
+      const fold::Moment* const moment = last.before(then.stamp - ns);
+      if (moment == nullptr) continue;
+      text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
+    }
+    if (!text.empty())
+      lines_.paragraph("", fmt::format("growth of live:{}, {} at {}", text, size(then.level.live),
+                                       death().failure != nullptr ? "the failure" : "the end"));
+  }
+
+  void needed() {
+    if (death().limit && death().filling && view_.end.how == "oom_kill") {
+      const Filling& block = *death().filling;
+      const std::uint64_t short_by = block.block.bytes - block.touched.value_or(0);
+      std::string text =
+          fmt::format("needed: {}{} more than {} to fill this block alone", block.touched ? "about " : "up to ",
+                      sized(short_by), sized(*death().limit));
+      if (const Finding* copy = finding("second-copy-on-load"))
+        text +=
+            fmt::format("; without the second copy {} would have done up to here",
+                        size(fold::minus(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
+      lines_.paragraph("", text);
+    }
+    const Finding* remedy = finding("second-copy-on-load");
+    for (const Finding& one : findings_)
+      if (remedy == nullptr && one.id != kLeftBehind) remedy = &one; // what stayed afterwards killed nobody
+    if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
+    if (view_.end.how == "unknown" && view_.end.code == 0)
+      lines_.paragraph(
+          "",
+          "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
+          "run -- CMD sees how it ends");
+  }
+
+  void left_behind() {
+    const Finding* const left = finding(kLeftBehind);
+    if (left == nullptr) return;
+    lines_.paragraph("",
+                     fmt::format("left behind ({}): {}", left->certain ? "certain" : "likely", left->title));
+    lines_.paragraph("", "Do: " + printable(left->remedy));
+  }
+
+  void losses() {
+    std::string text =
+        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(view_.losses.total()));
+    if (view_.losses.damaged_bytes != 0)
+      text += fmt::format("; {} bytes are damaged", count(view_.losses.damaged_bytes));
+    if (const auto own = view_.own_bytes()) text += fmt::format("; memtrace's own memory: {}", sized(*own));
+    lines_.paragraph("", text);
+    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
+  }
+
+  View& view_;
+  const Findings& findings_;
+  const std::vector<Other>& others_;
+  const Look& look_;
+  Lines lines_;
+};
+
+} // namespace
+
+std::string postmortem_text(View& view, const Findings& findings, const std::vector<Other>& others,
+                            const Look& look) {
+  return Postmortem(view, findings, others, look).write();
+}
+
+} // namespace memtrace::report

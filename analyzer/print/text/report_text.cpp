@@ -1,0 +1,453 @@
+// Purpose: the report for people: causes first, at most 100 columns.
+#include "analyzer/print/text/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analyzer/explain/rings_only.h"
+#include "analyzer/explain/segment_use.h"
+#include "analyzer/explain/uncertainty.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/print/text/ledger_text.h"
+#include "analyzer/print/text/segments_text.h"
+#include "analyzer/print/text/transients_text.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Holding;
+using fold::Measure;
+using fold::MemoryId;
+using fold::Step;
+
+void cause(const Finding& finding, Lines& lines) {
+  lines.strong(printable(finding.title));
+  std::string text;
+  for (const std::string& sentence : finding.sentences) text += (text.empty() ? "" : " ") + sentence;
+  lines.paragraph("  ", printable(text));
+  lines.paragraph("  ", "Do: " + printable(finding.remedy));
+  if (!finding.no_remedy.empty()) lines.paragraph("  ", "Not: " + printable(finding.no_remedy));
+}
+
+class Text {
+ public:
+  Text(View& view, const Findings& findings, const Options& options, const Look& look)
+      : view_(view),
+        findings_(findings),
+        look_(look),
+        memory_(main_memory(view, findings, options.memory)),
+        measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
+        unit_(unit_for(peak().bytes)),
+        lines_(look.color) {}
+
+  std::string write() {
+    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
+    causes();
+    process();
+    phases();
+    holders();
+    others();
+    cards();
+    ledger();
+    losses();
+    return lines_.take();
+  }
+
+ private:
+  const fold::MemoryPeaks& peaks() const { return view_.account.peaks.at(memory_); }
+  const fold::Peak& peak() const { return measure_ == Measure::tensor ? peaks().tensor : peaks().live; }
+  const fold::Figures& figures(const fold::Row& row) const {
+    const fold::MemoryRow& memory = row.of(memory_);
+    return measure_ == Measure::tensor ? memory.tensor : memory.live;
+  }
+  const char* what() const { return measure_ == Measure::tensor ? "tensors" : "live bytes"; }
+
+  void causes() {
+    if (findings_.empty()) {
+      lines_.strong(fmt::format("Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes),
+                                what(), view_.phase_name(peak().path), peak_step()));
+      return;
+    }
+    for (const Finding& finding : findings_) cause(finding, lines_);
+  }
+
+  std::string peak_step() const {
+    if (peak().step == Step::none) return "";
+    if (peak().bucket) return ", in one of the " + steps(*peak().bucket);
+    return fmt::format(", step {}", static_cast<std::int64_t>(peak().step));
+  }
+
+  static std::string steps(const fold::StepSpan& span) {
+    return fmt::format("steps {} to {}", count(static_cast<std::uint64_t>(span.first)),
+                       count(static_cast<std::uint64_t>(span.last)));
+  }
+
+  void process() {
+    const trace::Facts& facts = view_.facts();
+    std::string memory = memory_name(memory_);
+    if (const auto device = facts.devices.find(memory_); device != facts.devices.end()) {
+      memory += " " + printable(device->second.name);
+    }
+    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(view_.end),
+                             duration(view_.seconds(facts.last_stamp))));
+    if (!facts.parameters) return;
+    const trace::Parameters& parameters = *facts.parameters;
+    std::string trainable = "all trainable";
+    if (parameters.trainable != parameters.count) trainable = count(parameters.trainable) + " trainable";
+    std::string dtypes;
+    for (const auto& [name, number] : facts.parameters_by_dtype) dtypes += ", " + printable(name);
+    lines_.plain(fmt::format("P = {} parameters, {}{}: {} ({})", count(parameters.count), trainable, dtypes,
+                             size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
+  }
+
+  // Of the default selection the steady rows stand for steps 1 and last.
+  bool telling(const fold::ShownRow& shown) const {
+    if (look_.all_steps || !view_.shown.steady || view_.steady.rows.empty()) return true;
+    return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
+  }
+
+  void phases() {
+    std::vector<fold::ShownRow> rows;
+    for (const fold::ShownRow& shown : view_.shown.rows) {
+      if (shown.row->count != 0 && figures(*shown.row).peak != 0 && telling(shown)) rows.push_back(shown);
+    }
+    const std::size_t steady_from = rows.size();
+    if (view_.shown.steady) {
+      for (const fold::Row& row : view_.steady.rows) {
+        if (figures(row).peak != 0) rows.push_back({&row, row.step, nullptr});
+      }
+    }
+    if (!rows.empty()) table(rows, steady_from);
+    if (view_.shown.steady && !view_.steady.rows.empty()) {
+      lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
+                               view_.steady.steps.size(), static_cast<std::int64_t>(view_.steady.steps.front()),
+                               static_cast<std::int64_t>(view_.steady.steps.back())));
+    }
+    folded(rows);
+    for (const std::string& text : transients(view_, memory_, measure_)) lines_.paragraph("", text);
+  }
+
+  void table(const std::vector<fold::ShownRow>& rows, std::size_t steady_from) {
+    std::vector<std::string> labels;
+    std::size_t width = 5;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      labels.push_back(label(rows[i], i >= steady_from));
+      width = std::max(width, columns(labels.back()));
+    }
+    lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({}, {})", pad("phase", width), "entry",
+                             "peak", "exit", "kept", "transient", unit_.name,
+                             measure_ == Measure::tensor ? "tensors" : "live"));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const fold::Figures& f = figures(*rows[i].row);
+      lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
+                               in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
+                               signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
+                               rows[i].bucket != nullptr ? "" : mostly(*rows[i].row, i >= steady_from)));
+    }
+  }
+
+  // Which steps are there as rows only, and how wide those are.
+  void folded(const std::vector<fold::ShownRow>& rows) {
+    const fold::Coverage covered = fold::coverage(view_.buckets, view_.account);
+    if (covered.buckets != 0) {
+      std::string text =
+          fmt::format("{} are kept as {} {} of {}", steps(covered.steps), count(covered.buckets),
+                      covered.buckets == 1 ? "row" : "rows",
+                      view_.buckets.width == 1 ? "1 step" : count(view_.buckets.width) + " steps");
+      if (std::any_of(rows.begin(), rows.end(),
+                      [](const fold::ShownRow& row) { return row.bucket != nullptr; }))
+        text += "; ~ marks the largest of such a row";
+      lines_.paragraph("", text);
+    }
+    if (view_.losses.rows_missing)
+      lines_.paragraph("", "the rows of steps whose events were folded away (the .coarse file) are missing");
+    if (view_.shown.cut)
+      lines_.paragraph("",
+                       fmt::format("--steps: only the first {} of them are shown", count(fold::kMostSteps)));
+  }
+
+  std::string label(const fold::ShownRow& shown, bool steady) const {
+    const fold::Row& row = *shown.row;
+    std::string text = shortened(view_.phase_name(row.path), 20);
+    if (steady) {
+      text += " steady";
+    } else if (shown.as != Step::none) {
+      text += " " + std::to_string(static_cast<std::int64_t>(shown.as));
+    }
+    if (shown.bucket != nullptr) return text + "~";
+    if (row.skipped) text += " skipped";
+    return row.count > 1 ? text + fmt::format(" x{}", row.count) : text;
+  }
+
+  // The largest role among what the phase itself brought: what it found there is in `entry`.
+  std::string mostly(const fold::Row& row, bool steady) const {
+    const fold::Figures& f = figures(row);
+    const Step step = steady ? view_.steady.representative : row.step;
+    std::map<fold::Role, std::int64_t> roles;
+    for (const Holding& holding : view_.set({memory_, measure_, f.peak_at})) {
+      if (holding.born_phase != view_.account.paths.last(row.path) || holding.born_step != step) continue;
+      std::int64_t& bytes = roles[holding.role];
+      bytes = fold::plus(bytes, holding.bytes);
+    }
+    const auto best = std::max_element(roles.begin(), roles.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == roles.end()) return "";
+    return fmt::format("{} {}", fold::role_name(best->first), in_unit(best->second, unit_));
+  }
+
+  // Lines of the holders' table: what looks alike to a reader is one line.
+  struct Holder {
+    std::int64_t bytes = 0;
+    std::string role, since, site;
+    double variance = 0; // of what was sampled
+    bool sampled = false;
+  };
+  struct Group {
+    std::int64_t bytes = 0;
+    double variance = 0;
+  };
+
+  std::vector<Holder> grouped(const fold::Holdings& holdings) {
+    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+    std::map<std::tuple<std::string, std::string, std::string, bool>, Group> groups;
+    std::size_t number = 0;
+    for (const Holding& holding : holdings) {
+      std::string role = fold::role_name(holding.role);
+      if (holding.role == fold::Role::unknown && !holding.tensor)
+        role = format::kKindNames[static_cast<std::size_t>(holding.kind)];
+      const std::string since =
+          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+      const bool named = ++number <= kNamed && holding.stack != format::StackId{};
+      Group& group =
+          groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-",
+                  holding.sampled}];
+      group.bytes = fold::plus(group.bytes, holding.bytes);
+      group.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
+    }
+    std::vector<Holder> out;
+    out.reserve(groups.size());
+    for (const auto& [key, group] : groups) {
+      const auto& [role, since, site, sampled] = key;
+      out.push_back({group.bytes, role, since, site, group.variance, sampled});
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+    return out;
+  }
+
+  std::string in_parameters(std::int64_t bytes) const {
+    const auto& parameters = view_.facts().parameters;
+    if (!parameters || parameters->bytes == 0) return "";
+    const double p = static_cast<double>(bytes) / static_cast<double>(parameters->bytes);
+    return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
+  }
+
+  // Columns of the holders' table. The site gets what the others leave.
+  struct Widths {
+    std::size_t role = 4;
+    std::size_t since = 5;
+  };
+
+  void holder(const Widths& widths, const Holder& row) {
+    const std::size_t taken = 2 + widths.role + 1 + 9 + 1 + 6 + 2 + widths.since + 2;
+    lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
+                             in_unit(row.bytes, unit_), in_parameters(row.bytes),
+                             pad(shortened(row.since, widths.since), widths.since),
+                             shortened(certainty(row) + row.site, kColumns - taken)));
+  }
+
+  // Half of the interval that holds the truth in 95 of 100 cases.
+  std::string certainty(const Holder& row) const {
+    if (!row.sampled) return "";
+    return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit_));
+  }
+
+  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  std::size_t worth_a_line(const std::vector<Holder>& all) const {
+    const bool everything = look_.holders > all.size();
+    std::size_t lines = 0;
+    while (lines < all.size() && lines < look_.holders &&
+           (everything || all[lines].bytes >= peak().bytes / 1000))
+      ++lines;
+    return lines;
+  }
+
+  void holders() {
+    if (peak().bytes <= 0) return;
+    if (peak().bucket) {
+      lines_.paragraph("", fmt::format("Who held the peak of {} is not known: of the {} only rows are left.",
+                                       memory_name(memory_), steps(*peak().bucket)));
+      return;
+    }
+    std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
+    const std::size_t shown = worth_a_line(all);
+    std::int64_t left = peak().bytes;
+    std::int64_t more = 0;
+    for (const Holder& row : all) left = fold::minus(left, row.bytes);
+    double more_variance = 0;
+    bool sampled = false;
+    for (std::size_t i = shown; i < all.size(); ++i) {
+      more = fold::plus(more, all[i].bytes);
+      more_variance += all[i].variance;
+      sampled = sampled || all[i].sampled;
+    }
+    const bool samples = std::any_of(all.begin(), all.end(), [](const Holder& row) { return row.sampled; });
+    const std::size_t dropped = all.size() - shown;
+    all.resize(shown);
+    if (dropped != 0)
+      all.push_back(
+          {more, fmt::format("{} more", dropped), "", "memtrace report --all", more_variance, sampled});
+    if (left != 0) all.push_back({left, rest_name(), "", rest_reason(left, samples)});
+    all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp))});
+    Widths widths;
+    for (const Holder& row : all) {
+      widths.role = std::clamp(columns(row.role), widths.role, std::size_t{16});
+      widths.since = std::clamp(columns(row.since), widths.since, std::size_t{16});
+    }
+    lines_.plain("");
+    lines_.plain(fmt::format("{} at the peak", memory_name(memory_)));
+    lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
+                             view_.facts().parameters ? "P" : "", pad("since", widths.since)));
+    for (const Holder& row : all) holder(widths, row);
+  }
+
+  static const char* rest_reason(std::int64_t left, bool samples) {
+    if (!samples) return "counted, not recorded one by one";
+    return left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, and not in the samples";
+  }
+
+  const char* rest_name() const { return view_.facts().fork ? "inherited, small" : "small blocks"; }
+
+  void others() {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    for (const auto& [memory, other] : view_.account.peaks) {
+      if (memory == memory_ && measure_ == Measure::live) continue;
+      if (other.live.bytes == 0) continue;
+      add(fmt::format("{}: live peak {} in {}", memory_name(memory), size(other.live.bytes),
+                      when(view_.phase_name(other.live.path), other.live.step)));
+      if (memory == 0 && view_.account.rss)
+        add(fmt::format("resident at most {}", size(view_.account.rss->bytes)));
+      if (other.reserved) add(fmt::format("reserved at most {}", size(other.reserved->bytes)));
+    }
+    if (!text.empty()) lines_.paragraph("", text);
+  }
+
+  // What nobody allocated is not known by itself: it is what is left.
+  void cards() {
+    write_segments(view_, lines_);
+    for (const auto& [memory, card] : view_.account.cards) {
+      std::string text =
+          fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
+                      card.own ? "for this process" : "for all processes",
+                      when(view_.phase_name(card.peak->path), card.peak->step));
+      text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
+      text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
+      if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
+      if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
+        text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
+      if (const fold::Coverage rows = fold::coverage(view_.buckets, view_.account); rows.buckets != 0)
+        text += fmt::format("; of {}, which are kept as rows, what it showed is not known", steps(rows.steps));
+      lines_.paragraph("", text);
+    }
+    // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
+    if (const auto cupti = view_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
+      lines_.paragraph("", "CUPTI: " + printable(*cupti));
+  }
+
+  // Of the host, at the highest: the others are in the JSON.
+  void ledger() {
+    if (memory_ != 0) return;
+    for (const Ledger& one : ledgers(view_))
+      if (one.scope != "process") {
+        write_ledger_line(one, lines_);
+      } else if (one.at == "peak_rss") {
+        write_ledger(one, lines_);
+      }
+  }
+
+  void losses() {
+    const trace::Losses& losses = view_.losses;
+    std::string text =
+        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(losses.total()));
+    for (const auto& [reason, number] : losses.events)
+      text += fmt::format(" ({} {})", printable(reason), count(number));
+    if (losses.cut_stacks != 0)
+      text += fmt::format(", stacks cut short: {}, for there were more than the recorder keeps",
+                          count(losses.cut_stacks));
+    if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
+    if (losses.damaged_bytes != 0) {
+      text +=
+          fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
+                      count(view_.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
+    }
+    if (const auto bound = view_.facts().note("bound"))
+      text += bound->starts_with("counts")
+                  ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
+                  : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
+    if (const auto object = view_.facts().note("malloc"))
+      text +=
+          *object == "valgrind"
+              ? std::string("; blocks of malloc are not recorded: valgrind's tool has put its own in its place")
+              : fmt::format(
+                    "; blocks of malloc are not recorded: {} has a malloc of its own, which comes first",
+                    printable(*object));
+    if (view_.facts().note("valgrind"))
+      text +=
+          "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
+    // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
+    if (const auto python = view_.facts().note("python"))
+      text += fmt::format("; no Python frames, stacks are native only (Python: {})",
+                          printable(python->substr(0, python->find(" ("))));
+    lines_.paragraph("", text);
+    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
+    if (const auto own = view_.own_bytes())
+      lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
+  }
+
+  View& view_;
+  const Findings& findings_;
+  const Look& look_;
+  MemoryId memory_;
+  Measure measure_;
+  Unit unit_;
+  Lines lines_;
+};
+
+} // namespace
+
+std::string finding_text(const Finding& finding, const Look& look) {
+  Lines lines(look.color);
+  cause(finding, lines);
+  return lines.take();
+}
+
+std::string process_text(View& view, const Findings& findings, const Options& options, const Look& look) {
+  return Text(view, findings, options, look).write();
+}
+
+std::string process_line(View& view) {
+  const fold::MemoryPeaks& host = view.account.peaks.at(0);
+  std::string text = fmt::format("pid {} {} {}: peak {} live", view.facts().pid, view.kind,
+                                 script(view.facts()), size(host.live.bytes));
+  if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));
+  text += fmt::format(", {} {}", ended(view.end), duration(view.seconds(view.facts().last_stamp)));
+  if (const auto bound = view.facts().note("bound"))
+    text +=
+        bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";
+  if (view.facts().note("malloc")) text += ", blocks of malloc not recorded";
+  if (view.losses.total() != 0) text += fmt::format(", events lost: {}", count(view.losses.total()));
+  return shortened(text, kColumns) + "\n";
+}
+
+} // namespace memtrace::report

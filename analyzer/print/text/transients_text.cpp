@@ -1,0 +1,97 @@
+// Purpose: what phases took and gave back before they ended.
+#include "analyzer/print/text/transients_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Figures;
+using fold::Holding;
+using fold::Measure;
+using fold::Role;
+using fold::Row;
+using fold::Step;
+
+constexpr std::size_t kMost = 3;  // phases
+constexpr std::size_t kNamed = 2; // sites of each
+
+struct Passing {
+  const Row* row;
+  Step step; // whose blocks they are
+  bool steady;
+  std::int64_t bytes;
+};
+
+const Figures& figures_of(const Row& row, fold::MemoryId memory, Measure measure) {
+  return measure == Measure::tensor ? row.of(memory).tensor : row.of(memory).live;
+}
+
+std::vector<Passing> candidates(const View& view, fold::MemoryId memory, Measure measure) {
+  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
+  const std::int64_t peak = measure == Measure::tensor ? peaks.tensor.bytes : peaks.live.bytes;
+  std::vector<Passing> out;
+  std::map<fold::PathId, std::int64_t> of_steady;
+  if (view.shown.steady) {
+    for (const Row& row : view.steady.rows) {
+      const std::int64_t bytes = figures_of(row, memory, measure).transient;
+      of_steady[row.path] = bytes;
+      if (worthwhile(bytes, peak)) out.push_back({&row, view.steady.representative, true, bytes});
+    }
+  }
+  for (const fold::ShownRow& shown : view.shown.rows) {
+    const std::int64_t bytes = figures_of(*shown.row, memory, measure).transient;
+    const auto steady = of_steady.find(shown.row->path);
+    if (shown.bucket != nullptr || !worthwhile(bytes, peak)) continue;
+    if (steady != of_steady.end() && !worthwhile(bytes - steady->second, peak)) continue;
+    out.push_back({shown.row, shown.row->step, false, bytes});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Passing& a, const Passing& b) { return a.bytes > b.bytes; });
+  if (out.size() > kMost) out.resize(kMost);
+  return out;
+}
+
+// Born in that phase and gone before it ended.
+std::string sites(View& view, const Passing& passing, const fold::Holdings& alive) {
+  std::string out;
+  std::size_t named = 0;
+  for (const Holding& holding : alive) { // largest first
+    if (holding.role != Role::temporary || holding.born_step != passing.step) continue;
+    if (holding.born_phase != view.account.paths.last(passing.row->path)) continue;
+    if (holding.stack == format::StackId{} || ++named > kNamed) continue;
+    out += fmt::format("{}{} {}, alive {}", out.empty() ? "" : "; ", sized(holding.bytes),
+                       printable(view.symbolizer->site(holding.stack).title()),
+                       duration(static_cast<double>(holding.lifetime) / 1e9));
+  }
+  if (named > kNamed) out += fmt::format("; {} more", named - kNamed);
+  return out;
+}
+
+} // namespace
+
+std::vector<std::string> transients(View& view, fold::MemoryId memory, Measure measure) {
+  std::vector<std::string> out;
+  for (const Passing& passing : candidates(view, memory, measure)) {
+    const Figures& figures = figures_of(*passing.row, memory, measure);
+    const std::string who = sites(view, passing, view.set({memory, measure, figures.peak_at}));
+    if (who.empty()) continue;
+    const std::string phase = view.phase_name(passing.row->path);
+    out.push_back(fmt::format(
+        "transient in {}, {}: {}",
+        passing.steady ? fmt::format("{} of each of {} steady steps", phase, view.steady.steps.size())
+                       : when(phase, passing.row->step),
+        size(passing.bytes), who));
+  }
+  return out;
+}
+
+} // namespace memtrace::report

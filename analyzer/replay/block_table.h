@@ -1,0 +1,119 @@
+// Purpose: blocks by memory and address: found in one or two cache lines, with no allocation for each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace memtrace::fold {
+
+// A hash table with linear probing over small cells; the values lie in a pool beside it and do not move, but
+// for growth. Half of a fold's time went to std::unordered_map and its allocations.
+template <typename Block>
+class BlockTable {
+ public:
+  BlockTable() { clear(); }
+
+  void clear() {
+    cells_.assign(kFewest, Cell{});
+    pool_.clear();
+    free_.clear();
+    size_ = 0;
+  }
+
+  // Null where there is none. Valid until the next insert.
+  Block* find(std::uint8_t memory, std::uint64_t address) {
+    const std::size_t at = search(memory, address);
+    return cells_[at].slot == kEmpty ? nullptr : &pool_[cells_[at].slot];
+  }
+
+  // What lies there, and whether it is new: else `block` was not taken.
+  std::pair<Block*, bool> insert(std::uint8_t memory, std::uint64_t address, const Block& block) {
+    if ((size_ + 1) * 2 > cells_.size()) grow();
+    const std::size_t at = search(memory, address);
+    if (cells_[at].slot != kEmpty) return {&pool_[cells_[at].slot], false};
+    std::uint32_t slot = 0;
+    if (free_.empty()) {
+      slot = static_cast<std::uint32_t>(pool_.size());
+      pool_.push_back(block);
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+      pool_[slot] = block;
+    }
+    cells_[at] = {address, slot, memory};
+    ++size_;
+    return {&pool_[slot], true};
+  }
+
+  // Ends what lies there and gives it back, once. Null where there is none; valid until the next insert.
+  const Block* take(std::uint8_t memory, std::uint64_t address) {
+    const std::size_t at = search(memory, address);
+    const std::uint32_t slot = cells_[at].slot;
+    if (slot == kEmpty) return nullptr;
+    free_.push_back(slot);
+    --size_;
+    close(at);
+    return &pool_[slot];
+  }
+
+  // In the order of the cells: the same in every pass that saw the same changes.
+  template <typename Take>
+  void each(Take take) const {
+    for (const Cell& cell : cells_) {
+      if (cell.slot != kEmpty) take(pool_[cell.slot]);
+    }
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::uint32_t kEmpty = ~std::uint32_t{0};
+  static constexpr std::size_t kFewest = 64;
+  struct Cell {
+    std::uint64_t address = 0;
+    std::uint32_t slot = kEmpty;
+    std::uint8_t memory = 0;
+  };
+
+  std::size_t home(std::uint8_t memory, std::uint64_t address) const {
+    return (address >> 4 ^ memory) * 0x9E3779B97F4A7C15u >> 32 & (cells_.size() - 1);
+  }
+  std::size_t next(std::size_t at) const { return (at + 1) & (cells_.size() - 1); }
+
+  // Where the block is, or the empty cell where it would be put.
+  std::size_t search(std::uint8_t memory, std::uint64_t address) const {
+    std::size_t at = home(memory, address);
+    while (cells_[at].slot != kEmpty && (cells_[at].address != address || cells_[at].memory != memory))
+      at = next(at);
+    return at;
+  }
+
+  // Fills the gap with what was pushed past it, so that a search may end at the first empty cell.
+  void close(std::size_t gap) {
+    for (std::size_t at = next(gap); cells_[at].slot != kEmpty; at = next(at)) {
+      const std::size_t mask = cells_.size() - 1;
+      const std::size_t pushed = (at - home(cells_[at].memory, cells_[at].address)) & mask;
+      if (pushed < ((at - gap) & mask)) continue; // its home lies behind the gap
+      cells_[gap] = cells_[at];
+      gap = at;
+    }
+    cells_[gap].slot = kEmpty;
+  }
+
+  void grow() {
+    const std::vector<Cell> old = std::exchange(cells_, std::vector<Cell>(cells_.size() * 2));
+    for (const Cell& cell : old) {
+      if (cell.slot == kEmpty) continue;
+      cells_[search(cell.memory, cell.address)] = cell;
+    }
+  }
+
+  std::vector<Cell> cells_; // a power of two
+  std::vector<Block> pool_;
+  std::vector<std::uint32_t> free_; // of the pool
+  std::size_t size_ = 0;
+};
+
+} // namespace memtrace::fold

@@ -1,0 +1,154 @@
+// Purpose: what is alive, and how much that is, in each memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analyzer/replay/block_table.h"
+#include "analyzer/replay/phase_position.h"
+#include "analyzer/replay/roles.h"
+#include "analyzer/trace/event_merger.h"
+#include "analyzer/trace/process_facts.h"
+
+namespace memtrace::fold {
+
+using MemoryId = std::uint8_t; // 0 host, n device n-1
+
+// Bytes of one memory. Below 0 only where a trace lost births.
+struct Level {
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  bool operator==(const Level&) const = default;
+};
+
+// One allocation, or what is left of it: a mapping may be given back in parts.
+struct Block {
+  std::uint64_t address = 0;
+  std::uint64_t given = 0; // bytes
+  std::uint64_t asked = 0; // bytes
+  format::StackId stack{};
+  format::Kind kind = format::Kind::none;
+  MemoryId memory = 0;
+  bool tensor = false;
+  bool counted = false; // in `live`
+  bool sampled = false; // one of many small blocks that flows account for: in no level
+  bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
+  Role label = Role::unknown;
+  Place born;
+  trace::Ordinal birth = 0;
+  format::Stamp birth_stamp = 0;
+
+  std::uint64_t tensor_bytes() const { return !tensor ? 0 : asked != 0 ? asked : given; }
+  // What PyTorch's pinned allocator took beyond what it was asked for.
+  std::uint64_t spare() const {
+    return kind == format::Kind::pinned && asked != 0 && asked < given ? given - asked : 0;
+  }
+};
+
+class BlockWatcher {
+ public:
+  virtual ~BlockWatcher() = default;
+  virtual void born(const Block&) {}
+  virtual void labelled(const Block&) {} // its label is new
+  // At `event`. What was unmapped of a larger block comes as a block of that part.
+  virtual void died(const Block&, const trace::Event&) {}
+  virtual void flow(MemoryId, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) {
+    static_cast<void>(allocated), static_cast<void>(freed), static_cast<void>(allocations);
+  }
+};
+
+class Ledger {
+ public:
+  Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
+
+  // Takes birth, death, move of a mapping, protect, counters and label; after a gap between windows, `window`,
+  // with which all starts from nothing, `level`, `held`, `displaced` and `early_death`. Others: no effect.
+  //
+  // Records are ordered by stamp, but for those that a window lists late: what they tell may be older than what
+  // the snapshot holds.
+  void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+
+  const Level& level(MemoryId memory) const { return levels_[memory]; }
+  std::uint64_t unknown_deaths() const { return unknown_deaths_; }
+
+  template <typename Take>
+  void each_alive(Take take) const {
+    for (const auto& table : tables_) {
+      table.each(take);
+    }
+    for (const auto& [key, block] : mappings_) {
+      if (block.counted || block.tensor) take(block);
+    }
+  }
+
+ private:
+  // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
+  // block.
+  enum Table { allocated, inside, registered, sampled, kTables };
+  struct Key {
+    MemoryId memory;
+    std::uint64_t address;
+    bool operator==(const Key&) const = default;
+    bool operator<(const Key& other) const {
+      return memory != other.memory ? memory < other.memory : address < other.address;
+    }
+  };
+  static Table table_of(format::Kind kind);
+  static Block block_of(const trace::Event& event, const Place& place);
+  Block listed(const trace::Event& event, const Place& place) const;
+
+  void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void map(Block block, const trace::Event& event, BlockWatcher& watcher);
+  void lift(const trace::Event& event, BlockWatcher& watcher);
+  void put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void death(const trace::Event& event, BlockWatcher& watcher);
+  void unmap(const trace::Event& event, BlockWatcher& watcher);
+  void pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  void displace(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  bool is_dead(const Block& block);
+  bool forget_displaced(const trace::Event& death);
+  const Block* mapped_at(std::uint64_t address, format::Stamp stamp) const;
+  void settle_early_deaths(const trace::Event& event);
+  bool dies_unlisted(const trace::Event& event, BlockWatcher& watcher);
+  void unknown_death(const trace::Event& event, std::uint64_t bytes);
+  void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void counters(const trace::Event& event, BlockWatcher& watcher);
+  void label(const trace::Event& event, BlockWatcher& watcher);
+  void lock(const Block& pinned);
+  void restart();
+  void level(const trace::Event& event);
+  void held(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void displaced(const trace::Event& event);
+  void early_death(const trace::Event& event);
+  void sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+  void sampled_death(const trace::Event& event, BlockWatcher& watcher);
+  std::uint64_t cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
+                    BlockWatcher& watcher);
+  void split(MemoryId memory, std::uint64_t at);
+  void enter(const Block& block, BlockWatcher& watcher);
+  void leave(const Block& block, const trace::Event& event, BlockWatcher& watcher);
+
+  const trace::Definitions& definitions_;
+  BlockTable<Block> tables_[kTables];
+  std::map<Key, Block> mappings_;         // by memory, then address; disjoint
+  std::map<std::uint32_t, Block> lifted_; // by thread: what its mremap took from its old place
+  // A block or mapping that is in no level any more: the record of its end comes late.
+  struct Displaced {
+    Block block;
+    format::Stamp by; // when the newer one at its place was made
+    bool left_at(format::Stamp death) const { return block.birth_stamp <= death && death < by; }
+  };
+  std::vector<Displaced> displaced_;
+  std::vector<trace::Event> early_deaths_; // of a snapshot; their births come later
+  std::vector<Level> levels_;
+  // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
+  std::vector<Level> inherited_;
+  bool inherits_;
+  // Births and deaths that the recorder dropped: their bytes are in the flows of small blocks.
+  std::uint64_t lost_births_;
+  std::uint64_t lost_deaths_;
+  std::uint64_t unknown_deaths_ = 0;
+};
+
+} // namespace memtrace::fold

@@ -1,0 +1,62 @@
+// Purpose: where in the course of training something happened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "preload/format/event.h"
+
+namespace memtrace::fold {
+
+// Number of the training step. Before the first one there is none.
+enum class Step : std::int64_t { none = -1 };
+constexpr Step next(Step step) {
+  return static_cast<Step>(static_cast<std::int64_t>(step) + 1);
+}
+
+enum class NameId : std::uint32_t { other = 0 };
+enum class PathId : std::uint32_t { other = 0 };      // names of nested phases, outermost first
+enum class OccurrenceId : std::uint64_t { none = 0 }; // one phase from its begin to its end
+
+// Phases whose name says what their memory is for.
+enum class Known : std::uint8_t { none, load, init, data, forward, recompute, backward, step, eval };
+
+struct Place {
+  PathId path = PathId::other;
+  Step step = Step::none;
+  Known known = Known::none;                    // of the innermost phase that is known
+  OccurrenceId occurrence = OccurrenceId::none; // and which one of that name it was
+};
+
+// Interns names and paths, a name that is too long by its beginning. Ids depend on the order of events alone,
+// so two passes over a trace agree.
+class Paths {
+ public:
+  Paths();
+  NameId name(const std::string& text);
+  PathId below(PathId parent, NameId name);
+  PathId joined(const std::string& names); // by format::kPathJoint, outermost first
+
+  const std::string& text(NameId name) const { return *names_[static_cast<std::size_t>(name)]; }
+  NameId last(PathId path) const { return nodes_[static_cast<std::size_t>(path)].name; }
+  PathId above(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
+  std::vector<std::string> texts(PathId path) const; // {"other"} for PathId::other
+
+ private:
+  struct Node {
+    PathId parent;
+    NameId name;
+  };
+  std::vector<std::shared_ptr<const std::string>> names_; // of all copies
+  std::unordered_map<std::string_view, NameId> by_text_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::uint64_t, PathId> by_node_; // parent << 32 | name
+};
+
+Known known_phase(const std::string& name);
+
+} // namespace memtrace::fold

@@ -1,0 +1,219 @@
+// Purpose: which phase and step each thread is in, by the contract's rules.
+#include "analyzer/replay/phase_tracker.h"
+
+#include <algorithm>
+
+namespace memtrace::fold {
+namespace {
+
+using format::EventType;
+
+constexpr std::size_t kDeepest =
+    128; // levels are kept for each open phase: a loop of begins must not cost more
+
+// As a snapshot says it: 0 is none.
+Step step_of(std::uint32_t coded) {
+  return static_cast<Step>(std::int64_t{coded} - 1);
+}
+
+template <typename Stack>
+bool holds(const Stack& stack, std::initializer_list<Known> any) {
+  return std::any_of(stack.begin(), stack.end(), [&](const auto& frame) {
+    return std::find(any.begin(), any.end(), frame.own) != any.end();
+  });
+}
+
+} // namespace
+
+NameId Phases::name(std::uint32_t id) {
+  const auto [at, fresh] = name_of_text_.try_emplace(id, NameId::other);
+  if (fresh) at->second = paths_.name(definitions_.whole_text(format::TextId{id}));
+  return at->second;
+}
+
+void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
+  switch (event.type) {
+    case EventType::phase_begin:
+      begin(event, watcher);
+      break;
+    case EventType::phase_end:
+      end(event, watcher);
+      break;
+    case EventType::step:
+      step_ = static_cast<Step>(event.word[0] & ~(std::uint64_t{1} << 63)); // a count, never Step::none
+      break;
+    case EventType::reset:
+      close(watcher);
+      step_ = first_update_ = Step::none;
+      stepped_ = false;
+      break;
+    case EventType::window:
+      restart(event);
+      break;
+    case EventType::open_phase:
+      reopen(event, watcher);
+      break;
+    default:
+      break;
+  }
+}
+
+// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
+// at the step that has them inside, in its closure.
+// What lies between (zero_grad, the loader) is still of the old step.
+void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t flags) {
+  if (facts_.step_records || !beginning.counts) return;
+  const bool forward =
+      beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
+      !holds(stack, {Known::forward, Known::recompute, Known::backward, Known::step, Known::eval});
+  const bool backward = beginning.own == Known::backward && !holds(stack, {Known::backward, Known::step});
+  if (!forward && !backward && beginning.own != Known::step) return;
+  const bool update =
+      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(stack, {Known::step}));
+  if (step_ == Step::none) {
+    step_ = Step{0};
+  } else if (!update && (stepped_ || (!facts_.step_phases && forward))) {
+    step_ = next(step_);
+  } else {
+    return;
+  }
+  stepped_ = false;
+}
+
+void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
+  Stack& stack = stacks_[event.thread].frames;
+  // After a loss the writer's depth tells how many ends are missing.
+  while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
+  if (stack.size() >= kDeepest) return;
+  Frame frame = frame_of(format::low(event.word[0]), event.flags);
+  advance(stack, frame, event.flags);
+  frame.occurrence.step = step_;
+  push(event.thread, frame, watcher);
+}
+
+Phases::Frame Phases::frame_of(std::uint32_t text, std::uint16_t flags) {
+  Frame frame;
+  frame.name = name(text);
+  frame.own = known_phase(paths_.text(frame.name));
+  // Marks of the user bring steps only where memtrace itself found no phase.
+  frame.counts = (flags & format::kAuto) != 0 || !facts_.auto_phases;
+  return frame;
+}
+
+void Phases::push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher) {
+  Stack& stack = stacks_[thread].frames;
+  if (stack.size() >= kDeepest) return;
+  frame.occurrence.id = static_cast<OccurrenceId>(++occurrences_);
+  frame.occurrence.path =
+      paths_.below(stack.empty() ? PathId::other : stack.back().occurrence.path, frame.name);
+  const bool own = frame.own != Known::none || stack.empty();
+  frame.known = own ? frame.own : stack.back().known;
+  frame.known_occurrence = own ? frame.occurrence.id : stack.back().known_occurrence;
+  open_.insert(frame.occurrence.id);
+  stack.push_back(frame);
+  touch(thread);
+  watcher.began(frame.occurrence);
+}
+
+// Goes on with what was so when a window began. What was open before is not ended: nobody knows when it did.
+void Phases::restart(const trace::Event& event) {
+  stacks_.clear();
+  recent_.clear();
+  open_.clear();
+  born_.clear();
+  reopened_.clear();
+  step_ = step_of(format::high(event.word[0]));
+  stepped_ = (format::low(event.word[2]) & 1) != 0;
+  if (first_update_ == Step::none) first_update_ = step_of(format::high(event.word[2]));
+}
+
+void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
+  born_.clear();
+  Frame frame = frame_of(format::high(event.word[0]), event.flags);
+  frame.occurrence.step = step_of(format::high(event.word[1]));
+  frame.occurrence.again = true;
+  const std::uint32_t thread = format::low(event.word[0]);
+  push(thread, frame, watcher);
+  const Occurrence& top = stacks_[thread].frames.back().occurrence;
+  reopened_[{top.path, top.step}] = top.id;
+}
+
+Place Phases::born(const trace::Event& held) {
+  const auto [at, fresh] = born_.try_emplace(held.word[4]);
+  Place& place = at->second;
+  if (!fresh) return place;
+  if (const std::uint32_t text = format::low(held.word[4]); text != 0)
+    place.path = paths_.joined(definitions_.whole_text(format::TextId{text}));
+  place.step = step_of(format::high(held.word[4]));
+  // Of the phases it was born in the innermost known one, and whether that has not ended since.
+  PathId path = place.path;
+  while (path != PathId::other && place.known == Known::none) {
+    place.known = known_phase(paths_.text(paths_.last(path)));
+    if (place.known == Known::none) path = paths_.above(path);
+  }
+  if (const auto open = reopened_.find({path, place.step}); open != reopened_.end())
+    place.occurrence = open->second;
+  return place;
+}
+
+void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
+  const auto at = stacks_.find(event.thread);
+  if (at == stacks_.end()) return;
+  Stack& stack = at->second.frames;
+  const NameId wanted = name(format::low(event.word[0]));
+  const auto hit =
+      std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
+  if (hit == stack.rend()) return; // its begin was lost
+  const auto keep = static_cast<std::size_t>(stack.rend() - hit) - 1;
+  while (stack.size() > keep + 1) pop(stack, false, watcher); // left open by an exception
+  pop(stack, (event.flags & format::kSkipped) != 0, watcher);
+  touch(event.thread);
+}
+
+void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
+  const Frame frame = stack.back();
+  stack.pop_back();
+  open_.erase(frame.occurrence.id);
+  if (frame.own == Known::step && frame.counts && !holds(stack, {Known::step})) {
+    stepped_ = true;
+    if (!skipped && first_update_ == Step::none) first_update_ = step_;
+  }
+  watcher.ended(frame.occurrence, skipped);
+}
+
+// Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
+void Phases::touch(std::uint32_t thread) {
+  const auto at = stacks_.find(thread);
+  if (at == stacks_.end()) return;
+  recent_.erase(at->second.touched);
+  if (at->second.frames.empty()) {
+    stacks_.erase(at);
+  } else {
+    at->second.touched = ++touches_;
+    recent_.emplace_hint(recent_.end(), touches_, thread);
+  }
+}
+
+void Phases::close(PhaseWatcher& watcher) {
+  std::vector<Occurrence> open;
+  for (const auto& [thread, stack] : stacks_)
+    for (const Frame& frame : stack.frames) open.push_back(frame.occurrence);
+  // The oldest first: a row's entry is that of its first occurrence.
+  std::sort(open.begin(), open.end(), [](const Occurrence& a, const Occurrence& b) { return a.id < b.id; });
+  stacks_.clear();
+  recent_.clear();
+  open_.clear();
+  for (const Occurrence& one : open) watcher.ended(one, false);
+}
+
+Place Phases::place(std::uint32_t thread) const {
+  auto at = stacks_.find(thread);
+  if ((at == stacks_.end() || at->second.frames.empty()) && !recent_.empty())
+    at = stacks_.find(recent_.rbegin()->second);
+  if (at == stacks_.end() || at->second.frames.empty())
+    return {PathId::other, step_, Known::none, OccurrenceId::none};
+  const Frame& top = at->second.frames.back();
+  return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
+}
+
+} // namespace memtrace::fold

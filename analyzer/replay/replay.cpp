@@ -1,0 +1,61 @@
+// Purpose: one pass over a trace with phases and ledger in step, shown to an observer.
+#include "analyzer/replay/replay.h"
+
+namespace memtrace::fold {
+
+namespace {
+
+// Only marks change where a thread is, and most events are none.
+class Places {
+ public:
+  const Place& of(std::uint32_t thread, const Phases& phases) {
+    Known& known = known_[thread % kKept];
+    if (!known.is || known.thread != thread) known = {true, thread, phases.place(thread)};
+    return known.place;
+  }
+  void forget() {
+    for (Known& known : known_) known.is = false;
+  }
+  static bool changed_by(format::EventType type) {
+    using enum format::EventType;
+    return type == phase_begin || type == phase_end || type == step || type == reset || type == window ||
+           type == open_phase;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 16; // threads
+  struct Known {
+    bool is = false;
+    std::uint32_t thread = 0;
+    Place place;
+  };
+  Known known_[kKept];
+};
+
+} // namespace
+
+Replay::Replay(const trace::Trace& trace)
+    : trace_(trace), ledger_(trace.definitions(), trace.facts()), phases_(trace.definitions(), trace.facts()) {}
+
+trace::OrderCounts Replay::run(Observer& observer) {
+  observer.ledger_ = &ledger_;
+  observer.phases_ = &phases_;
+  observer.started();
+  Places places;
+  const trace::OrderCounts counts = trace_.each([&](const trace::Event& event) {
+    if (event.type == format::EventType::window) observer.cut(event);
+    // Marks carry no bytes, so which of the two goes first does not show.
+    if (Places::changed_by(event.type)) {
+      phases_.apply(event, observer);
+      places.forget();
+    }
+    const Place& place =
+        event.type == format::EventType::held ? phases_.born(event) : places.of(event.thread, phases_);
+    ledger_.apply(event, place, observer);
+    observer.after(event, place);
+  });
+  observer.finished();
+  return counts;
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,48 @@
+// Purpose: one pass over a trace with phases and ledger in step, shown to an observer.
+#pragma once
+
+#include "analyzer/replay/live_blocks.h"
+#include "analyzer/replay/phase_tracker.h"
+#include "analyzer/trace/trace.h"
+
+namespace memtrace::fold {
+
+class Replay;
+
+class Observer : public PhaseWatcher, public BlockWatcher {
+ public:
+  virtual void started() {}
+  // Before a `window` event: nothing is known of what comes between the events before and those after it.
+  virtual void cut(const trace::Event&) {}
+  // After each event has taken effect. `place` is that of the event's thread.
+  virtual void after(const trace::Event&, const Place&) {}
+  // After the last event. Blocks that are alive now survived.
+  virtual void finished() {}
+
+ protected:
+  // What is so right now: levels, open phases, the current step.
+  const Ledger& ledger() const { return *ledger_; }
+  const Phases& phases() const { return *phases_; }
+
+ private:
+  friend class Replay;
+  const Ledger* ledger_ = nullptr;
+  const Phases* phases_ = nullptr;
+};
+
+// Each pass over one Trace shows the same ordinals, path ids and occurrence ids.
+class Replay {
+ public:
+  explicit Replay(const trace::Trace& trace);
+  trace::OrderCounts run(Observer& observer);
+
+  const Ledger& ledger() const { return ledger_; }
+  const Phases& phases() const { return phases_; }
+
+ private:
+  const trace::Trace& trace_;
+  Ledger ledger_;
+  Phases phases_;
+};
+
+} // namespace memtrace::fold

@@ -1,0 +1,57 @@
+// Purpose: what a block was for, told from where it was born and what became of it.
+#include "analyzer/replay/roles.h"
+
+namespace memtrace::fold {
+namespace {
+
+constexpr const char* kRoleNames[] = {"unknown",   "parameter", "gradient", "optimizer_state", "activation",
+                                      "temporary", "master",    "input",    "buffer",          "workspace",
+                                      "comm",      "gathered",  "staging",  "checkpoint",      "kv_cache",
+                                      "context",   "rounding"};
+
+} // namespace
+
+const char* role_name(Role role) {
+  return kRoleNames[static_cast<std::size_t>(role)];
+}
+
+bool is_kept(Role role) {
+  return role == Role::parameter || role == Role::gradient || role == Role::optimizer_state ||
+         role == Role::master || role == Role::buffer || role == Role::input;
+}
+
+std::optional<Role> role_named(const std::string& name) {
+  for (std::size_t i = 0; i < sizeof kRoleNames / sizeof kRoleNames[0]; ++i) {
+    if (name == kRoleNames[i]) return static_cast<Role>(i);
+  }
+  return std::nullopt;
+}
+
+Role role_of(const Place& born, const Fate& fate) {
+  if (born.known == Known::none) return Role::unknown;
+  if (fate.phase_open) {
+    if (fate.survived) return Role::unknown;
+    return born.known == Known::data ? Role::staging : Role::temporary;
+  }
+  switch (born.known) {
+    case Known::load:
+      if (fate.modules_seen) return Role::unknown;
+      // Made beside the model and gone while training goes on: a batch built early, no parameter.
+      return fate.survived || fate.step == Step::none || fate.step == fate.last_step ? Role::parameter
+                                                                                     : Role::unknown;
+    case Known::data:
+      return Role::input;
+    case Known::forward:
+    case Known::recompute:
+      // What a forward leaves behind for longer than its step is kept on purpose: a cache, a running mean.
+      return fate.survived && born.step != fate.last_step ? Role::unknown : Role::activation;
+    case Known::backward:
+      return Role::gradient;
+    case Known::step:
+      return Role::optimizer_state;
+    default:
+      return Role::unknown;
+  }
+}
+
+} // namespace memtrace::fold

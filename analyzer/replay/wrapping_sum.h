@@ -1,0 +1,21 @@
+// Purpose: sums of bytes that a damaged trace may have made nonsense: modulo 2^64, never undefined.
+#pragma once
+
+#include <cstdint>
+
+namespace memtrace::fold {
+
+constexpr std::int64_t plus(std::int64_t a, std::uint64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + b);
+}
+constexpr std::int64_t minus(std::int64_t a, std::uint64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - b);
+}
+constexpr std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return plus(a, static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return minus(a, static_cast<std::uint64_t>(b));
+}
+
+} // namespace memtrace::fold

@@ -1,0 +1,88 @@
+// Purpose: what the processes of a job had together when one of them died, against the charge of their cgroup.
+#include "analyzer/rss/cgroup_breakdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using Line = JobLedger::Line;
+
+std::string note_of(const Other& other) {
+  std::string note = ended(other.end);
+  if (other.end.how == "running") return note;
+  note += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
+  // Of one that the kernel killed as well nobody knows that.
+  const bool gave_up = other.end.how == "exit" && other.end.code != 0;
+  if (other.later >= 0 && (gave_up || other.end.how == "signal" || other.end.how == "unknown"))
+    note += ": it only followed";
+  return note;
+}
+
+// In the cgroup, or in one below it.
+bool is_below(const std::string& directory, const std::string& group) {
+  return !directory.empty() && directory.starts_with(group) &&
+         (directory.size() == group.size() || directory[group.size()] == '/');
+}
+
+// The kernel's own figure at the kill is of the same moment as its figure of the process that it killed; a
+// sample may be half a second older, by which the job had a sixth of that.
+std::uint64_t charge_of(const View& view, const trace::GroupSample& last) {
+  const evidence::Kill* const kill = view.end.witness.kill;
+  const bool said = kill != nullptr && kill->usage != evidence::kUnknown &&
+                    kill->limited == kernels_path(view.trace->definitions().text(view.death->group->path));
+  return said ? kill->usage : last.charge;
+}
+
+// What a cgroup is charged with and no process has as its own.
+void add_shared(const trace::GroupSample& sample, std::vector<Line>& lines) {
+  const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
+  if (shmem != 0) lines.push_back({"shared memory, /dev/shm", shmem, ""});
+  lines.push_back({"page cache", sample.file - shmem, ""});
+  if (sample.kernel != trace::kNotSaid) lines.push_back({"kernel", sample.kernel, ""});
+}
+
+} // namespace
+
+std::string name_of(const std::string& kind, std::uint32_t rank, std::uint32_t pid) {
+  return rank == trace::kNoRank ? fmt::format("{} pid {}", kind, pid)
+         : kind == "rank"       ? fmt::format("rank {} pid {}", rank, pid)
+                                : fmt::format("{} of rank {} pid {}", kind, rank, pid);
+}
+
+JobLedger job_ledger(const View& view, const std::vector<Other>& others) {
+  const Death& death = *view.death;
+  JobLedger out;
+  std::string directory;
+  if (death.group != nullptr) {
+    directory = view.trace->definitions().text(death.group->path);
+    out.of = kernels_path(directory);
+    out.total = charge_of(view, *death.group->last);
+  }
+  const auto& facts = view.facts();
+  out.lines.push_back({name_of(view.kind, facts.rank, facts.pid), death.resident.anon, ended(view.end)});
+  for (const Other& other : others) {
+    const bool counted = out.of.empty() || is_below(other.directory, directory);
+    std::string note = note_of(other);
+    if (!counted) note += other.directory.empty() ? "; its cgroup is not known" : "; in another cgroup";
+    out.lines.push_back({name_of(other.kind, other.rank, other.pid), other.then ? other.then->anon : 0,
+                         std::move(note), counted});
+  }
+  std::stable_sort(out.lines.begin() + 1, out.lines.end(),
+                   [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+  if (out.total) add_shared(*death.group->last, out.lines);
+  out.residual = static_cast<std::int64_t>(out.total.value_or(0));
+  for (const Line& line : out.lines)
+    if (line.counted) out.residual = fold::minus(out.residual, line.bytes);
+  return out;
+}
+
+} // namespace memtrace::report

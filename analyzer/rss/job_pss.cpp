@@ -1,0 +1,175 @@
+// Purpose: what the processes of a job have together on one machine: pages that several have count once (PSS).
+#include "analyzer/rss/job_pss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "analyzer/rss/cgroup_breakdown.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+double unix_at(const trace::Facts& facts, format::Stamp stamp) {
+  const auto ns = static_cast<double>(stamp) - static_cast<double>(facts.start_stamp);
+  return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
+}
+
+double began(const Relative& one) {
+  return static_cast<double>(one.facts->start_unix_ns) / 1e9;
+}
+double ended(const Relative& one) {
+  return std::max(began(one), unix_at(*one.facts, one.facts->last_stamp));
+}
+
+// The last sample until then; null: it was not there, or had said nothing yet.
+const trace::ShareSample* share_at(const Relative& one, double unix) {
+  if (ended(one) < unix) return nullptr;
+  const trace::ShareSample* found = nullptr;
+  for (const trace::ShareSample& sample : one.samples->shares())
+    if (unix_at(*one.facts, sample.stamp) <= unix) found = &sample;
+  return found;
+}
+
+// Of the same machine as the first, and said something.
+std::vector<Relative> on_one_machine(const std::vector<Relative>& processes) {
+  std::vector<Relative> out;
+  for (const Relative& one : processes)
+    if (one.facts->host == processes.front().facts->host && !one.samples->shares().empty()) out.push_back(one);
+  return out;
+}
+
+// What a process said of itself, or that it came or went.
+struct Event {
+  // The order of events of the same time: a process is there from its beginning to its end, both included.
+  enum class What : std::uint8_t { began, said, ended };
+  double unix = 0;
+  What what = What::began;
+  std::size_t process = 0;
+  const trace::ShareSample* share = nullptr;
+};
+
+std::vector<Event> events_of(const std::vector<Relative>& processes) {
+  std::vector<Event> out;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Relative& one = processes[i];
+    out.push_back({began(one), Event::What::began, i, nullptr});
+    for (const trace::ShareSample& sample : one.samples->shares()) {
+      const double unix = std::clamp(unix_at(*one.facts, sample.stamp), began(one), ended(one));
+      out.push_back({unix, Event::What::said, i, &sample});
+    }
+    out.push_back({ended(one), Event::What::ended, i, nullptr});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Event& a, const Event& b) {
+    return a.unix != b.unix ? a.unix < b.unix : a.what < b.what;
+  });
+  return out;
+}
+
+struct Moment {
+  double unix = 0;
+  std::uint64_t pss = 0;
+  bool agreed = false; // each process that was there had said its figures since the last came or went
+};
+
+// The processes that are there, event by event.
+class Together {
+ public:
+  explicit Together(std::size_t processes) : said_(processes), since_(processes) {}
+
+  void take(const Event& event) {
+    switch (event.what) {
+      case Event::What::began:
+        ++there_;
+        return change();
+      case Event::What::said:
+        pss_ += event.share->pss - (said_[event.process] == nullptr ? 0 : said_[event.process]->pss);
+        said_[event.process] = event.share;
+        spoken_ += since_[event.process] == changes_ ? 0 : 1;
+        since_[event.process] = changes_;
+        return;
+      case Event::What::ended:
+        --there_;
+        if (said_[event.process] != nullptr) pss_ -= said_[event.process]->pss;
+        return change();
+    }
+  }
+
+  Moment at(double unix) const { return {unix, pss_, spoken_ == there_}; }
+
+ private:
+  void change() {
+    ++changes_;
+    spoken_ = 0;
+  }
+
+  std::vector<const trace::ShareSample*> said_;
+  std::vector<std::size_t> since_; // number of changes before the last thing that it said
+  std::size_t changes_ = 0;
+  std::size_t there_ = 0;
+  std::size_t spoken_ = 0; // since the last change
+  std::uint64_t pss_ = 0;
+};
+
+// If at no moment all had spoken since the last change, the highest moment of all.
+Moment highest(const std::vector<Relative>& processes) {
+  Together together(processes.size());
+  std::optional<Moment> best;
+  const std::vector<Event> events = events_of(processes);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& one = events[i];
+    together.take(one);
+    if (one.what != Event::What::said) continue;
+    const Event& next = events[i + 1]; // the end of this process at the latest
+    if (next.what == Event::What::said && next.unix == one.unix) continue;
+    const Moment moment = together.at(one.unix);
+    const bool better = !best || (moment.agreed != best->agreed ? moment.agreed : moment.pss > best->pss);
+    if (better) best = moment;
+  }
+  return *best;
+}
+
+} // namespace
+
+std::optional<Family> family(const std::vector<Relative>& all) {
+  if (all.empty()) return std::nullopt;
+  const std::vector<Relative> processes = on_one_machine(all);
+  if (processes.size() < 2) return std::nullopt;
+  const Moment when = highest(processes);
+  Family out;
+  std::uint64_t anonymous = 0, files = 0, shared = 0;
+  double oldest = when.unix; // of the figures
+  for (const Relative& one : processes) {
+    const trace::ShareSample* const share = share_at(one, when.unix);
+    if (share == nullptr) continue;
+    out.members.push_back({one.facts->pid, name_of(one.kind, one.facts->rank, one.facts->pid), *share});
+    oldest = std::min(oldest, unix_at(*one.facts, share->stamp));
+    out.resident += share->resident;
+    anonymous += share->anonymous;
+    files += share->file;
+    shared += share->shmem;
+  }
+  std::stable_sort(out.members.begin(), out.members.end(),
+                   [](const Family::Member& a, const Family::Member& b) { return a.share.pss > b.share.pss; });
+  Ledger& ledger = out.ledger;
+  ledger.scope = "family";
+  ledger.at = "peak_rss";
+  ledger.of = all.front().facts->host;
+  ledger.t = when.unix - began(all.front());
+  ledger.total = ledger.high_water = when.pss;
+  ledger.rows = {{"anonymous memory", anonymous, false, std::nullopt, std::nullopt},
+                 {"file pages", files, false, std::nullopt, std::nullopt},
+                 {"shared memory", shared, false, std::nullopt, std::nullopt}};
+  ledger.residual = static_cast<std::int64_t>(when.pss - (anonymous + files + shared));
+  if (!when.agreed)
+    ledger.remarks.push_back(
+        fmt::format("at no moment all processes had said what they have since the last of them came or went; "
+                    "these figures are of "
+                    "{}",
+                    duration(when.unix - oldest)));
+  return out;
+}
+
+} // namespace memtrace::report

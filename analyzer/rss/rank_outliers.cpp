@@ -1,0 +1,98 @@
+// Purpose: the rank that holds more than the others, and what of it they have not.
+#include "analyzer/rss/rank_outliers.h"
+
+#include <algorithm>
+
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::report {
+namespace {
+
+using fold::Measure;
+using fold::MemoryId;
+
+constexpr std::int64_t kLeastMore = 64 << 20;
+constexpr std::int64_t kPartMore = 10;
+constexpr std::size_t kRows = 40; // the largest of each rank are compared
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+const fold::Peak& peak_of(const fold::MemoryPeaks& peaks, MemoryId memory) {
+  return memory == 0 ? peaks.live : peaks.tensor;
+}
+
+} // namespace
+
+void Ranks::add(View& view) {
+  if (view.facts().rank == trace::kNoRank || view.kind == "worker" || view.kind == "child") return;
+  add(view, 0, host_);
+  MemoryId card = 0;
+  for (const auto& [memory, peaks] : view.account.peaks)
+    if (memory != 0 && (card == 0 || peaks.tensor.bytes > view.account.peaks.at(card).tensor.bytes))
+      card = memory;
+  if (card != 0) add(view, card, cards_);
+}
+
+void Ranks::add(View& view, MemoryId memory, std::vector<Rank>& to) {
+  Rank out;
+  out.rank = view.facts().rank;
+  out.pid = view.facts().pid;
+  out.memory = memory_name(memory);
+  out.peak = peak_of(view.account.peaks.at(memory), memory);
+  out.phase = view.phase_name(out.peak.path);
+  const fold::Holdings& alive = view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
+  for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
+    if (alive[i].stack == format::StackId{}) continue;
+    const symbols::Site& site = view.symbolizer->site(alive[i].stack);
+    const std::string role = fold::role_name(alive[i].role);
+    Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
+    if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
+    row.bytes = fold::plus(row.bytes, alive[i].bytes);
+  }
+  to.push_back(std::move(out));
+}
+
+std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
+  if (ranks.size() < 2) return std::nullopt;
+  const auto one = std::max_element(ranks.begin(), ranks.end(),
+                                    [](const Rank& a, const Rank& b) { return a.peak.bytes < b.peak.bytes; });
+  const auto of_others = [&](auto figure) {
+    std::vector<std::int64_t> out;
+    for (const Rank& rank : ranks)
+      if (&rank != &*one) out.push_back(figure(rank));
+    return out;
+  };
+  const std::vector<std::int64_t> peaks = of_others([](const Rank& rank) { return rank.peak.bytes; });
+  Outlier out;
+  out.rank = one->rank, out.pid = one->pid, out.memory = one->memory;
+  out.bytes = one->peak.bytes, out.phase = one->phase, out.step = one->peak.step;
+  out.others = peaks.size();
+  out.least = *std::min_element(peaks.begin(), peaks.end());
+  out.most = *std::max_element(peaks.begin(), peaks.end());
+  out.median = median(peaks);
+  const std::int64_t more = fold::minus(out.bytes, out.median);
+  if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
+    return std::nullopt;
+  for (const auto& [key, row] : one->rows) {
+    const std::int64_t there = median(of_others([&, &wanted = key](const Rank& rank) {
+      const auto at = rank.rows.find(wanted);
+      return at == rank.rows.end() ? std::int64_t{0} : at->second.bytes;
+    }));
+    if (row.bytes - there <= out.here - out.there) continue;
+    out.role = row.role, out.title = row.title, out.site = row.site;
+    out.here = row.bytes, out.there = there;
+  }
+  return out;
+}
+
+std::vector<Outlier> Ranks::outliers() const {
+  std::vector<Outlier> out;
+  for (const std::vector<Rank>* ranks : {&host_, &cards_})
+    if (auto found = outlier(*ranks)) out.push_back(std::move(*found));
+  return out;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,135 @@
+// Purpose: where every byte of a process went: ledgers with the kernel's total, rows that were measured, and
+// what nobody explains.
+#include "analyzer/rss/rss_ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "analyzer/explain/process_analysis.h"
+#include "analyzer/job/evidence_query.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+// What the rows leave of the total. Rows of a damaged trace may be anything: modulo 2^64.
+void close(Ledger& ledger) {
+  std::uint64_t told = 0;
+  for (const LedgerRow& row : ledger.rows) told += row.bytes;
+  ledger.residual = static_cast<std::int64_t>(ledger.total - told);
+  std::stable_sort(ledger.rows.begin(), ledger.rows.end(),
+                   [](const LedgerRow& a, const LedgerRow& b) { return a.bytes > b.bytes; });
+}
+
+Ledger of_process(const View& view, const trace::ProcessLedger& taken, const char* at) {
+  Ledger out;
+  out.scope = "process";
+  out.at = at;
+  out.t = view.seconds(taken.stamp);
+  out.total = taken.total;
+  out.high_water = view.account.ledgers.high_water();
+  for (std::size_t i = 0; i < taken.rows.size(); ++i) {
+    if (!taken.rows[i]) continue;
+    const trace::LedgerAmount& amount = *taken.rows[i];
+    LedgerRow row{format::kLedgerRowNames[i], amount.resident, amount.sampled, std::nullopt, std::nullopt};
+    if (amount.given != 0) row.given = amount.given;
+    if (amount.parts != 0) row.parts = amount.parts;
+    out.rows.push_back(std::move(row));
+  }
+  if (const auto& huge = taken.rows[static_cast<std::size_t>(format::LedgerRow::huge)];
+      huge && huge->resident) {
+    out.total += huge->resident; // modulo 2^64, as the rows
+    out.high_water += huge->resident;
+    out.remarks.push_back(
+        fmt::format("{} of huge pages of the pool are in no RSS: they were added to VmRSS and VmHWM here",
+                    sized(huge->resident)));
+  }
+  if (!taken.allocator_asked)
+    out.remarks.push_back(
+        "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "
+        "that could ask it");
+  if (taken.drift > taken.total / 200)
+    out.remarks.push_back(fmt::format("{} came or went while it was taken, or since the allocator was asked",
+                                      sized(taken.drift)));
+  close(out);
+  return out;
+}
+
+void add_rows(Ledger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {
+  for (const auto& [name, bytes] : rows)
+    if (bytes != 0) ledger.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
+}
+
+// The one with the smallest limit; where none has one, the process's own.
+const trace::Group* group_of(const std::vector<trace::Group>& groups) {
+  const trace::Group* found = nullptr;
+  for (const trace::Group& group : groups) {
+    if (group.left || !group.highest) continue;
+    if (found == nullptr || group.highest->limit < found->highest->limit) found = &group;
+  }
+  return found;
+}
+
+// By the kernel's own figures of one moment: of all processes in it, traced or not.
+Ledger of_group(const View& view, const trace::Group& group) {
+  const trace::GroupSample& highest = *group.highest;
+  const auto known = [](std::uint64_t value) { return value == trace::kNotSaid ? 0 : value; };
+  const std::uint64_t shared = std::min(known(highest.shmem), highest.file);
+  const std::uint64_t dirty = std::min(known(highest.dirty), highest.file - shared);
+  const std::uint64_t tables = std::min(known(highest.page_tables), known(highest.kernel));
+  Ledger out;
+  out.scope = "cgroup";
+  out.at = "peak_rss";
+  out.of = kernels_path(view.trace->definitions().text(group.path));
+  out.t = view.seconds(highest.stamp);
+  out.total = highest.charge;
+  out.high_water = group.limits && group.limits->highest != trace::kNotSaid ? group.limits->highest : out.total;
+  add_rows(out, {{"anonymous memory", highest.anon},
+                 {"page cache, clean", highest.file - shared - dirty},
+                 {"page cache, to be written", dirty},
+                 {"shared memory", shared},
+                 {"page tables", tables},
+                 {"kernel, all else", known(highest.kernel) - tables}});
+  close(out);
+  return out;
+}
+
+// Of all processes of the machine, and its kernel. What drivers took page by page is in none of its figures.
+Ledger of_node(const View& view, const trace::NodeSample& sample) {
+  const std::uint64_t shared = std::min(sample.shmem, sample.cache);
+  const std::uint64_t dirty = std::min(sample.dirty, sample.cache - shared);
+  Ledger out;
+  out.scope = "node";
+  out.at = "peak_rss";
+  out.of = view.facts().host;
+  out.t = view.seconds(sample.stamp);
+  out.total = out.high_water = sample.total - std::min(sample.free, sample.total);
+  add_rows(out, {{"anonymous memory", sample.anonymous},
+                 {"page cache, clean", sample.cache - shared - dirty},
+                 {"page cache, to be written", dirty},
+                 {"shared memory", shared},
+                 {"hugetlb", sample.hugetlb},
+                 {"page tables", sample.page_tables},
+                 {"kernel, all else", sample.kernel}});
+  close(out);
+  return out;
+}
+
+} // namespace
+
+std::vector<Ledger> ledgers(const View& view) {
+  std::vector<Ledger> out;
+  const trace::Ledgers& taken = view.account.ledgers;
+  if (taken.highest()) out.push_back(of_process(view, *taken.highest(), "peak_rss"));
+  if (taken.last()) out.push_back(of_process(view, *taken.last(), view.death ? "death" : "end"));
+  if (const trace::Group* const group = group_of(view.trace->samples().groups()); group != nullptr)
+    out.push_back(of_group(view, *group));
+  if (const auto& node = view.trace->samples().fullest_node()) out.push_back(of_node(view, *node));
+  return out;
+}
+
+} // namespace memtrace::report

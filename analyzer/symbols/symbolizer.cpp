@@ -1,0 +1,218 @@
+// Purpose: what a site is called. Lazy: only what is printed is looked up.
+#include "analyzer/symbols/symbolizer.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+namespace memtrace::symbols {
+namespace {
+
+using format::high;
+using format::low;
+
+// A name of C is no mangled one, but __cxa_demangle takes `i` for `int` and `f` for `float`.
+std::string demangle(const char* name) {
+  if (std::strncmp(name, "_Z", 2) != 0) return name;
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string out = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return out;
+}
+
+bool library_file(std::string_view file) {
+  return file.empty() || file.front() == '<' || file.find("-packages/") != std::string::npos ||
+         file.find("/lib/python") != std::string::npos;
+}
+
+// Python that runs between the user's line and the work: it would be named for every gradient, every import.
+bool passage(std::string_view file) {
+  return file.rfind("<frozen importlib", 0) == 0 || file.find("/torch/autograd/") != std::string::npos ||
+         (file.size() > 17 && file.compare(file.size() - 17, 17, "/torch/_tensor.py") == 0);
+}
+
+// Functions that every allocation goes through: they name nothing.
+bool plumbing(std::string_view function) {
+  static constexpr const char* kPrefixes[] = {
+      "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
+      "aligned_alloc", "memtrace",    "mmap",           "__libc_",        "std::",
+      "void* std::",   "__gnu_cxx::", "c10::alloc_cpu", "__sanitizer",    "__asan",
+      "__lsan",        "__msan",      "__tsan",         "__interceptor_", "void* mmap_interceptor"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
+}
+
+std::string hash_of(const Site& site, const std::string& working_directory) {
+  std::uint64_t hash = 0xCBF29CE484222325u; // FNV-1a
+  const auto mix = [&hash](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+    hash = (hash ^ 0xFF) * 0x100000001B3u;
+  };
+  for (const SiteFrame& frame : site.frames) {
+    mix(frame.function);
+    if (frame.python) mix(fmt::format("{}:{}", short_path(frame.file, working_directory), frame.line));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+} // namespace
+
+std::shared_ptr<const Site> keep(const Site& site) {
+  struct Kept {
+    Site site;
+    std::vector<std::string> names;
+  };
+  auto kept = std::make_shared<Kept>();
+  kept->site = site;
+  kept->names.reserve(3 * site.frames.size()); // views into it stay valid
+  for (SiteFrame& frame : kept->site.frames)
+    for (std::string_view* name : {&frame.function, &frame.file, &frame.module})
+      *name = kept->names.emplace_back(*name);
+  return {kept, &kept->site};
+}
+
+std::string short_path(std::string_view path, std::string_view working_directory) {
+  for (const char* packages : {"site-packages/", "dist-packages/"}) {
+    const std::size_t at = path.rfind(packages);
+    if (at != std::string_view::npos)
+      return std::string(path.substr(at + std::char_traits<char>::length(packages)));
+  }
+  if (const std::size_t library = path.find("/lib/python"); library != std::string_view::npos) {
+    const std::size_t at = path.find('/', library + 5);
+    if (at != std::string_view::npos) return std::string(path.substr(at + 1));
+  }
+  const std::size_t length = working_directory.size();
+  if (length > 1 && path.size() > length + 1 && path.compare(0, length, working_directory) == 0 &&
+      path[length] == '/') {
+    return std::string(path.substr(length + 1));
+  }
+  // Elsewhere: the file and its folder, as much as tells two of the same name apart.
+  const std::size_t name = path.rfind('/');
+  if (name == std::string_view::npos || name == 0) return std::string(path);
+  const std::size_t folder = path.rfind('/', name - 1);
+  return std::string(folder == std::string_view::npos ? path : path.substr(folder + 1));
+}
+
+std::string operator_of(std::string_view function) {
+  static constexpr char kNamespace[] = "at::_ops::";
+  const std::size_t start = sizeof kNamespace - 1;
+  if (function.compare(0, start, kNamespace) != 0) return {};
+  const std::size_t end = function.find("::call(", start);
+  if (end == std::string::npos) return {};
+  std::string name(function.substr(start, end - start));
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    if (i != 0 && name[i] == '_' && std::isupper(static_cast<unsigned char>(name[i + 1])) != 0) {
+      name.resize(i);
+      break;
+    }
+  }
+  for (const char* overload : {"_memory_format", "_dim", "_int", "_dtype", "_low", "_out"}) {
+    const std::size_t length = std::char_traits<char>::length(overload);
+    if (name.size() > length && name.compare(name.size() - length, length, overload) == 0) {
+      name.resize(name.size() - length);
+      break;
+    }
+  }
+  return name;
+}
+
+ElfSymbols* Symbolizer::symbols_of(const trace::Module& module) {
+  const auto [at, fresh] = loaded_.try_emplace(&module);
+  if (fresh) {
+    const std::string& path = definitions_.text(module.path);
+    at->second = std::make_unique<ElfSymbols>(path, module.build_id);
+    if (at->second->state() == ElfSymbols::State::other_build) {
+      spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
+    }
+  }
+  return at->second.get();
+}
+
+// A return address is behind the call: the call itself, one byte before, is what lies in the function.
+SiteFrame Symbolizer::native(std::uint64_t return_address) {
+  const auto [at, fresh] = natives_.try_emplace(return_address);
+  SiteFrame& frame = at->second;
+  if (!fresh) return frame;
+  const std::uint64_t address = return_address - 1;
+  const trace::Module* const module = modules_.at(address);
+  if (module == nullptr) {
+    frame.function = *names_.insert(fmt::format("{:#x}", address)).first;
+    return frame;
+  }
+  frame.module = definitions_.text(module->path);
+  const std::uint64_t in_file = address - module->bias;
+  const char* name = symbols_of(*module)->function(in_file);
+  frame.function =
+      *names_
+           .insert(name != nullptr ? demangle(name) : fmt::format("{}+{:#x}", base_name(frame.module), in_file))
+           .first;
+  return frame;
+}
+
+SiteFrame Symbolizer::python(std::uint64_t value) {
+  SiteFrame frame;
+  frame.python = true;
+  frame.line = high(value);
+  const trace::Code* code = definitions_.code(format::CodeId{low(value)});
+  if (code == nullptr) {
+    frame.function = *names_.insert(fmt::format("code#{}?", low(value))).first;
+    return frame;
+  }
+  frame.function = definitions_.text(code->function);
+  frame.file = definitions_.text(code->file);
+  return frame;
+}
+
+void Symbolizer::describe(Site& site) const {
+  const auto place = [this](const SiteFrame& frame) {
+    return fmt::format("{}:{}", short_path(frame.file, facts_.working_directory), frame.line);
+  };
+  const SiteFrame* native = nullptr;
+  const SiteFrame* innermost = nullptr;
+  const SiteFrame* telling = nullptr;
+  const SiteFrame* own = nullptr;
+  for (const SiteFrame& frame : site.frames) {
+    if (frame.python) {
+      if (innermost == nullptr) innermost = &frame;
+      if (telling == nullptr && !passage(frame.file)) telling = &frame;
+      if (own == nullptr && !library_file(frame.file)) own = &frame;
+    } else if (innermost == nullptr) {
+      if (native == nullptr && !plumbing(frame.function)) native = &frame;
+      // The outermost operator is what the program called; those below are how it was done.
+      if (const std::string name = operator_of(frame.function); !name.empty()) site.op = "torch." + name;
+    }
+  }
+  if (innermost != nullptr) {
+    site.where = place(telling != nullptr ? *telling : *innermost);
+    if (own != nullptr && place(*own) != site.where) site.caller = place(*own);
+    return;
+  }
+  if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
+  site.where = native != nullptr ? native->function.substr(0, native->function.find('(', 1)) : "unknown";
+  if (native != nullptr && !native->module.empty())
+    site.where += fmt::format(" in {}", base_name(native->module));
+}
+
+const Site& Symbolizer::site(format::StackId stack) {
+  auto& slot = sites_[static_cast<std::uint32_t>(stack)];
+  if (slot) return *slot;
+  slot = std::make_unique<Site>();
+  for (const trace::Frame& frame : definitions_.frames(stack)) {
+    slot->frames.push_back(frame.python ? python(frame.value) : native(frame.value));
+  }
+  describe(*slot);
+  slot->id = hash_of(*slot, facts_.working_directory);
+  return *slot;
+}
+
+} // namespace memtrace::symbols

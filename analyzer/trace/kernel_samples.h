@@ -1,0 +1,153 @@
+// Purpose: what the kernel said while the process ran, and what it refused: the samples and failures of one
+// pass.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "analyzer/trace/event_merger.h"
+
+namespace memtrace::trace {
+
+using format::kNotSaid; // all ones: the kernel has no such figure, or there is no limit
+
+struct ProcessSample {
+  format::Stamp stamp = 0;
+  bool near = false; // taken more often, for a limit was close
+  std::uint64_t anon = 0, file = 0, shmem = 0, high_water = 0, swap = 0, page_tables = 0;
+};
+
+// What the process has of pages that others have too, each by the part that is its own.
+struct ShareSample {
+  format::Stamp stamp = 0;
+  std::uint64_t resident = 0, pss = 0;
+  std::uint64_t anonymous = 0, file = 0, shmem = 0; // of pss; 0 where the kernel does not say
+  std::uint64_t private_dirty = 0;
+};
+
+struct AddressSpace {
+  format::Stamp stamp = 0;
+  std::uint64_t size = 0, size_limit = kNotSaid; // RLIMIT_AS
+  std::uint64_t data = 0, data_limit = kNotSaid;
+  std::uint64_t locked = 0, locked_limit = kNotSaid;
+};
+
+struct MachineSample {
+  format::Stamp stamp = 0;
+  std::uint64_t total = kNotSaid, available = kNotSaid, swap_total = kNotSaid, swap_free = kNotSaid;
+  std::uint64_t shm_used = kNotSaid, shm_size = kNotSaid; // /dev/shm
+};
+
+// What the machine's memory was used for. Bytes.
+struct NodeSample {
+  format::Stamp stamp = 0;
+  std::uint64_t total = 0, free = 0;
+  std::uint64_t anonymous = 0, cache = 0; // page cache: shmem and dirty are part of it
+  std::uint64_t shmem = 0, dirty = 0;
+  std::uint64_t kernel = 0, page_tables = 0, hugetlb = 0;
+
+  std::uint64_t held() const { return anonymous + shmem + hugetlb; } // what only its owners can give back
+};
+
+// PSI of memory: percent of the time that some, or all, tasks waited for memory.
+struct Pressure {
+  format::Stamp stamp = 0;
+  double some_avg10 = 0, some_avg60 = 0, full_avg10 = 0, full_avg60 = 0;
+  std::uint64_t some_us = 0, full_us = 0; // in all
+};
+
+struct GroupSample {
+  format::Stamp stamp = 0;
+  bool near = false;
+  std::uint64_t charge = 0, limit = kNotSaid;
+  std::uint64_t anon = 0, file = 0; // page cache, shmem included
+  std::uint64_t oom_kills = 0;
+  // Each kNotSaid where the kernel does not say. Page tables are part of `kernel`, `dirty` of `file`.
+  std::uint64_t shmem = kNotSaid, kernel = kNotSaid, swap = kNotSaid, hugetlb = kNotSaid;
+  std::uint64_t page_tables = kNotSaid, dirty = kNotSaid;
+};
+
+struct GroupLimits {
+  format::Stamp stamp = 0;
+  std::uint64_t high = kNotSaid, swap = kNotSaid; // v1: of memory and swap together
+  std::uint64_t highest = kNotSaid;               // charge ever
+  std::uint64_t met = kNotSaid;                   // how often the charge was at the limit
+  std::uint64_t ooms = kNotSaid;
+  std::optional<bool> kills_all; // memory.oom.group
+};
+
+// One memory cgroup that the process was in, or an ancestor of it.
+struct Group {
+  format::TextId path{};
+  unsigned level = 0; // 0: the process's own, 1 its parent
+  bool version_two = false;
+  bool left = false;                               // the process was moved to another
+  std::optional<GroupSample> first, last, highest; // by charge
+  std::deque<GroupSample> late;                    // the last ones, `last` included, in order
+  std::optional<GroupLimits> first_limits, limits;
+  std::optional<Pressure> pressure;
+};
+
+// An allocation that failed for want of memory.
+struct Failure {
+  Ordinal ordinal = 0;
+  format::Stamp stamp = 0;
+  std::uint32_t thread = 0;
+  format::Kind kind = format::Kind::none;
+  unsigned memory = 0; // 0 host, n device n-1
+  bool tensor = false;
+  bool no_access = false; // a reservation of addresses
+  std::uint64_t asked = 0;
+  std::uint32_t code = 0;      // errno; of CUDA its error
+  std::uint32_t map_flags = 0; // MAP_*
+  format::StackId stack{};
+  std::uint64_t live = 0;                          // bytes of that memory, as the recorder counted them
+  std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of the address space
+};
+
+// Give it every event of a pass, or of a survey's, thread by thread; what it keeps is bounded.
+class Samples {
+ public:
+  static constexpr std::size_t kLate = 64; // samples and failures kept of the end
+
+  void add(const Event& event);
+
+  const std::vector<Group>& groups() const { return groups_; } // as first seen: own before ancestors
+  const std::optional<ProcessSample>& process() const { return process_; } // the last
+  // Of the process, the last one until `stamp`: all of late, fewer of long ago. Null: it had none by then.
+  const ProcessSample* process_at(format::Stamp stamp) const;
+  const std::vector<ShareSample>& shares() const { return shares_; } // all of late, fewer of long ago
+  const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
+  const std::optional<MachineSample>& first_machine() const { return first_machine_; }
+  const std::optional<MachineSample>& machine() const { return machine_; }
+  const std::optional<NodeSample>& fullest_node() const { return fullest_node_; } // by held()
+  const std::optional<Pressure>& pressure() const { return pressure_; }           // of the machine
+  const std::deque<Failure>& failures() const { return failures_; }               // the last ones
+  std::uint64_t failed() const { return failed_; }                                // of all
+  std::uint64_t taken() const { return taken_; }                                  // samples of the process
+  std::uint64_t taken_near() const { return taken_near_; }                        // of these, near a limit
+
+ private:
+  void group(const Event& event);
+  void charge(const Event& event);
+  void limits(const Event& event);
+  void pressure(const Event& event);
+  void node(const Event& event);
+  void failure(const Event& event);
+  Group* at_level(unsigned level); // that the process is in
+
+  std::vector<Group> groups_;
+  std::optional<ProcessSample> process_;
+  std::vector<ProcessSample> processes_;
+  std::vector<ShareSample> shares_;
+  std::deque<AddressSpace> address_spaces_;
+  std::optional<MachineSample> first_machine_, machine_;
+  std::optional<NodeSample> fullest_node_;
+  std::optional<Pressure> pressure_;
+  std::deque<Failure> failures_;
+  std::uint64_t failed_ = 0, taken_ = 0, taken_near_ = 0;
+};
+
+} // namespace memtrace::trace

@@ -1,0 +1,133 @@
+// Purpose: the records that are not events: who it was, how it ended, what machine it saw.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzer/decode/definitions.h"
+#include "preload/format/header.h"
+
+namespace memtrace::trace {
+
+struct ForkedFrom {
+  std::uint32_t parent_pid = 0;
+  std::uint64_t parent_trace = 0;
+  std::uint64_t live = 0; // bytes inherited
+  std::uint64_t tensor = 0;
+};
+
+struct Ended {
+  format::EndHow how = format::EndHow::unknown;
+  std::uint32_t code = 0;
+};
+
+struct Parameters {
+  std::uint64_t count = 0;
+  std::uint64_t trainable = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t tensors = 0;
+};
+
+struct Device {
+  std::string name;
+  std::uint8_t uuid[16] = {};
+  std::uint64_t total = 0; // bytes
+  std::string source;      // who owns the fact of its memory: "hooks" or "cupti"
+};
+
+inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
+
+// Host bytes that the recorder had counted when the process ended while recording began.
+struct Beginnings {
+  std::uint64_t live = 0;
+  std::uint64_t highest = 0;
+  std::uint64_t small = 0; // of small blocks that are in neither
+};
+
+// One trace's process. Where a fact is said twice, the later stamp counts.
+struct Facts {
+  bool has_process = false;
+  std::uint32_t pid = 0;
+  std::uint32_t ppid = 0;
+  std::uint64_t start_unix_ns = 0;
+  format::Stamp start_stamp = 0; // the same moment; 0 on the report's clock
+  format::Stamp last_stamp = 0;
+  std::string exe;
+  std::string argv; // NUL between arguments
+  std::string host;
+  std::string working_directory;
+  std::uint64_t exact_min = 0;
+  std::uint32_t sample_bytes = 0;
+  std::uint32_t page_bytes = 4096;
+
+  std::string job;
+  std::uint32_t attempt = 1;
+  std::uint32_t rank = kNoRank;
+  std::uint32_t local_rank = kNoRank;
+  std::uint32_t world_size = 0; // 0: unknown
+  std::string launcher;
+
+  std::optional<ForkedFrom> fork;
+  std::optional<Ended> end;
+  bool survived_abort = false; // it called abort(), and that thread went on
+  bool last_was_exec = false;  // nothing was recorded after it
+  std::string exec_path;
+  std::optional<Parameters> parameters;
+  std::map<std::string, std::uint64_t> parameters_by_dtype;
+  std::map<unsigned, Device> devices; // by memory, 1 is cuda:0
+  std::vector<std::string> notes;     // each once, by the last time it was said
+  std::uint64_t coarsened = 0;
+  format::LostBlocks lost_blocks{};    // births and deaths that the recorder dropped
+  std::optional<Beginnings> beginning; // it ended while its recording began
+  // Of a process that was killed: bytes that threads without a slot counted at most, of births and of deaths
+  // each.
+  std::uint64_t uncounted_bound = 0;
+  std::uint64_t highest_before = 0; // the same: host bytes before recording began, as far as the recorder knows
+
+  // What decides how steps are counted, see replay/phase_tracker.h.
+  bool auto_phases = false;
+  bool step_phases = false;
+  bool step_records = false;
+  bool data_phases = false;
+
+  // The value of the last note `key=value`, if there is one.
+  std::optional<std::string> note(const std::string& key) const;
+};
+
+// Collects the records of all threads, thread by thread, and resolves their texts at the end: a text may be
+// defined in a thread that comes later.
+class Survey {
+ public:
+  void add(std::uint32_t thread, const format::RingRecord& record);
+  // The last stamp of what a thread recorded.
+  void seen(std::uint32_t thread, format::Stamp last);
+  Facts finish(const Definitions& definitions, format::Stamp last_stamp) &&;
+
+ private:
+  struct Said { // the record of each type with the greatest stamp
+    bool is = false;
+    format::RingRecord record{};
+    std::uint32_t thread = 0;
+  };
+  void keep(std::uint32_t thread, const format::RingRecord& record);
+  void ended(Facts& facts) const;
+  void add_device(const format::RingRecord& record);
+  void process(Facts& facts, const Definitions& definitions) const;
+  void job(Facts& facts, const Definitions& definitions) const;
+
+  Said said_[format::kEventTypes];
+  std::map<std::uint32_t, format::Stamp> last_; // of each thread
+  std::map<std::uint32_t, std::uint64_t> dtypes_;
+  std::map<unsigned, format::RingRecord> devices_;
+  std::map<std::uint32_t, std::uint64_t> notes_; // text -> its place among all, the last time it was said
+  std::uint64_t noted_ = 0;
+  std::set<std::uint32_t> phase_names_;
+  std::uint64_t coarsened_ = 0;
+  bool auto_phases_ = false;
+};
+
+} // namespace memtrace::trace

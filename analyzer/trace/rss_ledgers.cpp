@@ -1,0 +1,70 @@
+// Purpose: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
+#include "analyzer/trace/rss_ledgers.h"
+
+#include <algorithm>
+
+#include "analyzer/trace/thinned_series.h"
+#include "preload/format/ledger_worth.h"
+
+namespace memtrace::trace {
+
+using format::EventType;
+
+void Ledgers::add(const Event& event) {
+  if (event.type == EventType::sample_ledger) {
+    head(event);
+  } else if (event.type == EventType::sample_resident) {
+    row(event);
+  } else if (event.type == EventType::sample_process) {
+    high_water_ = std::max(high_water_, event.word[3]);
+  }
+}
+
+namespace {
+
+void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerAmount& amount) {
+  using format::LedgerRow;
+  if (row == LedgerRow::kept) point.kept = amount.resident;
+  const bool blocks = row == LedgerRow::anonymous || row == LedgerRow::tensors || row == LedgerRow::heap;
+  if (blocks && amount.given > amount.resident) point.untouched += amount.given - amount.resident;
+}
+
+format::LedgerWorth worth(const ProcessLedger& ledger) {
+  return {ledger.total, ledger.allocator_asked, ledger.drift};
+}
+
+} // namespace
+
+// One that is said again, for the window that had it may be gone, is the highest or nothing.
+void Ledgers::head(const Event& event) {
+  const bool again = (event.flags & format::kLedgerAgain) != 0;
+  ProcessLedger ledger;
+  ledger.stamp = event.word[5];
+  ledger.total = event.word[0];
+  ledger.high_water = event.word[1];
+  ledger.swap = event.word[2];
+  ledger.drift = event.word[3];
+  ledger.allocator_asked = (event.flags & format::kLedgerAsked) != 0;
+  ledger.at_end = (event.flags & format::kLedgerLast) != 0;
+  if (!again) ++taken_;
+  high_water_ = std::max(high_water_, ledger.high_water);
+  into_highest_ = !highest_ || format::beats(worth(ledger), worth(*highest_));
+  into_last_ = !again;
+  if (into_highest_) highest_ = ledger;
+  if (into_last_) {
+    last_ = ledger;
+    keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end, ledger.allocator_asked});
+  }
+}
+
+void Ledgers::row(const Event& event) {
+  const std::size_t which = event.flags >> format::kRowShift;
+  if (which >= format::kLedgerRows) return;
+  const LedgerAmount amount{event.word[0], event.word[1], event.word[2],
+                            (event.flags & format::kRowIsSampled) != 0};
+  if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
+  if (into_highest_ && highest_) highest_->rows[which] = amount;
+  if (into_last_ && last_) last_->rows[which] = amount;
+}
+
+} // namespace memtrace::trace

@@ -1,0 +1,62 @@
+// Purpose: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/trace/event_merger.h"
+
+namespace memtrace::trace {
+
+struct LedgerAmount {
+  std::uint64_t resident = 0;
+  std::uint64_t given = 0;
+  std::uint64_t parts = 0; // blocks, mappings
+  bool sampled = false;
+};
+
+struct ProcessLedger {
+  format::Stamp stamp = 0;
+  std::uint64_t total = 0; // RSS
+  std::uint64_t high_water = 0;
+  std::uint64_t swap = 0;
+  std::uint64_t drift = 0;      // bytes that came and went while it was taken
+  bool allocator_asked = false; // it said what it keeps
+  bool at_end = false;          // taken at the orderly end
+  std::array<std::optional<LedgerAmount>, format::kLedgerRows> rows;
+};
+
+// Of one of all ledgers.
+struct LedgerPoint {
+  format::Stamp stamp = 0;
+  std::uint64_t total = 0;     // RSS
+  std::uint64_t kept = 0;      // by the allocator, in memory
+  std::uint64_t untouched = 0; // of blocks and mappings that are alive, not in memory
+  bool at_end = false;
+  bool asked = false; // the allocator: else `kept` is not known
+};
+
+// Give it every event of a pass.
+class Ledgers {
+ public:
+  void add(const Event& event);
+
+  const std::optional<ProcessLedger>& highest() const { return highest_; }
+  const std::optional<ProcessLedger>& last() const { return last_; }
+  const std::vector<LedgerPoint>& all() const { return all_; } // in order; all of late, fewer of long ago
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t high_water() const { return high_water_; } // the largest VmHWM ever read
+
+ private:
+  void head(const Event& event);
+  void row(const Event& event);
+
+  std::optional<ProcessLedger> highest_, last_;
+  std::vector<LedgerPoint> all_;
+  bool into_highest_ = false, into_last_ = false; // where rows go that come next
+  std::uint64_t taken_ = 0, high_water_ = 0;
+};
+
+} // namespace memtrace::trace

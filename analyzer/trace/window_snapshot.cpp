@@ -1,0 +1,37 @@
+// Purpose: what was so when a window began, as events that come before all others of it.
+#include "analyzer/trace/window_snapshot.h"
+
+#include <cstring>
+
+namespace memtrace::trace {
+
+using format::EventType;
+
+Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
+                   const std::function<void(const Event&)>& take) {
+  Beginning beginning{ordinal, {}};
+  Cursor cursor(runs);
+  format::RingRecord record{};
+  bool begun = false; // `window` comes first, and once
+  while (cursor.next(record)) {
+    const auto type = static_cast<EventType>(record.type);
+    const auto& word = record.word;
+    if (type == EventType::flows) beginning.small[format::low(word[0])] = {word[1], word[2], word[3], word[4]};
+    const bool state = type == EventType::level || type == EventType::open_phase || type == EventType::held ||
+                       type == EventType::displaced || type == EventType::early_death;
+    if (begun ? !state : type != EventType::window) continue;
+    begun = true;
+    Event event;
+    event.ordinal = ++beginning.ordinal;
+    event.stamp = record.stamp;
+    event.type = type;
+    event.raw_kind = record.kind;
+    event.kind = record.kind < format::kKinds ? static_cast<format::Kind>(record.kind) : format::Kind::none;
+    event.flags = record.flags;
+    std::memcpy(event.word, word, sizeof event.word);
+    take(event);
+  }
+  return beginning;
+}
+
+} // namespace memtrace::trace

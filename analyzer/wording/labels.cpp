@@ -1,0 +1,42 @@
+// Purpose: what text reports call a process, a signal, a place in its course.
+#include "analyzer/wording/labels.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+std::string signal_name(std::uint32_t number) {
+  const char* const name = ::sigabbrev_np(static_cast<int>(number));
+  return name != nullptr ? std::string("SIG") + name : std::to_string(number);
+}
+
+std::string when(const std::string& phase, fold::Step step) {
+  return step == fold::Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
+}
+
+std::string script(const trace::Facts& facts) {
+  std::string shown = facts.exe;
+  std::size_t at = 0;
+  // The first argument that is a Python file says more than the interpreter does.
+  while (at < facts.argv.size()) {
+    const std::size_t end = std::min(facts.argv.find('\0', at), facts.argv.size());
+    const std::string argument = facts.argv.substr(at, end - at);
+    if (argument.size() > 3 && argument.compare(argument.size() - 3, 3, ".py") == 0) {
+      shown = argument;
+      break;
+    }
+    at = end + 1;
+  }
+  return shortened(printable(shown.substr(shown.rfind('/') + 1)), 40);
+}
+
+std::string pad(const std::string& text, std::size_t width) {
+  const std::size_t have = columns(text);
+  return have < width ? text + std::string(width - have, ' ') : text;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,40 @@
+// Purpose: lines that fit, in colour where that is wanted.
+#include "analyzer/wording/text_lines.h"
+
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+void Lines::add(const char* style, const std::string& text) {
+  std::string line = shortened(text, kColumns);
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  const bool styled = color_ && *style != '\0' && !line.empty();
+  out_ += styled ? style + line + "\x1b[0m" : line;
+  out_ += '\n';
+}
+
+void Lines::wrap(const char* style, const std::string& indent, const std::string& text) {
+  std::string line;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!line.empty() && columns(indent + line) + 1 + columns(word) > kColumns) {
+      add(style, indent + line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  if (!line.empty()) add(style, indent + line);
+}
+
+void Lines::strong(const std::string& text) {
+  wrap("\x1b[1m", "", text);
+}
+
+void Lines::paragraph(const std::string& indent, const std::string& text) {
+  wrap("", indent, text);
+}
+
+} // namespace memtrace::report

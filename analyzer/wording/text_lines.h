@@ -1,0 +1,30 @@
+// Purpose: lines that fit, in colour where that is wanted.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace memtrace::report {
+
+inline constexpr std::size_t kColumns = 100; // of a text report
+
+// Collects lines of at most kColumns columns each. Text given must be printable, see utf8.h.
+class Lines {
+ public:
+  explicit Lines(bool color) : color_(color) {}
+
+  void plain(const std::string& text) { add("", text); }
+  void strong(const std::string& text); // wrapped: a cause is never cut off
+  void faint(const std::string& text) { add("\x1b[2m", text); }
+  void paragraph(const std::string& indent, const std::string& text); // wrapped at words
+  std::string take() { return std::move(out_); }
+
+ private:
+  void add(const char* style, const std::string& text);
+  void wrap(const char* style, const std::string& indent, const std::string& text);
+
+  bool color_;
+  std::string out_;
+};
+
+} // namespace memtrace::report

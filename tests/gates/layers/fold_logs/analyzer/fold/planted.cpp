@@ -1,3 +1,0 @@
-// Room: fold.
-// Job: a planted fault: a pure room that talks.
-#include <spdlog/spdlog.h>

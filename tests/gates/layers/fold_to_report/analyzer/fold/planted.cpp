@@ -1,3 +1,0 @@
-// Room: fold.
-// Job: a planted fault: an arrow backwards.
-#include "analyzer/report/table.h"

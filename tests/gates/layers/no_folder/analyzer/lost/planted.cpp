@@ -1,0 +1,1 @@
+// Purpose: a planted fault: a folder that the table does not have.

@@ -1,0 +1,2 @@
+// Purpose: a planted fault: a pure room that talks.
+#include <spdlog/spdlog.h>

@@ -1,0 +1,1 @@
+// Purpose: a planted fault: a source that no build has.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 void Touches::look(trace::Ordinal at, std::uint64_t resident, PathId path, Step step) {
   const std::uint64_t before = looks_.empty() ? resident : looks_.back().second;
@@ -55,4 +55,4 @@ const Touches* Touched::of(std::uint64_t address, format::Stamp birth) const {
   return at == blocks_.end() ? nullptr : &at->second;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -11,7 +11,7 @@
 #include "analyzer/replay/phase_position.h"
 #include "analyzer/trace/event_merger.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // Of one block that was seen not to be all in memory.
 class Touches {
@@ -60,4 +60,4 @@ class Touched {
   std::deque<Stay> stays_ = {{0, PathId::other, Step::none}};
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -5,7 +5,7 @@
 
 #include "analyzer/replay/wrapping_sum.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::EventType;
@@ -85,4 +85,4 @@ std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& l
   return bytes;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -7,7 +7,7 @@
 
 #include "analyzer/replay/live_blocks.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct StepSpan { // inclusive
   Step first = Step::none;
@@ -72,4 +72,4 @@ class Card {
   std::int64_t pools_hold_ = 0;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

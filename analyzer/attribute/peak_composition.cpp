@@ -12,7 +12,7 @@
 #include "analyzer/attribute/sample_error.h"
 #include "analyzer/files/read_budget.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 // Lifetimes of a group. Beyond some thousands every other one is dropped, evenly over time: the median stays
@@ -391,4 +391,4 @@ std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vecto
   return sets.take();
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -9,7 +9,7 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/roles.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 enum class Measure : std::uint8_t { live, tensor };
 
@@ -54,4 +54,4 @@ using Holdings = std::vector<Holding>;
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -9,7 +9,7 @@
 #include "analyzer/replay/highest_since.h"
 #include "analyzer/replay/wrapping_sum.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::EventType;
@@ -419,4 +419,4 @@ Account account(const trace::Trace& trace) {
   return std::move(attribution).take();
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -10,7 +10,7 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/rss_ledgers.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct MemoryPeaks {
   Peak live;
@@ -50,4 +50,4 @@ struct Account {
 // The first pass. Memory grows with live blocks, and with rows: some 40 bytes each.
 Account account(const trace::Trace& trace);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

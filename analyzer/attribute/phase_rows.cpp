@@ -6,7 +6,7 @@
 #include "analyzer/replay/wrapping_sum.h"
 #include "preload/format/coding.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 class Put {
@@ -177,4 +177,4 @@ void join(Row& row, const Row& later) {
   }
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

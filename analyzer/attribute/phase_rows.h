@@ -9,7 +9,7 @@
 
 #include "analyzer/replay/live_blocks.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // One measure of one memory in one row, in bytes. See the contract for what entry, exit, ... are.
 struct Figures {
@@ -97,4 +97,4 @@ class Rows {
 // Makes of two parts of one row, the later one second, the whole.
 void join(Row& row, const Row& later);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 // In which file, which function makes it, itself or by what it calls: a name, the beginning of one
@@ -109,4 +109,4 @@ Role Makers::role(format::StackId stack) {
   return role;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -8,7 +8,7 @@
 #include "analyzer/replay/roles.h"
 #include "analyzer/trace/trace.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 class Makers {
  public:
@@ -25,4 +25,4 @@ class Makers {
   std::unordered_map<std::uint32_t, std::optional<Role>> codes_;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

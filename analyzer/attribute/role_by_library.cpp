@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 // The beginnings of file names. What only passes a call on is looked through.
@@ -60,4 +60,4 @@ Role Askers::role(format::StackId stack) {
   return role;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -11,7 +11,7 @@
 #include "analyzer/trace/module_map.h"
 #include "analyzer/trace/trace.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 class Askers {
  public:
@@ -30,4 +30,4 @@ class Askers {
   std::unordered_map<std::uint32_t, Role> known_;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -6,7 +6,7 @@
 
 #include "analyzer/attribute/sample_error.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::Extremes;
@@ -241,4 +241,4 @@ Coverage coverage(const Buckets& buckets, const Account& account) {
   return out;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

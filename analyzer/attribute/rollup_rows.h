@@ -8,7 +8,7 @@
 
 #include "analyzer/attribute/phase_accounting.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // All occurrences of one path in the steps of one bucket. Figures are of one step: the largest, the smallest.
 struct BucketRow {
@@ -54,4 +54,4 @@ struct Coverage {
 };
 Coverage coverage(const Buckets& buckets, const Account& account);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // By docs/trace-format.md. Blocks of no size, and a setting that draws every block: 1.
 inline double chance(double given, std::uint32_t sample_bytes) {
@@ -17,4 +17,4 @@ inline std::uint64_t rounded(double value) {
   return value < kMost ? static_cast<std::uint64_t>(std::llround(value)) : static_cast<std::uint64_t>(kMost);
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 constexpr double kClose = 1 << 20;         // bytes
@@ -193,4 +193,4 @@ Steady steady(const Account& account) {
   return out;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -5,7 +5,7 @@
 
 #include "analyzer/attribute/phase_accounting.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct Steady {
   std::vector<Step> steps;          // alike, ascending; fewer than two: there is no steady state to speak of
@@ -19,4 +19,4 @@ struct Steady {
 // else `live`). With an odd step out (an eval, a save) its phases differ; with a slow drift the middle wins.
 Steady steady(const Account& account);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

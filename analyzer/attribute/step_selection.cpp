@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using Steps = std::map<Step, std::vector<const Row*>>;
@@ -101,4 +101,4 @@ Shown choose(const Account& account, const Buckets& buckets, const StepChoice& c
   return shown;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -8,7 +8,7 @@
 #include "analyzer/attribute/rollup_rows.h"
 #include "analyzer/attribute/steady_steps.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct StepRange { // inclusive
   std::uint64_t from = 0;
@@ -38,4 +38,4 @@ inline constexpr std::size_t kMostSteps = 1 << 20; // that are answered one by o
 // each step under its own number; all gives each bucket once, under its first step.
 Shown choose(const Account& account, const Buckets& buckets, const StepChoice& choice);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

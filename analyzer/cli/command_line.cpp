@@ -50,14 +50,14 @@ std::uint64_t number(const std::string& text, const std::string& whole) {
 }
 
 // Two steps in any order, or one.
-fold::StepRange step_pair(const std::string& text) {
+replay::StepRange step_pair(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {number(text, text), number(text, text)};
   return {number(text.substr(0, colon), text), number(text.substr(colon + 1), text)};
 }
 
-fold::StepRange step_range(const std::string& text) {
-  const fold::StepRange range = step_pair(text);
+replay::StepRange step_range(const std::string& text) {
+  const replay::StepRange range = step_pair(text);
   if (range.from > range.to) throw report::Usage("--steps " + text + ": the first step is behind the last");
   return range;
 }

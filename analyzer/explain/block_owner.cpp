@@ -22,13 +22,13 @@ bool builds(const symbols::SiteFrame& frame) {
 
 } // namespace
 
-Holder holder_of(View& view, const fold::Holding& holding) {
-  if (holding.role != fold::Role::unknown || !holding.tensor || holding.stack == format::StackId{})
+Holder holder_of(View& view, const replay::Holding& holding) {
+  if (holding.role != replay::Role::unknown || !holding.tensor || holding.stack == format::StackId{})
     return {"", holding.role};
-  if (holding.born_known != fold::Known::load) return {"", holding.role};
+  if (holding.born_known != replay::Known::load) return {"", holding.role};
   for (const symbols::SiteFrame& frame : view.symbolizer->site(holding.stack).frames) {
-    if (reads(frame)) return {"state dict", fold::Role::staging};
-    if (builds(frame)) return {"model", fold::Role::parameter};
+    if (reads(frame)) return {"state dict", replay::Role::staging};
+    if (builds(frame)) return {"model", replay::Role::parameter};
   }
   return {"", holding.role};
 }

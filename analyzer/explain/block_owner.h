@@ -9,9 +9,9 @@ namespace memtrace::report {
 
 struct Holder {
   const char* name = ""; // "state dict", "model"; "" where there is no better word than the role or the kind
-  fold::Role role = fold::Role::unknown;
+  replay::Role role = replay::Role::unknown;
 };
 
-Holder holder_of(View& view, const fold::Holding& holding);
+Holder holder_of(View& view, const replay::Holding& holding);
 
 } // namespace memtrace::report

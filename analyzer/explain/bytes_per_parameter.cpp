@@ -14,11 +14,11 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Instant;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Role;
-using fold::Step;
+using replay::Instant;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Role;
+using replay::Step;
 
 // Bytes per parameter: less is no row of its own. What is no tensor goes with no parameter as a rule (Python,
 // the buffers of mathematical libraries), unless a phase of training made much of it.
@@ -29,9 +29,9 @@ using Key = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
 using Groups = std::map<Key, KeptRow>;
 
 // Rows of what was born in different steps are one where `whenever`.
-Groups grouped(const View& view, const fold::Holdings& holdings, Measure measure, bool whenever) {
+Groups grouped(const View& view, const replay::Holdings& holdings, Measure measure, bool whenever) {
   Groups out;
-  for (const fold::Holding& holding : holdings) {
+  for (const replay::Holding& holding : holdings) {
     const std::string phase = view.account.paths.text(holding.born_phase);
     const Step step = whenever ? Step::none : holding.born_step;
     const bool known = holding.role != Role::unknown;
@@ -40,7 +40,7 @@ Groups grouped(const View& view, const fold::Holdings& holdings, Measure measure
     row.role = holding.role;
     row.kind = holding.kind;
     row.name =
-        known ? fold::role_name(holding.role) : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+        known ? replay::role_name(holding.role) : format::kKindNames[static_cast<std::size_t>(holding.kind)];
     row.phase = phase;
     row.step = holding.born_step;
     row.asked += holding.asked != 0 ? holding.asked : holding.bytes;
@@ -132,12 +132,12 @@ void add_theory(Explanation& out) {
 
 std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
   std::vector<std::pair<std::uint64_t, PartOfStep>> found;
-  const fold::Paths& paths = view.account.paths;
-  for (const fold::Row& row : view.account.rows) {
+  const replay::Paths& paths = view.account.paths;
+  for (const replay::Row& row : view.account.rows) {
     if (row.step != view.account.first_update || row.count == 0) continue;
     const std::vector<std::string> names = paths.texts(row.path);
     if (names.size() < 2 || std::find(names.begin(), names.end() - 1, "step") == names.end() - 1) continue;
-    const fold::Figures& live = row.of(memory).live;
+    const replay::Figures& live = row.of(memory).live;
     found.push_back({row.began, {names.back(), row.step, live.net, live.transient}});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -203,14 +203,14 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
 
   const Instant then = update_instant(view.account, memory);
   const Measure measure = then.measure;
-  const fold::Level level = memory < update->levels.size() ? update->levels[memory] : fold::Level{};
+  const replay::Level level = memory < update->levels.size() ? update->levels[memory] : replay::Level{};
   const Groups kept = grouped(view, view.set(then), measure, false);
   std::int64_t tensors = 0;
   for (const auto& [key, row] : kept) {
-    if (row.tensors) tensors = fold::plus(tensors, row.asked);
+    if (row.tensors) tensors = replay::plus(tensors, row.asked);
     if (is_row(out, row, row.bytes)) out.kept.push_back(row);
   }
-  out.unaccounted = fold::minus(level.tensor, tensors);
+  out.unaccounted = replay::minus(level.tensor, tensors);
   const Groups before = grouped(view, view.set(then), measure, true);
   const Instant peak{memory, measure, view.account.peaks.at(memory).tensor.at};
   for (auto [key, row] : grouped(view, view.set(peak), measure, true)) {
@@ -232,7 +232,7 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
   std::uint64_t given = 0;
   for (const KeptRow& row : out.kept) given += row.bytes;
   const std::int64_t all = measure == Measure::live ? level.live : level.tensor;
-  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(fold::minus(all, given), 0));
+  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(replay::minus(all, given), 0));
   return out;
 }
 

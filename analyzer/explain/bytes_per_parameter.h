@@ -15,7 +15,7 @@ struct KeptRow {
   enum class State : std::uint8_t { live, freed, kept_by_malloc };
   State state = State::live;
   std::string name; // the role; else the kind
-  fold::Role role = fold::Role::unknown;
+  replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
   bool tensors = false;
   std::uint64_t asked = 0;    // bytes; of what no framework asked for, as given
@@ -23,12 +23,12 @@ struct KeptRow {
   std::uint64_t resident = 0; // of these in memory
   std::uint64_t late = 0;     // of these: came into memory later than the rest of their block
   std::string late_phase;     // where most of it did
-  fold::Step late_step = fold::Step::none;
+  replay::Step late_step = replay::Step::none;
   std::uint64_t largest = 0;  // bytes of the site that has most
   std::uint64_t lifetime = 0; // ns, of that site's blocks
   std::size_t sites = 0;
   std::string phase; // of birth
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   format::StackId stack{};      // the site that has most
   std::optional<double> theory; // bytes per parameter; none: there is none
 };
@@ -36,17 +36,17 @@ struct KeptRow {
 // What a part of the step that first updated left behind, and took meanwhile: bytes that were live.
 struct PartOfStep {
   std::string name; // "unscale_and_clip_grads"
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   std::int64_t kept = 0;
   std::int64_t transient = 0;
 };
 
 struct Explanation {
   View* view = nullptr;
-  fold::MemoryId memory = 0;
+  replay::MemoryId memory = 0;
   std::uint64_t parameters = 0;
   std::string setup; // "AdamW foreach=True, float32, 4 ranks"
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   std::vector<KeptRow> kept;      // when the last update ended, the largest first
   std::vector<KeptRow> transient; // alive at the peak of tensors and not then
   std::vector<PartOfStep> parts;  // as an engine marks them, in their order
@@ -63,5 +63,5 @@ struct Explanation {
 
 // `parameters` overrides the count that was found. Throws NothingToShow where no parameters were seen,
 // or no update.
-Explanation explain(View& view, fold::MemoryId memory, std::optional<std::uint64_t> parameters);
+Explanation explain(View& view, replay::MemoryId memory, std::optional<std::uint64_t> parameters);
 } // namespace memtrace::report

@@ -13,14 +13,14 @@ namespace {
 constexpr std::uint64_t kRecent = 1'000'000'000; // ns: between a sample and the block that is measured by it
 
 void at_the_end(Death& death) {
-  const fold::Last& last = death.last;
+  const replay::Last& last = death.last;
   death.then = {last.at, last.stamp, last.place, 0, last.level, last.births};
 }
 
 void at_the_failure(Death& death) {
-  const fold::Refused& refused = *death.last.refused;
+  const replay::Refused& refused = *death.last.refused;
   death.then = {refused.at,    death.failure->stamp,
-                refused.place, static_cast<fold::MemoryId>(death.failure->memory),
+                refused.place, static_cast<replay::MemoryId>(death.failure->memory),
                 refused.level, refused.births};
 }
 
@@ -28,7 +28,7 @@ void at_the_failure(Death& death) {
 // since.
 bool exceeded(Death& death, const trace::AddressSpace& space) {
   const trace::Failure& failure = *death.failure;
-  const fold::Moment* const then = death.last.before(space.stamp);
+  const replay::Moment* const then = death.last.before(space.stamp);
   const auto live = static_cast<std::int64_t>(failure.live);
   const std::int64_t before = then != nullptr ? then->level.live : live;
   const std::uint64_t more = live > before ? static_cast<std::uint64_t>(live - before) : 0;
@@ -81,7 +81,7 @@ bool unfit(const Death& death) {
   const auto& machine = death.last.samples.machine();
   if (!machine || !death.last.shared) return false;
   if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return false;
-  const fold::Birth& block = *death.last.shared;
+  const replay::Birth& block = *death.last.shared;
   // Of what was used then, this block may have had some already.
   const bool before = machine->stamp < block.stamp;
   const std::uint64_t used = before ? machine->shm_used : 0;
@@ -132,7 +132,7 @@ void limits(Death& death, const trace::Definitions& definitions, const Ending& e
 }
 
 void resident(Death& death, const Ending& ending) {
-  const fold::Moment* sample = death.last.sample_before(death.then.stamp);
+  const replay::Moment* sample = death.last.sample_before(death.then.stamp);
   if (sample == nullptr && !death.last.sampled.empty()) sample = &death.last.sampled.front();
   if (sample != nullptr) death.resident = sample->resident;
   const evidence::Kill* const kill = ending.witness.kill;
@@ -146,13 +146,13 @@ void resident(Death& death, const Ending& ending) {
 // else came and went since. All else is taken to be touched, or given back, in full. What was not yet at the
 // sample makes the figure too large, so of several samples the smallest is the best. Nonsense is none.
 std::optional<std::uint64_t> touched(const Death& death) {
-  const fold::Birth& block = *death.last.newest;
+  const replay::Birth& block = *death.last.newest;
   const bool looked = !death.last.sampled.empty() && death.last.sampled.back().stamp > block.stamp;
   if (!death.at_kill && !looked) return std::nullopt;
-  const fold::Level& level = death.at_kill ? death.last.level : death.last.sampled.back().level;
+  const replay::Level& level = death.at_kill ? death.last.level : death.last.sampled.back().level;
   const auto bytes = static_cast<double>(block.bytes);
   std::optional<double> least;
-  for (const fold::Moment& sample : death.last.sampled) {
+  for (const replay::Moment& sample : death.last.sampled) {
     if (sample.stamp > block.stamp || sample.stamp + kRecent < block.stamp) continue;
     const double others = static_cast<double>(level.live) - bytes - static_cast<double>(sample.level.live);
     const double found = static_cast<double>(death.resident.anon + death.resident.shmem) -
@@ -167,7 +167,7 @@ std::optional<std::uint64_t> touched(const Death& death) {
 // since than that block has, it is long full, and so is an old one that all samples say is full.
 std::optional<Filling> filling(const Death& death, const Ending& ending) {
   if (ending.how != "oom_kill" || !death.last.newest) return std::nullopt;
-  const fold::Birth& block = *death.last.newest;
+  const replay::Birth& block = *death.last.newest;
   if (death.last.born_after_newest > block.bytes) return std::nullopt;
   Filling out{block, touched(death)};
   if (!out.touched || *out.touched < block.bytes) return out;
@@ -181,7 +181,7 @@ std::optional<Filling> filling(const Death& death, const Ending& ending) {
 std::optional<Death> death(const trace::Trace& trace, const Ending& ending) {
   if (!ended_badly(ending)) return std::nullopt;
   std::optional<Death> out = Death{};
-  out->last = fold::last(trace);
+  out->last = replay::last(trace);
   out->failure = fatal(out->last.samples, out->last.stamp, ending);
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
   if (ending.how != "oom_kill" && ending.how != "exit") out->unfit = unfit(*out);

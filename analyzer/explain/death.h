@@ -11,7 +11,7 @@ namespace memtrace::report {
 
 // The block that the process was writing to when it was killed.
 struct Filling {
-  fold::Birth block;
+  replay::Birth block;
   std::optional<std::uint64_t> touched; // bytes; none: it cannot be told
 };
 
@@ -20,21 +20,21 @@ struct Filling {
 struct Juncture {
   trace::Ordinal at = 0;
   format::Stamp stamp = 0;
-  fold::Place place;
-  fold::MemoryId memory = 0;
-  fold::Level level;               // of that memory
-  std::vector<fold::Birth> births; // in it: the last large ones, newest first
+  replay::Place place;
+  replay::MemoryId memory = 0;
+  replay::Level level;               // of that memory
+  std::vector<replay::Birth> births; // in it: the last large ones, newest first
 };
 
 struct Death {
-  fold::Last last;
+  replay::Last last;
   Juncture then;
   std::optional<std::uint64_t> limit;  // bytes: what it met, or came closest to
   std::string limit_of;                // "cgroup /a", "the machine", "RLIMIT_AS", "/dev/shm", "cuda:0"
   std::optional<std::uint64_t> charge; // of that limit
   format::Stamp charge_at = 0;         // the closest sample
   const trace::Group* group = nullptr; // where the limit is a cgroup's, and it was sampled
-  fold::Resident resident;             // by the kernel at the kill, else at the last sample before
+  replay::Resident resident;           // by the kernel at the kill, else at the last sample before
   bool at_kill = false;                // which of the two
   std::optional<Filling> filling;
   const trace::Failure* failure = nullptr; // the failed allocation that ended it

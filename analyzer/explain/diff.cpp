@@ -17,16 +17,16 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Instant;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Step;
+using replay::Instant;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Step;
 
 std::string number(Step step) {
   return std::to_string(static_cast<std::int64_t>(step));
 }
 
-std::string where(const View& view, const fold::Peak& peak) {
+std::string where(const View& view, const replay::Peak& peak) {
   return fmt::format("{} pid {}, in {}", script(view.facts()), view.facts().pid,
                      when(view.phase_name(peak.path), peak.step));
 }
@@ -34,7 +34,7 @@ std::string where(const View& view, const fold::Peak& peak) {
 // Which steps can be asked for: those whose own events are there.
 std::string steps_in_detail(const View& view) {
   std::string out;
-  for (const fold::StepSpan& span : view.account.detail) {
+  for (const replay::StepSpan& span : view.account.detail) {
     if (span.first == Step::none && span.last == Step::none) continue;
     const Step first = span.first == Step::none ? Step{0} : span.first;
     out += fmt::format("{}{}..{}", out.empty() ? "" : ", ", number(first), number(span.last));
@@ -52,10 +52,10 @@ DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const st
                  const std::string& name) {
   DiffSide side{&view, name, "", {}};
   bool found = false;
-  for (const fold::Row& row : view.account.rows) {
+  for (const replay::Row& row : view.account.rows) {
     if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
     if (!phase.empty() && view.account.paths.text(view.account.paths.last(row.path)) != phase) continue;
-    const fold::Figures& live = row.of(memory).live;
+    const replay::Figures& live = row.of(memory).live;
     if (found && live.peak <= side.peak.bytes) continue;
     found = true;
     side.peak.bytes = live.peak;
@@ -69,17 +69,17 @@ DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const st
 }
 
 // What a block is known by. Ids of stacks serve where both sides are of one trace.
-using Key = std::tuple<std::string, std::string, fold::Role, format::Kind>; // site, phase, role, kind
+using Key = std::tuple<std::string, std::string, replay::Role, format::Kind>; // site, phase, role, kind
 
 class Matcher {
  public:
   explicit Matcher(bool one_trace) : one_trace_(one_trace) {}
 
-  void add(View& view, const fold::Holdings& set, std::int64_t DiffRow::*side) {
-    for (const fold::Holding& holding : set) {
+  void add(View& view, const replay::Holdings& set, std::int64_t DiffRow::*side) {
+    for (const replay::Holding& holding : set) {
       const std::string phase = view.account.paths.text(holding.born_phase);
       DiffRow& row = rows_[{site(view, holding.stack), phase, holding.role, holding.kind}];
-      row.*side = fold::plus(row.*side, holding.bytes);
+      row.*side = replay::plus(row.*side, holding.bytes);
       row.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
       row.phase = phase;
       row.role = holding.role;
@@ -145,9 +145,9 @@ class Matcher {
   std::map<Key, DiffRow> rows_;
 };
 
-std::int64_t sum(const fold::Holdings& set) {
+std::int64_t sum(const replay::Holdings& set) {
   std::int64_t out = 0;
-  for (const fold::Holding& holding : set) out = fold::plus(out, holding.bytes);
+  for (const replay::Holding& holding : set) out = replay::plus(out, holding.bytes);
   return out;
 }
 
@@ -167,7 +167,7 @@ void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
 } // namespace
 
 DiffSide whole_run(View& view, MemoryId memory, const std::string& name) {
-  const fold::Peak& peak = view.account.peaks.at(memory).live;
+  const replay::Peak& peak = view.account.peaks.at(memory).live;
   if (peak.bucket) {
     throw NothingToShow(
         fmt::format("pid {}: its peak lies in steps whose events were folded together, so who held it is "
@@ -201,11 +201,11 @@ Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
   const Instant at_a{memory, Measure::live, a.peak.at};
   const Instant at_b{memory, Measure::live, b.peak.at};
   const bool one_trace = a.view == b.view;
-  auto sets = fold::alive_at(*a.view->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
-                             a.view->account.last_step);
-  const fold::Holdings of_a = sets[at_a];
-  if (!one_trace) sets = fold::alive_at(*b.view->trace, {at_b}, b.view->account.last_step);
-  const fold::Holdings of_b = sets[at_b];
+  auto sets = replay::alive_at(*a.view->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
+                               a.view->account.last_step);
+  const replay::Holdings of_a = sets[at_a];
+  if (!one_trace) sets = replay::alive_at(*b.view->trace, {at_b}, b.view->account.last_step);
+  const replay::Holdings of_b = sets[at_b];
   Matcher matcher(one_trace);
   matcher.add(*a.view, of_a, &DiffRow::a);
   matcher.add(*b.view, of_b, &DiffRow::b);
@@ -219,8 +219,8 @@ ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least) {
   while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
     ++out.shown;
   for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
-    out.rest.a = fold::plus(out.rest.a, diff.rows[i].a);
-    out.rest.b = fold::plus(out.rest.b, diff.rows[i].b);
+    out.rest.a = replay::plus(out.rest.a, diff.rows[i].a);
+    out.rest.b = replay::plus(out.rest.b, diff.rows[i].b);
     out.rest.variance += diff.rows[i].variance;
   }
   out.left = diff.rows.size() - out.shown;

@@ -15,7 +15,7 @@ struct DiffSide {
   View* view = nullptr;
   std::string name;  // "step 0", "steady", "a"
   std::string where; // for people: "train.py pid 12, in forward 0"
-  fold::Peak peak;
+  replay::Peak peak;
 };
 
 struct DiffRow {
@@ -23,7 +23,7 @@ struct DiffRow {
   std::int64_t b = 0;
   double variance = 0; // of what was sampled
   std::string phase;
-  fold::Role role = fold::Role::unknown;
+  replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
   View* view = nullptr; // whose stack it is
   format::StackId stack{};
@@ -31,24 +31,25 @@ struct DiffRow {
 };
 
 struct Diff {
-  fold::MemoryId memory = 0;
+  replay::MemoryId memory = 0;
   DiffSide a, b;
   std::vector<DiffRow> rows; // largest change first; a row without stack completes the sum
   std::int64_t total() const { return b.peak.bytes - a.peak.bytes; }
 };
 
 // What is to be compared. Each throws NothingToShow where the trace does not have it.
-DiffSide whole_run(View& view, fold::MemoryId memory, const std::string& name);
+DiffSide whole_run(View& view, replay::MemoryId memory, const std::string& name);
 // The highest occurrence: of a step or of any, of a phase or (empty) of any.
-DiffSide one_place(View& view, fold::MemoryId memory, std::optional<fold::Step> step, const std::string& phase);
+DiffSide one_place(View& view, replay::MemoryId memory, std::optional<replay::Step> step,
+                   const std::string& phase);
 // The first step in which an optimizer updated.
-DiffSide first_step(View& view, fold::MemoryId memory, const std::string& phase);
+DiffSide first_step(View& view, replay::MemoryId memory, const std::string& phase);
 // The one that stands for those that are alike.
-DiffSide steady_step(View& view, fold::MemoryId memory, const std::string& phase);
+DiffSide steady_step(View& view, replay::MemoryId memory, const std::string& phase);
 
 // One more pass over each trace. Sites of two runs are alike when all frames have the same names, files and
 // lines, whatever their addresses; of what is left, those alike but for the lines.
-Diff difference(fold::MemoryId memory, DiffSide a, DiffSide b);
+Diff difference(replay::MemoryId memory, DiffSide a, DiffSide b);
 
 // The first rows, and one that stands for the others.
 struct ShortDiff {

@@ -10,23 +10,23 @@ constexpr std::int64_t kFewest = 12; // steps: three for each quarter
 
 } // namespace
 
-LeakSteps leak_steps(const fold::Account& account) {
+LeakSteps leak_steps(const replay::Account& account) {
   const auto first = static_cast<std::int64_t>(account.first_update);
   return {std::max<std::int64_t>(first, 0) + 1, static_cast<std::int64_t>(account.last_step) - 1};
 }
 
-std::optional<fold::Instant> leak_instant(const fold::Account& account, fold::MemoryId memory) {
+std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory) {
   if (leak_steps(account).count() < kFewest) return std::nullopt;
-  std::optional<fold::Instant> out;
+  std::optional<replay::Instant> out;
   std::int64_t highest = 0;
-  const fold::Measure measure = memory == 0 ? fold::Measure::live : fold::Measure::tensor;
-  for (const fold::Row& row : account.rows) {
+  const replay::Measure measure = memory == 0 ? replay::Measure::live : replay::Measure::tensor;
+  for (const replay::Row& row : account.rows) {
     if (row.step != account.last_step || row.count == 0) continue;
-    const fold::MemoryRow& of = row.of(memory);
-    const fold::Figures& figures = measure == fold::Measure::live ? of.live : of.tensor;
+    const replay::MemoryRow& of = row.of(memory);
+    const replay::Figures& figures = measure == replay::Measure::live ? of.live : of.tensor;
     if (figures.peak <= highest) continue;
     highest = figures.peak;
-    out = fold::Instant{memory, measure, figures.peak_at};
+    out = replay::Instant{memory, measure, figures.peak_at};
   }
   return out;
 }

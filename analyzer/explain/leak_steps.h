@@ -16,9 +16,9 @@ struct LeakSteps {
   std::int64_t to = -1; // inclusive
   std::int64_t count() const { return to - from + 1; }
 };
-LeakSteps leak_steps(const fold::Account& account);
+LeakSteps leak_steps(const replay::Account& account);
 
 // Returns the highest point of the last step. None: too few steps to tell a leak.
-std::optional<fold::Instant> leak_instant(const fold::Account& account, fold::MemoryId memory);
+std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory);
 
 } // namespace memtrace::report

@@ -11,11 +11,11 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Instant;
-using fold::Measure;
-using fold::MemoryId;
+using replay::Instant;
+using replay::Measure;
+using replay::MemoryId;
 
-void add_instants(const fold::Row& row, std::vector<Instant>& out) {
+void add_instants(const replay::Row& row, std::vector<Instant>& out) {
   if (row.count == 0) return; // `other` has no levels
   for (std::size_t i = 0; i < row.memory.size(); ++i) {
     const auto memory = static_cast<MemoryId>(i);
@@ -26,11 +26,11 @@ void add_instants(const fold::Row& row, std::vector<Instant>& out) {
 
 std::vector<Instant> instants(const View& view) {
   std::vector<Instant> out;
-  for (const fold::ShownRow& shown : view.shown.rows) {
+  for (const replay::ShownRow& shown : view.shown.rows) {
     if (shown.bucket == nullptr) add_instants(*shown.row, out);
   }
   if (view.shown.steady) {
-    for (const fold::Row& row : view.steady.rows) add_instants(row, out);
+    for (const replay::Row& row : view.steady.rows) add_instants(row, out);
   }
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
@@ -55,15 +55,15 @@ std::vector<Instant> instants(const View& view) {
 // Where the framework's allocator of a card held most, and where a card had no more. What the driver's pools
 // hold has no segments.
 void add_segments(View& view) {
-  std::map<MemoryId, fold::DeviceInstant> fullest;
-  std::set<fold::DeviceInstant> wanted;
+  std::map<MemoryId, replay::DeviceInstant> fullest;
+  std::set<replay::DeviceInstant> wanted;
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0) continue;
     if (!peaks.reserved->bucket) wanted.insert(fullest[memory] = {memory, peaks.reserved->at});
     if (view.death && view.death->then.memory == memory) wanted.insert({memory, view.death->then.at});
   }
-  auto found = fold::segments_at(*view.trace, wanted);
-  const auto there = [](const fold::Segments& of) { return !of.each.empty() || of.outside != 0; };
+  auto found = replay::segments_at(*view.trace, wanted);
+  const auto there = [](const replay::Segments& of) { return !of.each.empty() || of.outside != 0; };
   for (const auto& [memory, instant] : fullest)
     if (there(found[instant])) view.segments[memory] = found[instant];
   if (!view.death) return;
@@ -87,13 +87,13 @@ std::optional<std::uint64_t> View::own_bytes() const {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
-const fold::Holdings& View::set(Instant instant) const {
-  static const fold::Holdings nothing;
+const replay::Holdings& View::set(Instant instant) const {
+  static const replay::Holdings nothing;
   const auto at = sets.find(instant);
   return at != sets.end() ? at->second : nothing;
 }
 
-std::string View::phase_name(fold::PathId path) const {
+std::string View::phase_name(replay::PathId path) const {
   constexpr std::size_t kMost = 1024; // bytes: ten lines
   std::string out;
   for (const std::string& name : account.paths.texts(path)) out += (out.empty() ? "" : "/") + printable(name);
@@ -122,11 +122,11 @@ std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind
   view->kind = std::move(kind);
   view->end = std::move(end);
   view->death = death(*view->trace, view->end);
-  view->account = fold::account(*view->trace);
-  view->buckets = fold::buckets(*view->trace, view->account);
-  view->steady = fold::steady(view->account);
-  view->shown = fold::choose(view->account, view->buckets, options.steps);
-  view->sets = fold::alive_at(*view->trace, instants(*view), view->account.last_step);
+  view->account = replay::account(*view->trace);
+  view->buckets = replay::buckets(*view->trace, view->account);
+  view->steady = replay::steady(view->account);
+  view->shown = replay::choose(view->account, view->buckets, options.steps);
+  view->sets = replay::alive_at(*view->trace, instants(*view), view->account.last_step);
   add_segments(*view);
   view->losses = view->trace->losses(view->account.counts);
   view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());

@@ -21,7 +21,7 @@
 namespace memtrace::report {
 
 struct Options {
-  fold::StepChoice steps;
+  replay::StepChoice steps;
   std::optional<std::string> memory; // "host", "cuda:0": of the text's table; JSON: only this one
   std::size_t top = 20;              // rows of a set that are shown with their site
   // The same for the sets of the process's peaks, which --all shows whole. Every phase of every step whole took
@@ -35,13 +35,13 @@ struct View {
   std::string kind; // of the contract: main, worker, rank, child
   Ending end;
   std::optional<Death> death;
-  fold::Account account;
-  fold::Buckets buckets;
-  fold::Steady steady;
-  fold::Shown shown;
-  std::map<fold::Instant, fold::Holdings> sets;      // of every row shown and every peak
-  std::map<fold::MemoryId, fold::Segments> segments; // at the peak of what the caching allocator held
-  std::optional<fold::Segments> death_segments;      // of the card that had no more
+  replay::Account account;
+  replay::Buckets buckets;
+  replay::Steady steady;
+  replay::Shown shown;
+  std::map<replay::Instant, replay::Holdings> sets;      // of every row shown and every peak
+  std::map<replay::MemoryId, replay::Segments> segments; // at the peak of what the caching allocator held
+  std::optional<replay::Segments> death_segments;        // of the card that had no more
   trace::Losses losses;
   std::unique_ptr<symbols::Symbolizer> symbolizer;
 
@@ -49,12 +49,12 @@ struct View {
   // Private memory that the recorder took for itself, its rings (a file) not counted.
   std::optional<std::uint64_t> own_bytes() const;
   double seconds(format::Stamp stamp) const; // since the process's start
-  const fold::Holdings& set(fold::Instant instant) const;
-  std::string phase_name(fold::PathId path) const; // "step/clip"; printable
+  const replay::Holdings& set(replay::Instant instant) const;
+  std::string phase_name(replay::PathId path) const; // "step/clip"; printable
 };
 
-std::string memory_name(fold::MemoryId memory);
-std::optional<fold::MemoryId> memory_named(const std::string& name);
+std::string memory_name(replay::MemoryId memory);
+std::optional<replay::MemoryId> memory_named(const std::string& name);
 
 // Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
 std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,

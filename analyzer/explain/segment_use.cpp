@@ -7,9 +7,9 @@
 
 namespace memtrace::report {
 
-Unused unused_of(const fold::Segments& segments) {
+Unused unused_of(const replay::Segments& segments) {
   Unused out;
-  for (const fold::Segment& segment : segments.each) {
+  for (const replay::Segment& segment : segments.each) {
     if (segment.blocks == 0) {
       out.empty += segment.bytes;
       ++out.empties;
@@ -21,8 +21,8 @@ Unused unused_of(const fold::Segments& segments) {
   return out;
 }
 
-std::string divided(const fold::CardUse& card) {
-  const fold::Residual& residual = card.residual;
+std::string divided(const replay::CardUse& card) {
+  const replay::Residual& residual = card.residual;
   return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
                      size(residual.code), size(residual.rest));
 }

@@ -18,11 +18,11 @@ struct Unused {
   std::size_t empties = 0;
   std::uint64_t sum() const { return kept + empty; }
 };
-Unused unused_of(const fold::Segments& segments);
+Unused unused_of(const replay::Segments& segments);
 std::string in_words(
     const Unused& unused); // "3816.00 MiB in 9 segments beside blocks, 20.00 MiB in 1 empty segment"
 
 // "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate"
-std::string divided(const fold::CardUse& card);
+std::string divided(const replay::CardUse& card);
 
 } // namespace memtrace::report

@@ -35,7 +35,7 @@ std::string range(const char* what, const Uncertainty& error) {
 }
 
 std::uint64_t highest_of_host(const View& view) {
-  const auto peak = view.account.peaks.find(fold::MemoryId{0});
+  const auto peak = view.account.peaks.find(replay::MemoryId{0});
   return peak == view.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
 }
 

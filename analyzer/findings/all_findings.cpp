@@ -43,14 +43,14 @@ Findings find(View& view) {
   return out;
 }
 
-fold::MemoryId main_memory(const View& view, const Findings& findings,
-                           const std::optional<std::string>& asked) {
+replay::MemoryId main_memory(const View& view, const Findings& findings,
+                             const std::optional<std::string>& asked) {
   if (asked) {
     const auto wanted = memory_named(*asked);
     if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
   }
   if (!findings.empty() && view.account.peaks.contains(findings.front().memory)) return findings.front().memory;
-  fold::MemoryId best = 0;
+  replay::MemoryId best = 0;
   for (const auto& [memory, peaks] : view.account.peaks) {
     if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
   }

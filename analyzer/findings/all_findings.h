@@ -14,6 +14,7 @@ namespace memtrace::report {
 Findings find(View& view);
 
 // The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
-fold::MemoryId main_memory(const View& view, const Findings& findings, const std::optional<std::string>& asked);
+replay::MemoryId main_memory(const View& view, const Findings& findings,
+                             const std::optional<std::string>& asked);
 
 } // namespace memtrace::report

@@ -21,7 +21,7 @@ evidence::Maker lifetime_of(const trace::Facts& facts) {
 evidence::Maker maker_of(const trace::Trace& trace) {
   const trace::Facts& facts = trace.facts();
   evidence::Maker out = lifetime_of(facts);
-  for (const fold::SharedFlow& flow : fold::shared_flows(trace).births)
+  for (const replay::SharedFlow& flow : replay::shared_flows(trace).births)
     out.mapped.push_back({unix_of(facts, flow.stamp), flow.bytes});
   return out;
 }

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 // A block of the allocator inside memory that was counted when the driver gave it.
@@ -120,4 +120,4 @@ std::map<DeviceInstant, Segments> segments_at(const trace::Trace& trace,
   return watcher.take();
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

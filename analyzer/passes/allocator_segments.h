@@ -9,7 +9,7 @@
 
 #include "analyzer/replay/replay.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // Memory that the driver gave at once, and from which the allocator cuts its blocks.
 struct Segment {
@@ -38,4 +38,4 @@ using DeviceInstant = std::pair<MemoryId, trace::Ordinal>;
 std::map<DeviceInstant, Segments> segments_at(const trace::Trace& trace,
                                               const std::set<DeviceInstant>& instants);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

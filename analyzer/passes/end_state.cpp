@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::EventType;
@@ -145,4 +145,4 @@ Last last(const trace::Trace& trace) {
   return std::move(state).take();
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -9,7 +9,7 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/kernel_samples.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // An allocation that counts.
 struct Birth {
@@ -63,4 +63,4 @@ inline constexpr std::uint64_t kLarge = 1 << 20; // bytes
 // One pass. Memory grows with live blocks.
 Last last(const trace::Trace& trace);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -5,7 +5,7 @@
 
 #include "analyzer/trace/kernel_samples.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 class Looking : public Observer {
@@ -49,4 +49,4 @@ std::optional<Nearest> nearest_limit(const trace::Trace& trace, Step last) {
   return looking.nearest;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

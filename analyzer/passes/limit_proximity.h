@@ -5,7 +5,7 @@
 
 #include "analyzer/replay/replay.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct Nearest {
   Step step = Step::none;
@@ -19,4 +19,4 @@ struct Nearest {
 // pass.
 std::optional<Nearest> nearest_limit(const trace::Trace& trace, Step last);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

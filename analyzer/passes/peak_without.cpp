@@ -6,7 +6,7 @@
 #include "analyzer/files/read_budget.h"
 #include "analyzer/replay/wrapping_sum.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 class Excluding : public Observer {
@@ -101,4 +101,4 @@ std::vector<Without> peaks_without(const trace::Trace& trace, const std::vector<
   return excluding.take();
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -8,7 +8,7 @@
 
 #include "analyzer/attribute/peak_composition.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct Sizes { // bytes, inclusive
   std::uint64_t from = 0;
@@ -38,4 +38,4 @@ struct Without {
 // One pass for all, in their order. Memory grows with live blocks.
 std::vector<Without> peaks_without(const trace::Trace& trace, const std::vector<Excluded>& each);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -1,7 +1,7 @@
 // Purpose: what a framework's allocator of pinned memory held and nobody used.
 #include "analyzer/passes/pinned_cache.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 class Listening : public Observer {
@@ -32,4 +32,4 @@ PinnedCache pinned_cache(const trace::Trace& trace, Step first) {
   return listening.cache;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

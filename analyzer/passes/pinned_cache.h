@@ -3,7 +3,7 @@
 
 #include "analyzer/replay/replay.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct PinnedCache {
   std::uint64_t reports = 0; // that it gave of itself, at the ends of phases
@@ -14,4 +14,4 @@ struct PinnedCache {
 // After step `first`. One pass.
 PinnedCache pinned_cache(const trace::Trace& trace, Step first);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -1,7 +1,7 @@
 // Purpose: when shared memory came and went.
 #include "analyzer/passes/shm_flows.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 class Watching : public Observer {
@@ -31,4 +31,4 @@ SharedFlows shared_flows(const trace::Trace& trace) {
   return std::move(watching.flows);
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

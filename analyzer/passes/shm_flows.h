@@ -5,7 +5,7 @@
 
 #include "analyzer/replay/replay.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct SharedFlow {
   format::Stamp stamp = 0;
@@ -24,4 +24,4 @@ struct SharedFlows {
 inline constexpr std::uint64_t kLeastShared = 64 << 10;
 SharedFlows shared_flows(const trace::Trace& trace);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // A hash table with linear probing over small cells; the values lie in a pool beside it and do not move, but
 // for growth. Half of a fold's time went to std::unordered_map and its allocations.
@@ -116,4 +116,4 @@ class BlockTable {
   std::size_t size_ = 0;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

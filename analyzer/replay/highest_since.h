@@ -7,7 +7,7 @@
 
 #include "analyzer/trace/event_merger.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // A value and the event after which it was so. `Value` is compared by `bytes_of(value)`.
 template <typename Value>
@@ -71,4 +71,4 @@ class HighestSince {
   bool begun_ = false; // since the last value
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

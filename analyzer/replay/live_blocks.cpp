@@ -5,7 +5,7 @@
 
 #include "analyzer/replay/wrapping_sum.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::EventType;
@@ -503,4 +503,4 @@ void Ledger::label(const trace::Event& event, BlockWatcher& watcher) {
   if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

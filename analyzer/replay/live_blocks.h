@@ -11,7 +11,7 @@
 #include "analyzer/trace/event_merger.h"
 #include "analyzer/trace/process_facts.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 using MemoryId = std::uint8_t; // 0 host, n device n-1
 
@@ -151,4 +151,4 @@ class Ledger {
   std::uint64_t unknown_deaths_ = 0;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

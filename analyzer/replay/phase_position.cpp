@@ -7,7 +7,7 @@
 #include "analyzer/decode/definitions.h"
 #include "preload/format/coarse.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 // Bytes. A report says the name of a phase, and those of all it lies in, with each row: a name of 1 MiB, nested
@@ -73,4 +73,4 @@ Known known_phase(const std::string& name) {
   return Known::none;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

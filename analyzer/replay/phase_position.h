@@ -10,7 +10,7 @@
 
 #include "preload/format/event.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // Number of the training step. Before the first one there is none.
 enum class Step : std::int64_t { none = -1 };
@@ -59,4 +59,4 @@ class Paths {
 
 Known known_phase(const std::string& name);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

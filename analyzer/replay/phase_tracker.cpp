@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::EventType;
@@ -216,4 +216,4 @@ Place Phases::place(std::uint32_t thread) const {
   return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

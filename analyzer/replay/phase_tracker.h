@@ -12,7 +12,7 @@
 #include "analyzer/trace/event_merger.h"
 #include "analyzer/trace/process_facts.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 struct Occurrence {
   OccurrenceId id{};
@@ -93,4 +93,4 @@ class Phases {
   bool stepped_ = false; // an optimizer's step returned since this step began
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -1,7 +1,7 @@
 // Purpose: one pass over a trace with phases and ledger in step, shown to an observer.
 #include "analyzer/replay/replay.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 namespace {
 
@@ -58,4 +58,4 @@ trace::OrderCounts Replay::run(Observer& observer) {
   return counts;
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -5,7 +5,7 @@
 #include "analyzer/replay/phase_tracker.h"
 #include "analyzer/trace/trace.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 class Replay;
 
@@ -45,4 +45,4 @@ class Replay {
   Phases phases_;
 };
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

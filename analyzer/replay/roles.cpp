@@ -1,7 +1,7 @@
 // Purpose: what a block was for, told from where it was born and what became of it.
 #include "analyzer/replay/roles.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 constexpr const char* kRoleNames[] = {"unknown",   "parameter", "gradient", "optimizer_state", "activation",
@@ -54,4 +54,4 @@ Role role_of(const Place& born, const Fate& fate) {
   }
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -7,7 +7,7 @@
 
 #include "analyzer/replay/phase_position.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 // The roles of the contract that a trace can show so far.
 enum class Role : std::uint8_t {
@@ -48,4 +48,4 @@ struct Fate {
 // Of a tensor. A phase that was cut off by the end of the trace tells nothing: unknown.
 Role role_of(const Place& born, const Fate& fate);
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

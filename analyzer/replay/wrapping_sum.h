@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 
 constexpr std::int64_t plus(std::int64_t a, std::uint64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + b);
@@ -18,4 +18,4 @@ constexpr std::int64_t minus(std::int64_t a, std::int64_t b) {
   return minus(a, static_cast<std::uint64_t>(b));
 }
 
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -81,7 +81,7 @@ JobLedger job_ledger(const View& view, const std::vector<Other>& others) {
   if (out.total) add_shared(*death.group->last, out.lines);
   out.residual = static_cast<std::int64_t>(out.total.value_or(0));
   for (const Line& line : out.lines)
-    if (line.counted) out.residual = fold::minus(out.residual, line.bytes);
+    if (line.counted) out.residual = replay::minus(out.residual, line.bytes);
   return out;
 }
 

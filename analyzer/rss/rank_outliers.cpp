@@ -8,8 +8,8 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Measure;
-using fold::MemoryId;
+using replay::Measure;
+using replay::MemoryId;
 
 constexpr std::int64_t kLeastMore = 64 << 20;
 constexpr std::int64_t kPartMore = 10;
@@ -20,7 +20,7 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return values[values.size() / 2];
 }
 
-const fold::Peak& peak_of(const fold::MemoryPeaks& peaks, MemoryId memory) {
+const replay::Peak& peak_of(const replay::MemoryPeaks& peaks, MemoryId memory) {
   return memory == 0 ? peaks.live : peaks.tensor;
 }
 
@@ -43,14 +43,15 @@ void Ranks::add(View& view, MemoryId memory, std::vector<Rank>& to) {
   out.memory = memory_name(memory);
   out.peak = peak_of(view.account.peaks.at(memory), memory);
   out.phase = view.phase_name(out.peak.path);
-  const fold::Holdings& alive = view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
+  const replay::Holdings& alive =
+      view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
   for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
     if (alive[i].stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(alive[i].stack);
-    const std::string role = fold::role_name(alive[i].role);
+    const std::string role = replay::role_name(alive[i].role);
     Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
     if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
-    row.bytes = fold::plus(row.bytes, alive[i].bytes);
+    row.bytes = replay::plus(row.bytes, alive[i].bytes);
   }
   to.push_back(std::move(out));
 }
@@ -73,7 +74,7 @@ std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
   out.least = *std::min_element(peaks.begin(), peaks.end());
   out.most = *std::max_element(peaks.begin(), peaks.end());
   out.median = median(peaks);
-  const std::int64_t more = fold::minus(out.bytes, out.median);
+  const std::int64_t more = replay::minus(out.bytes, out.median);
   if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
     return std::nullopt;
   for (const auto& [key, row] : one->rows) {

@@ -17,7 +17,7 @@ struct Outlier {
   std::string memory;
   std::int64_t bytes = 0; // at its peak: live of the host, tensors of a card
   std::string phase;
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   std::size_t others = 0;
   std::int64_t least = 0, median = 0, most = 0; // of the others, each at its own peak
   // What makes most of the difference.
@@ -47,12 +47,12 @@ class Ranks {
     std::uint32_t rank = 0;
     std::uint32_t pid = 0;
     std::string memory;
-    fold::Peak peak;
+    replay::Peak peak;
     std::string phase;
     std::map<std::string, Row> rows; // by role and place
   };
 
-  void add(View& view, fold::MemoryId memory, std::vector<Rank>& to);
+  void add(View& view, replay::MemoryId memory, std::vector<Rank>& to);
   static std::optional<Outlier> outlier(const std::vector<Rank>& ranks);
 
   std::vector<Rank> host_, cards_;

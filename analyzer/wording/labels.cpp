@@ -14,8 +14,8 @@ std::string signal_name(std::uint32_t number) {
   return name != nullptr ? std::string("SIG") + name : std::to_string(number);
 }
 
-std::string when(const std::string& phase, fold::Step step) {
-  return step == fold::Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
+std::string when(const std::string& phase, replay::Step step) {
+  return step == replay::Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
 }
 
 std::string script(const trace::Facts& facts) {

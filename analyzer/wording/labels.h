@@ -9,7 +9,7 @@
 namespace memtrace::report {
 
 // "step 3", or the phase alone.
-std::string when(const std::string& phase, fold::Step step);
+std::string when(const std::string& phase, replay::Step step);
 // The script that an interpreter runs, else the program; printable and short.
 std::string script(const trace::Facts& facts);
 // "SIGKILL"; a number that has no name as it is.

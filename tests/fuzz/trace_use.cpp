@@ -33,28 +33,28 @@ std::uint64_t pass(const trace::Trace& trace, trace::OrderCounts& counts) {
 }
 
 void fold_all(const trace::Trace& trace) {
-  fold::Account account = fold::account(trace);
-  const fold::Buckets buckets = fold::buckets(trace, account);
-  const fold::Steady steady = fold::steady(account);
-  const fold::Shown shown = fold::choose(account, buckets, {});
-  fold::coverage(buckets, account);
-  std::vector<fold::Instant> instants;
-  std::set<fold::DeviceInstant> devices;
+  replay::Account account = replay::account(trace);
+  const replay::Buckets buckets = replay::buckets(trace, account);
+  const replay::Steady steady = replay::steady(account);
+  const replay::Shown shown = replay::choose(account, buckets, {});
+  replay::coverage(buckets, account);
+  std::vector<replay::Instant> instants;
+  std::set<replay::DeviceInstant> devices;
   for (const auto& [memory, peaks] : account.peaks) {
-    instants.push_back({memory, fold::Measure::live, peaks.live.at});
-    instants.push_back({memory, fold::Measure::tensor, peaks.tensor.at});
+    instants.push_back({memory, replay::Measure::live, peaks.live.at});
+    instants.push_back({memory, replay::Measure::tensor, peaks.tensor.at});
     if (peaks.reserved) devices.insert({memory, peaks.reserved->at});
   }
-  for (const fold::ShownRow& row : shown.rows) {
+  for (const replay::ShownRow& row : shown.rows) {
     if (instants.size() > kMostRows || row.bucket != nullptr || row.row->memory.empty()) continue;
-    instants.push_back({0, fold::Measure::live, row.row->memory[0].live.peak_at});
+    instants.push_back({0, replay::Measure::live, row.row->memory[0].live.peak_at});
   }
-  const auto sets = fold::alive_at(trace, instants, account.last_step);
+  const auto sets = replay::alive_at(trace, instants, account.last_step);
   for (const auto& [instant, holdings] : sets)
-    for (const fold::Holding& holding : holdings)
+    for (const replay::Holding& holding : holdings)
       expect(holding.blocks != 0 || holding.bytes == 0, "a row without blocks has bytes");
-  fold::segments_at(trace, devices);
-  for (const fold::BucketRow& row : buckets.rows) buckets.births(row, 0);
+  replay::segments_at(trace, devices);
+  for (const replay::BucketRow& row : buckets.rows) buckets.births(row, 0);
   trace.losses(account.counts);
 }
 

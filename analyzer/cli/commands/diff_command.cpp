@@ -9,16 +9,16 @@ namespace memtrace::cli {
 namespace {
 
 report::Diff within(const DiffArguments& arguments, report::View& view) {
-  const fold::MemoryId memory = memory_of(view, arguments.memory);
+  const replay::MemoryId memory = memory_of(view, arguments.memory);
   const std::string phase_a = arguments.phases.empty() ? "" : arguments.phases.front();
   const std::string phase_b = arguments.phases.empty() ? "" : arguments.phases.back();
   if (arguments.first_vs_steady)
     return report::difference(memory, report::first_step(view, memory, phase_a),
                               report::steady_step(view, memory, phase_b));
-  std::optional<fold::Step> step_a, step_b;
+  std::optional<replay::Step> step_a, step_b;
   if (arguments.steps) {
-    step_a = static_cast<fold::Step>(arguments.steps->from);
-    step_b = static_cast<fold::Step>(arguments.steps->to);
+    step_a = static_cast<replay::Step>(arguments.steps->from);
+    step_b = static_cast<replay::Step>(arguments.steps->to);
   }
   return report::difference(memory, report::one_place(view, memory, step_a, phase_a),
                             report::one_place(view, memory, step_b, phase_b));
@@ -36,7 +36,7 @@ int diff_command(const DiffArguments& arguments) {
     const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
     if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
     const auto b = main_view(arguments.traces.back(), meter);
-    const fold::MemoryId memory = memory_of(*a, arguments.memory);
+    const replay::MemoryId memory = memory_of(*a, arguments.memory);
     return written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
                                                  report::whole_run(*b, memory, "b")));
   });

@@ -12,9 +12,9 @@ namespace memtrace::cli {
 struct DiffArguments {
   std::vector<std::string> traces; // two runs; or one, or none for the newest job
   bool first_vs_steady = false;
-  std::optional<fold::StepRange> steps; // the two of one run
-  std::vector<std::string> phases;      // one for both sides, or one for each
-  std::string memory;                   // "" for the one where most tensors are
+  std::optional<replay::StepRange> steps; // the two of one run
+  std::vector<std::string> phases;        // one for both sides, or one for each
+  std::string memory;                     // "" for the one where most tensors are
   std::size_t top = 20;
   std::string format = "text";
   std::string output;

@@ -19,10 +19,10 @@ std::unique_ptr<report::View> main_view(const std::string& argument, Meter& mete
   return report::view(std::move(main.trace), main.kind, main.end, {});
 }
 
-fold::MemoryId memory_of(report::View& view, const std::string& asked) {
+replay::MemoryId memory_of(report::View& view, const std::string& asked) {
   const bool any = asked.empty(); // then the findings say which
-  const fold::MemoryId memory = report::main_memory(view, any ? report::find(view) : report::Findings{},
-                                                    any ? std::nullopt : std::optional(asked));
+  const replay::MemoryId memory = report::main_memory(view, any ? report::find(view) : report::Findings{},
+                                                      any ? std::nullopt : std::optional(asked));
   if (!asked.empty() && report::memory_name(memory) != asked)
     throw report::Usage("--memory " + asked +
                         ": not in this trace; expected host or one of its devices, cuda:N");

@@ -18,7 +18,7 @@ namespace memtrace::cli {
 std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter);
 
 // "" for the one where most tensors are. Throws Usage for one that is not in the trace.
-fold::MemoryId memory_of(report::View& view, const std::string& asked);
+replay::MemoryId memory_of(report::View& view, const std::string& asked);
 
 // For text that goes to stdout, where `output` is "".
 bool in_color(const std::string& output);

@@ -12,9 +12,9 @@ namespace memtrace::report {
 struct Finding {
   std::string id; // of the contract's list
   std::string title;
-  fold::MemoryId memory = 0;
+  replay::MemoryId memory = 0;
   std::string phase;
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   std::int64_t bytes = 0;
   bool certain = false;
   std::vector<std::string> evidence;

@@ -7,7 +7,7 @@
 
 namespace memtrace::report {
 
-Finding finding_at(const View& view, const char* id, fold::MemoryId memory, const fold::Peak& peak) {
+Finding finding_at(const View& view, const char* id, replay::MemoryId memory, const replay::Peak& peak) {
   Finding finding;
   finding.id = id;
   finding.memory = memory;
@@ -17,13 +17,13 @@ Finding finding_at(const View& view, const char* id, fold::MemoryId memory, cons
   return finding;
 }
 
-Findings in_each_memory(View& view, void (*find)(View&, fold::MemoryId, Findings&)) {
+Findings in_each_memory(View& view, void (*find)(View&, replay::MemoryId, Findings&)) {
   Findings out;
   for (const auto& [memory, peaks] : view.account.peaks) find(view, memory, out);
   return out;
 }
 
-void OfLine::add(const View& view, const fold::Holding& holding) {
+void OfLine::add(const View& view, const replay::Holding& holding) {
   if (stacks.empty()) {
     site = holding.stack;
     lifetime = holding.lifetime;

@@ -11,10 +11,10 @@
 namespace memtrace::report {
 
 // With id, memory, phase, step and certainty; the rest is the caller's.
-Finding finding_at(const View& view, const char* id, fold::MemoryId memory, const fold::Peak& peak);
+Finding finding_at(const View& view, const char* id, replay::MemoryId memory, const replay::Peak& peak);
 
 // Those that `find` sees in each memory, in turn.
-Findings in_each_memory(View& view, void (*find)(View&, fold::MemoryId, Findings&));
+Findings in_each_memory(View& view, void (*find)(View&, replay::MemoryId, Findings&));
 
 // What one line of the program has at a peak. Give it the largest holding first.
 struct OfLine {
@@ -24,10 +24,10 @@ struct OfLine {
   std::uint64_t lifetime = 0; // ns, of the largest group, and so the rest
   format::StackId site{};
   std::string phase;
-  fold::Step step = fold::Step::none;
+  replay::Step step = replay::Step::none;
   std::unordered_set<format::StackId> stacks;
 
-  void add(const View& view, const fold::Holding& holding);
+  void add(const View& view, const replay::Holding& holding);
 };
 
 // " = 1.000 P": so many times the parameters. Empty where there are none.

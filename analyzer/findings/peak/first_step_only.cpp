@@ -17,11 +17,11 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Role;
-using fold::Step;
+using replay::Holding;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Role;
+using replay::Step;
 
 constexpr std::int64_t kFewestLater = 2; // steps that did without
 
@@ -30,13 +30,13 @@ std::int64_t number(Step step) {
 }
 
 // Up to the first update: before it an optimizer has no states, and a scaler may skip some.
-Step first_of(const fold::Account& account) {
+Step first_of(const replay::Account& account) {
   return std::max(account.first_update, Step{0});
 }
 
 // What training makes once and needs from then on.
 bool belongs(Role role) {
-  return fold::is_kept(role) || role == Role::workspace || role == Role::context;
+  return replay::is_kept(role) || role == Role::workspace || role == Role::context;
 }
 
 // Stacks that later steps have as well, as far as what is alive at their peaks tells: it spares most passes.
@@ -50,22 +50,22 @@ std::unordered_set<format::StackId> recurring(const View& view, Step first) {
 
 // What each line of the program made in the first step: of the peak of tensors its tensors; of that of all that
 // is live what is none.
-std::map<std::string, OfLine> candidates(View& view, fold::Instant peak, Step first) {
+std::map<std::string, OfLine> candidates(View& view, replay::Instant peak, Step first) {
   const std::unordered_set<format::StackId> later = recurring(view, first);
   std::map<std::string, OfLine> out;
   for (const Holding& holding : view.set(peak)) { // largest first
     if (holding.tensor != (peak.measure == Measure::tensor)) continue;
     if (holding.born_step == Step::none || holding.born_step > first || belongs(holding.role)) continue;
     if (holding.sampled || holding.stack == format::StackId{} || later.contains(holding.stack)) continue;
-    if (holding.born_known == fold::Known::data) continue; // a data set that is read once
+    if (holding.born_known == replay::Known::data) continue; // a data set that is read once
     const symbols::Site& site = view.symbolizer->site(holding.stack);
     out[site.where + "\n" + site.caller].add(view, holding);
   }
   return out;
 }
 
-void say(Finding& finding, View& view, const OfLine& candidate, const fold::Without& without,
-         const fold::Peak& peak, Measure measure, bool freed) {
+void say(Finding& finding, View& view, const OfLine& candidate, const replay::Without& without,
+         const replay::Peak& peak, Measure measure, bool freed) {
   const symbols::Site& site = view.symbolizer->site(candidate.site);
   const std::string made = fmt::format("{} in {}", size(finding.bytes), when(finding.phase, finding.step));
   const std::string last = count(static_cast<std::uint64_t>(view.account.last_step));
@@ -91,13 +91,13 @@ void say(Finding& finding, View& view, const OfLine& candidate, const fold::With
                     duration(static_cast<double>(candidate.lifetime) / 1e9), last)};
     finding.remedy = fmt::format(
         "make it before the first step, where there is room, piece by piece, or on disk: -{} at the peak",
-        size(fold::minus(peak.bytes, without.peak)));
+        size(replay::minus(peak.bytes, without.peak)));
   } else {
     finding.sentences = {
         fmt::format("It was made once, {}, and is still held in step {}; {}.", made, last, rest),
         "It is no parameter, gradient or optimizer state that memtrace knows of."};
     finding.remedy = fmt::format("del it where nothing reads it any more, or keep it on disk: -{}",
-                                 size(fold::minus(peak.bytes, without.peak)));
+                                 size(replay::minus(peak.bytes, without.peak)));
   }
   if (!site.caller.empty()) finding.sentences.push_back("Called from " + site.caller + ".");
   finding.no_remedy =
@@ -105,25 +105,25 @@ void say(Finding& finding, View& view, const OfLine& candidate, const fold::With
 }
 
 void of_measure(View& view, MemoryId memory, Measure measure, Findings& out) {
-  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
-  const fold::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
+  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
+  const replay::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
   const Step first = first_of(view.account);
   if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
   if (number(view.account.last_step) - number(first) < kFewestLater) return;
   std::vector<OfLine> of;
-  std::vector<fold::Excluded> leave;
+  std::vector<replay::Excluded> leave;
   for (const auto& [place, candidate] : candidates(view, {memory, measure, peak.at}, first)) {
     if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue;
     of.push_back(candidate);
     leave.push_back({.memory = memory, .measure = measure, .stacks = candidate.stacks});
   }
-  const std::vector<fold::Without> withouts = fold::peaks_without(*view.trace, leave);
+  const std::vector<replay::Without> withouts = replay::peaks_without(*view.trace, leave);
   for (std::size_t i = 0; i < of.size(); ++i) {
-    const fold::Without& without = withouts[i];
+    const replay::Without& without = withouts[i];
     const bool freed = without.last_held <= first;
     if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
       continue;
-    if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
+    if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) continue;
     Finding finding = finding_at(view, "first-step-only", memory, peak);
     finding.phase = of[i].phase;
     finding.step = of[i].step;

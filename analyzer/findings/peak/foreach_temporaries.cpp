@@ -17,11 +17,11 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Known;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Role;
+using replay::Holding;
+using replay::Known;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Role;
 
 bool calls_foreach(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
@@ -32,7 +32,7 @@ bool calls_foreach(const symbols::Site& site) {
 }
 
 // Temporaries that one foreach call took, all alive at the peak.
-std::map<std::string, OfLine> candidates(View& view, const fold::Holdings& alive) {
+std::map<std::string, OfLine> candidates(View& view, const replay::Holdings& alive) {
   std::map<std::string, OfLine> out;
   for (const Holding& holding : alive) { // largest first
     if (holding.role != Role::temporary || holding.born_known != Known::step) continue;
@@ -45,8 +45,8 @@ std::map<std::string, OfLine> candidates(View& view, const fold::Holdings& alive
 }
 
 std::size_t optimizer_steps(const View& view) {
-  std::set<fold::Step> steps;
-  for (const fold::Row& row : view.account.rows) {
+  std::set<replay::Step> steps;
+  for (const replay::Row& row : view.account.rows) {
     if (row.count != 0 && view.account.paths.text(view.account.paths.last(row.path)) == "step")
       steps.insert(row.step);
   }
@@ -69,7 +69,7 @@ std::string remedy(const OfLine& candidate, std::int64_t saved, const std::strin
     if (bytes > saved) text += fmt::format(" at the peak, -{} in the step", size(bytes));
   }
   // One tensor after the other: two temporaries of the largest stay.
-  const std::int64_t loop = fold::minus(bytes, 2 * candidate.largest);
+  const std::int64_t loop = replay::minus(bytes, 2 * candidate.largest);
   if (loop <= 0) return text;
   return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
                             size(std::min(saved, loop)));
@@ -82,14 +82,14 @@ std::string all_tensors(const View& view, const OfLine& candidate) {
   return fmt::format("all {} tensors", count(candidate.blocks));
 }
 
-void say(Finding& finding, const View& view, const OfLine& candidate, const fold::Without& without,
+void say(Finding& finding, const View& view, const OfLine& candidate, const replay::Without& without,
          const symbols::Site& site) {
   const std::int64_t peak = view.account.peaks.at(finding.memory).tensor.bytes;
   const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
   const std::string seen = fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(view));
   finding.title = fmt::format("{}, phase step: {}{}, alive {}", site.title(), size(finding.bytes),
                               times_parameters(view, candidate.bytes), alive);
-  finding.remedy = remedy(candidate, fold::minus(peak, without.peak), site.where);
+  finding.remedy = remedy(candidate, replay::minus(peak, without.peak), site.where);
   finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
                                   candidate.bytes, candidate.blocks, peak),
                       fmt::format("the peak would be {} bytes without them", without.peak), seen,
@@ -105,26 +105,26 @@ void say(Finding& finding, const View& view, const OfLine& candidate, const fold
 }
 
 // What such temporaries leave alone: what forward made for backward.
-std::string no_remedy(const fold::Holdings& alive) {
+std::string no_remedy(const replay::Holdings& alive) {
   std::int64_t activations = 0;
   for (const Holding& holding : alive)
-    if (holding.role == Role::activation) activations = fold::plus(activations, holding.bytes);
+    if (holding.role == Role::activation) activations = replay::plus(activations, holding.bytes);
   return fmt::format("gradient checkpointing or a smaller batch: activations are {} of this peak",
                      size(activations));
 }
 
 void of_memory(View& view, MemoryId memory, Findings& out) {
-  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket || view.account.paths.text(view.account.paths.last(peak.path)) != "step")
     return;
-  const fold::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
+  const replay::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
   for (const auto& [title, candidate] : candidates(view, alive)) {
     if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // spares a pass
-    const fold::Without without =
-        fold::peaks_without(*view.trace,
-                            {{.memory = memory, .stacks = candidate.stacks, .born = fold::Known::step}})
+    const replay::Without without =
+        replay::peaks_without(*view.trace,
+                              {{.memory = memory, .stacks = candidate.stacks, .born = replay::Known::step}})
             .front();
-    if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) continue;
+    if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) continue;
     Finding finding = finding_at(view, "foreach-temporaries", memory, peak);
     finding.bytes = static_cast<std::int64_t>(candidate.bytes);
     finding.site = candidate.site;

@@ -17,9 +17,9 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Measure;
-using fold::MemoryId;
+using replay::Holding;
+using replay::Measure;
+using replay::MemoryId;
 
 constexpr std::uint64_t kChunks = 8;
 constexpr std::size_t kNamed = 4; // of the sites
@@ -43,21 +43,21 @@ struct Family {
   std::vector<const Holding*> all;
 };
 
-const Holding* loss_holding(View& view, const fold::Holdings& alive) {
+const Holding* loss_holding(View& view, const replay::Holdings& alive) {
   const Holding* out = nullptr;
   for (const Holding& holding : alive) {
-    if (!holding.tensor || fold::is_kept(holding.role) || holding.stack == format::StackId{}) continue;
+    if (!holding.tensor || replay::is_kept(holding.role) || holding.stack == format::StackId{}) continue;
     if (out != nullptr && holding.largest <= out->largest) continue;
     if (of_loss(view.symbolizer->site(holding.stack))) out = &holding;
   }
   return out;
 }
 
-Family family_of(View& view, const fold::Holdings& alive, const std::vector<fold::Sizes>& sizes) {
+Family family_of(View& view, const replay::Holdings& alive, const std::vector<replay::Sizes>& sizes) {
   Family out;
   out.loss = loss_holding(view, alive);
   for (const Holding& holding : alive) { // largest first
-    if (!holding.tensor || fold::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
+    if (!holding.tensor || replay::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
     out.bytes += holding.bytes;
     out.blocks += holding.blocks;
     out.all.push_back(&holding);
@@ -71,13 +71,13 @@ std::unordered_set<format::StackId> of_others(const View& view, MemoryId memory)
   for (const auto& [instant, alive] : view.sets) {
     if (instant.memory != memory || instant.measure != Measure::tensor) continue;
     for (const Holding& holding : alive)
-      if (fold::is_kept(holding.role)) out.insert(holding.stack);
+      if (replay::is_kept(holding.role)) out.insert(holding.stack);
   }
   return out;
 }
 
-void say(Finding& finding, View& view, const Family& family, const fold::Without& without) {
-  const fold::Peak& peak = view.account.peaks.at(finding.memory).tensor;
+void say(Finding& finding, View& view, const Family& family, const replay::Without& without) {
+  const replay::Peak& peak = view.account.peaks.at(finding.memory).tensor;
   const std::string each = family.blocks == 1 ? "1 block" : count(family.blocks) + " blocks";
   finding.title = fmt::format("logits and what the loss makes of them: {} in {} of {}, phase {}",
                               size(finding.bytes), each, sized(family.loss->largest), finding.phase);
@@ -103,23 +103,23 @@ void say(Finding& finding, View& view, const Family& family, const fold::Without
       "the loss in parts, so that the logits are never there as a whole: "
       "torch.nn.functional.linear_cross_entropy with options=torch.nn.LinearCrossEntropyOptions(), another "
       "fused linear cross entropy, or a loop over {} parts of the rows, each under checkpoint: -{}",
-      kChunks, size(fold::minus(peak.bytes, without.peak)));
+      kChunks, size(replay::minus(peak.bytes, without.peak)));
   finding.no_remedy = "gradient checkpointing of the layers, or another optimizer: the logits stay";
 }
 
 void of_memory(View& view, MemoryId memory, Findings& out) {
-  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
-  const fold::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
-  const std::vector<fold::Sizes> sizes = loss_sizes(view, alive);
+  const replay::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
+  const std::vector<replay::Sizes> sizes = loss_sizes(view, alive);
   const Family family = family_of(view, alive, sizes);
   if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // spares a pass
-  const fold::Without without =
-      fold::peaks_without(
+  const replay::Without without =
+      replay::peaks_without(
           *view.trace,
           {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(view, memory)}})
           .front();
-  if (!worthwhile(fold::minus(peak.bytes, without.peak), peak.bytes)) return;
+  if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) return;
   Finding finding = finding_at(view, "loss-logits", memory, peak);
   finding.bytes = static_cast<std::int64_t>(family.bytes);
   finding.site = family.loss->stack;
@@ -129,18 +129,18 @@ void of_memory(View& view, MemoryId memory, Findings& out) {
 
 } // namespace
 
-std::vector<fold::Sizes> loss_sizes(View& view, const fold::Holdings& alive) {
+std::vector<replay::Sizes> loss_sizes(View& view, const replay::Holdings& alive) {
   constexpr std::uint64_t kMore = 24; // a 24th: of sequences of 25 tokens the last one has no target
   const Holding* const loss = loss_holding(view, alive);
   if (loss == nullptr) return {};
-  std::vector<fold::Sizes> out;
+  std::vector<replay::Sizes> out;
   for (const std::uint64_t bytes : {loss->largest / 2, loss->largest, 2 * loss->largest})
     out.push_back({bytes, bytes + bytes / kMore});
   return out;
 }
 
-bool has_one_of(const Holding& holding, const std::vector<fold::Sizes>& sizes) {
-  return std::any_of(sizes.begin(), sizes.end(), [&](const fold::Sizes& one) {
+bool has_one_of(const Holding& holding, const std::vector<replay::Sizes>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [&](const replay::Sizes& one) {
     return one.from <= holding.largest && holding.largest <= one.to;
   });
 }

@@ -15,12 +15,12 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Known;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Role;
-using fold::Step;
+using replay::Holding;
+using replay::Known;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Role;
+using replay::Step;
 
 constexpr Step kLast{1}; // of the first two
 constexpr double kNear = 0.9;
@@ -29,7 +29,7 @@ constexpr double kNear = 0.9;
 struct Meeting {
   MemoryId memory = 0;
   Step step = Step::none;
-  fold::Instant at;   // to look at
+  replay::Instant at; // to look at
   std::uint64_t held; // bytes of tensors then
   std::string what;
 };
@@ -42,7 +42,7 @@ struct States {
 };
 
 // A step that was cut off did not say what its tensors are for: they are what it made and did not free.
-States states(const View& view, const fold::Instant& instant) {
+States states(const View& view, const replay::Instant& instant) {
   States out;
   for (const Holding& holding : view.set(instant)) { // largest first
     const bool made = holding.born_known == Known::step && holding.role == Role::unknown && holding.tensor;
@@ -71,7 +71,7 @@ std::optional<Meeting> death_of(const View& view) {
 }
 
 Meeting meeting_at_peak(const View& view, MemoryId memory, Step step, std::string what) {
-  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
   return {memory,
           step,
           {memory, Measure::tensor, peak.at},
@@ -90,7 +90,7 @@ bool may_be_near(const View& view) {
 
 void near_of_groups(const View& view, std::vector<Meeting>& out) {
   if (!may_be_near(view)) return;
-  const auto near = fold::nearest_limit(*view.trace, kLast);
+  const auto near = replay::nearest_limit(*view.trace, kLast);
   if (!near || !near->within(kNear)) return;
   out.push_back(meeting_at_peak(view, 0, near->step,
                                 fmt::format("{} of {} of cgroup {} were used", sized(near->used),
@@ -101,7 +101,7 @@ void near_of_cards(const View& view, std::vector<Meeting>& out) {
   for (const auto& [memory, device] : view.facts().devices) {
     const auto id = static_cast<MemoryId>(memory);
     if (device.total == 0 || !view.account.peaks.contains(id)) continue;
-    for (const fold::Row& row : view.account.rows) {
+    for (const replay::Row& row : view.account.rows) {
       if (row.step == Step::none || row.step > kLast || row.count == 0) continue;
       const std::int64_t used = std::max(row.of(id).used.peak, row.of(id).reserved.peak);
       if (static_cast<double>(used) < kNear * static_cast<double>(device.total)) continue;

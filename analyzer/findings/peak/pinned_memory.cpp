@@ -16,21 +16,21 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Measure;
 using format::Kind;
+using replay::Holding;
+using replay::Measure;
 
 constexpr std::uint64_t kFewestReports = 4;
 constexpr std::uint64_t kLeastIdle = 32 << 20;
 
-void rounding(View& view, const fold::Holdings& alive, Findings& out) {
-  const fold::Peak& peak = view.account.peaks.at(0).live;
+void rounding(View& view, const replay::Holdings& alive, Findings& out) {
+  const replay::Peak& peak = view.account.peaks.at(0).live;
   std::uint64_t spare = 0;
   std::uint64_t asked = 0;
   const Holding* most = nullptr;
   for (const Holding& holding : alive) { // largest first
     if (holding.kind != Kind::pinned) continue;
-    if (holding.role != fold::Role::rounding) {
+    if (holding.role != replay::Role::rounding) {
       asked += holding.bytes;
       continue;
     }
@@ -38,9 +38,9 @@ void rounding(View& view, const fold::Holdings& alive, Findings& out) {
     spare += holding.bytes;
   }
   if (most == nullptr || !worthwhile(static_cast<std::int64_t>(spare), peak.bytes)) return;
-  const fold::Without without =
-      fold::peaks_without(*view.trace, {{.measure = Measure::live, .rounding = true}}).front();
-  const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+  const replay::Without without =
+      replay::peaks_without(*view.trace, {{.measure = Measure::live, .rounding = true}}).front();
+  const std::int64_t saved = replay::minus(peak.bytes, without.peak);
   if (!worthwhile(saved, peak.bytes)) return;
   Finding finding = finding_at(view, "pinned-rounding", 0, peak);
   finding.bytes = static_cast<std::int64_t>(spare);
@@ -65,11 +65,11 @@ void rounding(View& view, const fold::Holdings& alive, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-void cache(View& view, const fold::Holdings& alive, Findings& out) {
-  const fold::MemoryPeaks& peaks = view.account.peaks.at(0);
+void cache(View& view, const replay::Holdings& alive, Findings& out) {
+  const replay::MemoryPeaks& peaks = view.account.peaks.at(0);
   if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // nobody reported
-  const fold::PinnedCache cache =
-      fold::pinned_cache(*view.trace, std::max(view.account.first_update, fold::Step{0}));
+  const replay::PinnedCache cache =
+      replay::pinned_cache(*view.trace, std::max(view.account.first_update, replay::Step{0}));
   if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;
   if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return;
   Finding finding = finding_at(view, "pinned-cache-held", 0, peaks.live);
@@ -100,9 +100,9 @@ void cache(View& view, const fold::Holdings& alive, Findings& out) {
 
 Findings find_pinned(View& view) {
   Findings out;
-  const fold::Peak& peak = view.account.peaks.at(0).live;
+  const replay::Peak& peak = view.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
-  const fold::Holdings& alive = view.set({0, Measure::live, peak.at});
+  const replay::Holdings& alive = view.set({0, Measure::live, peak.at});
   rounding(view, alive, out);
   cache(view, alive, out);
   return out;

@@ -17,10 +17,10 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Known;
-using fold::Measure;
-using fold::MemoryId;
+using replay::Holding;
+using replay::Known;
+using replay::Measure;
+using replay::MemoryId;
 
 struct Segment {
   std::uint64_t again = 0;  // bytes that were made again and wait for backward
@@ -30,12 +30,12 @@ struct Segment {
   std::uint64_t inputs = 0; // bytes that as many more segments would keep: what forward left, and one input
 };
 
-Segment segment_at(View& view, const fold::Holdings& alive) {
+Segment segment_at(View& view, const replay::Holdings& alive) {
   Segment out;
-  const std::vector<fold::Sizes> of_loss = loss_sizes(view, alive);
+  const std::vector<replay::Sizes> of_loss = loss_sizes(view, alive);
   std::uint64_t one = 0;
   for (const Holding& holding : alive) { // largest first
-    if (!holding.tensor || holding.role != fold::Role::activation) continue;
+    if (!holding.tensor || holding.role != replay::Role::activation) continue;
     if (holding.born_known == Known::recompute) {
       if (out.again == 0) out.site = holding.stack;
       out.again += holding.bytes;
@@ -51,18 +51,18 @@ Segment segment_at(View& view, const fold::Holdings& alive) {
 }
 
 void of_memory(View& view, MemoryId memory, Findings& out) {
-  const fold::Peak& peak = view.account.peaks.at(memory).tensor;
+  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const Segment segment = segment_at(view, view.set({memory, Measure::tensor, peak.at}));
   const auto again = static_cast<std::int64_t>(segment.again);
   const auto inputs = static_cast<std::int64_t>(segment.inputs);
   if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // spares a pass
-  const fold::Without halved =
-      fold::peaks_without(*view.trace,
-                          {{.memory = memory, .stacks = segment.stacks, .born = Known::recompute, .parts = 2}})
+  const replay::Without halved =
+      replay::peaks_without(
+          *view.trace, {{.memory = memory, .stacks = segment.stacks, .born = Known::recompute, .parts = 2}})
           .front();
-  const std::int64_t lower = fold::plus(halved.peak, inputs);
-  if (!worthwhile(fold::minus(peak.bytes, lower), peak.bytes)) return;
+  const std::int64_t lower = replay::plus(halved.peak, inputs);
+  if (!worthwhile(replay::minus(peak.bytes, lower), peak.bytes)) return;
   Finding finding = finding_at(view, "recompute-peak", memory, peak);
   finding.bytes = again;
   finding.site = segment.site;
@@ -83,7 +83,7 @@ void of_memory(View& view, MemoryId memory, Findings& out) {
   finding.remedy = fmt::format(
       "smaller segments: checkpoint_sequential with twice as many, or checkpoint of each layer, or of "
       "attention and MLP apart: -{} at least",
-      size(fold::minus(peak.bytes, lower)));
+      size(replay::minus(peak.bytes, lower)));
   finding.no_remedy = "longer segments: they keep fewer inputs, and make more again at once";
   out.push_back(std::move(finding));
 }

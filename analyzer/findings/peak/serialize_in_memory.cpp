@@ -17,8 +17,8 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Measure;
+using replay::Holding;
+using replay::Measure;
 
 // Who makes bytes of objects, and what does the same without.
 struct Writer {
@@ -60,7 +60,7 @@ struct Copy {
 
 // Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
 // own.
-std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
+std::map<std::string, Copy> copies(View& view, const replay::Holdings& alive) {
   constexpr std::uint64_t kLeast = 1 << 20;
   std::map<std::string, Copy> out;
   const auto each = [&](auto take) {
@@ -85,13 +85,13 @@ std::map<std::string, Copy> copies(View& view, const fold::Holdings& alive) {
 
 Findings find_serialized(View& view) {
   Findings out;
-  const fold::Peak& peak = view.account.peaks.at(0).live;
+  const replay::Peak& peak = view.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
     if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // spares a pass
-    const fold::Without without =
-        fold::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
-    const std::int64_t saved = fold::minus(peak.bytes, without.peak);
+    const replay::Without without =
+        replay::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
+    const std::int64_t saved = replay::minus(peak.bytes, without.peak);
     if (!worthwhile(saved, peak.bytes)) continue;
     Finding finding = finding_at(view, "serialize-in-memory", 0, peak);
     finding.phase = copy.of.phase;

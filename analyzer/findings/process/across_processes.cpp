@@ -13,9 +13,9 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Instant;
-using fold::Measure;
+using replay::Holding;
+using replay::Instant;
+using replay::Measure;
 
 constexpr std::int64_t kLeastAhead = 64 << 20;
 constexpr std::int64_t kShareOfPeak = 5; // one part in so many
@@ -46,7 +46,7 @@ void JobFindings::add_parent(View& view) {
   family.parents_peak = view.account.peaks.at(0).live.bytes;
   if (const auto& machine = view.trace->samples().machine(); machine && machine->shm_size != trace::kNotSaid)
     family.shm_size = machine->shm_size;
-  for (const fold::SharedFlow& flow : fold::shared_flows(*view.trace).deaths)
+  for (const replay::SharedFlow& flow : replay::shared_flows(*view.trace).deaths)
     family.flows.push_back({flow.stamp, -static_cast<std::int64_t>(flow.bytes)});
 }
 
@@ -55,16 +55,16 @@ void JobFindings::add_worker(View& view) {
   ++family.workers;
   if (const auto pages = of_parent(view)) family.forked.push_back(*pages);
   family.whole = family.whole && view.losses.coarsened == 0;
-  const fold::SharedFlows flows = fold::shared_flows(*view.trace);
-  for (const fold::SharedFlow& flow : flows.births)
+  const replay::SharedFlows flows = replay::shared_flows(*view.trace);
+  for (const replay::SharedFlow& flow : flows.births)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
   if (flows.births.size() < kFewestBatches) return;
   // Alive when a worker was half through, and still when it made its last batch.
-  const fold::SharedFlow& middle = flows.births[flows.births.size() / 2];
+  const replay::SharedFlow& middle = flows.births[flows.births.size() / 2];
   const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
   const Instant instant{0, Measure::live, middle.at};
   std::map<std::string, Place> kept;
-  const auto sets = fold::alive_at(*view.trace, {instant}, view.account.last_step);
+  const auto sets = replay::alive_at(*view.trace, {instant}, view.account.last_step);
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = view.symbolizer->site(holding.stack);
@@ -102,7 +102,7 @@ void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
   };
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!follow(flows[i])) continue;
-    level = fold::plus(level, flows[i].bytes);
+    level = replay::plus(level, flows[i].bytes);
     if (level <= most) continue;
     most = level;
     highest = i + 1;

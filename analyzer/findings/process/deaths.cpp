@@ -14,8 +14,8 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Known;
-using fold::Role;
+using replay::Known;
+using replay::Role;
 
 // A copy of a model beside it, both made while loading.
 struct Copies {
@@ -27,8 +27,8 @@ struct Copies {
 
 Copies copies(View& view) {
   Copies out;
-  for (const fold::Holding& holding :
-       view.set({0, fold::Measure::tensor, view.death->then.at})) { // largest first
+  for (const replay::Holding& holding :
+       view.set({0, replay::Measure::tensor, view.death->then.at})) { // largest first
     const Holder holder = holder_of(view, holding);
     if (holder.role == Role::parameter) out.model += holding.bytes;
     if (holder.role != Role::staging || holding.born_known != Known::load) continue;
@@ -88,7 +88,7 @@ void oom_kill(View& view, Findings& out) {
     finding.site = death.then.births.front().stack;
   }
   finding.remedy = "a higher limit, or less held in this phase";
-  if (view.account.last_step != fold::Step::none) finding.remedy += ": the holders are in the table";
+  if (view.account.last_step != replay::Step::none) finding.remedy += ": the holders are in the table";
   out.push_back(std::move(finding));
 }
 
@@ -114,7 +114,7 @@ void failed(View& view, Findings& out) {
   const trace::Failure& failure = *death.failure;
   const bool device = failure.memory != 0;
   Finding finding = finding_of(view, device ? "cuda-oom" : "allocation-failed");
-  finding.memory = static_cast<fold::MemoryId>(failure.memory);
+  finding.memory = static_cast<replay::MemoryId>(failure.memory);
   finding.bytes = static_cast<std::int64_t>(failure.asked);
   finding.site = failure.stack;
   finding.title = fmt::format("an allocation of {} failed", sized(failure.asked));
@@ -145,7 +145,7 @@ void shm_full(View& view, Findings& out) {
   const Death& death = *view.death;
   if (!death.unfit) return;
   const trace::MachineSample& machine = *death.last.samples.machine();
-  const fold::Birth& block = *death.last.shared;
+  const replay::Birth& block = *death.last.shared;
   Finding finding = finding_of(view, "shm-full");
   finding.bytes = static_cast<std::int64_t>(block.bytes);
   finding.site = block.stack;

@@ -16,16 +16,16 @@
 namespace memtrace::report {
 namespace {
 
-using fold::CardUse;
-using fold::MemoryId;
-using fold::Segment;
+using replay::CardUse;
+using replay::MemoryId;
+using replay::Segment;
 
 constexpr std::int64_t kLeastUnused = 64 << 20;
 constexpr std::int64_t kLeastContext = 64 << 20;
 constexpr std::int64_t kLeastCode = 512 << 20;
 
 // Whose blocks keep the most that is unused.
-format::StackId main_holder(const fold::Segments& segments) {
+format::StackId main_holder(const replay::Segments& segments) {
   std::map<format::StackId, std::uint64_t> kept;
   for (const Segment& segment : segments.each)
     if (segment.blocks != 0) kept[segment.holder] += segment.unused();
@@ -34,12 +34,12 @@ format::StackId main_holder(const fold::Segments& segments) {
   return most == kept.end() ? format::StackId{} : most->first;
 }
 
-void fragmentation(View& view, MemoryId memory, const fold::Segments& segments, Findings& out) {
-  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
-  const fold::Peak& held = *peaks.reserved;
+void fragmentation(View& view, MemoryId memory, const replay::Segments& segments, Findings& out) {
+  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
+  const replay::Peak& held = *peaks.reserved;
   const Unused unused = unused_of(segments);
   const auto bytes = static_cast<std::int64_t>(unused.sum());
-  const std::int64_t saved = fold::minus(held.bytes, peaks.tensor.bytes);
+  const std::int64_t saved = replay::minus(held.bytes, peaks.tensor.bytes);
   if (bytes < kLeastUnused || bytes < held.bytes / 10) return;
   if (!worthwhile(saved, held.bytes)) return;
   Finding finding = finding_at(view, "device-fragmentation", memory, held);

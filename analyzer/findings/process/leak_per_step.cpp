@@ -13,9 +13,9 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::MemoryId;
-using fold::Step;
+using replay::Holding;
+using replay::MemoryId;
+using replay::Step;
 
 constexpr std::int64_t kLeastPerStep = 16 * 1024;     // bytes; below that a run of 10,000 steps loses 160 MB
 constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // and a few figures that a program keeps are none
@@ -57,7 +57,7 @@ bool is_arena(const symbols::Site& site) {
   return false;
 }
 
-std::map<std::string, Trail> trails(View& view, const fold::Holdings& alive, const LeakSteps& range) {
+std::map<std::string, Trail> trails(View& view, const replay::Holdings& alive, const LeakSteps& range) {
   std::map<std::string, Trail> out;
   for (const Holding& holding : alive) {
     const auto step = static_cast<std::int64_t>(holding.born_step);

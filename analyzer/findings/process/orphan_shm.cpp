@@ -104,7 +104,7 @@ void place(View& view, Finding& finding) {
   const auto mapped =
       std::find_if(orphans.begin(), orphans.end(), [](const Orphan& one) { return one.mapped; });
   if (mapped == orphans.end()) return;
-  for (const fold::SharedFlow& flow : fold::shared_flows(*view.trace).births) {
+  for (const replay::SharedFlow& flow : replay::shared_flows(*view.trace).births) {
     if (unix_of(view.facts(), flow.stamp) != *mapped->mapped) continue;
     finding.site = flow.stack;
     finding.phase = view.account.paths.text(view.account.paths.last(flow.born.path));

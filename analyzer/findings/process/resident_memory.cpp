@@ -93,9 +93,9 @@ void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
 format::StackId site_of(const View& view, std::uint64_t bytes) {
   const auto peak = view.account.peaks.find(0);
   if (peak == view.account.peaks.end()) return {};
-  const auto set = view.sets.find({0, fold::Measure::live, peak->second.live.at});
+  const auto set = view.sets.find({0, replay::Measure::live, peak->second.live.at});
   if (set == view.sets.end() || set->second.empty()) return {};
-  const fold::Holding& largest = set->second.front();
+  const replay::Holding& largest = set->second.front();
   return largest.bytes >= bytes && !largest.sampled ? largest.stack : format::StackId{};
 }
 

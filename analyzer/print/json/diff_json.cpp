@@ -15,7 +15,7 @@ Json row_of(const DiffRow& row) {
               {"bytes_b", row.b},
               {"change", row.change()},
               {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
-              {"role", fold::role_name(row.role)},
+              {"role", replay::role_name(row.role)},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
               {"site", named ? site_json(*row.view, row.stack) : Json(nullptr)},
               {"how", row.variance > 0 ? "sampled" : "measured"}};
@@ -27,8 +27,8 @@ Json side_json(const DiffSide& side) {
   return {{"name", valid_utf8(side.name)},
           {"pid", side.view->facts().pid},
           {"phase", valid_utf8(side.view->account.paths.text(side.view->account.paths.last(side.peak.path)))},
-          {"step", side.peak.step == fold::Step::none ? Json(nullptr)
-                                                      : Json(static_cast<std::int64_t>(side.peak.step))},
+          {"step", side.peak.step == replay::Step::none ? Json(nullptr)
+                                                        : Json(static_cast<std::int64_t>(side.peak.step))},
           {"bytes", side.peak.bytes}};
 }
 

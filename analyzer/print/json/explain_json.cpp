@@ -28,7 +28,7 @@ Json late_json(const KeptRow& row) {
 Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
   return {{"name", row.name},
           {"memory", memory_name(from.memory)},
-          {"role", fold::role_name(row.role)},
+          {"role", replay::role_name(row.role)},
           {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
           {"asked", row.asked},
           {"bytes", row.bytes},

@@ -13,7 +13,7 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
+using replay::Holding;
 
 // Returns a row that completes a sum. Only its size is known.
 Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, const char* kind,
@@ -30,7 +30,7 @@ Json row_json(View& view, const Holding& row) {
               {"asked", row.asked},
               {"blocks", row.blocks},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-              {"role", fold::role_name(row.role)},
+              {"role", replay::role_name(row.role)},
               {"site", site_json(view, row.stack)},
               {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
               {"born_step", step_json(row.born_step)},
@@ -45,13 +45,13 @@ Json row_json(View& view, const Holding& row) {
   return out;
 }
 
-Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std::size_t top) {
+Json at_peak(View& view, const replay::Holdings& holdings, std::int64_t total, std::size_t top) {
   struct Rest {
     std::uint64_t bytes = 0, asked = 0, blocks = 0;
     double variance = 0; // of what was sampled
   };
   Json rows = Json::array();
-  std::map<std::tuple<format::Kind, fold::Role, bool>, Rest> rests;
+  std::map<std::tuple<format::Kind, replay::Role, bool>, Rest> rests;
   std::uint64_t told = 0;
   for (const Holding& holding : holdings) {
     told += holding.bytes;
@@ -68,10 +68,10 @@ Json at_peak(View& view, const fold::Holdings& holdings, std::int64_t total, std
   for (const auto& [which, rest] : rests) {
     const auto& [kind, role, sampled] = which;
     Json row = rest_json(static_cast<std::int64_t>(rest.bytes), rest.asked, rest.blocks,
-                         format::kKindNames[static_cast<std::size_t>(kind)], fold::role_name(role));
+                         format::kKindNames[static_cast<std::size_t>(kind)], replay::role_name(role));
     if (sampled) {
       row["how"] = "sampled";
-      row["error"] = fold::rounded(std::sqrt(rest.variance));
+      row["error"] = replay::rounded(std::sqrt(rest.variance));
     }
     rows.push_back(std::move(row));
   }

@@ -18,7 +18,7 @@ void add_card_ledgers(const View& view, Json& out) {
     std::int64_t known = card.live;
     if (card.pools != 0) {
       rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
-      known = fold::plus(known, card.pools);
+      known = replay::plus(known, card.pools);
     }
     out.push_back(
         {{"scope", "device"},
@@ -33,7 +33,7 @@ void add_card_ledgers(const View& view, Json& out) {
          {"code_at_least", card.code},
          {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
          {"rows", std::move(rows)},
-         {"residual", fold::minus(card.peak->bytes, known)}});
+         {"residual", replay::minus(card.peak->bytes, known)}});
   }
 }
 

@@ -9,7 +9,7 @@
 namespace memtrace::report {
 namespace {
 
-Json birth_json(View& view, const fold::Birth& birth) {
+Json birth_json(View& view, const replay::Birth& birth) {
   return {{"t", view.seconds(birth.stamp)}, {"bytes", birth.bytes}, {"site", site_json(view, birth.stack)}};
 }
 
@@ -22,15 +22,15 @@ Json filling_json(View& view, const std::optional<Filling>& filling) {
 }
 
 // Who held memory: roles that the names of sites tell beside those that the course of the program did.
-Json held_json(View& view, fold::Measure measure, std::int64_t total, std::size_t top) {
-  fold::Holdings holdings = view.set({view.death->then.memory, measure, view.death->then.at});
-  for (fold::Holding& holding : holdings) holding.role = holder_of(view, holding).role;
+Json held_json(View& view, replay::Measure measure, std::int64_t total, std::size_t top) {
+  replay::Holdings holdings = view.set({view.death->then.memory, measure, view.death->then.at});
+  for (replay::Holding& holding : holdings) holding.role = holder_of(view, holding).role;
   return at_peak(view, holdings, total, top);
 }
 
 Json growth_json(const View& view) {
   Json out = Json::array();
-  for (const fold::Moment& moment : view.death->last.course)
+  for (const replay::Moment& moment : view.death->last.course)
     out.push_back(
         {{"t", view.seconds(moment.stamp)}, {"live", moment.level.live}, {"tensor", moment.level.tensor}});
   return out;
@@ -42,12 +42,12 @@ Json death_json(View& view, std::size_t top) {
   if (!view.death) return nullptr;
   const Death& death = *view.death;
   Json last = Json::array();
-  for (const fold::Birth& birth : death.then.births) last.push_back(birth_json(view, birth));
-  const fold::Step step = death.then.place.step;
+  for (const replay::Birth& birth : death.then.births) last.push_back(birth_json(view, birth));
+  const replay::Step step = death.then.place.step;
   return {
       {"t", view.seconds(death.then.stamp)},
       {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(death.then.place.path)))},
-      {"step", step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
+      {"step", step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
       {"memory", memory_name(death.then.memory)},
       {"live", death.then.level.live},
       {"tensor", death.then.level.tensor},
@@ -56,8 +56,8 @@ Json death_json(View& view, std::size_t top) {
       {"limit_of", death.limit ? Json(valid_utf8(death.limit_of)) : Json(nullptr)},
       {"filling", filling_json(view, death.filling)},
       {"last", std::move(last)},
-      {"held", held_json(view, fold::Measure::live, death.then.level.live, top)},
-      {"held_tensor", held_json(view, fold::Measure::tensor, death.then.level.tensor, top)},
+      {"held", held_json(view, replay::Measure::live, death.then.level.live, top)},
+      {"held_tensor", held_json(view, replay::Measure::tensor, death.then.level.tensor, top)},
       {"growth", growth_json(view)}};
 }
 

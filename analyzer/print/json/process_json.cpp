@@ -18,13 +18,13 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Instant;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Step;
+using replay::Holding;
+using replay::Instant;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Step;
 
-Json figures_json(const fold::Figures& figures) {
+Json figures_json(const replay::Figures& figures) {
   return {{"entry_live", figures.entry},
           {"exit_live", figures.exit},
           {"peak_live", figures.peak},
@@ -32,11 +32,11 @@ Json figures_json(const fold::Figures& figures) {
           {"net", figures.net}};
 }
 
-Json resident_json(const fold::Resident& resident) {
+Json resident_json(const replay::Resident& resident) {
   return {{"anon", resident.anon}, {"file", resident.file}, {"shmem", resident.shmem}};
 }
 
-Json span_json(const std::optional<fold::ResidentSpan>& span) {
+Json span_json(const std::optional<replay::ResidentSpan>& span) {
   if (!span) return nullptr;
   return {{"entry", resident_json(span->entry)},
           {"exit", resident_json(span->exit)},
@@ -48,29 +48,29 @@ Json set_json(View& view, MemoryId memory, Measure measure, trace::Ordinal at, s
   return at_peak(view, view.set({memory, measure, at}), total, top);
 }
 
-Json steps_json(const fold::StepSpan& steps) {
+Json steps_json(const replay::StepSpan& steps) {
   return steps.first == Step::none ? Json(nullptr) : Json{step_json(steps.first), step_json(steps.last)};
 }
 
-Json bucket_json(const View& view, const fold::ShownRow& shown, bool steady) {
+Json bucket_json(const View& view, const replay::ShownRow& shown, bool steady) {
   if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
-  return steps_json(shown.bucket != nullptr ? shown.bucket->steps : fold::StepSpan{shown.as, shown.as});
+  return steps_json(shown.bucket != nullptr ? shown.bucket->steps : replay::StepSpan{shown.as, shown.as});
 }
 
-Json reserved_json(const View& view, const fold::Figures& reserved, MemoryId memory) {
+Json reserved_json(const View& view, const replay::Figures& reserved, MemoryId memory) {
   if (!view.account.peaks.at(memory).reserved) return nullptr;
   return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
 }
 
 // Null in a bucket: its rows do not keep what the card showed.
-Json used_json(const View& view, const fold::Figures& used, MemoryId memory, bool folded) {
+Json used_json(const View& view, const replay::Figures& used, MemoryId memory, bool folded) {
   if (folded || !view.account.cards.contains(memory)) return nullptr;
   return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
 }
 
 // The smallest of a bucket's steps: the keys that the row has the largest under.
-Json least_json(const View& view, const fold::Row& row, MemoryId memory) {
-  const fold::MemoryRow& figures = row.of(memory);
+Json least_json(const View& view, const replay::Row& row, MemoryId memory) {
+  const replay::MemoryRow& figures = row.of(memory);
   Json out = Json::object();
   if (row.count != 0) out.update(figures_json(figures.live));
   out["allocated"] = figures.allocated;
@@ -84,7 +84,7 @@ Json least_json(const View& view, const fold::Row& row, MemoryId memory) {
   return out;
 }
 
-Json births_json(View& view, const fold::Births& births) {
+Json births_json(View& view, const replay::Births& births) {
   return {{"bytes", births.bytes},
           {"count", births.count},
           {"min", births.smallest},
@@ -97,15 +97,15 @@ Json births_json(View& view, const fold::Births& births) {
 }
 
 // Who allocated in the steps of a bucket, all of them together: the largest `top`, and the rest in one row.
-Json allocated_by(View& view, const fold::BucketRow& bucket, MemoryId memory, std::size_t top) {
+Json allocated_by(View& view, const replay::BucketRow& bucket, MemoryId memory, std::size_t top) {
   Json out = Json::array();
-  const std::vector<fold::Births> all = view.buckets.births(bucket, memory);
+  const std::vector<replay::Births> all = view.buckets.births(bucket, memory);
   for (std::size_t i = 0; i < std::min(top, all.size()); ++i) out.push_back(births_json(view, all[i]));
   if (all.size() <= top) return out;
-  fold::Births rest = all[top];
+  replay::Births rest = all[top];
   rest.stack = {};
   for (std::size_t i = top + 1; i < all.size(); ++i) {
-    const fold::Births& one = all[i];
+    const replay::Births& one = all[i];
     rest.steps = {std::min(rest.steps.first, one.steps.first), std::max(rest.steps.last, one.steps.last)};
     rest.count += one.count;
     rest.bytes += one.bytes;
@@ -118,9 +118,9 @@ Json allocated_by(View& view, const fold::BucketRow& bucket, MemoryId memory, st
   return out;
 }
 
-Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool steady, std::size_t top) {
-  const fold::Row& row = *shown.row;
-  const fold::MemoryRow& figures = row.of(memory);
+Json phase_json(View& view, const replay::ShownRow& shown, MemoryId memory, bool steady, std::size_t top) {
+  const replay::Row& row = *shown.row;
+  const replay::MemoryRow& figures = row.of(memory);
   const bool folded = shown.bucket != nullptr;
   Json path = Json::array();
   for (const std::string& name : view.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
@@ -135,7 +135,7 @@ Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool s
   out["allocated"] = figures.allocated;
   out["freed"] = figures.freed;
   out["allocations"] = figures.allocations;
-  const auto who = [&](Measure measure, const fold::Figures& of) { // nobody knows who held what in a bucket
+  const auto who = [&](Measure measure, const replay::Figures& of) { // nobody knows who held what in a bucket
     return folded ? Json::array() : set_json(view, memory, measure, of.peak_at, of.peak, top);
   };
   if (levels) {
@@ -155,12 +155,12 @@ Json phase_json(View& view, const fold::ShownRow& shown, MemoryId memory, bool s
 }
 
 // Rows of a memory that had nothing to say are left out: a process with a GPU loads its data without it.
-bool silent(const fold::MemoryRow& row) {
+bool silent(const replay::MemoryRow& row) {
   return row.allocated == 0 && row.freed == 0 && row.live.peak == 0 && row.tensor.peak == 0 &&
          row.reserved.peak == 0;
 }
 
-Json peak_json(const View& view, MemoryId memory, const char* measure, const fold::Peak& peak, Json rows) {
+Json peak_json(const View& view, MemoryId memory, const char* measure, const replay::Peak& peak, Json rows) {
   Json out = {{"memory", memory_name(memory)},
               {"measure", measure},
               {"bytes", peak.bytes},
@@ -190,7 +190,7 @@ Json peaks_json(View& view, const Options& options) {
     if (const auto card = view.account.cards.find(memory); card != view.account.cards.end()) {
       out.push_back(peak_json(view, memory, "used", *card->second.peak, Json::array()));
       out.back()["of"] = card->second.own ? "process" : "card";
-      const fold::Coverage rows = fold::coverage(view.buckets, view.account); // which do not keep it
+      const replay::Coverage rows = replay::coverage(view.buckets, view.account); // which do not keep it
       out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);
     }
     if (memory == 0 && view.account.rss) {
@@ -225,7 +225,7 @@ Json argv_json(const std::string& joined) {
 
 // Which steps are there only as rows of their bucket.
 Json buckets_json(const View& view) {
-  const fold::Coverage covered = fold::coverage(view.buckets, view.account);
+  const replay::Coverage covered = replay::coverage(view.buckets, view.account);
   if (covered.buckets == 0) return view.losses.rows_missing ? Json("missing") : Json(nullptr);
   return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", view.buckets.width}};
 }
@@ -313,16 +313,16 @@ Json end_json(const Ending& end) {
 } // namespace
 
 void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take) {
-  const auto give = [&](const fold::ShownRow& shown, bool steady) {
+  const auto give = [&](const replay::ShownRow& shown, bool steady) {
     for (const auto& [memory, peaks] : view.account.peaks) {
       if (options.memory && memory_name(memory) != *options.memory) continue;
       if (memory != 0 && silent(shown.row->of(memory))) continue;
       take(phase_json(view, shown, memory, steady, options.top));
     }
   };
-  for (const fold::ShownRow& shown : view.shown.rows) give(shown, false);
+  for (const replay::ShownRow& shown : view.shown.rows) give(shown, false);
   if (!view.shown.steady) return;
-  for (const fold::Row& row : view.steady.rows) give({&row, row.step, nullptr}, true);
+  for (const replay::Row& row : view.steady.rows) give({&row, row.step, nullptr}, true);
 }
 
 Json process_before_phases(const View& view) {

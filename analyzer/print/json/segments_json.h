@@ -7,7 +7,7 @@
 
 namespace memtrace::report {
 
-Json segments_json(View& view, const fold::Segments& segments, std::size_t top);
-Json residual_json(const fold::CardUse& card);
+Json segments_json(View& view, const replay::Segments& segments, std::size_t top);
+Json residual_json(const replay::CardUse& card);
 
 } // namespace memtrace::report

@@ -23,8 +23,8 @@ Json site_json(View& view, format::StackId stack) {
   return stack == format::StackId{} ? Json(nullptr) : site_json(view.symbolizer->site(stack));
 }
 
-Json step_json(fold::Step step) {
-  return step == fold::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
+Json step_json(replay::Step step) {
+  return step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
 }
 
 } // namespace memtrace::report

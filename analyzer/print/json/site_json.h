@@ -13,6 +13,6 @@ Json site_json(const symbols::Site& site);
 // Null for no stack.
 Json site_json(View& view, format::StackId stack);
 // Null for none.
-Json step_json(fold::Step step);
+Json step_json(replay::Step step);
 
 } // namespace memtrace::report

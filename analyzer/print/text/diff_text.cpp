@@ -44,11 +44,11 @@ void write_row(Table& table, const DiffRow& row) {
     table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
     return;
   }
-  const bool kind = row.role == fold::Role::unknown;
+  const bool kind = row.role == replay::Role::unknown;
   std::string site = row.stack == format::StackId{} ? "-" : row.view->symbolizer->site(row.stack).title();
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
   table.row(row.a, row.b,
-            kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : fold::role_name(row.role),
+            kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : replay::role_name(row.role),
             printable(row.phase), printable(site));
 }
 

@@ -21,7 +21,7 @@ std::string outlier_text(const Outlier& outlier, bool color) {
                                             outlier.rank, outlier.pid, size(outlier.bytes), outlier.memory,
                                             when(outlier.phase, outlier.step), others,
                                             size(outlier.bytes - outlier.median))));
-  const std::string role = outlier.role == fold::role_name(fold::Role::unknown) ? "" : outlier.role + " ";
+  const std::string role = outlier.role == replay::role_name(replay::Role::unknown) ? "" : outlier.role + " ";
   if (outlier.here > outlier.there)
     lines.paragraph("  ", printable(fmt::format("most of the difference: {}{}, {} here and {} there", role,
                                                 outlier.title, size(outlier.here), size(outlier.there))));

@@ -219,21 +219,21 @@ class Postmortem {
     std::string what, since, site;
   };
 
-  std::vector<Line> grouped(const fold::Holdings& holdings) {
+  std::vector<Line> grouped(const replay::Holdings& holdings) {
     constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
     std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
     std::size_t number = 0;
-    for (const fold::Holding& holding : holdings) {
+    for (const replay::Holding& holding : holdings) {
       const Holder holder = holder_of(view_, holding);
       std::string what = holder.name;
-      if (what.empty()) what = fold::role_name(holder.role);
-      if (holder.role == fold::Role::unknown)
+      if (what.empty()) what = replay::role_name(holder.role);
+      if (holder.role == replay::Role::unknown)
         what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
       const std::string since =
           when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
       auto& [bytes, blocks] = groups[{what, since, named ? short_site(holding.stack) : "-"}];
-      bytes = fold::plus(bytes, holding.bytes);
+      bytes = replay::plus(bytes, holding.bytes);
       blocks += holding.blocks;
     }
     std::vector<Line> out;
@@ -250,12 +250,12 @@ class Postmortem {
     const bool blocks = then.memory != 0 && then.level.tensor != 0;
     const std::int64_t total = blocks ? then.level.tensor : then.level.live;
     std::vector<Line> all =
-        grouped(view_.set({then.memory, blocks ? fold::Measure::tensor : fold::Measure::live, then.at}));
+        grouped(view_.set({then.memory, blocks ? replay::Measure::tensor : replay::Measure::live, then.at}));
     std::int64_t left = total, more = 0;
     std::size_t shown = 0, hidden = 0;
-    for (const Line& line : all) left = fold::minus(left, line.bytes);
+    for (const Line& line : all) left = replay::minus(left, line.bytes);
     while (shown < all.size() && shown < look_.holders && all[shown].bytes >= total / 200) ++shown;
-    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = fold::plus(more, all[i].bytes);
+    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = replay::plus(more, all[i].bytes);
     all.resize(shown);
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
     if (left != 0)
@@ -290,13 +290,13 @@ class Postmortem {
   }
 
   std::string resident() const {
-    const fold::Resident& resident = death().resident;
+    const replay::Resident& resident = death().resident;
     std::string text = fmt::format("; resident {}: anon {}, file {}, shmem {}",
                                    death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
                                    sized(resident.file), sized(resident.shmem));
     // Anonymous pages are also those of the program's own data: at least so much of what is live has none.
     const std::int64_t without =
-        fold::minus(death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
+        replay::minus(death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
     const auto& process = death().last.samples.process();
     if (death().at_kill && process && process->swap == 0 && without > death().then.level.live / 100)
       text += fmt::format("; {} of live had no pages yet", size(without));
@@ -316,7 +316,7 @@ class Postmortem {
 
   // Newest first; those that are alike in one.
   void last_births() {
-    const std::vector<fold::Birth>& all = death().then.births;
+    const std::vector<replay::Birth>& all = death().then.births;
     std::string text;
     for (std::size_t i = 0, end = 0; i < all.size() && text.size() < 160; i = end) {
       for (end = i; end < all.size() && all[end].bytes == all[i].bytes && all[end].stack == all[i].stack;)
@@ -331,14 +331,14 @@ class Postmortem {
   }
 
   void course() {
-    const fold::Last& last = death().last;
+    const replay::Last& last = death().last;
     const Juncture& then = death().then;
     if (then.memory != 0) return;
     std::string text;
     for (const double ago : {600.0, 60.0, 10.0, 1.0, 0.1}) {
       const auto ns = static_cast<format::Stamp>(ago * 1e9);
       if (then.stamp < view_.facts().start_stamp + ns) continue;
-      const fold::Moment* const moment = last.before(then.stamp - ns);
+      const replay::Moment* const moment = last.before(then.stamp - ns);
       if (moment == nullptr) continue;
       text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
     }
@@ -357,7 +357,7 @@ class Postmortem {
       if (const Finding* copy = finding("second-copy-on-load"))
         text +=
             fmt::format("; without the second copy {} would have done up to here",
-                        size(fold::minus(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
+                        size(replay::minus(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
       lines_.paragraph("", text);
     }
     const Finding* remedy = finding("second-copy-on-load");

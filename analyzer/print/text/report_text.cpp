@@ -25,10 +25,10 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Holding;
-using fold::Measure;
-using fold::MemoryId;
-using fold::Step;
+using replay::Holding;
+using replay::Measure;
+using replay::MemoryId;
+using replay::Step;
 
 void cause(const Finding& finding, Lines& lines) {
   lines.strong(printable(finding.title));
@@ -64,10 +64,10 @@ class Text {
   }
 
  private:
-  const fold::MemoryPeaks& peaks() const { return view_.account.peaks.at(memory_); }
-  const fold::Peak& peak() const { return measure_ == Measure::tensor ? peaks().tensor : peaks().live; }
-  const fold::Figures& figures(const fold::Row& row) const {
-    const fold::MemoryRow& memory = row.of(memory_);
+  const replay::MemoryPeaks& peaks() const { return view_.account.peaks.at(memory_); }
+  const replay::Peak& peak() const { return measure_ == Measure::tensor ? peaks().tensor : peaks().live; }
+  const replay::Figures& figures(const replay::Row& row) const {
+    const replay::MemoryRow& memory = row.of(memory_);
     return measure_ == Measure::tensor ? memory.tensor : memory.live;
   }
   const char* what() const { return measure_ == Measure::tensor ? "tensors" : "live bytes"; }
@@ -87,7 +87,7 @@ class Text {
     return fmt::format(", step {}", static_cast<std::int64_t>(peak().step));
   }
 
-  static std::string steps(const fold::StepSpan& span) {
+  static std::string steps(const replay::StepSpan& span) {
     return fmt::format("steps {} to {}", count(static_cast<std::uint64_t>(span.first)),
                        count(static_cast<std::uint64_t>(span.last)));
   }
@@ -111,19 +111,19 @@ class Text {
   }
 
   // Of the default selection the steady rows stand for steps 1 and last.
-  bool telling(const fold::ShownRow& shown) const {
+  bool telling(const replay::ShownRow& shown) const {
     if (look_.all_steps || !view_.shown.steady || view_.steady.rows.empty()) return true;
     return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
   }
 
   void phases() {
-    std::vector<fold::ShownRow> rows;
-    for (const fold::ShownRow& shown : view_.shown.rows) {
+    std::vector<replay::ShownRow> rows;
+    for (const replay::ShownRow& shown : view_.shown.rows) {
       if (shown.row->count != 0 && figures(*shown.row).peak != 0 && telling(shown)) rows.push_back(shown);
     }
     const std::size_t steady_from = rows.size();
     if (view_.shown.steady) {
-      for (const fold::Row& row : view_.steady.rows) {
+      for (const replay::Row& row : view_.steady.rows) {
         if (figures(row).peak != 0) rows.push_back({&row, row.step, nullptr});
       }
     }
@@ -137,7 +137,7 @@ class Text {
     for (const std::string& text : transients(view_, memory_, measure_)) lines_.paragraph("", text);
   }
 
-  void table(const std::vector<fold::ShownRow>& rows, std::size_t steady_from) {
+  void table(const std::vector<replay::ShownRow>& rows, std::size_t steady_from) {
     std::vector<std::string> labels;
     std::size_t width = 5;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -148,7 +148,7 @@ class Text {
                              "peak", "exit", "kept", "transient", unit_.name,
                              measure_ == Measure::tensor ? "tensors" : "live"));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const fold::Figures& f = figures(*rows[i].row);
+      const replay::Figures& f = figures(*rows[i].row);
       lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
                                in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
                                signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
@@ -157,15 +157,15 @@ class Text {
   }
 
   // Which steps are there as rows only, and how wide those are.
-  void folded(const std::vector<fold::ShownRow>& rows) {
-    const fold::Coverage covered = fold::coverage(view_.buckets, view_.account);
+  void folded(const std::vector<replay::ShownRow>& rows) {
+    const replay::Coverage covered = replay::coverage(view_.buckets, view_.account);
     if (covered.buckets != 0) {
       std::string text =
           fmt::format("{} are kept as {} {} of {}", steps(covered.steps), count(covered.buckets),
                       covered.buckets == 1 ? "row" : "rows",
                       view_.buckets.width == 1 ? "1 step" : count(view_.buckets.width) + " steps");
       if (std::any_of(rows.begin(), rows.end(),
-                      [](const fold::ShownRow& row) { return row.bucket != nullptr; }))
+                      [](const replay::ShownRow& row) { return row.bucket != nullptr; }))
         text += "; ~ marks the largest of such a row";
       lines_.paragraph("", text);
     }
@@ -173,11 +173,11 @@ class Text {
       lines_.paragraph("", "the rows of steps whose events were folded away (the .coarse file) are missing");
     if (view_.shown.cut)
       lines_.paragraph("",
-                       fmt::format("--steps: only the first {} of them are shown", count(fold::kMostSteps)));
+                       fmt::format("--steps: only the first {} of them are shown", count(replay::kMostSteps)));
   }
 
-  std::string label(const fold::ShownRow& shown, bool steady) const {
-    const fold::Row& row = *shown.row;
+  std::string label(const replay::ShownRow& shown, bool steady) const {
+    const replay::Row& row = *shown.row;
     std::string text = shortened(view_.phase_name(row.path), 20);
     if (steady) {
       text += " steady";
@@ -190,19 +190,19 @@ class Text {
   }
 
   // The largest role among what the phase itself brought: what it found there is in `entry`.
-  std::string mostly(const fold::Row& row, bool steady) const {
-    const fold::Figures& f = figures(row);
+  std::string mostly(const replay::Row& row, bool steady) const {
+    const replay::Figures& f = figures(row);
     const Step step = steady ? view_.steady.representative : row.step;
-    std::map<fold::Role, std::int64_t> roles;
+    std::map<replay::Role, std::int64_t> roles;
     for (const Holding& holding : view_.set({memory_, measure_, f.peak_at})) {
       if (holding.born_phase != view_.account.paths.last(row.path) || holding.born_step != step) continue;
       std::int64_t& bytes = roles[holding.role];
-      bytes = fold::plus(bytes, holding.bytes);
+      bytes = replay::plus(bytes, holding.bytes);
     }
     const auto best = std::max_element(roles.begin(), roles.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (best == roles.end()) return "";
-    return fmt::format("{} {}", fold::role_name(best->first), in_unit(best->second, unit_));
+    return fmt::format("{} {}", replay::role_name(best->first), in_unit(best->second, unit_));
   }
 
   // Lines of the holders' table: what looks alike to a reader is one line.
@@ -217,13 +217,13 @@ class Text {
     double variance = 0;
   };
 
-  std::vector<Holder> grouped(const fold::Holdings& holdings) {
+  std::vector<Holder> grouped(const replay::Holdings& holdings) {
     constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
     std::map<std::tuple<std::string, std::string, std::string, bool>, Group> groups;
     std::size_t number = 0;
     for (const Holding& holding : holdings) {
-      std::string role = fold::role_name(holding.role);
-      if (holding.role == fold::Role::unknown && !holding.tensor)
+      std::string role = replay::role_name(holding.role);
+      if (holding.role == replay::Role::unknown && !holding.tensor)
         role = format::kKindNames[static_cast<std::size_t>(holding.kind)];
       const std::string since =
           when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
@@ -231,7 +231,7 @@ class Text {
       Group& group =
           groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-",
                   holding.sampled}];
-      group.bytes = fold::plus(group.bytes, holding.bytes);
+      group.bytes = replay::plus(group.bytes, holding.bytes);
       group.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
     }
     std::vector<Holder> out;
@@ -293,11 +293,11 @@ class Text {
     const std::size_t shown = worth_a_line(all);
     std::int64_t left = peak().bytes;
     std::int64_t more = 0;
-    for (const Holder& row : all) left = fold::minus(left, row.bytes);
+    for (const Holder& row : all) left = replay::minus(left, row.bytes);
     double more_variance = 0;
     bool sampled = false;
     for (std::size_t i = shown; i < all.size(); ++i) {
-      more = fold::plus(more, all[i].bytes);
+      more = replay::plus(more, all[i].bytes);
       more_variance += all[i].variance;
       sampled = sampled || all[i].sampled;
     }
@@ -356,7 +356,7 @@ class Text {
       if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
       if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
         text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
-      if (const fold::Coverage rows = fold::coverage(view_.buckets, view_.account); rows.buckets != 0)
+      if (const replay::Coverage rows = replay::coverage(view_.buckets, view_.account); rows.buckets != 0)
         text += fmt::format("; of {}, which are kept as rows, what it showed is not known", steps(rows.steps));
       lines_.paragraph("", text);
     }
@@ -437,7 +437,7 @@ std::string process_text(View& view, const Findings& findings, const Options& op
 }
 
 std::string process_line(View& view) {
-  const fold::MemoryPeaks& host = view.account.peaks.at(0);
+  const replay::MemoryPeaks& host = view.account.peaks.at(0);
   std::string text = fmt::format("pid {} {} {}: peak {} live", view.facts().pid, view.kind,
                                  script(view.facts()), size(host.live.bytes));
   if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShown = 5; // lines of segments that are alike
 
 // "424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load"
-std::string line_of(View& view, const fold::Segment& segment) {
+std::string line_of(View& view, const replay::Segment& segment) {
   const std::string text =
       fmt::format("{:>11} of {:>11} unused, ", sized(segment.unused()), sized(segment.bytes));
   if (segment.blocks == 0) return text + "empty";
@@ -33,7 +33,7 @@ std::string line_of(View& view, const fold::Segment& segment) {
 }
 
 // Of the expandable segments: what the allocator says that it holds, less what lies in others.
-std::uint64_t mapped(const View& view, fold::MemoryId memory, const fold::Segments& segments) {
+std::uint64_t mapped(const View& view, replay::MemoryId memory, const replay::Segments& segments) {
   const auto held = static_cast<std::uint64_t>(view.account.peaks.at(memory).reserved->bytes);
   return held > segments.bytes ? held - segments.bytes : 0;
 }
@@ -42,7 +42,7 @@ std::uint64_t mapped(const View& view, fold::MemoryId memory, const fold::Segmen
 
 void write_segments(View& view, Lines& lines) {
   for (const auto& [memory, segments] : view.segments) {
-    const fold::Peak& peak = *view.account.peaks.at(memory).reserved;
+    const replay::Peak& peak = *view.account.peaks.at(memory).reserved;
     const Unused unused = unused_of(segments);
     std::string text = fmt::format("{}: its allocator held {} at most, in {}", memory_name(memory),
                                    size(peak.bytes), when(view.phase_name(peak.path), peak.step));
@@ -53,7 +53,7 @@ void write_segments(View& view, Lines& lines) {
                           sized(mapped(view, memory, segments)), sized(segments.outside));
     lines.paragraph("", text);
     std::vector<std::pair<std::string, std::size_t>> alike;
-    for (const fold::Segment& segment : segments.each) {
+    for (const replay::Segment& segment : segments.each) {
       if (segment.unused() < static_cast<std::uint64_t>(peak.bytes) / 100) break;
       const std::string line = line_of(view, segment);
       if (!alike.empty() && alike.back().first == line) {

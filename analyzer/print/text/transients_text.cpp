@@ -14,12 +14,12 @@
 namespace memtrace::report {
 namespace {
 
-using fold::Figures;
-using fold::Holding;
-using fold::Measure;
-using fold::Role;
-using fold::Row;
-using fold::Step;
+using replay::Figures;
+using replay::Holding;
+using replay::Measure;
+using replay::Role;
+using replay::Row;
+using replay::Step;
 
 constexpr std::size_t kMost = 3;  // phases
 constexpr std::size_t kNamed = 2; // sites of each
@@ -31,15 +31,15 @@ struct Passing {
   std::int64_t bytes;
 };
 
-const Figures& figures_of(const Row& row, fold::MemoryId memory, Measure measure) {
+const Figures& figures_of(const Row& row, replay::MemoryId memory, Measure measure) {
   return measure == Measure::tensor ? row.of(memory).tensor : row.of(memory).live;
 }
 
-std::vector<Passing> candidates(const View& view, fold::MemoryId memory, Measure measure) {
-  const fold::MemoryPeaks& peaks = view.account.peaks.at(memory);
+std::vector<Passing> candidates(const View& view, replay::MemoryId memory, Measure measure) {
+  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
   const std::int64_t peak = measure == Measure::tensor ? peaks.tensor.bytes : peaks.live.bytes;
   std::vector<Passing> out;
-  std::map<fold::PathId, std::int64_t> of_steady;
+  std::map<replay::PathId, std::int64_t> of_steady;
   if (view.shown.steady) {
     for (const Row& row : view.steady.rows) {
       const std::int64_t bytes = figures_of(row, memory, measure).transient;
@@ -47,7 +47,7 @@ std::vector<Passing> candidates(const View& view, fold::MemoryId memory, Measure
       if (worthwhile(bytes, peak)) out.push_back({&row, view.steady.representative, true, bytes});
     }
   }
-  for (const fold::ShownRow& shown : view.shown.rows) {
+  for (const replay::ShownRow& shown : view.shown.rows) {
     const std::int64_t bytes = figures_of(*shown.row, memory, measure).transient;
     const auto steady = of_steady.find(shown.row->path);
     if (shown.bucket != nullptr || !worthwhile(bytes, peak)) continue;
@@ -61,7 +61,7 @@ std::vector<Passing> candidates(const View& view, fold::MemoryId memory, Measure
 }
 
 // Born in that phase and gone before it ended.
-std::string sites(View& view, const Passing& passing, const fold::Holdings& alive) {
+std::string sites(View& view, const Passing& passing, const replay::Holdings& alive) {
   std::string out;
   std::size_t named = 0;
   for (const Holding& holding : alive) { // largest first
@@ -78,7 +78,7 @@ std::string sites(View& view, const Passing& passing, const fold::Holdings& aliv
 
 } // namespace
 
-std::vector<std::string> transients(View& view, fold::MemoryId memory, Measure measure) {
+std::vector<std::string> transients(View& view, replay::MemoryId memory, Measure measure) {
   std::vector<std::string> out;
   for (const Passing& passing : candidates(view, memory, measure)) {
     const Figures& figures = figures_of(*passing.row, memory, measure);

@@ -52,12 +52,12 @@ TEST(Bounds, ATextIsCutWithAMarkAndThereIsOneOfIt) {
 }
 
 TEST(Bounds, APhaseNameIsCutAndCopiesShareIt) {
-  fold::Paths paths;
-  const fold::NameId id = paths.name(std::string(1 << 20, 'n'));
+  replay::Paths paths;
+  const replay::NameId id = paths.name(std::string(1 << 20, 'n'));
   EXPECT_LE(paths.text(id).size(), 256u);
   EXPECT_TRUE(paths.text(id).ends_with("[cut, 1048576 bytes]")) << paths.text(id);
   EXPECT_EQ(paths.name(std::string(1 << 20, 'n')), id);
-  const fold::Paths copy = paths;
+  const replay::Paths copy = paths;
   EXPECT_EQ(&copy.text(id), &paths.text(id));
 }
 

@@ -111,7 +111,7 @@ TEST_F(Buckets, DoNotKnowWhatACardShowed) {
 
 TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
   write_all(coarse_file(half, phases, sites, 1, 123456, 9 * kMib));
-  options.steps.range = fold::StepRange{0, 600};
+  options.steps.range = replay::StepRange{0, 600};
   const Json out = process();
   EXPECT_EQ(out["trace"]["coarsened_events"], 123456);
   EXPECT_EQ(out["trace"]["own_bytes"], 9 * kMib);
@@ -203,7 +203,7 @@ TEST_F(Buckets, HostileFilesNeverCrash) {
     write(".coarse", bytes);
     options.steps = {};
     options.steps.all = round % 3 == 0;
-    if (round % 3 == 1) options.steps.range = fold::StepRange{900 + wild() % 100, 1000};
+    if (round % 3 == 1) options.steps.range = replay::StepRange{900 + wild() % 100, 1000};
     const Json out = process();
     EXPECT_FALSE(out.dump().empty());
     EXPECT_FALSE(text().empty());
@@ -229,9 +229,9 @@ TEST_F(Buckets, ARangeWithoutEndIsCut) {
   phases.resize(1);
   phases[0].bucket = 1 << 20;
   write_all(coarse_file(half, phases, {}));
-  options.steps.range = fold::StepRange{std::uint64_t{1} << 60, ~std::uint64_t{0}};
+  options.steps.range = replay::StepRange{std::uint64_t{1} << 60, ~std::uint64_t{0}};
   EXPECT_TRUE(view().shown.cut);
-  EXPECT_LE(view().shown.rows.size(), fold::kMostSteps);
+  EXPECT_LE(view().shown.rows.size(), replay::kMostSteps);
 }
 
 } // namespace

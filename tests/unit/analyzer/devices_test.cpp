@@ -85,7 +85,7 @@ class Devices : public testing::Test {
 TEST_F(Devices, SegmentsThatBlocksKeep) {
   ten(600);
   View& view = open();
-  const fold::Segments& segments = view.segments.at(1);
+  const replay::Segments& segments = view.segments.at(1);
   ASSERT_EQ(segments.each.size(), 11u);
   EXPECT_EQ(segments.bytes, (10 * 1024 + 512) * kMiB);
   EXPECT_EQ(segments.in_blocks, (10 * 600 + 512) * kMiB);
@@ -185,7 +185,7 @@ TEST_F(Devices, ResidualByWhatCameBetweenLooks) {
   builder.death(4096 * kMiB, 100 * kMiB, Kind::device, kCard);
   shows(500 * kMiB, 10 * kMiB);
   View& view = open();
-  const fold::CardUse& card = view.account.cards.at(1);
+  const replay::CardUse& card = view.account.cards.at(1);
   EXPECT_EQ(card.peak->bytes, static_cast<std::int64_t>(600 * kMiB));
   EXPECT_EQ(card.residual.context, static_cast<std::int64_t>(400 * kMiB));
   EXPECT_EQ(card.residual.code, static_cast<std::int64_t>(30 * kMiB));
@@ -200,7 +200,7 @@ TEST_F(Devices, WhatPoolsKeepIsNoContext) {
   builder.death(4096 * kMiB, 300 * kMiB, Kind::device_async, kCard);
   segment(4096 * kMiB, 100 * kMiB, Kind::device_async);
   shows(720 * kMiB);
-  const fold::CardUse card = open().account.cards.at(1);
+  const replay::CardUse card = open().account.cards.at(1);
   EXPECT_EQ(card.pools, static_cast<std::int64_t>(220 * kMiB));
   EXPECT_EQ(card.residual.sum(), static_cast<std::int64_t>(400 * kMiB));
 }

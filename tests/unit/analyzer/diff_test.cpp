@@ -97,7 +97,7 @@ TEST(Diff, TwoStepsAndTwoPhases) {
   train(run);
   View& view = run.open();
   const Diff steps =
-      difference(0, one_place(view, 0, fold::Step{0}, "step"), one_place(view, 0, fold::Step{3}, "step"));
+      difference(0, one_place(view, 0, replay::Step{0}, "step"), one_place(view, 0, replay::Step{3}, "step"));
   EXPECT_EQ(steps.a.peak.bytes, 130 * kMiB);
   EXPECT_EQ(steps.b.peak.bytes, 100 * kMiB + 4 * 8);
   EXPECT_EQ(sum(steps), steps.total());
@@ -105,7 +105,7 @@ TEST(Diff, TwoStepsAndTwoPhases) {
   const Diff phases = difference(0, one_place(view, 0, {}, "load"), one_place(view, 0, {}, "forward"));
   EXPECT_EQ(phases.total(), 32 * kMiB);
   EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kMiB);
-  EXPECT_THROW(one_place(view, 0, fold::Step{99}, ""), NothingToShow);
+  EXPECT_THROW(one_place(view, 0, replay::Step{99}, ""), NothingToShow);
   EXPECT_THROW(one_place(view, 0, {}, "backward"), NothingToShow);
 }
 

@@ -17,43 +17,43 @@ class Folded {
   explicit Folded(Builder& builder, std::size_t per_segment = 64) {
     write_file(scratch_.file("t.memtrace"), builder.bytes(per_segment));
     trace_ = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    account = fold::account(*trace_);
-    for (const fold::Row& row : account.rows) rows_.push_back(row);
+    account = replay::account(*trace_);
+    for (const replay::Row& row : account.rows) rows_.push_back(row);
   }
 
   const trace::Trace& trace() const { return *trace_; }
   std::string path() const { return scratch_.file("t.memtrace"); }
 
   // The row of a path such as "step" or "epoch/forward", in a step; -1: none. Fails when there is no such row.
-  const fold::Row& row(const std::string& path, std::int64_t step) const {
-    static const fold::Row nothing;
-    for (const fold::Row& row : rows_) {
+  const replay::Row& row(const std::string& path, std::int64_t step) const {
+    static const replay::Row nothing;
+    for (const replay::Row& row : rows_) {
       if (name(row.path) == path && static_cast<std::int64_t>(row.step) == step) return row;
     }
     ADD_FAILURE() << "no row " << path << " of step " << step;
     return nothing;
   }
   bool has(const std::string& path, std::int64_t step) const {
-    for (const fold::Row& row : account.rows) {
+    for (const replay::Row& row : account.rows) {
       if (name(row.path) == path && static_cast<std::int64_t>(row.step) == step) return true;
     }
     return false;
   }
-  std::string name(fold::PathId path) const {
+  std::string name(replay::PathId path) const {
     std::string out;
     for (const std::string& part : account.paths.texts(path)) out += (out.empty() ? "" : "/") + part;
     return out;
   }
 
-  fold::Holdings alive(fold::Measure measure, trace::Ordinal at, fold::MemoryId memory = 0) const {
-    const fold::Instant instant{memory, measure, at};
-    return fold::alive_at(*trace_, {instant}, account.last_step).at(instant);
+  replay::Holdings alive(replay::Measure measure, trace::Ordinal at, replay::MemoryId memory = 0) const {
+    const replay::Instant instant{memory, measure, at};
+    return replay::alive_at(*trace_, {instant}, account.last_step).at(instant);
   }
 
-  fold::Account account;
+  replay::Account account;
 
  private:
-  std::vector<fold::Row> rows_;
+  std::vector<replay::Row> rows_;
   Scratch scratch_;
   std::unique_ptr<trace::Trace> trace_;
 };

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 constexpr auto kSelf = [](std::int64_t value) { return value; };
@@ -74,4 +74,4 @@ TEST(HighestSince, KeepsNoMoreValuesThanPhasesBegan) {
 }
 
 } // namespace
-} // namespace memtrace::fold
+} // namespace memtrace::replay

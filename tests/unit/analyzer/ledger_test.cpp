@@ -4,7 +4,7 @@
 
 #include "folded.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::Kind;
@@ -211,4 +211,4 @@ TEST(Ledger, NonsenseSizesDoNoHarm) {
 }
 
 } // namespace
-} // namespace memtrace::fold
+} // namespace memtrace::replay

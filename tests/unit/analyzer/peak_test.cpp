@@ -9,7 +9,7 @@
 
 #include "folded.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using format::Kind;
@@ -183,13 +183,13 @@ TEST(Peak, WithoutSomeStacksItIsLower) {
   const Folded folded(builder);
   EXPECT_EQ(folded.account.peaks.at(0).tensor.bytes, 350);
   const std::unordered_set<format::StackId> of_b{format::StackId{b}};
-  const auto all = fold::peaks_without(folded.trace(), {{.stacks = of_b},
-                                                        {.stacks = std::unordered_set<format::StackId>{}},
-                                                        {.stacks = of_b, .born = fold::Known::forward},
-                                                        {.stacks = of_b, .parts = 2},
-                                                        {.sizes = {{1, 50}, {200, 249}}},
-                                                        {.sizes = {{1, 300}}, .spared = of_b},
-                                                        {.measure = Measure::live}});
+  const auto all = replay::peaks_without(folded.trace(), {{.stacks = of_b},
+                                                          {.stacks = std::unordered_set<format::StackId>{}},
+                                                          {.stacks = of_b, .born = replay::Known::forward},
+                                                          {.stacks = of_b, .parts = 2},
+                                                          {.sizes = {{1, 50}, {200, 249}}},
+                                                          {.sizes = {{1, 300}}, .spared = of_b},
+                                                          {.measure = Measure::live}});
   const std::vector<std::int64_t> peaks{250, 350, 350, 250, 250, 200, 0};
   ASSERT_EQ(all.size(), peaks.size());
   for (std::size_t i = 0; i < peaks.size(); ++i) EXPECT_EQ(all[i].peak, peaks[i]) << i;
@@ -396,4 +396,4 @@ TEST(Peak, SeveralInstantsInOnePassAreAsIfAskedForAlone) {
 }
 
 } // namespace
-} // namespace memtrace::fold
+} // namespace memtrace::replay

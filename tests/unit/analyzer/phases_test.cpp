@@ -4,7 +4,7 @@
 
 #include "folded.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using tests::Builder;
@@ -214,7 +214,7 @@ TEST(Phases, ADepthTellsOfLostEnds) {
   tests::write_file(scratch.file("t.memtrace"),
                     builder.definitions() + builder.segment(0, 0, 2) + builder.segment(0, 3, 2));
   const trace::Trace trace(scratch.file("t.memtrace"));
-  const Account account = fold::account(trace);
+  const Account account = replay::account(trace);
   ASSERT_EQ(account.rows.size(), 2u);
   std::vector<std::string> last;
   for (const Row& row : account.rows) last = account.paths.texts(row.path);
@@ -275,4 +275,4 @@ TEST(Steady, OneStepIsLikeNoOther) {
 }
 
 } // namespace
-} // namespace memtrace::fold
+} // namespace memtrace::replay

@@ -219,7 +219,7 @@ TEST_F(Report, SelectsSteps) {
     return out;
   };
   EXPECT_EQ(steps(), (std::vector<std::string>{"0", "1", "8", "\"steady\""}));
-  options.steps.range = fold::StepRange{3, 5};
+  options.steps.range = replay::StepRange{3, 5};
   EXPECT_EQ(steps(), (std::vector<std::string>{"3", "4", "5"}));
   options.steps = {{}, true};
   EXPECT_EQ(steps().size(), 9u);

@@ -8,7 +8,7 @@
 #include "analyzer/replay/block_table.h"
 #include "folded.h"
 
-namespace memtrace::fold {
+namespace memtrace::replay {
 namespace {
 
 using tests::Builder;
@@ -147,4 +147,4 @@ TEST(BlockTable, HasWhatAMapHas) {
 }
 
 } // namespace
-} // namespace memtrace::fold
+} // namespace memtrace::replay

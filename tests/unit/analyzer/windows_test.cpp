@@ -222,11 +222,11 @@ TEST_F(Gap, AStepThatIsCutOffIsNotSteady) {
   const auto& seen = view(); // each call makes it anew
   const auto& spans = seen.account.detail;
   ASSERT_EQ(spans.size(), 2u);
-  EXPECT_EQ(spans[0].first, fold::Step{0});
-  EXPECT_EQ(spans[0].last, fold::Step{0});
-  EXPECT_EQ(spans[1].first, fold::Step{6});
-  EXPECT_EQ(spans[1].last, fold::Step{8});
-  for (const fold::Step step : seen.steady.steps) EXPECT_TRUE(seen.account.whole(step));
+  EXPECT_EQ(spans[0].first, replay::Step{0});
+  EXPECT_EQ(spans[0].last, replay::Step{0});
+  EXPECT_EQ(spans[1].first, replay::Step{6});
+  EXPECT_EQ(spans[1].last, replay::Step{8});
+  for (const replay::Step step : seen.steady.steps) EXPECT_TRUE(seen.account.whole(step));
 }
 
 TEST_F(Gap, ADamagedSnapshotIsDamageAndItsEventsAreCounted) {

@@ -183,16 +183,16 @@ std::string key(std::int64_t step, const std::string& path, unsigned memory) {
   return std::to_string(step) + " " + path + " " + std::to_string(memory);
 }
 
-Table of_analyzer(const fold::Account& account) {
+Table of_analyzer(const replay::Account& account) {
   Table table;
-  for (const fold::Row& row : account.rows) {
+  for (const replay::Row& row : account.rows) {
     std::string path;
-    if (row.path != fold::PathId::other)
+    if (row.path != replay::PathId::other)
       for (const std::string& name : account.paths.texts(row.path)) path += (path.empty() ? "" : "/") + name;
     const auto step = static_cast<std::int64_t>(row.step);
-    const fold::MemoryRow& of = row.of(0);
+    const replay::MemoryRow& of = row.of(0);
     std::vector<std::int64_t> figures;
-    for (const fold::Figures* one : {&of.live, &of.tensor})
+    for (const replay::Figures* one : {&of.live, &of.tensor})
       figures.insert(figures.end(), {one->entry, one->exit, one->peak, one->transient, one->net});
     for (const std::uint64_t flow : {of.allocated, of.freed, of.allocations, row.count})
       figures.push_back(static_cast<std::int64_t>(flow));
@@ -200,7 +200,7 @@ Table of_analyzer(const fold::Account& account) {
     table[key(step, path, 0)] = figures;
     if (!row.rss) continue;
     std::vector<std::int64_t> parts;
-    for (const fold::Resident* one : {&row.rss->entry, &row.rss->exit, &row.rss->peak})
+    for (const replay::Resident* one : {&row.rss->entry, &row.rss->exit, &row.rss->peak})
       for (const std::uint64_t part : {one->anon, one->file, one->shmem})
         parts.push_back(static_cast<std::int64_t>(part));
     table[key(step, path, format::kResident)] = parts;
@@ -239,7 +239,7 @@ TEST(Fold, LikeTheAnalyzers) {
     const tests::Scratch scratch;
     tests::write_file(scratch.file("t.memtrace"), builder.bytes());
     const trace::Trace trace(scratch.file("t.memtrace"));
-    const fold::Account account = fold::account(trace);
+    const replay::Account account = replay::account(trace);
 
     auto ours = std::make_unique<Fold>();
     tests::CoarseFile file(8 << 20);
@@ -249,7 +249,7 @@ TEST(Fold, LikeTheAnalyzers) {
     ours->passed(true);
     ours->close();
     EXPECT_EQ(account.last_step,
-              fold::Step{static_cast<std::int64_t>(tests::half_in(file.memory())->last_step)});
+              replay::Step{static_cast<std::int64_t>(tests::half_in(file.memory())->last_step)});
     ASSERT_LT(static_cast<std::int64_t>(account.last_step), 128) << "widened: rows are not of one step";
     const Table expected = of_analyzer(account), found = of_rows(tests::phases_in(file.memory()));
     EXPECT_GT(expected.size(), 20u);

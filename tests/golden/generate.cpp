@@ -1,8 +1,9 @@
 // Room: tests.
-// Job: writes the golden trace and its report anew.
+// Job: writes the golden traces and their reports anew.
 #include <cstdio>
 #include <fstream>
 
+#include "long_run.h"
 #include "program.h"
 #include "report.h"
 
@@ -17,5 +18,9 @@ int main(int argc, char** argv) {
   std::ofstream(directory + "/train.memtrace", std::ios::binary) << writer.bytes();
   std::ofstream(directory + "/train.json")
       << memtrace::tests::pruned_report(directory + "/train.memtrace").dump(1) << "\n";
+  for (const auto& [suffix, bytes] : memtrace::tests::long_run())
+    std::ofstream(directory + "/long" + suffix, std::ios::binary) << bytes;
+  std::ofstream(directory + "/long.json")
+      << memtrace::tests::pruned_report(directory + "/long.memtrace").dump(1) << "\n";
   return 0;
 }

@@ -29,7 +29,10 @@ Json pruned_report(const std::string& trace) {
   std::string pattern = (fs::temp_directory_path() / "memtrace-golden-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no scratch directory");
   const fs::path scratch = pattern;
-  fs::copy_file(trace, scratch / "t.memtrace");
+  const fs::path stem = fs::path(trace).replace_extension();
+  for (const char* suffix : {".memtrace", ".window-2", ".coarse", ".rings"}) // those that there are
+    if (fs::exists(stem.string() + suffix))
+      fs::copy_file(stem.string() + suffix, scratch / (std::string("t") + suffix));
   cli::ReportArguments arguments;
   arguments.trace = scratch / "t.memtrace";
   arguments.format = "json";

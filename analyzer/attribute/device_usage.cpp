@@ -21,7 +21,7 @@ std::int64_t bounded(std::uint64_t bytes) {
 } // namespace
 
 std::int64_t Residual::sum() const {
-  return plus(plus(context, code), rest);
+  return wrapping_add(wrapping_add(context, code), rest);
 }
 
 void Card::follow(const trace::Event& event) {
@@ -33,7 +33,7 @@ void Card::follow(const trace::Event& event) {
   if (!birth && event.type != EventType::death) return;
   if (event.kind == Kind::none) framework_ = true;
   if (event.kind != Kind::device_async || (event.flags & format::kNoAccess) != 0) return;
-  pools_gave_ = birth ? plus(pools_gave_, event.word[1]) : minus(pools_gave_, event.word[1]);
+  pools_gave_ = birth ? wrapping_add(pools_gave_, event.word[1]) : wrapping_sub(pools_gave_, event.word[1]);
 }
 
 void Card::forget() {
@@ -41,7 +41,7 @@ void Card::forget() {
 }
 
 std::int64_t Card::pools_spare() const {
-  return framework_ || pools_gave_ < 0 ? 0 : std::max<std::int64_t>(minus(pools_hold_, pools_gave_), 0);
+  return framework_ || pools_gave_ < 0 ? 0 : std::max<std::int64_t>(wrapping_sub(pools_hold_, pools_gave_), 0);
 }
 
 // What comes with a context and what with code is told by time alone. Should one of them be taken back later,
@@ -49,17 +49,18 @@ std::int64_t Card::pools_spare() const {
 void Card::divide(std::int64_t residual, std::uint64_t code) {
   if (!looked_) {
     residual_.code = std::clamp<std::int64_t>(bounded(code), 0, std::max<std::int64_t>(residual, 0));
-    residual_.context = minus(residual, residual_.code);
+    residual_.context = wrapping_sub(residual, residual_.code);
   } else {
     std::int64_t& grown = code != code_ ? residual_.code : residual_.rest;
-    grown = std::max<std::int64_t>(plus(grown, minus(residual, residual_.sum())), 0);
-    residual_.context = minus(residual, plus(residual_.code, residual_.rest));
+    grown = std::max<std::int64_t>(wrapping_add(grown, wrapping_sub(residual, residual_.sum())), 0);
+    residual_.context = wrapping_sub(residual, wrapping_add(residual_.code, residual_.rest));
   }
   looked_ = true;
   code_ = code;
 }
 
-std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& level, const Place& place) {
+std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& level,
+                                       const PhasePosition& place) {
   const bool own = event.word[0] != format::kNotSaid;
   const std::uint64_t said = own ? event.word[0] : event.word[1];
   if (said == format::kNotSaid) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& l
     looked_ = false;
     residual_ = {};
   }
-  divide(minus(minus(bytes, level.live), pools_spare()), event.word[4]);
+  divide(wrapping_sub(wrapping_sub(bytes, level.live), pools_spare()), event.word[4]);
   if (most_.peak && bytes <= most_.peak->bytes) return bytes;
   most_.own = own;
   most_.card = event.word[1];

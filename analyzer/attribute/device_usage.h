@@ -32,7 +32,7 @@ struct Residual {
   std::int64_t sum() const;
 };
 
-struct CardUse {
+struct DeviceUsage {
   std::optional<Peak> peak;
   bool own = false; // of this process alone; else of all that use the card
   std::uint64_t card = format::kNotSaid;
@@ -53,17 +53,17 @@ struct CardUse {
 class Card {
  public:
   // Bytes that it shows as used, by this process or else by all. None: it does not say.
-  std::optional<std::int64_t> look(const trace::Event& event, const Level& level, const Place& place);
+  std::optional<std::int64_t> look(const trace::Event& event, const Level& level, const PhasePosition& place);
   // Births, deaths and `reserved`: what the driver's pools gave, and what they hold beyond that.
   void follow(const trace::Event& event);
   void forget(); // before what a window begins with
-  const CardUse& most() const { return most_; }
+  const DeviceUsage& most() const { return most_; }
 
  private:
   std::int64_t pools_spare() const;
   void divide(std::int64_t residual, std::uint64_t code);
 
-  CardUse most_;
+  DeviceUsage most_;
   bool looked_ = false;
   Residual residual_;
   std::uint64_t code_ = 0;

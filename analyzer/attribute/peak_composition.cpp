@@ -78,7 +78,7 @@ struct Group {
   bool guessed = false; // its role: what was said of others of its site would be better
   PathId path{};
   NameId phase{}; // the last of the path
-  Known known{};
+  KnownPhase known{};
   Step step{};
   bool operator==(const Group&) const = default;
 };
@@ -248,7 +248,7 @@ class PeakSets : public Observer {
     }
   }
 
-  // Known from the first pass: what was freed in the last step says less than what was freed before.
+  // KnownPhase from the first pass: what was freed in the last step says less than what was freed before.
   void last_step(Step step) { last_step_ = step; }
 
   void labelled(const Block& block) override {
@@ -262,7 +262,7 @@ class PeakSets : public Observer {
     touched_.forget(block.address, block.birth_stamp);
   }
 
-  void after(const trace::Event& event, const Place&) override {
+  void after(const trace::Event& event, const PhasePosition&) override {
     switch (event.type) {
       case format::EventType::sample_touched:
         return touched_.look(event);

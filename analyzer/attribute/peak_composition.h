@@ -34,7 +34,7 @@ struct Holding {
   bool tensor = false;
   format::StackId stack{}; // none: the trace has no stack of it
   NameId born_phase = NameId::other;
-  Known born_known = Known::none;
+  KnownPhase born_known = KnownPhase::none;
   Step born_step = Step::none;
   std::uint64_t lifetime = 0;        // ns, the median; of what survived, until the end of the trace
   bool sampled = false;              // bytes, asked and blocks are estimates, unbiased

@@ -53,12 +53,12 @@ struct Open {
 };
 
 void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
-  const std::int64_t transient = minus(span.peak, std::max(span.entry, exit));
+  const std::int64_t transient = wrapping_sub(span.peak, std::max(span.entry, exit));
   if (first) row.entry = span.entry;
   if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;
   row.transient = first ? transient : std::max(row.transient, transient);
   row.exit = exit;
-  row.net = plus(row.net, minus(exit, span.entry));
+  row.net = wrapping_add(row.net, wrapping_sub(exit, span.entry));
 }
 
 class Attribution : public Observer {
@@ -96,7 +96,7 @@ class Attribution : public Observer {
     pending_.push_back({memory, allocated, freed, allocations});
   }
 
-  void after(const trace::Event& event, const Place& place) override {
+  void after(const trace::Event& event, const PhasePosition& place) override {
     now_ = event.ordinal;
     if (updated_ != Step::none) note_update(event.stamp);
     if (!pending_.empty()) {
@@ -165,7 +165,7 @@ class Attribution : public Observer {
            type == sample_device || type == format::EventType::level;
   }
 
-  void said(const trace::Event& event, const Place& place) {
+  void said(const trace::Event& event, const PhasePosition& place) {
     if (event.type == EventType::reserved) return reserved(event, place);
     if (event.type == EventType::sample_device) return used(event, place);
     if (event.type == EventType::level) return level(event);
@@ -320,11 +320,11 @@ class Attribution : public Observer {
     return {entry, entry, began};
   }
 
-  static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const Place& place) {
+  static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const PhasePosition& place) {
     if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step, {}};
   }
 
-  void levels(const trace::Event& event, const Place& place) {
+  void levels(const trace::Event& event, const PhasePosition& place) {
     if (event.type != EventType::birth && event.type != EventType::counters && event.type != EventType::move &&
         event.type != EventType::protect)
       return;
@@ -341,7 +341,7 @@ class Attribution : public Observer {
     account_.tensors = account_.tensors || level.tensor != 0;
   }
 
-  void reserved(const trace::Event& event, const Place& place) {
+  void reserved(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     see(memory);
     const auto bytes = static_cast<std::int64_t>(event.word[1]);
@@ -354,7 +354,7 @@ class Attribution : public Observer {
   }
 
   // What the card shows for this process; where it does not know it by its pid, for all of them.
-  void used(const trace::Event& event, const Place& place) {
+  void used(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     if (memory == 0) return;
     const auto bytes = cards_[memory].look(event, ledger().level(memory), place);
@@ -366,7 +366,7 @@ class Attribution : public Observer {
     account_.peaks[memory];
   }
 
-  void sample(const trace::Event& event, const Place& place) {
+  void sample(const trace::Event& event, const PhasePosition& place) {
     const Resident now{event.word[0], event.word[1], event.word[2]};
     // The open phases that no sample was taken in are those that began last.
     for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
@@ -410,7 +410,7 @@ bool Account::whole(Step step) const {
                      [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
-Account account(const trace::Trace& trace) {
+Account account_phases(const trace::Trace& trace) {
   Replay replay(trace);
   Attribution attribution;
   const trace::OrderCounts counts = replay.run(attribution);

@@ -30,7 +30,7 @@ struct Update {
 struct Account {
   Rows rows;                             // in the order in which they ended: `began` tells the other one
   std::map<MemoryId, MemoryPeaks> peaks; // host always
-  std::map<MemoryId, CardUse> cards;     // of devices that were asked
+  std::map<MemoryId, DeviceUsage> cards; // of devices that were asked
   std::optional<Update> last_update;
   std::optional<Peak> rss; // the highest VmHWM that was read
   trace::Ledgers ledgers;
@@ -48,6 +48,6 @@ struct Account {
 };
 
 // The first pass. Memory grows with live blocks, and with rows: some 40 bytes each.
-Account account(const trace::Trace& trace);
+Account account_phases(const trace::Trace& trace);
 
 } // namespace memtrace::replay

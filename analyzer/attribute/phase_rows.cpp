@@ -100,7 +100,7 @@ void join(Figures& figures, const Figures& later) {
   if (later.peak > figures.peak) figures.peak = later.peak, figures.peak_at = later.peak_at;
   figures.transient = std::max(figures.transient, later.transient);
   figures.exit = later.exit;
-  figures.net = plus(figures.net, later.net);
+  figures.net = wrapping_add(figures.net, later.net);
 }
 
 } // namespace

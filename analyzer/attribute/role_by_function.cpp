@@ -11,13 +11,13 @@ namespace {
 // In which file, which function makes it, itself or by what it calls: a name, the beginning of one
 // ("all_gather*"), or empty for each function of the file. The innermost frame that is here decides, by the
 // first line that fits.
-struct Maker {
+struct ShmCreator {
   std::string_view file;
   std::string_view function;
   Role role;
 };
 
-constexpr Maker kMakers[] = {
+constexpr ShmCreator kMakers[] = {
     // A module that is imported when it is first needed is of no purpose of its own.
     {"<frozen importlib._bootstrap>", "", Role::unknown},
     // DistributedDataParallel: the Reducer's buckets, made with it and again after the first backward.
@@ -74,7 +74,7 @@ bool fits(std::string_view name, std::string_view wanted) {
 }
 
 std::optional<Role> maker(const std::string& file, const std::string& function) {
-  for (const Maker& known : kMakers)
+  for (const ShmCreator& known : kMakers)
     if (file.ends_with(known.file) && fits(own_name(function), known.function)) return known.role;
   return std::nullopt;
 }

@@ -44,7 +44,7 @@ std::uint64_t number(const std::string& text, const std::string& whole) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw report::Usage("--steps " + whole + ": expected A:B, two step numbers, as in 0:9");
+    throw report::UsageError("--steps " + whole + ": expected A:B, two step numbers, as in 0:9");
   }
   return value;
 }
@@ -58,7 +58,8 @@ replay::StepRange step_pair(const std::string& text) {
 
 replay::StepRange step_range(const std::string& text) {
   const replay::StepRange range = step_pair(text);
-  if (range.from > range.to) throw report::Usage("--steps " + text + ": the first step is behind the last");
+  if (range.from > range.to)
+    throw report::UsageError("--steps " + text + ": the first step is behind the last");
   return range;
 }
 
@@ -101,9 +102,9 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
 }
 
 void check_format(const std::string& format) {
-  if (format == "html") throw report::Usage("--format html: not supported yet; use text or json");
+  if (format == "html") throw report::UsageError("--format html: not supported yet; use text or json");
   if (format != "text" && format != "json")
-    throw report::Usage("--format " + format + ": expected text or json");
+    throw report::UsageError("--format " + format + ": expected text or json");
 }
 
 struct PostmortemOptions {
@@ -163,19 +164,20 @@ Command diff_of(DiffOptions& options) {
   const bool places = arguments.steps || !arguments.phases.empty();
   if (arguments.traces.size() == 2) {
     if (places || arguments.first_vs_steady)
-      throw report::Usage(
+      throw report::UsageError(
           "diff A B compares two runs at their peaks; --steps, --phases and --first-vs-steady are of one run");
   } else if (arguments.first_vs_steady) {
-    if (arguments.steps) throw report::Usage("diff: --first-vs-steady and --steps are two questions; ask one");
+    if (arguments.steps)
+      throw report::UsageError("diff: --first-vs-steady and --steps are two questions; ask one");
   } else if (!places) {
-    throw report::Usage(
+    throw report::UsageError(
         "diff: expected two runs, A B, or one with --first-vs-steady, --steps A:B or --phases P:Q");
   } else if (!arguments.phases.empty() && arguments.phases.front() == arguments.phases.back() &&
              (!arguments.steps || arguments.steps->from == arguments.steps->to)) {
-    throw report::Usage(
+    throw report::UsageError(
         "diff: both sides are the same; name two steps (--steps A:B) or two phases (--phases P:Q)");
   } else if (arguments.phases.empty() && arguments.steps->from == arguments.steps->to) {
-    throw report::Usage("diff: both sides are the same; name two steps, as in --steps 0:5");
+    throw report::UsageError("diff: both sides are the same; name two steps, as in --steps 0:5");
   }
   return arguments;
 }
@@ -203,7 +205,7 @@ std::optional<std::uint64_t> count_of(const char* option, const std::string& tex
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= 1 && value <= 1e18))
-    throw report::Usage(std::string(option) + " " + text + ": expected a number of parameters, as in 7e9");
+    throw report::UsageError(std::string(option) + " " + text + ": expected a number of parameters, as in 7e9");
   return static_cast<std::uint64_t>(value);
 }
 
@@ -226,7 +228,7 @@ Command report_of(ReportOptions& options, bool top_given) {
 [[noreturn]] void refuse(const CLI::ParseError& error) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
-  throw report::Usage(line + "; see memtrace --help");
+  throw report::UsageError(line + "; see memtrace --help");
 }
 
 } // namespace
@@ -234,12 +236,12 @@ Command report_of(ReportOptions& options, bool top_given) {
 Command parse(int argc, const char* const* argv) {
   const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
   if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
-    throw report::Usage(
+    throw report::UsageError(
         std::string(argv[1]) +
         ": not supported yet; this version has report, diff, explain, postmortem, run and doctor");
   }
   if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
-    throw report::Usage(
+    throw report::UsageError(
         std::string(argv[1]) +
         ": no such command; this version has report, diff, explain, postmortem, run and doctor");
   // What comes after "--" is the command's own, whatever it looks like.
@@ -301,7 +303,7 @@ Command parse(int argc, const char* const* argv) {
   if (quiet) run.variables.emplace_back("MEMTRACE_QUIET", "1");
   if (dashes != end) run.command.assign(dashes + 1, end);
   if (run.command.empty())
-    throw report::Usage("run: expected a command behind --, as in: memtrace run -- python train.py");
+    throw report::UsageError("run: expected a command behind --, as in: memtrace run -- python train.py");
   return run;
 }
 

@@ -22,7 +22,7 @@ struct Say {
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
                              RunArguments, DoctorArguments>;
 
-// Throws Usage for what cannot be understood, and for commands that are not built yet.
+// Throws UsageError for what cannot be understood, and for commands that are not built yet.
 Command parse(int argc, const char* const* argv);
 
 } // namespace memtrace::cli

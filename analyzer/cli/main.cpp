@@ -64,7 +64,7 @@ int say(const std::exception_ptr& error) {
     const std::string path = memtrace::files::Budget::of_command().path();
     return say((path.empty() ? "" : path + ": ") +
                "not enough memory for this report; --top N or fewer --steps need less");
-  } catch (const std::exception& other) { // Usage and Fault say it themselves
+  } catch (const std::exception& other) { // UsageError and Fault say it themselves
     return say(other.what());
   }
 }

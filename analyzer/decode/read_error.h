@@ -9,9 +9,9 @@ namespace memtrace::trace {
 
 // An input that cannot be read at all: names the file, the offset in bytes and what was expected there.
 // What can be read in part is no fault but a count of what was lost, see Damage.
-class Fault : public std::runtime_error {
+class ReadError : public std::runtime_error {
  public:
-  Fault(const std::string& file, std::uint64_t offset, const std::string& expected)
+  ReadError(const std::string& file, std::uint64_t offset, const std::string& expected)
       : std::runtime_error(file + ": at byte " + std::to_string(offset) + ": " + expected) {}
 };
 

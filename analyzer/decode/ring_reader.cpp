@@ -119,7 +119,7 @@ std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id)
   if ((slotless.births | slotless.deaths) != 0) // no thread has the index 0
     rings.slots.push_back({.thread = 0, .first_sequence = 0, .small = slotless, .records = {}});
   return rings;
-} catch (const Fault&) {
+} catch (const ReadError&) {
   return std::nullopt; // no such file: the process ended in an orderly way
 }
 

@@ -115,7 +115,7 @@ CoarseFile read_coarse(const std::string& path, std::uint64_t trace_id) try {
   bool again = true;
   for (int i = 0; i < kTries && again; ++i) out.coarse = read_once(file, trace_id, again);
   return out;
-} catch (const Fault&) {
+} catch (const ReadError&) {
   return {}; // nothing was folded
 }
 

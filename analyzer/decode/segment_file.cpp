@@ -30,7 +30,7 @@ bool has_magic(const void* bytes) {
 File::File(const std::string& path, files::Origin origin) : path_(path) {
   std::string why;
   descriptor_ = files::open_to_read(path, origin, why);
-  if (descriptor_ < 0) throw Fault(path, 0, "expected a readable file: " + why);
+  if (descriptor_ < 0) throw ReadError(path, 0, "expected a readable file: " + why);
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) return;
   constexpr std::uint64_t kBlock = 512; // of st_blocks
@@ -82,20 +82,20 @@ SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id) : file_(fil
 
 void SegmentIndex::refuse() const {
   if (size_ == 0)
-    throw Fault(file_.path(), 0, "the file is empty: its process ended while it opened the trace");
+    throw ReadError(file_.path(), 0, "the file is empty: its process ended while it opened the trace");
   format::SegmentHeader header{};
   const std::size_t got = file_.read(0, &header, kHeader);
   if (got < kMagic || !has_magic(&header)) {
-    throw Fault(file_.path(), 0, "expected a memtrace trace (magic \"MTS\"), but this is something else");
+    throw ReadError(file_.path(), 0, "expected a memtrace trace (magic \"MTS\"), but this is something else");
   }
   if (got < kHeader)
-    throw Fault(file_.path(), got, "expected the rest of a 64-byte segment header, but the file ends");
+    throw ReadError(file_.path(), got, "expected the rest of a 64-byte segment header, but the file ends");
   if (header.version != format::kVersion) {
-    throw Fault(file_.path(), offsetof(format::SegmentHeader, version),
-                "expected trace version " + std::to_string(format::kVersion) + ", found " +
-                    std::to_string(header.version));
+    throw ReadError(file_.path(), offsetof(format::SegmentHeader, version),
+                    "expected trace version " + std::to_string(format::kVersion) + ", found " +
+                        std::to_string(header.version));
   }
-  throw Fault(file_.path(), 0, "expected at least one whole segment, but all are cut off or damaged");
+  throw ReadError(file_.path(), 0, "expected at least one whole segment, but all are cut off or damaged");
 }
 
 // A header that holds and a payload that is there in full. The header is given back as it is in the file.

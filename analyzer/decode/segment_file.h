@@ -14,7 +14,7 @@ namespace memtrace::trace {
 // A file opened for reading at offsets. Held open while the trace is read: a reader, not the traced process.
 class File {
  public:
-  // Throws Fault when it cannot be opened.
+  // Throws ReadError when it cannot be opened.
   File(const std::string& path, files::Origin origin);
   ~File();
   File(const File&) = delete;
@@ -47,7 +47,7 @@ struct Damage {
 // read has only bounds to fear. Memory: one header for each segment.
 class SegmentIndex {
  public:
-  // Throws Fault when the file is empty, foreign, of another version, or has no whole segment.
+  // Throws ReadError when the file is empty, foreign, of another version, or has no whole segment.
   explicit SegmentIndex(const File& file, Progress* progress = nullptr);
   // Of a file beside a trace: only segments of `trace_id` are whole, and having none is no fault.
   SegmentIndex(const File& file, std::uint64_t trace_id);

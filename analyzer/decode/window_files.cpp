@@ -38,7 +38,7 @@ std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id
     Window window;
     try {
       window.file = std::make_unique<File>(stem + ".window-" + std::to_string(i), files::Origin::found);
-    } catch (const Fault&) {
+    } catch (const ReadError&) {
       continue;
     }
     window.index = std::make_unique<SegmentIndex>(*window.file, trace_id);

@@ -16,8 +16,8 @@ struct Window {
   std::optional<std::uint32_t> number; // none: its snapshot is damaged, so nothing says where it belongs
 };
 
-// STEM.window-0 to -3, as far as they are there, by number, those without one last. Never throws a Fault: what
-// cannot be read is not there, and what makes no sense is damage of its index.
+// STEM.window-0 to -3, as far as they are there, by number, those without one last. Never throws a ReadError:
+// what cannot be read is not there, and what makes no sense is damage of its index.
 std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

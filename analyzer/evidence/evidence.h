@@ -39,12 +39,12 @@ struct Kill {
 };
 
 // The kernel noted a fatal fault: a segmentation fault, a trap.
-struct Fault {
+struct ProgramFault {
   When when;
   std::uint64_t pid = 0;
   std::string name;
   std::string words;
-  auto operator<=>(const Fault&) const = default; // NOLINT(modernize-use-nullptr)
+  auto operator<=>(const ProgramFault&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // A memory cgroup as it was when it was looked at. What its files did not have is kUnknown.
@@ -86,12 +86,12 @@ struct Orphan {
 };
 
 // What a process left in /dev/shm, once nobody of its job was there who might remove it.
-struct Leavings {
+struct ShmLeftovers {
   std::optional<double> looked;    // seconds, unix; none: there was no reason to, or it was too early
   std::uint64_t unseen = kUnknown; // processes that may hold them: they could not be looked into. kUnknown: any
   std::string pids;                // the pid namespace of the one that looked
   std::vector<Orphan> orphans;     // largest first
-  bool operator==(const Leavings&) const = default;
+  bool operator==(const ShmLeftovers&) const = default;
 };
 
 struct Evidence {
@@ -101,10 +101,10 @@ struct Evidence {
   std::optional<double> log_from; // seconds since boot of the oldest that it still had
   std::vector<std::string> files; // names of those that were given
   std::vector<Kill> kills;        // in the order of the log
-  std::vector<Fault> faults;
+  std::vector<ProgramFault> faults;
   std::vector<Group> groups; // the process's own before its ancestors
   std::vector<Statement> statements;
-  Leavings left;
+  ShmLeftovers left;
 };
 
 // What is new to it.

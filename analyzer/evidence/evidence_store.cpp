@@ -44,7 +44,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
-void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Fault> {
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, ProgramFault> {
   visit("pid", of.pid);
   visit("when", of.when);
   visit("name", of.name);
@@ -88,7 +88,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
-void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Leavings> {
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, ShmLeftovers> {
   visit("looked", of.looked);
   visit("unseen", of.unseen);
   visit("pids", of.pids);
@@ -137,7 +137,7 @@ class Writer {
     Json out = json(value);
     if (!out.empty()) to_[key] = std::move(out);
   }
-  void operator()(const char* key, const Leavings& value) {
+  void operator()(const char* key, const ShmLeftovers& value) {
     if (value.looked) to_[key] = json(value);
   }
 
@@ -179,7 +179,7 @@ class Reader {
   }
   void operator()(const char* key, When& value) { take(find(key), value); }
   // Where nobody looked there are none: so they are written, too.
-  void operator()(const char* key, Leavings& value) {
+  void operator()(const char* key, ShmLeftovers& value) {
     take(find(key), value);
     if (!value.looked) value = {};
   }

@@ -120,16 +120,16 @@ void kills(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     if (witnesses[i].kill == nullptr) fit[i] = fitting(subjects[i], taken);
   }
-  const std::vector<std::size_t> rivals = rivals_by(fit);
+  const std::vector<std::size_t> other_candidates = rivals_by(fit);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     if (fit[i].empty()) continue;
-    if (rivals[i] >= fit[i].size()) {
-      witnesses[i].rivals = rivals[i];
+    if (other_candidates[i] >= fit[i].size()) {
+      witnesses[i].other_candidates = other_candidates[i];
       continue;
     }
     witnesses[i].kill = fit[i].front();
-    witnesses[i].certain =
-        rivals[i] == 0 && (says_group(*fit[i].front(), subjects[i]) || fit[i].front()->pid == subjects[i].pid);
+    witnesses[i].certain = other_candidates[i] == 0 &&
+                           (says_group(*fit[i].front(), subjects[i]) || fit[i].front()->pid == subjects[i].pid);
   }
 }
 
@@ -161,11 +161,11 @@ void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnes
     const std::uint64_t rise = counted(subjects[i], group);
     if (witnesses[i].kill != nullptr || rise == 0) continue;
     const std::vector<double>& last = last_in[subjects[i].directory];
-    // Those that lived on, or may have, are no rivals. One of the others is this process.
+    // Those that lived on, or may have, are no other_candidates. One of the others is this process.
     const auto others = std::lower_bound(last.begin(), last.end(), subjects[i].last + kClear);
-    const auto rivals = static_cast<std::size_t>(others - last.begin()) - 1;
-    if (rivals >= rise && !group->kills_all) {
-      witnesses[i].rivals = rivals;
+    const auto other_candidates = static_cast<std::size_t>(others - last.begin()) - 1;
+    if (other_candidates >= rise && !group->kills_all) {
+      witnesses[i].other_candidates = other_candidates;
     } else {
       witnesses[i].counter = group;
     }
@@ -198,7 +198,7 @@ void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witn
 
 void faults(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    for (const Fault& fault : subjects[i].evidence->faults) {
+    for (const ProgramFault& fault : subjects[i].evidence->faults) {
       const bool pids_tell = subjects[i].first_pids.value_or(true);
       if (pids_tell && fault.pid == subjects[i].pid && in_time(fault.when, subjects[i], kLate))
         witnesses[i].fault = &fault;

@@ -31,10 +31,10 @@ struct Witness {
   const Kill* kill = nullptr;           // the kernel's own word
   const Group* counter = nullptr;       // its cgroup has counted a kill since the last sample
   const Statement* statement = nullptr; // of its container or job step, which ended with it
-  const Fault* fault = nullptr;
+  const ProgramFault* fault = nullptr;
   bool certain = false; // else it fits, by time, cgroup and size
   // More processes ended without a word than there are kills that fit: it may be about another one of them.
-  std::size_t rivals = 0;
+  std::size_t other_candidates = 0;
 };
 
 // One for each subject. They are those of one job, looked at together: a kill is about one process.

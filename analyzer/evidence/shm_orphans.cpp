@@ -103,7 +103,7 @@ std::uint64_t in_pages(std::uint64_t bytes) {
 }
 
 // The first mapping of its size when it was made, or when it was given that size.
-const Mapping* mapping_of(const SharedFile& file, const Maker& maker) {
+const Mapping* mapping_of(const SharedFile& file, const ShmCreator& maker) {
   const auto then = [](double unix, double file_time) {
     return unix >= file_time - kEarly && unix <= file_time + kAtOnce;
   };
@@ -158,11 +158,11 @@ std::optional<std::uint64_t> pid_in(std::string_view name) {
   return number(name);
 }
 
-bool in_life(const SharedFile& file, const Maker& maker) {
+bool in_life(const SharedFile& file, const ShmCreator& maker) {
   return file.made >= maker.began - kEarly && file.made <= maker.last + kIdle;
 }
 
-std::optional<Orphan> claim(const SharedFile& file, const Maker& maker) {
+std::optional<Orphan> claim(const SharedFile& file, const ShmCreator& maker) {
   if (!in_life(file, maker)) return std::nullopt;
   const auto pid = pid_in(file.name);
   if (pid && *pid != maker.pid) return std::nullopt; // it mapped what another one made

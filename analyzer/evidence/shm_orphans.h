@@ -41,7 +41,7 @@ struct Mapping {
   double unix = 0;
   std::uint64_t bytes = 0;
 };
-struct Maker {
+struct ShmCreator {
   std::uint64_t pid = 0; // as it saw it itself
   double began = 0, last = 0;
   std::vector<Mapping> mapped; // shared memory, in the order of time
@@ -50,10 +50,10 @@ struct Maker {
 // Of the names that PyTorch gives files: torch_PID_RANDOM_NUMBER.
 std::optional<std::uint64_t> pid_in(std::string_view name);
 
-bool in_life(const SharedFile& file, const Maker& maker);
+bool in_life(const SharedFile& file, const ShmCreator& maker);
 
 // That this process made it: by the pid in its name, or, of a name without one, since it mapped as much when
 // the file was made. Its age alone says nothing.
-std::optional<Orphan> claim(const SharedFile& file, const Maker& maker);
+std::optional<Orphan> claim(const SharedFile& file, const ShmCreator& maker);
 
 } // namespace memtrace::evidence

@@ -22,11 +22,11 @@ bool builds(const symbols::SiteFrame& frame) {
 
 } // namespace
 
-Holder holder_of(View& view, const replay::Holding& holding) {
+BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
   if (holding.role != replay::Role::unknown || !holding.tensor || holding.stack == format::StackId{})
     return {"", holding.role};
-  if (holding.born_known != replay::Known::load) return {"", holding.role};
-  for (const symbols::SiteFrame& frame : view.symbolizer->site(holding.stack).frames) {
+  if (holding.born_known != replay::KnownPhase::load) return {"", holding.role};
+  for (const symbols::SiteFrame& frame : analysis.symbolizer->site(holding.stack).frames) {
     if (reads(frame)) return {"state dict", replay::Role::staging};
     if (builds(frame)) return {"model", replay::Role::parameter};
   }

@@ -7,11 +7,11 @@
 
 namespace memtrace::report {
 
-struct Holder {
+struct BlockOwner {
   const char* name = ""; // "state dict", "model"; "" where there is no better word than the role or the kind
   replay::Role role = replay::Role::unknown;
 };
 
-Holder holder_of(View& view, const replay::Holding& holding);
+BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding);
 
 } // namespace memtrace::report

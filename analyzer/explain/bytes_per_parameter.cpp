@@ -29,10 +29,11 @@ using Key = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
 using Groups = std::map<Key, KeptRow>;
 
 // Rows of what was born in different steps are one where `whenever`.
-Groups grouped(const View& view, const replay::Holdings& holdings, Measure measure, bool whenever) {
+Groups grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
+               bool whenever) {
   Groups out;
   for (const replay::Holding& holding : holdings) {
-    const std::string phase = view.account.paths.text(holding.born_phase);
+    const std::string phase = analysis.account.paths.text(holding.born_phase);
     const Step step = whenever ? Step::none : holding.born_step;
     const bool known = holding.role != Role::unknown;
     KeptRow& row = out[{holding.role, holding.kind, phase, step, known ? format::StackId{} : holding.stack}];
@@ -48,7 +49,7 @@ Groups grouped(const View& view, const replay::Holdings& holdings, Measure measu
     row.resident += holding.resident;
     row.sites += 1;
     if (holding.late > row.late) {
-      row.late_phase = view.account.paths.text(holding.late_phase);
+      row.late_phase = analysis.account.paths.text(holding.late_phase);
       row.late_step = holding.late_step;
     }
     row.late += holding.late;
@@ -120,7 +121,7 @@ std::map<Role, double> theory_of(const trace::Facts& facts, bool masters) {
 void add_theory(Explanation& out) {
   const bool masters = std::any_of(out.kept.begin(), out.kept.end(),
                                    [](const KeptRow& row) { return row.role == Role::master; });
-  std::map<Role, double> theory = theory_of(out.view->facts(), masters);
+  std::map<Role, double> theory = theory_of(out.analysis->facts(), masters);
   for (KeptRow& row : out.kept) {
     const auto at = theory.find(row.role);
     if (at == theory.end()) continue;
@@ -130,11 +131,11 @@ void add_theory(Explanation& out) {
   }
 }
 
-std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
+std::vector<PartOfStep> parts_of(const ProcessAnalysis& analysis, MemoryId memory) {
   std::vector<std::pair<std::uint64_t, PartOfStep>> found;
-  const replay::Paths& paths = view.account.paths;
-  for (const replay::Row& row : view.account.rows) {
-    if (row.step != view.account.first_update || row.count == 0) continue;
+  const replay::Paths& paths = analysis.account.paths;
+  for (const replay::Row& row : analysis.account.rows) {
+    if (row.step != analysis.account.first_update || row.count == 0) continue;
     const std::vector<std::string> names = paths.texts(row.path);
     if (names.size() < 2 || std::find(names.begin(), names.end() - 1, "step") == names.end() - 1) continue;
     const replay::Figures& live = row.of(memory).live;
@@ -149,8 +150,8 @@ std::vector<PartOfStep> parts_of(const View& view, MemoryId memory) {
 
 // What was freed and is still in memory, as its allocator said soon after the update.
 void add_kept_by_malloc(Explanation& out) {
-  const std::vector<trace::LedgerPoint>& all = out.view->account.ledgers.all();
-  const format::Stamp then = out.view->account.last_update->stamp;
+  const std::vector<trace::LedgerPoint>& all = out.analysis->account.ledgers.all();
+  const format::Stamp then = out.analysis->account.last_update->stamp;
   const trace::LedgerPoint* said = nullptr; // the first from then on, else the last
   for (const trace::LedgerPoint& one : all)
     if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
@@ -178,22 +179,22 @@ std::uint64_t Explanation::kept_bytes() const {
   return sum;
 }
 
-Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> parameters) {
-  const trace::Facts& facts = view.facts();
+Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<std::uint64_t> parameters) {
+  const trace::Facts& facts = analysis.facts();
   if (!parameters && facts.parameters) parameters = facts.parameters->count;
   if (parameters.value_or(0) == 0)
     throw NothingToShow(
         fmt::format("pid {}: no module or optimizer of PyTorch was seen; say how many parameters "
                     "there are with --params N",
                     facts.pid));
-  const auto& update = view.account.last_update;
+  const auto& update = analysis.account.last_update;
   if (!update)
     throw NothingToShow(
         fmt::format("pid {}: no optimizer's step ended, so there is no moment at which all is there "
                     "that is kept; memtrace report shows what was held at the peak",
                     facts.pid));
   Explanation out;
-  out.view = &view;
+  out.analysis = &analysis;
   out.memory = memory;
   out.parameters = *parameters;
   out.setup = setup_of(facts);
@@ -201,19 +202,19 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
 
   out.pinned_idle = memory == 0 ? update->pinned_idle : 0;
 
-  const Instant then = update_instant(view.account, memory);
+  const Instant then = update_instant(analysis.account, memory);
   const Measure measure = then.measure;
   const replay::Level level = memory < update->levels.size() ? update->levels[memory] : replay::Level{};
-  const Groups kept = grouped(view, view.set(then), measure, false);
+  const Groups kept = grouped(analysis, analysis.set(then), measure, false);
   std::int64_t tensors = 0;
   for (const auto& [key, row] : kept) {
-    if (row.tensors) tensors = replay::plus(tensors, row.asked);
+    if (row.tensors) tensors = replay::wrapping_add(tensors, row.asked);
     if (is_row(out, row, row.bytes)) out.kept.push_back(row);
   }
-  out.unaccounted = replay::minus(level.tensor, tensors);
-  const Groups before = grouped(view, view.set(then), measure, true);
-  const Instant peak{memory, measure, view.account.peaks.at(memory).tensor.at};
-  for (auto [key, row] : grouped(view, view.set(peak), measure, true)) {
+  out.unaccounted = replay::wrapping_sub(level.tensor, tensors);
+  const Groups before = grouped(analysis, analysis.set(then), measure, true);
+  const Instant peak{memory, measure, analysis.account.peaks.at(memory).tensor.at};
+  for (auto [key, row] : grouped(analysis, analysis.set(peak), measure, true)) {
     const auto at = before.find(key);
     const KeptRow known = at == before.end() ? KeptRow{} : at->second;
     if (row.bytes <= known.bytes || !is_row(out, row, row.bytes - known.bytes)) continue;
@@ -223,7 +224,7 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
     row.state = KeptRow::State::freed;
     out.transient.push_back(std::move(row));
   }
-  out.parts = parts_of(view, memory);
+  out.parts = parts_of(analysis, memory);
   add_kept_by_malloc(out);
   sort(out.kept);
   sort(out.transient);
@@ -232,7 +233,7 @@ Explanation explain(View& view, MemoryId memory, std::optional<std::uint64_t> pa
   std::uint64_t given = 0;
   for (const KeptRow& row : out.kept) given += row.bytes;
   const std::int64_t all = measure == Measure::live ? level.live : level.tensor;
-  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(replay::minus(all, given), 0));
+  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(replay::wrapping_sub(all, given), 0));
   return out;
 }
 

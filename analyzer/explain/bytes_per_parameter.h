@@ -42,7 +42,7 @@ struct PartOfStep {
 };
 
 struct Explanation {
-  View* view = nullptr;
+  ProcessAnalysis* analysis = nullptr;
   replay::MemoryId memory = 0;
   std::uint64_t parameters = 0;
   std::string setup; // "AdamW foreach=True, float32, 4 ranks"
@@ -63,5 +63,6 @@ struct Explanation {
 
 // `parameters` overrides the count that was found. Throws NothingToShow where no parameters were seen,
 // or no update.
-Explanation explain(View& view, replay::MemoryId memory, std::optional<std::uint64_t> parameters);
+Explanation explain(ProcessAnalysis& analysis, replay::MemoryId memory,
+                    std::optional<std::uint64_t> parameters);
 } // namespace memtrace::report

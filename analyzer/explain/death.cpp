@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kRecent = 1'000'000'000; // ns: between a sample and the block that is measured by it
 
 void at_the_end(Death& death) {
-  const replay::Last& last = death.last;
+  const replay::EndState& last = death.last;
   death.then = {last.at, last.stamp, last.place, 0, last.level, last.births};
 }
 
@@ -107,7 +107,7 @@ void limit_of_group(Death& death, const trace::Definitions& definitions, const e
 }
 
 // What the kernel met at the kill, or what refused; without a word of either the limit that was closest.
-void limits(Death& death, const trace::Definitions& definitions, const Ending& ending) {
+void limits(Death& death, const trace::Definitions& definitions, const ProcessEnd& ending) {
   if (death.failure != nullptr) return limit_of_failure(death);
   const auto& machine = death.last.samples.machine();
   if (death.unfit) {
@@ -131,7 +131,7 @@ void limits(Death& death, const trace::Definitions& definitions, const Ending& e
     death.limit = statement->limit, death.limit_of = statement->who;
 }
 
-void resident(Death& death, const Ending& ending) {
+void resident(Death& death, const ProcessEnd& ending) {
   const replay::Moment* sample = death.last.sample_before(death.then.stamp);
   if (sample == nullptr && !death.last.sampled.empty()) sample = &death.last.sampled.front();
   if (sample != nullptr) death.resident = sample->resident;
@@ -165,11 +165,11 @@ std::optional<std::uint64_t> touched(const Death& death) {
 
 // A kill comes with the first touch of a page: most often in the block that came last. Where more was taken
 // since than that block has, it is long full, and so is an old one that all samples say is full.
-std::optional<Filling> filling(const Death& death, const Ending& ending) {
+std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& ending) {
   if (ending.how != "oom_kill" || !death.last.newest) return std::nullopt;
   const replay::Birth& block = *death.last.newest;
   if (death.last.born_after_newest > block.bytes) return std::nullopt;
-  Filling out{block, touched(death)};
+  BlockBeingFilled out{block, touched(death)};
   if (!out.touched || *out.touched < block.bytes) return out;
   if (block.stamp + kRecent < death.last.stamp) return std::nullopt;
   out.touched.reset(); // the one before it was not full at the samples: how much is whose is not known
@@ -178,10 +178,10 @@ std::optional<Filling> filling(const Death& death, const Ending& ending) {
 
 } // namespace
 
-std::optional<Death> death(const trace::Trace& trace, const Ending& ending) {
+std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending) {
   if (!ended_badly(ending)) return std::nullopt;
   std::optional<Death> out = Death{};
-  out->last = replay::last(trace);
+  out->last = replay::collect_end_state(trace);
   out->failure = fatal(out->last.samples, out->last.stamp, ending);
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
   if (ending.how != "oom_kill" && ending.how != "exit") out->unfit = unfit(*out);

@@ -26,15 +26,15 @@ std::string number(Step step) {
   return std::to_string(static_cast<std::int64_t>(step));
 }
 
-std::string where(const View& view, const replay::Peak& peak) {
-  return fmt::format("{} pid {}, in {}", script(view.facts()), view.facts().pid,
-                     when(view.phase_name(peak.path), peak.step));
+std::string where(const ProcessAnalysis& analysis, const replay::Peak& peak) {
+  return fmt::format("{} pid {}, in {}", script(analysis.facts()), analysis.facts().pid,
+                     when(analysis.phase_name(peak.path), peak.step));
 }
 
 // Which steps can be asked for: those whose own events are there.
-std::string steps_in_detail(const View& view) {
+std::string steps_in_detail(const ProcessAnalysis& analysis) {
   std::string out;
-  for (const replay::StepSpan& span : view.account.detail) {
+  for (const replay::StepSpan& span : analysis.account.detail) {
     if (span.first == Step::none && span.last == Step::none) continue;
     const Step first = span.first == Step::none ? Step{0} : span.first;
     out += fmt::format("{}{}..{}", out.empty() ? "" : ", ", number(first), number(span.last));
@@ -48,13 +48,13 @@ std::string place_name(std::optional<Step> step, const std::string& phase) {
   return step ? phase + " " + number(*step) : phase;
 }
 
-DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const std::string& phase,
+DiffSide highest(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step> step, const std::string& phase,
                  const std::string& name) {
-  DiffSide side{&view, name, "", {}};
+  DiffSide side{&analysis, name, "", {}};
   bool found = false;
-  for (const replay::Row& row : view.account.rows) {
+  for (const replay::Row& row : analysis.account.rows) {
     if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
-    if (!phase.empty() && view.account.paths.text(view.account.paths.last(row.path)) != phase) continue;
+    if (!phase.empty() && analysis.account.paths.text(analysis.account.paths.last(row.path)) != phase) continue;
     const replay::Figures& live = row.of(memory).live;
     if (found && live.peak <= side.peak.bytes) continue;
     found = true;
@@ -63,8 +63,9 @@ DiffSide highest(View& view, MemoryId memory, std::optional<Step> step, const st
     side.peak.path = row.path;
     side.peak.step = row.step;
   }
-  if (!found) throw NothingToShow(place_name(step, phase) + ": not in this trace; " + steps_in_detail(view));
-  side.where = where(view, side.peak);
+  if (!found)
+    throw NothingToShow(place_name(step, phase) + ": not in this trace; " + steps_in_detail(analysis));
+  side.where = where(analysis, side.peak);
   return side;
 }
 
@@ -75,16 +76,16 @@ class Matcher {
  public:
   explicit Matcher(bool one_trace) : one_trace_(one_trace) {}
 
-  void add(View& view, const replay::Holdings& set, std::int64_t DiffRow::*side) {
+  void add(ProcessAnalysis& analysis, const replay::Holdings& set, std::int64_t DiffRow::*side) {
     for (const replay::Holding& holding : set) {
-      const std::string phase = view.account.paths.text(holding.born_phase);
-      DiffRow& row = rows_[{site(view, holding.stack), phase, holding.role, holding.kind}];
-      row.*side = replay::plus(row.*side, holding.bytes);
+      const std::string phase = analysis.account.paths.text(holding.born_phase);
+      DiffRow& row = rows_[{site(analysis, holding.stack), phase, holding.role, holding.kind}];
+      row.*side = replay::wrapping_add(row.*side, holding.bytes);
       row.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
       row.phase = phase;
       row.role = holding.role;
       row.kind = holding.kind;
-      row.view = &view;
+      row.analysis = &analysis;
       row.stack = holding.stack;
     }
   }
@@ -101,18 +102,18 @@ class Matcher {
   }
 
  private:
-  std::string site(View& view, format::StackId stack) const {
+  std::string site(ProcessAnalysis& analysis, format::StackId stack) const {
     if (stack == format::StackId{}) return {};
     if (one_trace_) return std::to_string(static_cast<std::uint32_t>(stack));
-    return view.symbolizer->site(stack).id;
+    return analysis.symbolizer->site(stack).id;
   }
 
   static std::string without_lines(const DiffRow& row) {
     std::string out;
     if (row.stack == format::StackId{}) return out;
-    for (const symbols::SiteFrame& frame : row.view->symbolizer->site(row.stack).frames) {
+    for (const symbols::SiteFrame& frame : row.analysis->symbolizer->site(row.stack).frames) {
       out += frame.function;
-      if (frame.python) out += symbols::short_path(frame.file, row.view->facts().working_directory);
+      if (frame.python) out += symbols::short_path(frame.file, row.analysis->facts().working_directory);
       out += '\n';
     }
     return out;
@@ -147,7 +148,7 @@ class Matcher {
 
 std::int64_t sum(const replay::Holdings& set) {
   std::int64_t out = 0;
-  for (const replay::Holding& holding : set) out = replay::plus(out, holding.bytes);
+  for (const replay::Holding& holding : set) out = replay::wrapping_add(out, holding.bytes);
   return out;
 }
 
@@ -166,32 +167,33 @@ void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-DiffSide whole_run(View& view, MemoryId memory, const std::string& name) {
-  const replay::Peak& peak = view.account.peaks.at(memory).live;
+DiffSide whole_run(ProcessAnalysis& analysis, MemoryId memory, const std::string& name) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).live;
   if (peak.bucket) {
     throw NothingToShow(
         fmt::format("pid {}: its peak lies in steps whose events were folded together, so who held it is "
                     "not known; {}",
-                    view.facts().pid, steps_in_detail(view)));
+                    analysis.facts().pid, steps_in_detail(analysis)));
   }
-  return {&view, name, where(view, peak), peak};
+  return {&analysis, name, where(analysis, peak), peak};
 }
 
-DiffSide one_place(View& view, MemoryId memory, std::optional<Step> step, const std::string& phase) {
-  return highest(view, memory, step, phase, place_name(step, phase));
+DiffSide one_place(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step> step,
+                   const std::string& phase) {
+  return highest(analysis, memory, step, phase, place_name(step, phase));
 }
 
-DiffSide first_step(View& view, MemoryId memory, const std::string& phase) {
-  const Step first = view.account.first_update != Step::none ? view.account.first_update : Step{0};
-  return highest(view, memory, first, phase, "first step");
+DiffSide first_step(ProcessAnalysis& analysis, MemoryId memory, const std::string& phase) {
+  const Step first = analysis.account.first_update != Step::none ? analysis.account.first_update : Step{0};
+  return highest(analysis, memory, first, phase, "first step");
 }
 
-DiffSide steady_step(View& view, MemoryId memory, const std::string& phase) {
-  const std::vector<Step>& steps = view.steady.steps;
+DiffSide steady_step(ProcessAnalysis& analysis, MemoryId memory, const std::string& phase) {
+  const std::vector<Step>& steps = analysis.steady.steps;
   if (steps.size() < 2)
     throw NothingToShow("no two steps after the first are alike, so there is no steady one; " +
-                        steps_in_detail(view));
-  DiffSide side = highest(view, memory, view.steady.representative, phase, "steady");
+                        steps_in_detail(analysis));
+  DiffSide side = highest(analysis, memory, analysis.steady.representative, phase, "steady");
   side.where += fmt::format(", which stands for the {} steps {} to {} that are alike", steps.size(),
                             number(steps.front()), number(steps.back()));
   return side;
@@ -200,15 +202,15 @@ DiffSide steady_step(View& view, MemoryId memory, const std::string& phase) {
 Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
   const Instant at_a{memory, Measure::live, a.peak.at};
   const Instant at_b{memory, Measure::live, b.peak.at};
-  const bool one_trace = a.view == b.view;
-  auto sets = replay::alive_at(*a.view->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
-                               a.view->account.last_step);
+  const bool one_trace = a.analysis == b.analysis;
+  auto sets = replay::alive_at(*a.analysis->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
+                               a.analysis->account.last_step);
   const replay::Holdings of_a = sets[at_a];
-  if (!one_trace) sets = replay::alive_at(*b.view->trace, {at_b}, b.view->account.last_step);
+  if (!one_trace) sets = replay::alive_at(*b.analysis->trace, {at_b}, b.analysis->account.last_step);
   const replay::Holdings of_b = sets[at_b];
   Matcher matcher(one_trace);
-  matcher.add(*a.view, of_a, &DiffRow::a);
-  matcher.add(*b.view, of_b, &DiffRow::b);
+  matcher.add(*a.analysis, of_a, &DiffRow::a);
+  matcher.add(*b.analysis, of_b, &DiffRow::b);
   Diff diff{memory, std::move(a), std::move(b), matcher.take()};
   complete(diff.rows, diff.a.peak.bytes - sum(of_a), diff.b.peak.bytes - sum(of_b));
   return diff;
@@ -219,8 +221,8 @@ ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least) {
   while (out.shown < diff.rows.size() && out.shown < top && std::abs(diff.rows[out.shown].change()) >= least)
     ++out.shown;
   for (std::size_t i = out.shown; i < diff.rows.size(); ++i) {
-    out.rest.a = replay::plus(out.rest.a, diff.rows[i].a);
-    out.rest.b = replay::plus(out.rest.b, diff.rows[i].b);
+    out.rest.a = replay::wrapping_add(out.rest.a, diff.rows[i].a);
+    out.rest.b = replay::wrapping_add(out.rest.b, diff.rows[i].b);
     out.rest.variance += diff.rows[i].variance;
   }
   out.left = diff.rows.size() - out.shown;

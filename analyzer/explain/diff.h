@@ -12,7 +12,7 @@ namespace memtrace::report {
 
 // One instant: the highest `live` of a memory within a run, a step or a phase.
 struct DiffSide {
-  View* view = nullptr;
+  ProcessAnalysis* analysis = nullptr;
   std::string name;  // "step 0", "steady", "a"
   std::string where; // for people: "train.py pid 12, in forward 0"
   replay::Peak peak;
@@ -25,7 +25,7 @@ struct DiffRow {
   std::string phase;
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
-  View* view = nullptr; // whose stack it is
+  ProcessAnalysis* analysis = nullptr; // whose stack it is
   format::StackId stack{};
   std::int64_t change() const { return b - a; }
 };
@@ -38,14 +38,14 @@ struct Diff {
 };
 
 // What is to be compared. Each throws NothingToShow where the trace does not have it.
-DiffSide whole_run(View& view, replay::MemoryId memory, const std::string& name);
+DiffSide whole_run(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& name);
 // The highest occurrence: of a step or of any, of a phase or (empty) of any.
-DiffSide one_place(View& view, replay::MemoryId memory, std::optional<replay::Step> step,
+DiffSide one_place(ProcessAnalysis& analysis, replay::MemoryId memory, std::optional<replay::Step> step,
                    const std::string& phase);
 // The first step in which an optimizer updated.
-DiffSide first_step(View& view, replay::MemoryId memory, const std::string& phase);
+DiffSide first_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
 // The one that stands for those that are alike.
-DiffSide steady_step(View& view, replay::MemoryId memory, const std::string& phase);
+DiffSide steady_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
 
 // One more pass over each trace. Sites of two runs are alike when all frames have the same names, files and
 // lines, whatever their addresses; of what is left, those alike but for the lines.

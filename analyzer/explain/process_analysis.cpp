@@ -24,61 +24,62 @@ void add_instants(const replay::Row& row, std::vector<Instant>& out) {
   }
 }
 
-std::vector<Instant> instants(const View& view) {
+std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   std::vector<Instant> out;
-  for (const replay::ShownRow& shown : view.shown.rows) {
+  for (const replay::ShownRow& shown : analysis.shown.rows) {
     if (shown.bucket == nullptr) add_instants(*shown.row, out);
   }
-  if (view.shown.steady) {
-    for (const replay::Row& row : view.steady.rows) add_instants(row, out);
+  if (analysis.shown.steady) {
+    for (const replay::Row& row : analysis.steady.rows) add_instants(row, out);
   }
-  for (const auto& [memory, peaks] : view.account.peaks) {
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
   }
-  if (view.account.last_update) {
-    for (const auto& [memory, peaks] : view.account.peaks) {
-      const Instant update = update_instant(view.account, memory);
+  if (analysis.account.last_update) {
+    for (const auto& [memory, peaks] : analysis.account.peaks) {
+      const Instant update = update_instant(analysis.account, memory);
       out.push_back(update);
       if (!peaks.tensor.bucket) out.push_back({memory, update.measure, peaks.tensor.at});
     }
   }
-  for (const auto& [memory, peaks] : view.account.peaks)
-    if (const auto instant = leak_instant(view.account, memory)) out.push_back(*instant);
-  if (view.death) {
-    out.push_back({view.death->then.memory, Measure::live, view.death->then.at});
-    out.push_back({view.death->then.memory, Measure::tensor, view.death->then.at});
+  for (const auto& [memory, peaks] : analysis.account.peaks)
+    if (const auto instant = leak_instant(analysis.account, memory)) out.push_back(*instant);
+  if (analysis.death) {
+    out.push_back({analysis.death->then.memory, Measure::live, analysis.death->then.at});
+    out.push_back({analysis.death->then.memory, Measure::tensor, analysis.death->then.at});
   }
   return out;
 }
 
 // Where the framework's allocator of a card held most, and where a card had no more. What the driver's pools
 // hold has no segments.
-void add_segments(View& view) {
+void add_segments(ProcessAnalysis& analysis) {
   std::map<MemoryId, replay::DeviceInstant> fullest;
   std::set<replay::DeviceInstant> wanted;
-  for (const auto& [memory, peaks] : view.account.peaks) {
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
     if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0) continue;
     if (!peaks.reserved->bucket) wanted.insert(fullest[memory] = {memory, peaks.reserved->at});
-    if (view.death && view.death->then.memory == memory) wanted.insert({memory, view.death->then.at});
+    if (analysis.death && analysis.death->then.memory == memory)
+      wanted.insert({memory, analysis.death->then.at});
   }
-  auto found = replay::segments_at(*view.trace, wanted);
+  auto found = replay::segments_at(*analysis.trace, wanted);
   const auto there = [](const replay::Segments& of) { return !of.each.empty() || of.outside != 0; };
   for (const auto& [memory, instant] : fullest)
-    if (there(found[instant])) view.segments[memory] = found[instant];
-  if (!view.death) return;
-  if (const auto last = found.find({view.death->then.memory, view.death->then.at}); last != found.end())
-    view.death_segments = last->second;
+    if (there(found[instant])) analysis.segments[memory] = found[instant];
+  if (!analysis.death) return;
+  if (const auto last = found.find({analysis.death->then.memory, analysis.death->then.at}); last != found.end())
+    analysis.death_segments = last->second;
 }
 
 } // namespace
 
-double View::seconds(format::Stamp stamp) const {
+double ProcessAnalysis::seconds(format::Stamp stamp) const {
   const format::Stamp start = facts().start_stamp;
   return stamp > start ? static_cast<double>(stamp - start) / 1e9 : 0;
 }
 
-std::optional<std::uint64_t> View::own_bytes() const {
+std::optional<std::uint64_t> ProcessAnalysis::own_bytes() const {
   std::uint64_t bytes = trace->coarse() != nullptr ? trace->coarse()->header.own_bytes : 0;
   if (const auto note = facts().note("own"); note && bytes == 0)
     std::from_chars(note->data(), note->data() + note->size(), bytes);
@@ -87,13 +88,13 @@ std::optional<std::uint64_t> View::own_bytes() const {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
-const replay::Holdings& View::set(Instant instant) const {
+const replay::Holdings& ProcessAnalysis::set(Instant instant) const {
   static const replay::Holdings nothing;
   const auto at = sets.find(instant);
   return at != sets.end() ? at->second : nothing;
 }
 
-std::string View::phase_name(replay::PathId path) const {
+std::string ProcessAnalysis::phase_name(replay::PathId path) const {
   constexpr std::size_t kMost = 1024; // bytes: ten lines
   std::string out;
   for (const std::string& name : account.paths.texts(path)) out += (out.empty() ? "" : "/") + printable(name);
@@ -115,22 +116,23 @@ std::optional<MemoryId> memory_named(const std::string& name) {
   return static_cast<MemoryId>(number + 1);
 }
 
-std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
-                           const Options& options) {
-  auto view = std::make_unique<View>();
-  view->trace = std::move(trace);
-  view->kind = std::move(kind);
-  view->end = std::move(end);
-  view->death = death(*view->trace, view->end);
-  view->account = replay::account(*view->trace);
-  view->buckets = replay::buckets(*view->trace, view->account);
-  view->steady = replay::steady(view->account);
-  view->shown = replay::choose(view->account, view->buckets, options.steps);
-  view->sets = replay::alive_at(*view->trace, instants(*view), view->account.last_step);
-  add_segments(*view);
-  view->losses = view->trace->losses(view->account.counts);
-  view->symbolizer = std::make_unique<symbols::Symbolizer>(view->trace->definitions(), view->trace->facts());
-  return view;
+std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> trace, std::string kind,
+                                                 ProcessEnd end, const Options& options) {
+  auto analysis = std::make_unique<ProcessAnalysis>();
+  analysis->trace = std::move(trace);
+  analysis->kind = std::move(kind);
+  analysis->end = std::move(end);
+  analysis->death = find_death(*analysis->trace, analysis->end);
+  analysis->account = replay::account_phases(*analysis->trace);
+  analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
+  analysis->steady = replay::steady(analysis->account);
+  analysis->shown = replay::choose(analysis->account, analysis->buckets, options.steps);
+  analysis->sets = replay::alive_at(*analysis->trace, instants(*analysis), analysis->account.last_step);
+  add_segments(*analysis);
+  analysis->losses = analysis->trace->losses(analysis->account.counts);
+  analysis->symbolizer =
+      std::make_unique<symbols::Symbolizer>(analysis->trace->definitions(), analysis->trace->facts());
+  return analysis;
 }
 
 } // namespace memtrace::report

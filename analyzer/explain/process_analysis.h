@@ -30,10 +30,10 @@ struct Options {
 };
 
 // All that is known of one process. Holds the trace open.
-struct View {
+struct ProcessAnalysis {
   std::unique_ptr<trace::Trace> trace;
   std::string kind; // of the contract: main, worker, rank, child
-  Ending end;
+  ProcessEnd end;
   std::optional<Death> death;
   replay::Account account;
   replay::Buckets buckets;
@@ -56,8 +56,8 @@ struct View {
 std::string memory_name(replay::MemoryId memory);
 std::optional<replay::MemoryId> memory_named(const std::string& name);
 
-// Passes over the trace three or four times. Throws trace::Fault when the file cannot be read.
-std::unique_ptr<View> view(std::unique_ptr<trace::Trace> trace, std::string kind, Ending end,
-                           const Options& options);
+// Passes over the trace three or four times. Throws trace::ReadError when the file cannot be read.
+std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> trace, std::string kind,
+                                                 ProcessEnd end, const Options& options);
 
 } // namespace memtrace::report

@@ -31,10 +31,10 @@ std::string reason(const std::string& why) {
 
 // Times that are over are noted, "rings_only=WHY FROM UNTIL"; the present one stands in the header of the
 // rings.
-std::vector<RingsOnly> rings_only(const View& view) {
+std::vector<RingsOnly> rings_only(const ProcessAnalysis& analysis) {
   constexpr std::string_view kKey = "rings_only=";
   std::vector<RingsOnly> times;
-  for (const std::string& note : view.facts().notes) {
+  for (const std::string& note : analysis.facts().notes) {
     const std::size_t first = note.find(' ');
     const std::size_t second = first == std::string::npos ? first : note.find(' ', first + 1);
     if (!note.starts_with(kKey) || second == std::string::npos) continue;
@@ -42,20 +42,20 @@ std::vector<RingsOnly> rings_only(const View& view) {
                      stamp_at(note.substr(second + 1))});
   }
   std::ranges::sort(times, {}, &RingsOnly::from);
-  const trace::Losses& losses = view.losses;
+  const trace::Losses& losses = analysis.losses;
   if (losses.shut_since != 0)
     times.push_back({losses.shut_why < format::kLosses ? format::kLossNames[losses.shut_why] : "unknown",
                      losses.shut_since, 0});
   return times;
 }
 
-std::string rings_only_text(const View& view) {
-  const std::vector<RingsOnly> times = rings_only(view);
+std::string rings_only_text(const ProcessAnalysis& analysis) {
+  const std::vector<RingsOnly> times = rings_only(analysis);
   std::string text;
   for (std::size_t i = 0; i < std::min(times.size(), kMostSaid); ++i) {
     const RingsOnly& time = times[i];
-    text += fmt::format("{}From {:.2f} s ", i == 0 ? "" : " ", view.seconds(time.from));
-    text += time.until == 0 ? "on" : fmt::format("to {:.2f} s", view.seconds(time.until));
+    text += fmt::format("{}From {:.2f} s ", i == 0 ? "" : " ", analysis.seconds(time.from));
+    text += time.until == 0 ? "on" : fmt::format("to {:.2f} s", analysis.seconds(time.until));
     text += fmt::format(" memtrace could write to no file, and recorded what its rings had room for: {}.",
                         reason(time.why));
   }

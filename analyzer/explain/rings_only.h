@@ -15,9 +15,9 @@ struct RingsOnly {
 };
 
 // In their order.
-std::vector<RingsOnly> rings_only(const View& view);
+std::vector<RingsOnly> rings_only(const ProcessAnalysis& analysis);
 
 // A sentence; empty when there was no such time.
-std::string rings_only_text(const View& view);
+std::string rings_only_text(const ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -21,7 +21,7 @@ Unused unused_of(const replay::Segments& segments) {
   return out;
 }
 
-std::string divided(const replay::CardUse& card) {
+std::string divided(const replay::DeviceUsage& card) {
   const replay::Residual& residual = card.residual;
   return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
                      size(residual.code), size(residual.rest));

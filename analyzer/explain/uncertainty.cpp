@@ -34,28 +34,28 @@ std::string range(const char* what, const Uncertainty& error) {
   return fmt::format("{}: up to {} less or {} more than shown", what, bytes(error.below), bytes(error.above));
 }
 
-std::uint64_t highest_of_host(const View& view) {
-  const auto peak = view.account.peaks.find(replay::MemoryId{0});
-  return peak == view.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
+std::uint64_t highest_of_host(const ProcessAnalysis& analysis) {
+  const auto peak = analysis.account.peaks.find(replay::MemoryId{0});
+  return peak == analysis.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
 }
 
 // Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
-Uncertainty dropped_error(const View& view) {
-  const trace::Coarse* const coarse = view.trace->coarse();
+Uncertainty dropped_error(const ProcessAnalysis& analysis) {
+  const trace::Coarse* const coarse = analysis.trace->coarse();
   if (coarse == nullptr) return {};
   const format::CoarseHeader& header = coarse->header;
-  const std::uint64_t peak = highest_of_host(view);
+  const std::uint64_t peak = highest_of_host(analysis);
   const bool seen_there = clamp_to_zero(header.highest) >= peak;
   return {seen_there ? saturating_sub(peak, clamp_to_zero(header.highest_at_least)) : 0,
           saturating_sub(clamp_to_zero(header.highest_at_most), peak)};
 }
 
 // Of a process that ended while its recording began. What the recorder had counted is the truth.
-Uncertainty beginning_error(const View& view) {
-  const auto& beginning = view.facts().beginning;
+Uncertainty beginning_error(const ProcessAnalysis& analysis) {
+  const auto& beginning = analysis.facts().beginning;
   if (!beginning) return {};
-  const std::uint64_t left = clamp_to_zero(view.account.left);
-  const std::uint64_t highest = highest_of_host(view);
+  const std::uint64_t left = clamp_to_zero(analysis.account.left);
+  const std::uint64_t highest = highest_of_host(analysis);
   // The recorder updates its level per record, not per block: peaks were up to 30 KB higher.
   constexpr std::uint64_t kRough = 64 * 1024, kRoughPart = 32;
   const std::uint64_t rough = beginning->small + kRough + beginning->highest / kRoughPart;
@@ -68,45 +68,46 @@ Uncertainty sum(const Uncertainty& a, const Uncertainty& b) {
 }
 
 // The error that applies to each level of the host.
-Uncertainty host_error(const View& view) {
-  const trace::Facts& facts = view.facts();
+Uncertainty host_error(const ProcessAnalysis& analysis) {
+  const trace::Facts& facts = analysis.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
-  return sum(beginning_error(view), {lost.uncounted_death_bytes + facts.uncounted_bound,
-                                     lost.uncounted_birth_bytes + facts.uncounted_bound});
+  return sum(beginning_error(analysis), {lost.uncounted_death_bytes + facts.uncounted_bound,
+                                         lost.uncounted_birth_bytes + facts.uncounted_bound});
 }
 
 } // namespace
 
-Uncertainty live_error(const View& view) {
-  const trace::OrderCounts& counts = view.account.counts;
+Uncertainty live_error(const ProcessAnalysis& analysis) {
+  const trace::OrderCounts& counts = analysis.account.counts;
   // Without a ring file nothing tells what threads of a killed process did after their last records.
-  const bool known = counts.end_known && (view.facts().end || view.trace->rings() != nullptr);
-  if (known) return host_error(view);
-  return sum(host_error(view), {counts.too_high, counts.too_low});
+  const bool known = counts.end_known && (analysis.facts().end || analysis.trace->rings() != nullptr);
+  if (known) return host_error(analysis);
+  return sum(host_error(analysis), {counts.too_high, counts.too_low});
 }
 
-Uncertainty peak_error(const View& view) {
-  const trace::OrderCounts& counts = view.account.counts;
-  const Uncertainty dropped = dropped_error(view);
-  const std::uint64_t before = saturating_sub(view.facts().highest_before, highest_of_host(view));
-  return sum(host_error(view),
+Uncertainty peak_error(const ProcessAnalysis& analysis) {
+  const trace::OrderCounts& counts = analysis.account.counts;
+  const Uncertainty dropped = dropped_error(analysis);
+  const std::uint64_t before = saturating_sub(analysis.facts().highest_before, highest_of_host(analysis));
+  return sum(host_error(analysis),
              {std::max(counts.too_high, dropped.below), std::max({counts.too_low, dropped.above, before})});
 }
 
-Uncertainty tensor_error(const View& view) {
-  const format::LostBlocks& lost = view.facts().lost_blocks;
+Uncertainty tensor_error(const ProcessAnalysis& analysis) {
+  const format::LostBlocks& lost = analysis.facts().lost_blocks;
   return {lost.tensor_death_bytes, lost.tensor_birth_bytes};
 }
 
 namespace {
-std::string bounds(const View& view) {
-  return fmt::format("{}; {}", range("Held at the end", live_error(view)), range("peak", peak_error(view)));
+std::string bounds(const ProcessAnalysis& analysis) {
+  return fmt::format("{}; {}", range("Held at the end", live_error(analysis)),
+                     range("peak", peak_error(analysis)));
 }
 
 } // namespace
 
-std::string uncertainty_text(const View& view) {
-  const trace::Losses& losses = view.losses;
+std::string uncertainty_text(const ProcessAnalysis& analysis) {
+  const trace::Losses& losses = analysis.losses;
   if (losses.damaged_bytes != 0)
     return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
                        count(losses.damaged_bytes));
@@ -114,18 +115,18 @@ std::string uncertainty_text(const View& view) {
     return fmt::format("{} records are missing from this trace, so any figure may be wrong.",
                        count(gap->second));
   std::string text;
-  if (view.facts().beginning) {
-    text =
-        fmt::format("The trace ends while recording began, so it lacks some earlier events. {}.", bounds(view));
-  } else if (view.facts().uncounted_bound != 0) {
+  if (analysis.facts().beginning) {
+    text = fmt::format("The trace ends while recording began, so it lacks some earlier events. {}.",
+                       bounds(analysis));
+  } else if (analysis.facts().uncounted_bound != 0) {
     text = fmt::format("The trace lacks the last small blocks of threads that had not recorded yet. {}.",
-                       bounds(view));
+                       bounds(analysis));
   }
   if (losses.total() == 0) return text;
-  const format::LostBlocks& lost = view.facts().lost_blocks;
+  const format::LostBlocks& lost = analysis.facts().lost_blocks;
   if (!text.empty()) text += " ";
-  text += fmt::format("Lost events: {} ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(view),
-                      range("tensors", tensor_error(view)));
+  text += fmt::format("Lost events: {} ({}). {}; {}.", count(losses.total()), reasons(losses), bounds(analysis),
+                      range("tensors", tensor_error(analysis)));
   if (lost.births != 0)
     text += fmt::format(" The report names no site for {} in {} lost births.", bytes(lost.birth_bytes),
                         count(lost.births));

@@ -20,12 +20,12 @@
 namespace memtrace::report {
 namespace {
 
-Findings find_in_peaks(View& view) {
+Findings find_in_peaks(ProcessAnalysis& analysis) {
   Findings out;
   for (const auto family :
        {find_foreach, find_loss, find_recompute, find_first_step, find_serialized, find_states, find_pinned,
         find_leaks, find_in_devices, find_in_resident, find_orphans}) {
-    Findings found = family(view);
+    Findings found = family(analysis);
     out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
   std::stable_sort(out.begin(), out.end(),
@@ -35,24 +35,25 @@ Findings find_in_peaks(View& view) {
 
 } // namespace
 
-Findings find(View& view) {
+Findings find(ProcessAnalysis& analysis) {
   Findings out;
-  if (view.death) out = find_in_death(view);
-  Findings peaks = find_in_peaks(view);
+  if (analysis.death) out = find_in_death(analysis);
+  Findings peaks = find_in_peaks(analysis);
   out.insert(out.end(), std::make_move_iterator(peaks.begin()), std::make_move_iterator(peaks.end()));
   return out;
 }
 
-replay::MemoryId main_memory(const View& view, const Findings& findings,
+replay::MemoryId main_memory(const ProcessAnalysis& analysis, const Findings& findings,
                              const std::optional<std::string>& asked) {
   if (asked) {
     const auto wanted = memory_named(*asked);
-    if (wanted && view.account.peaks.contains(*wanted)) return *wanted;
+    if (wanted && analysis.account.peaks.contains(*wanted)) return *wanted;
   }
-  if (!findings.empty() && view.account.peaks.contains(findings.front().memory)) return findings.front().memory;
+  if (!findings.empty() && analysis.account.peaks.contains(findings.front().memory))
+    return findings.front().memory;
   replay::MemoryId best = 0;
-  for (const auto& [memory, peaks] : view.account.peaks) {
-    if (peaks.tensor.bytes > view.account.peaks.at(best).tensor.bytes) best = memory;
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
+    if (peaks.tensor.bytes > analysis.account.peaks.at(best).tensor.bytes) best = memory;
   }
   return best;
 }

@@ -11,10 +11,10 @@ namespace memtrace::report {
 
 // First what a death proves, then what peaks prove, the largest first. A cause whose remedy does not lower the
 // peak is not a finding.
-Findings find(View& view);
+Findings find(ProcessAnalysis& analysis);
 
 // The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
-replay::MemoryId main_memory(const View& view, const Findings& findings,
+replay::MemoryId main_memory(const ProcessAnalysis& analysis, const Findings& findings,
                              const std::optional<std::string>& asked);
 
 } // namespace memtrace::report

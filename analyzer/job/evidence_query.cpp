@@ -34,7 +34,7 @@ void keep_near(std::vector<T>& list, const trace::Facts& facts) {
 
 } // namespace
 
-bool gather(const trace::Trace& trace, evidence::Evidence& into) {
+bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
   const trace::Facts& facts = trace.facts();
   into.asked = same_kernel(facts);
   if (!into.asked) {

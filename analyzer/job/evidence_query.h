@@ -9,7 +9,7 @@ namespace memtrace::report {
 
 // Adds what this machine still says of the process: its kernel's log, and the counters of its cgroups, if they
 // are there. False: it ran under another kernel, and nothing was asked.
-bool gather(const trace::Trace& trace, evidence::Evidence& into);
+bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into);
 
 // The directory of the process's own cgroup; "" where it was not sampled.
 std::string own_group(const trace::Trace& trace);

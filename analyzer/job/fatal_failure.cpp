@@ -8,12 +8,12 @@ constexpr std::uint64_t kSoon = 10'000'000'000; // ns: a program that gives up b
 
 } // namespace
 
-bool ended_badly(const Ending& ending) {
+bool ended_badly(const ProcessEnd& ending) {
   return ending.how == "oom_kill" || ending.how == "signal" || ending.how == "unknown" ||
          (ending.how == "exit" && ending.code != 0);
 }
 
-const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending) {
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending) {
   const auto& failures = samples.failures();
   const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
   if (!may_be || failures.empty() || failures.back().stamp + kSoon < last) return nullptr;

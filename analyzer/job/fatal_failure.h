@@ -7,9 +7,9 @@
 namespace memtrace::report {
 
 // False if it ended as programs end, or goes on.
-bool ended_badly(const Ending& ending);
+bool ended_badly(const ProcessEnd& ending);
 
 // Returns the last allocation that failed, if the process gave up soon afterwards; else null.
-const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const Ending& ending);
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending);
 
 } // namespace memtrace::report

@@ -47,7 +47,8 @@ std::string those(const std::vector<std::uint32_t>& attempts) {
 
 [[noreturn]] void refuse(std::uint32_t attempt, const std::string& place,
                          const std::vector<std::uint32_t>& known) {
-  throw Usage(fmt::format("--attempt {}: no trace of it in {}; that has {}", attempt, place, those(known)));
+  throw UsageError(
+      fmt::format("--attempt {}: no trace of it in {}; that has {}", attempt, place, those(known)));
 }
 
 } // namespace

@@ -21,12 +21,12 @@ struct JobFile {
 std::vector<JobFile> attempts_in(const std::string& directory);
 
 // Of the traces of that directory those of one attempt, by when they began; of the newest one that has any
-// where none is asked for. Throws Usage when there is no such attempt.
+// where none is asked for. Throws UsageError when there is no such attempt.
 std::vector<std::string> traces_of_attempt(const std::string& directory, const std::vector<std::string>& traces,
                                            std::optional<std::uint32_t> attempt);
 
 // Where each job has a directory of its own: of those below `place` that ran the command of the one in
-// `newest`, the directories of one attempt. Throws Usage when there is none.
+// `newest`, the directories of one attempt. Throws UsageError when there is none.
 std::vector<std::string> directories_of_attempt(const std::string& place, const std::string& newest,
                                                 std::uint32_t attempt);
 

@@ -18,7 +18,7 @@ struct Process {
   trace::Samples samples;
   std::string directory;               // of its cgroup; "": not known
   std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
-  Ending end;
+  ProcessEnd end;
   bool failed = false; // it gave up, and an allocation of it had failed
   std::optional<evidence::End>
       watched; // as `memtrace run` saw it, of one that its trace does not tell the end of

@@ -41,7 +41,7 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
 void ask(Process& process, const trace::Trace& trace) {
   const std::string store = evidence::store_of(process.path);
   evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
-  if (!evidence.asked && gather(trace, evidence)) keep(evidence, store);
+  if (!evidence.asked && collect_evidence(trace, evidence)) keep(evidence, store);
   process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
   process.subject = subject_of(trace);
   process.subject.evidence = process.evidence.get();
@@ -53,7 +53,7 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   process.facts = trace.facts();
   process.samples = trace.samples();
   process.directory = own_group(trace);
-  process.end = ending(trace);
+  process.end = read_end(trace);
   if (process.end.how == "unknown") ask(process, trace);
   process.failed = fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;
   return process;
@@ -64,7 +64,7 @@ constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // of a file: a kerne
 std::string contents(const std::string& path) {
   std::string why;
   std::optional<std::string> text = files::read(path, files::Origin::named, kMostEvidence, why);
-  if (!text) throw Usage(path + ": cannot be read (" + why + "); name a file or a pipe with --evidence");
+  if (!text) throw UsageError(path + ": cannot be read (" + why + "); name a file or a pipe with --evidence");
   return *std::move(text);
 }
 
@@ -78,7 +78,7 @@ void bring(const std::vector<std::string>& files, std::vector<Process>& processe
       try {
         evidence::read_evidence(text, near, found);
       } catch (const evidence::Unknown& unknown) {
-        throw Usage(path + ": " + unknown.what());
+        throw UsageError(path + ": " + unknown.what());
       }
       if (!process.evidence) continue;
       evidence::add(*process.evidence, found, path.substr(path.rfind('/') + 1));
@@ -120,9 +120,9 @@ void hear_witnesses(std::vector<Process>& processes) {
     of.push_back(&process);
   }
   const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
-  for (std::size_t i = 0; i < of.size(); ++i) hear(of[i]->end, witnesses[i], *of[i]->evidence);
+  for (std::size_t i = 0; i < of.size(); ++i) apply_evidence(of[i]->end, witnesses[i], *of[i]->evidence);
   for (Process& process : processes)
-    if (process.watched) hear(process.end, *process.watched);
+    if (process.watched) apply_evidence(process.end, *process.watched);
 }
 
 } // namespace
@@ -137,14 +137,14 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
       auto trace = std::make_unique<trace::Trace>(file, &progress);
       processes.push_back(process_of(file, *trace));
       if (files.size() == 1) processes.back().trace = std::move(trace);
-    } catch (const trace::Fault& fault) {
+    } catch (const trace::ReadError& fault) {
       if (files.size() == 1) throw;
       progress.clear();
       spdlog::warn("{}", fault.what());
     }
   }
   if (processes.empty())
-    throw Usage(files.front() + ": neither this nor any other trace of its directory can be read");
+    throw UsageError(files.front() + ": neither this nor any other trace of its directory can be read");
   std::set<std::uint32_t> pids;
   for (const Process& process : processes) pids.insert(process.facts.pid);
   for (Process& process : processes) process.kind = kind_of(process.facts, pids);

@@ -11,23 +11,23 @@
 namespace memtrace::report {
 namespace {
 
-Ending told(std::string how, std::uint32_t code) {
-  Ending out;
+ProcessEnd told(std::string how, std::uint32_t code) {
+  ProcessEnd out;
   out.how = std::move(how);
   out.code = code;
   return out;
 }
 
 // What the recorder has of signals: the program called abort(), and nothing came after it.
-Ending aborted(const trace::Facts& facts) {
-  Ending out = told("signal", facts.end->code);
+ProcessEnd aborted(const trace::Facts& facts) {
+  ProcessEnd out = told("signal", facts.end->code);
   out.certain = true;
   if (out.code == SIGABRT) out.evidence.emplace_back("trace: it called abort()");
   return out;
 }
 
 // "python[7081]: segfault at 0": the signal that the kernel sends for it.
-std::uint32_t signal_of(const evidence::Fault& fault) {
+std::uint32_t signal_of(const evidence::ProgramFault& fault) {
   const auto has = [&](const char* what) { return fault.words.find(what) != std::string::npos; };
   return has("segfault") || has("general protection") ? SIGSEGV
          : has("divide error")                        ? SIGFPE
@@ -52,22 +52,22 @@ std::uint32_t signal_of(const evidence::Statement& statement) {
 }
 
 // Why nothing is known: what was looked at, and what it did not have.
-void add_silence(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
-  if (witness.rivals != 0)
-    ending.evidence.push_back(
-        fmt::format("the OOM killer killed in its cgroup then, and {} more ended without a "
-                    "word: which of them it was is not known",
-                    witness.rivals == 1 ? "1 process" : fmt::format("{} processes", witness.rivals)));
+void add_silence(ProcessEnd& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
+  if (witness.other_candidates != 0)
+    ending.evidence.push_back(fmt::format(
+        "the OOM killer killed in its cgroup then, and {} more ended without a "
+        "word: which of them it was is not known",
+        witness.other_candidates == 1 ? "1 process" : fmt::format("{} processes", witness.other_candidates)));
   if (!evidence.log.empty()) {
     ending.evidence.push_back("kernel's log: not read: " + evidence.log);
-  } else if (witness.rivals == 0) {
+  } else if (witness.other_candidates == 0) {
     ending.evidence.push_back("kernel's log: read, and has nothing about this process");
   }
 }
 
 } // namespace
 
-Ending ending(const trace::Trace& trace) {
+ProcessEnd read_end(const trace::Trace& trace) {
   const trace::Facts& facts = trace.facts();
   if (facts.end) {
     switch (facts.end->how) {
@@ -83,12 +83,12 @@ Ending ending(const trace::Trace& trace) {
   }
   if (facts.last_was_exec) return told("exec", 0);
   if (running(facts)) return told("running", 0);
-  Ending out = told("unknown", 0);
+  ProcessEnd out = told("unknown", 0);
   if (facts.survived_abort) out.evidence.push_back("trace: it called abort() before, and went on");
   return out;
 }
 
-std::string ended(const Ending& end) {
+std::string ended(const ProcessEnd& end) {
   if (end.how == "exit") return fmt::format("exited with {}", end.code);
   if (end.how == "oom_kill") return "killed for memory";
   if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
@@ -107,7 +107,7 @@ std::string limit_named(const evidence::Kill& kill) {
   return fmt::format("the cgroup {} above its own, {}", kill.limited, kill.group);
 }
 
-void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
+void apply_evidence(ProcessEnd& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
   if (ending.how != "unknown") return;
   ending.witness = witness;
   ending.certain = witness.certain;
@@ -144,7 +144,7 @@ void hear(Ending& ending, const evidence::Witness& witness, const evidence::Evid
   if (ending.how == "unknown") add_silence(ending, witness, evidence);
 }
 
-void hear(Ending& ending, const evidence::End& end) {
+void apply_evidence(ProcessEnd& ending, const evidence::End& end) {
   const auto code = static_cast<std::uint32_t>(end.code);
   ending.evidence.push_back(
       "memtrace run: wait status: " +

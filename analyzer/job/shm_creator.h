@@ -7,10 +7,10 @@
 namespace memtrace::report {
 
 // When it lived, in Unix time. `mapped` stays empty.
-evidence::Maker lifetime_of(const trace::Facts& facts);
+evidence::ShmCreator lifetime_of(const trace::Facts& facts);
 
 // By a pass over the trace, also what shared memory it mapped.
-evidence::Maker maker_of(const trace::Trace& trace);
+evidence::ShmCreator creator_of(const trace::Trace& trace);
 
 // Returns Unix time in seconds.
 double unix_of(const trace::Facts& facts, format::Stamp stamp);

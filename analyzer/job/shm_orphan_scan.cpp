@@ -16,9 +16,9 @@
 namespace memtrace::report {
 namespace {
 
-using evidence::Leavings;
 using evidence::Orphan;
 using evidence::SharedFile;
+using evidence::ShmLeftovers;
 
 double unix_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -60,7 +60,7 @@ class Search {
     if (evidence.left.looked || files_.empty() || !same_kernel(process.facts)) return;
     const Claims claims = claims_of(process);
     if (claims.empty() || job_goes_on(process)) return;
-    Leavings& left = evidence.left;
+    ShmLeftovers& left = evidence.left;
     left.looked = unix_now();
     left.pids = own_pids();
     // From another pid namespace than the first one, those outside it are not seen.
@@ -72,12 +72,12 @@ class Search {
 
   // A trace is read again only where there is a file of its time that may be its process's.
   Claims claims_of(const Process& process) {
-    evidence::Maker maker = lifetime_of(process.facts);
+    evidence::ShmCreator maker = lifetime_of(process.facts);
     const auto may_be = [&](const SharedFile& file) {
       return in_life(file, maker) && evidence::pid_in(file.name).value_or(maker.pid) == maker.pid;
     };
     if (std::none_of(files_.begin(), files_.end(), may_be)) return {};
-    maker = process.trace ? maker_of(*process.trace) : maker_of(trace::Trace(process.path, &progress_));
+    maker = process.trace ? creator_of(*process.trace) : creator_of(trace::Trace(process.path, &progress_));
     Claims out;
     for (const SharedFile& file : files_)
       if (auto orphan = evidence::claim(file, maker)) out.emplace_back(&file, std::move(*orphan));

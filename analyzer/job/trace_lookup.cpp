@@ -80,7 +80,7 @@ std::vector<std::string> chosen(const std::vector<std::string>& files, const fs:
     out.insert(out.end(), traces.begin(), traces.end());
   }
   if (out.empty())
-    throw Usage(fmt::format("--attempt {}: its traces are not in {} any more", *attempt, place.string()));
+    throw UsageError(fmt::format("--attempt {}: its traces are not in {} any more", *attempt, place.string()));
   return out;
 }
 
@@ -91,21 +91,22 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   if (argument.empty()) {
     const std::vector<std::string> files = newest_job(kDefault);
     if (files.empty()) {
-      throw Usage("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
+      throw UsageError("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
     }
     return chosen(files, kDefault, attempt);
   }
   if (!fs::exists(argument, error))
-    throw Usage(argument + ": no such file or directory; expected a trace or a directory of them");
+    throw UsageError(argument + ": no such file or directory; expected a trace or a directory of them");
   if (!fs::is_directory(argument, error)) {
-    if (attempt) throw Usage(argument + ": a trace is of one attempt; name its directory with --attempt");
+    if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
     return {argument};
   }
   std::vector<std::string> files = traces_in(argument);
   if (files.empty()) files = newest_job(argument);
   if (files.empty())
-    throw Usage(argument +
-                ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
+    throw UsageError(
+        argument +
+        ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
   return chosen(files, argument, attempt);
 }
 

@@ -7,9 +7,9 @@
 namespace memtrace::report {
 
 // One line that names the thing, the reason and the way out. Ends the command with status 2.
-class Usage : public std::runtime_error {
+class UsageError : public std::runtime_error {
  public:
-  explicit Usage(const std::string& line) : std::runtime_error(line) {}
+  explicit UsageError(const std::string& line) : std::runtime_error(line) {}
 };
 
 } // namespace memtrace::report

@@ -42,7 +42,7 @@ class Watcher : public Observer {
   }
   void cut(const trace::Event&) override { given_.clear(); }
 
-  void after(const trace::Event& event, const Place&) override {
+  void after(const trace::Event& event, const PhasePosition&) override {
     while (!due_.empty() && due_.begin()->first <= event.ordinal) {
       look(due_.begin()->second, due_.begin()->first);
       due_.erase(due_.begin());

@@ -21,7 +21,7 @@ bool is_sample(EventType type) {
 
 class LastState : public Observer {
  public:
-  Last take() && { return std::move(last_); }
+  EndState take() && { return std::move(last_); }
 
   void born(const Block& block) override {
     if (!block.counted) return;
@@ -32,7 +32,7 @@ class LastState : public Observer {
     if (large.size() > kBirths) large.pop_front();
   }
 
-  void after(const trace::Event& event, const Place& place) override {
+  void after(const trace::Event& event, const PhasePosition& place) override {
     last_.samples.add(event);
     last_.at = event.ordinal;
     last_.stamp = std::max(last_.stamp, event.stamp);
@@ -75,7 +75,7 @@ class LastState : public Observer {
     return out;
   }
 
-  void refused(const trace::Event& event, const Place& place) {
+  void refused(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     last_.refused = Refused{event.ordinal, place, ledger().level(memory), newest_first(memory)};
   }
@@ -112,7 +112,7 @@ class LastState : public Observer {
     apart_ *= 2;
   }
 
-  Last last_;
+  EndState last_;
   std::map<MemoryId, std::deque<Large>> large_; // the last ones, in order
   std::uint64_t born_ = 0;                      // bytes of the host, ever
   std::uint64_t apart_ = kClose;
@@ -129,16 +129,16 @@ const Moment* latest(const Moments& moments, format::Stamp until) {
 
 } // namespace
 
-const Moment* Last::before(format::Stamp instant) const {
+const Moment* EndState::before(format::Stamp instant) const {
   const Moment* const found = latest(late, instant);
   return found != nullptr ? found : latest(course, instant);
 }
 
-const Moment* Last::sample_before(format::Stamp instant) const {
+const Moment* EndState::sample_before(format::Stamp instant) const {
   return latest(sampled, instant);
 }
 
-Last last(const trace::Trace& trace) {
+EndState collect_end_state(const trace::Trace& trace) {
   Replay replay(trace);
   LastState state;
   replay.run(state);

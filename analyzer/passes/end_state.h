@@ -19,7 +19,7 @@ struct Birth {
   std::uint64_t bytes = 0;
   format::Kind kind = format::Kind::none;
   format::StackId stack{};
-  Place place;
+  PhasePosition place;
 };
 
 // Levels of the host at one instant; `anon` and the like only where it is a sample.
@@ -32,15 +32,15 @@ struct Moment {
 // How it stood when an allocation failed.
 struct Refused {
   trace::Ordinal at = 0;
-  Place place;
+  PhasePosition place;
   Level level;               // of the memory it was asked of
   std::vector<Birth> births; // in that memory: the last large ones, newest first
 };
 
-struct Last {
+struct EndState {
   trace::Ordinal at = 0; // of the last event
   format::Stamp stamp = 0;
-  Place place;                         // of the last thing the program did
+  PhasePosition place;                 // of the last thing the program did
   Level level;                         // of the host
   std::vector<Birth> births;           // the last large ones, newest first
   std::optional<Birth> newest;         // the newest large one that is alive
@@ -61,6 +61,6 @@ struct Last {
 inline constexpr std::uint64_t kLarge = 1 << 20; // bytes
 
 // One pass. Memory grows with live blocks.
-Last last(const trace::Trace& trace);
+EndState collect_end_state(const trace::Trace& trace);
 
 } // namespace memtrace::replay

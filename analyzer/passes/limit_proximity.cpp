@@ -12,7 +12,7 @@ class Looking : public Observer {
  public:
   explicit Looking(Step last) : last_(last) {}
 
-  void after(const trace::Event& event, const Place&) override {
+  void after(const trace::Event& event, const PhasePosition&) override {
     const bool sample =
         event.type == format::EventType::sample_cgroup || event.type == format::EventType::sample_charge;
     if (!sample) return;

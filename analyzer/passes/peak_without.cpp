@@ -19,7 +19,7 @@ class Excluding : public Observer {
     for (Count& count : counts_) {
       const std::uint64_t bytes = bytes_of(*count.what, block);
       if (bytes == 0) continue;
-      count.level = plus(count.level, bytes);
+      count.level = wrapping_add(count.level, bytes);
       count.without.steps.insert(block.born.step);
     }
   }
@@ -27,7 +27,7 @@ class Excluding : public Observer {
     for (Count& count : counts_) {
       const std::uint64_t bytes = bytes_of(*count.what, block);
       if (bytes == 0) continue;
-      count.level = minus(count.level, bytes);
+      count.level = wrapping_sub(count.level, bytes);
       count.without.last_held = phases().step();
     }
   }
@@ -37,13 +37,13 @@ class Excluding : public Observer {
   void started() override {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
   }
-  void after(const trace::Event& event, const Place& place) override {
+  void after(const trace::Event& event, const PhasePosition& place) override {
     using enum format::EventType; // a snapshot's level is whole before what it lists is
     if (event.type == window || event.type == level || event.type == open_phase || event.type == held ||
         event.type == displaced || event.type == early_death)
       return;
     for (Count& count : counts_) {
-      const std::int64_t left = minus(level_of(*count.what), gone(count));
+      const std::int64_t left = wrapping_sub(level_of(*count.what), gone(count));
       if (left <= count.without.peak) continue;
       count.without.peak = left;
       count.without.path = place.path;

@@ -20,7 +20,7 @@ struct Excluded {
   MemoryId memory = 0;
   Measure measure = Measure::tensor;
   std::optional<std::unordered_set<format::StackId>> stacks{}; // none: of any
-  std::optional<Known> born{};                                 // in a phase of that name; none: in any
+  std::optional<KnownPhase> born{};                            // in a phase of that name; none: in any
   std::uint64_t parts = 0;                                     // one byte in so many stays; 0: none does
   std::vector<Sizes> sizes{};                                  // of one block; none: any
   bool rounding = false;                        // only what an allocator took beyond what it was asked for

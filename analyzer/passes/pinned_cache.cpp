@@ -8,7 +8,7 @@ class Listening : public Observer {
  public:
   explicit Listening(Step first) : first_(first) {}
 
-  void after(const trace::Event& event, const Place&) override {
+  void after(const trace::Event& event, const PhasePosition&) override {
     if (event.type != format::EventType::reserved || event.flags >> format::kMemoryShift != 0) return;
     const std::uint64_t used = event.word[0];
     const std::uint64_t held = event.word[1];

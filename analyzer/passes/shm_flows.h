@@ -12,7 +12,7 @@ struct SharedFlow {
   trace::Ordinal at = 0;
   std::uint64_t bytes = 0;
   format::StackId stack{}; // of the block, as is
-  Place born;
+  PhasePosition born;
 };
 
 struct SharedFlows {

@@ -30,15 +30,15 @@ std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void grow(std::int64_t& level, std::uint64_t bytes) {
-  level = plus(level, bytes);
+  level = wrapping_add(level, bytes);
 }
 void shrink(std::int64_t& level, std::uint64_t bytes) {
-  level = minus(level, bytes);
+  level = wrapping_sub(level, bytes);
 }
 
 } // namespace
 
-Ledger::Ledger(const trace::Definitions& definitions, const trace::Facts& facts)
+LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts& facts)
     : definitions_(definitions),
       levels_(256),
       inherited_(256),
@@ -50,11 +50,11 @@ Ledger::Ledger(const trace::Definitions& definitions, const trace::Facts& facts)
   levels_[0] = inherited_[0];
 }
 
-Ledger::Table Ledger::table_of(Kind kind) {
+LiveBlocks::Table LiveBlocks::table_of(Kind kind) {
   return kind == Kind::none ? inside : kind == Kind::registered ? registered : allocated;
 }
 
-void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+void LiveBlocks::apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   if (!early_deaths_.empty()) settle_early_deaths(event);
   switch (event.type) {
     case EventType::birth:
@@ -95,7 +95,7 @@ void Ledger::apply(const trace::Event& event, const Place& place, BlockWatcher& 
   }
 }
 
-void Ledger::enter(const Block& block, BlockWatcher& watcher) {
+void LiveBlocks::enter(const Block& block, BlockWatcher& watcher) {
   Level& level = levels_[block.memory];
   grow(level.tensor, block.tensor_bytes());
   if (block.counted) {
@@ -105,7 +105,7 @@ void Ledger::enter(const Block& block, BlockWatcher& watcher) {
   if (block.counted || block.tensor) watcher.born(block);
 }
 
-void Ledger::leave(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::leave(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   Level& level = levels_[block.memory];
   shrink(level.tensor, block.tensor_bytes());
   if (block.counted) {
@@ -115,7 +115,7 @@ void Ledger::leave(const Block& block, const trace::Event& event, BlockWatcher& 
   if (block.counted || block.tensor) watcher.died(block, event);
 }
 
-Block Ledger::block_of(const trace::Event& event, const Place& place) {
+Block LiveBlocks::block_of(const trace::Event& event, const PhasePosition& place) {
   Block block;
   block.address = event.word[0];
   block.given = event.word[1];
@@ -133,7 +133,7 @@ Block Ledger::block_of(const trace::Event& event, const Place& place) {
   return block;
 }
 
-void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   if (event.kind == Kind::none && (event.flags & format::kRange) != 0) {
     put_down(event, place, watcher);
     return;
@@ -166,14 +166,14 @@ void Ledger::birth(const trace::Event& event, const Place& place, BlockWatcher& 
 }
 
 // A block that was gone when the snapshot was taken leaves its flows alone.
-void Ledger::pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   enter(block, watcher);
   leave(block, event, watcher);
 }
 
 // The death of `block` was lost, for there is a new one at its address. If the recorder dropped it, the flows
 // have its bytes: the level fell when they came.
-void Ledger::displace(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::displace(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   if (lost_deaths_ == 0 || block.memory != 0) {
     leave(block, event, watcher);
     return;
@@ -184,7 +184,7 @@ void Ledger::displace(const Block& block, const trace::Event& event, BlockWatche
 }
 
 // True if the birth may be one that the recorder dropped: its bytes came with the flows, and now they go.
-bool Ledger::dies_unlisted(const trace::Event& event, BlockWatcher& watcher) {
+bool LiveBlocks::dies_unlisted(const trace::Event& event, BlockWatcher& watcher) {
   if (lost_births_ == 0 || memory_of(event) != 0 || !is_memory(event.kind)) return false;
   --lost_births_;
   shrink(levels_[0].live, event.word[1]);
@@ -193,7 +193,7 @@ bool Ledger::dies_unlisted(const trace::Event& event, BlockWatcher& watcher) {
 }
 
 // The memory was counted when it was got. It stays known as locked, for programs unlock before they free.
-void Ledger::lock(const Block& pinned) {
+void LiveBlocks::lock(const Block& pinned) {
   if (Block* const block = tables_[allocated].find(pinned.memory, pinned.address)) block->locked = true;
   auto at = mappings_.upper_bound({pinned.memory, pinned.address});
   if (at == mappings_.begin()) return;
@@ -202,7 +202,7 @@ void Ledger::lock(const Block& pinned) {
     mapping.locked = true;
 }
 
-void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::map(Block block, const trace::Event& event, BlockWatcher& watcher) {
   const std::uint64_t end = end_of(block.address, block.given);
   if (end == block.address) return;
   block.given = end - block.address;
@@ -221,7 +221,7 @@ void Ledger::map(Block block, const trace::Event& event, BlockWatcher& watcher) 
 }
 
 // The mapping of the host that was at `address` at `stamp`. Null: none is known.
-const Block* Ledger::mapped_at(std::uint64_t address, format::Stamp stamp) const {
+const Block* LiveBlocks::mapped_at(std::uint64_t address, format::Stamp stamp) const {
   const auto after = mappings_.upper_bound({0, address});
   if (after != mappings_.begin()) {
     const Block& block = std::prev(after)->second;
@@ -237,7 +237,7 @@ const Block* Ledger::mapped_at(std::uint64_t address, format::Stamp stamp) const
 }
 
 // mremap, its first half: the real call follows, and other threads may unmap the new place before it.
-void Ledger::lift(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::lift(const trace::Event& event, BlockWatcher& watcher) {
   lifted_.erase(event.thread);
   const std::uint64_t from = event.word[0], before = event.word[4];
   const Block* const old = mapped_at(from, event.stamp);
@@ -247,7 +247,7 @@ void Ledger::lift(const trace::Event& event, BlockWatcher& watcher) {
 }
 
 // Its second half: the mapping keeps what it is, and its site becomes the one that moved or grew it.
-void Ledger::put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+void LiveBlocks::put_down(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   const auto lifted = lifted_.find(event.thread);
   if (lifted == lifted_.end()) return;
   Block block = lifted->second;
@@ -263,7 +263,7 @@ void Ledger::put_down(const trace::Event& event, const Place& place, BlockWatche
 }
 
 // Makes `at` a border between two mappings, if it lies inside of one.
-void Ledger::split(MemoryId memory, std::uint64_t at) {
+void LiveBlocks::split(MemoryId memory, std::uint64_t at) {
   auto next = mappings_.lower_bound({memory, at});
   if (next == mappings_.begin()) return;
   Block& block = std::prev(next)->second;
@@ -278,8 +278,8 @@ void Ledger::split(MemoryId memory, std::uint64_t at) {
 }
 
 // Ends what was mapped in [from, to) before `event`. Bytes that are or were.
-std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
-                          BlockWatcher& watcher) {
+std::uint64_t LiveBlocks::cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
+                              BlockWatcher& watcher) {
   split(memory, from);
   split(memory, to);
   std::uint64_t bytes = 0;
@@ -298,7 +298,7 @@ std::uint64_t Ledger::cut(MemoryId memory, std::uint64_t from, std::uint64_t to,
 }
 
 // It is in the flows already: what its record adds is who held it.
-void Ledger::sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   const auto [at, fresh] = tables_[sampled].insert(block.memory, block.address, block);
   if (!fresh) {
     watcher.died(*at, event); // its death was lost
@@ -307,7 +307,7 @@ void Ledger::sampled_birth(const Block& block, const trace::Event& event, BlockW
   watcher.born(block);
 }
 
-void Ledger::sampled_death(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::sampled_death(const trace::Event& event, BlockWatcher& watcher) {
   if (const Block* block = tables_[sampled].take(memory_of(event), event.word[0])) {
     watcher.died(*block, event);
   } else if (!inherits_) {
@@ -316,7 +316,7 @@ void Ledger::sampled_death(const trace::Event& event, BlockWatcher& watcher) {
 }
 
 // What was so when a window began that no other goes before: all is as it says, and nothing is known beyond.
-void Ledger::restart() {
+void LiveBlocks::restart() {
   for (auto& table : tables_) table = {};
   mappings_.clear();
   lifted_.clear();
@@ -327,7 +327,7 @@ void Ledger::restart() {
   inherits_ = true;
 }
 
-void Ledger::level(const trace::Event& event) {
+void LiveBlocks::level(const trace::Event& event) {
   const MemoryId memory = memory_of(event);
   levels_[memory] = {static_cast<std::int64_t>(event.word[0]), static_cast<std::int64_t>(event.word[1])};
   inherited_[memory] = levels_[memory]; // less what is small, and less each that is held
@@ -335,7 +335,7 @@ void Ledger::level(const trace::Event& event) {
 }
 
 // What a snapshot says of a block.
-Block Ledger::listed(const trace::Event& event, const Place& place) const {
+Block LiveBlocks::listed(const trace::Event& event, const PhasePosition& place) const {
   Block block = block_of(event, place);
   block.birth_stamp = event.word[5];
   block.stack = format::StackId{low(event.word[3])};
@@ -345,7 +345,7 @@ Block Ledger::listed(const trace::Event& event, const Place& place) const {
   return block;
 }
 
-void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+void LiveBlocks::held(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   const Block block = listed(event, place);
   if (is_mapping(block.kind) && !block.sampled) {
     const auto next = mappings_.lower_bound({block.memory, block.address});
@@ -366,12 +366,12 @@ void Ledger::held(const trace::Event& event, const Place& place, BlockWatcher& w
   if (block.counted || block.tensor || block.sampled) watcher.born(block);
 }
 
-void Ledger::displaced(const trace::Event& event) {
+void LiveBlocks::displaced(const trace::Event& event) {
   if (displaced_.size() < format::kMostLate) displaced_.push_back({listed(event, {}), event.word[4]});
 }
 
 // True if `death` is of a block that is in no level any more.
-bool Ledger::forget_displaced(const trace::Event& death) {
+bool LiveBlocks::forget_displaced(const trace::Event& death) {
   const auto at = std::find_if(displaced_.begin(), displaced_.end(), [&](const Displaced& one) {
     return one.block.address == death.word[0] && one.block.memory == memory_of(death) &&
            !is_mapping(one.block.kind) && table_of(one.block.kind) == table_of(death.kind) &&
@@ -382,12 +382,12 @@ bool Ledger::forget_displaced(const trace::Event& death) {
   return true;
 }
 
-void Ledger::early_death(const trace::Event& event) {
+void LiveBlocks::early_death(const trace::Event& event) {
   if (early_deaths_.size() < format::kMostLate) early_deaths_.push_back(event);
 }
 
 // True if the snapshot has the death of `block`, whose birth comes now.
-bool Ledger::is_dead(const Block& block) {
+bool LiveBlocks::is_dead(const Block& block) {
   const auto at = std::find_if(early_deaths_.begin(), early_deaths_.end(), [&](const trace::Event& death) {
     const bool mapping = (death.flags & format::kRange) != 0;
     return death.word[0] == block.address && memory_of(death) == block.memory &&
@@ -400,7 +400,7 @@ bool Ledger::is_dead(const Block& block) {
 }
 
 // Births that are later than all of these deaths follow: what has found none was never recorded.
-void Ledger::settle_early_deaths(const trace::Event& event) {
+void LiveBlocks::settle_early_deaths(const trace::Event& event) {
   const bool of_snapshot = event.type == EventType::window || event.type == EventType::level ||
                            event.type == EventType::held || event.type == EventType::open_phase ||
                            event.type == EventType::displaced || event.type == EventType::early_death;
@@ -412,7 +412,7 @@ void Ledger::settle_early_deaths(const trace::Event& event) {
   early_deaths_.clear();
 }
 
-void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::death(const trace::Event& event, BlockWatcher& watcher) {
   if ((event.flags & format::kSampled) != 0) {
     sampled_death(event, watcher);
     return;
@@ -432,7 +432,7 @@ void Ledger::death(const trace::Event& event, BlockWatcher& watcher) {
   }
 }
 
-void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::unmap(const trace::Event& event, BlockWatcher& watcher) {
   const MemoryId memory = memory_of(event);
   std::uint64_t bytes = event.word[1];
   if (bytes == 0) { // of unknown size: all that was mapped there at once
@@ -444,7 +444,7 @@ void Ledger::unmap(const trace::Event& event, BlockWatcher& watcher) {
 }
 
 // What was inherited may end without having begun here, by its own size.
-void Ledger::unknown_death(const trace::Event& event, std::uint64_t bytes) {
+void LiveBlocks::unknown_death(const trace::Event& event, std::uint64_t bytes) {
   const MemoryId memory = memory_of(event);
   Level& inherited = inherited_[memory];
   Level& level = levels_[memory];
@@ -462,7 +462,7 @@ void Ledger::unknown_death(const trace::Event& event, std::uint64_t bytes) {
 }
 
 // Opening a reservation is where its memory begins, closing it is where it ends.
-void Ledger::protect(const trace::Event& event, const Place& place, BlockWatcher& watcher) {
+void LiveBlocks::protect(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   const std::uint64_t from = event.word[0];
   const std::uint64_t to = end_of(from, event.word[1]);
   const bool access = low(event.word[2]) != 0;
@@ -485,12 +485,12 @@ void Ledger::protect(const trace::Event& event, const Place& place, BlockWatcher
   }
 }
 
-void Ledger::counters(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::counters(const trace::Event& event, BlockWatcher& watcher) {
   grow(levels_[0].live, event.word[0] - event.word[1]);
   watcher.flow(0, event.word[0], event.word[1], event.word[2]);
 }
 
-void Ledger::label(const trace::Event& event, BlockWatcher& watcher) {
+void LiveBlocks::label(const trace::Event& event, BlockWatcher& watcher) {
   const auto role = role_named(definitions_.text(format::TextId{low(event.word[2])}));
   if (!role) return;
   const Key key{memory_of(event), event.word[0]};

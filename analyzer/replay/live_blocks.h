@@ -35,7 +35,7 @@ struct Block {
   bool sampled = false; // one of many small blocks that flows account for: in no level
   bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
   Role label = Role::unknown;
-  Place born;
+  PhasePosition born;
   trace::Ordinal birth = 0;
   format::Stamp birth_stamp = 0;
 
@@ -58,16 +58,16 @@ class BlockWatcher {
   }
 };
 
-class Ledger {
+class LiveBlocks {
  public:
-  Ledger(const trace::Definitions& definitions, const trace::Facts& facts);
+  LiveBlocks(const trace::Definitions& definitions, const trace::Facts& facts);
 
   // Takes birth, death, move of a mapping, protect, counters and label; after a gap between windows, `window`,
   // with which all starts from nothing, `level`, `held`, `displaced` and `early_death`. Others: no effect.
   //
   // Records are ordered by stamp, but for those that a window lists late: what they tell may be older than what
   // the snapshot holds.
-  void apply(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
 
   const Level& level(MemoryId memory) const { return levels_[memory]; }
   std::uint64_t unknown_deaths() const { return unknown_deaths_; }
@@ -95,13 +95,13 @@ class Ledger {
     }
   };
   static Table table_of(format::Kind kind);
-  static Block block_of(const trace::Event& event, const Place& place);
-  Block listed(const trace::Event& event, const Place& place) const;
+  static Block block_of(const trace::Event& event, const PhasePosition& place);
+  Block listed(const trace::Event& event, const PhasePosition& place) const;
 
-  void birth(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void birth(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
   void lift(const trace::Event& event, BlockWatcher& watcher);
-  void put_down(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void put_down(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void death(const trace::Event& event, BlockWatcher& watcher);
   void unmap(const trace::Event& event, BlockWatcher& watcher);
   void pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher);
@@ -112,13 +112,13 @@ class Ledger {
   void settle_early_deaths(const trace::Event& event);
   bool dies_unlisted(const trace::Event& event, BlockWatcher& watcher);
   void unknown_death(const trace::Event& event, std::uint64_t bytes);
-  void protect(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void protect(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
   void label(const trace::Event& event, BlockWatcher& watcher);
   void lock(const Block& pinned);
   void restart();
   void level(const trace::Event& event);
-  void held(const trace::Event& event, const Place& place, BlockWatcher& watcher);
+  void held(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void displaced(const trace::Event& event);
   void early_death(const trace::Event& event);
   void sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher);

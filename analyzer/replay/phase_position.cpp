@@ -61,16 +61,16 @@ std::vector<std::string> Paths::texts(PathId path) const {
   return names;
 }
 
-Known known_phase(const std::string& name) {
-  static constexpr std::pair<const char*, Known> kNames[] = {
-      {"load", Known::load},           {"init", Known::init},
-      {"data", Known::data},           {"forward", Known::forward},
-      {"recompute", Known::recompute}, {"backward", Known::backward},
-      {"step", Known::step},           {"eval", Known::eval}};
+KnownPhase known_phase(const std::string& name) {
+  static constexpr std::pair<const char*, KnownPhase> kNames[] = {
+      {"load", KnownPhase::load},           {"init", KnownPhase::init},
+      {"data", KnownPhase::data},           {"forward", KnownPhase::forward},
+      {"recompute", KnownPhase::recompute}, {"backward", KnownPhase::backward},
+      {"step", KnownPhase::step},           {"eval", KnownPhase::eval}};
   for (const auto& [text, known] : kNames) {
     if (name == text) return known;
   }
-  return Known::none;
+  return KnownPhase::none;
 }
 
 } // namespace memtrace::replay

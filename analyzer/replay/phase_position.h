@@ -23,12 +23,12 @@ enum class PathId : std::uint32_t { other = 0 };      // names of nested phases,
 enum class OccurrenceId : std::uint64_t { none = 0 }; // one phase from its begin to its end
 
 // Phases whose name says what their memory is for.
-enum class Known : std::uint8_t { none, load, init, data, forward, recompute, backward, step, eval };
+enum class KnownPhase : std::uint8_t { none, load, init, data, forward, recompute, backward, step, eval };
 
-struct Place {
+struct PhasePosition {
   PathId path = PathId::other;
   Step step = Step::none;
-  Known known = Known::none;                    // of the innermost phase that is known
+  KnownPhase known = KnownPhase::none;          // of the innermost phase that is known
   OccurrenceId occurrence = OccurrenceId::none; // and which one of that name it was
 };
 
@@ -57,6 +57,6 @@ class Paths {
   std::unordered_map<std::uint64_t, PathId> by_node_; // parent << 32 | name
 };
 
-Known known_phase(const std::string& name);
+KnownPhase known_phase(const std::string& name);
 
 } // namespace memtrace::replay

@@ -17,7 +17,7 @@ Step step_of(std::uint32_t coded) {
 }
 
 template <typename Stack>
-bool holds(const Stack& stack, std::initializer_list<Known> any) {
+bool holds(const Stack& stack, std::initializer_list<KnownPhase> any) {
   return std::any_of(stack.begin(), stack.end(), [&](const auto& frame) {
     return std::find(any.begin(), any.end(), frame.own) != any.end();
   });
@@ -63,13 +63,14 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
 // What lies between (zero_grad, the loader) is still of the old step.
 void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t flags) {
   if (facts_.step_records || !beginning.counts) return;
-  const bool forward =
-      beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
-      !holds(stack, {Known::forward, Known::recompute, Known::backward, Known::step, Known::eval});
-  const bool backward = beginning.own == Known::backward && !holds(stack, {Known::backward, Known::step});
-  if (!forward && !backward && beginning.own != Known::step) return;
-  const bool update =
-      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(stack, {Known::step}));
+  const bool forward = beginning.own == KnownPhase::forward && (flags & format::kGradOff) == 0 &&
+                       !holds(stack, {KnownPhase::forward, KnownPhase::recompute, KnownPhase::backward,
+                                      KnownPhase::step, KnownPhase::eval});
+  const bool backward =
+      beginning.own == KnownPhase::backward && !holds(stack, {KnownPhase::backward, KnownPhase::step});
+  if (!forward && !backward && beginning.own != KnownPhase::step) return;
+  const bool update = beginning.own == KnownPhase::step &&
+                      ((flags & format::kClosure) == 0 || holds(stack, {KnownPhase::step}));
   if (step_ == Step::none) {
     step_ = Step{0};
   } else if (!update && (stepped_ || (!facts_.step_phases && forward))) {
@@ -106,7 +107,7 @@ void Phases::push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher) {
   frame.occurrence.id = static_cast<OccurrenceId>(++occurrences_);
   frame.occurrence.path =
       paths_.below(stack.empty() ? PathId::other : stack.back().occurrence.path, frame.name);
-  const bool own = frame.own != Known::none || stack.empty();
+  const bool own = frame.own != KnownPhase::none || stack.empty();
   frame.known = own ? frame.own : stack.back().known;
   frame.known_occurrence = own ? frame.occurrence.id : stack.back().known_occurrence;
   open_.insert(frame.occurrence.id);
@@ -138,18 +139,18 @@ void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
   reopened_[{top.path, top.step}] = top.id;
 }
 
-Place Phases::born(const trace::Event& held) {
+PhasePosition Phases::born(const trace::Event& held) {
   const auto [at, fresh] = born_.try_emplace(held.word[4]);
-  Place& place = at->second;
+  PhasePosition& place = at->second;
   if (!fresh) return place;
   if (const std::uint32_t text = format::low(held.word[4]); text != 0)
     place.path = paths_.joined(definitions_.whole_text(format::TextId{text}));
   place.step = step_of(format::high(held.word[4]));
   // Of the phases it was born in the innermost known one, and whether that has not ended since.
   PathId path = place.path;
-  while (path != PathId::other && place.known == Known::none) {
+  while (path != PathId::other && place.known == KnownPhase::none) {
     place.known = known_phase(paths_.text(paths_.last(path)));
-    if (place.known == Known::none) path = paths_.above(path);
+    if (place.known == KnownPhase::none) path = paths_.above(path);
   }
   if (const auto open = reopened_.find({path, place.step}); open != reopened_.end())
     place.occurrence = open->second;
@@ -174,7 +175,7 @@ void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
   const Frame frame = stack.back();
   stack.pop_back();
   open_.erase(frame.occurrence.id);
-  if (frame.own == Known::step && frame.counts && !holds(stack, {Known::step})) {
+  if (frame.own == KnownPhase::step && frame.counts && !holds(stack, {KnownPhase::step})) {
     stepped_ = true;
     if (!skipped && first_update_ == Step::none) first_update_ = step_;
   }
@@ -206,12 +207,12 @@ void Phases::close(PhaseWatcher& watcher) {
   for (const Occurrence& one : open) watcher.ended(one, false);
 }
 
-Place Phases::place(std::uint32_t thread) const {
+PhasePosition Phases::place(std::uint32_t thread) const {
   auto at = stacks_.find(thread);
   if ((at == stacks_.end() || at->second.frames.empty()) && !recent_.empty())
     at = stacks_.find(recent_.rbegin()->second);
   if (at == stacks_.end() || at->second.frames.empty())
-    return {PathId::other, step_, Known::none, OccurrenceId::none};
+    return {PathId::other, step_, KnownPhase::none, OccurrenceId::none};
   const Frame& top = at->second.frames.back();
   return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
 }

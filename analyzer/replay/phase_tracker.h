@@ -41,9 +41,9 @@ class Phases {
   void close(PhaseWatcher& watcher);
 
   // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
-  Place place(std::uint32_t thread) const;
+  PhasePosition place(std::uint32_t thread) const;
   // Where a block was born that a snapshot lists as `held`.
-  Place born(const trace::Event& held);
+  PhasePosition born(const trace::Event& held);
   bool open(OccurrenceId id) const { return open_.contains(id); }
   const Paths& paths() const { return paths_; }
   Step step() const { return step_; }
@@ -54,8 +54,8 @@ class Phases {
   struct Frame {
     Occurrence occurrence;
     NameId name{};
-    Known own = Known::none;
-    Known known = Known::none;
+    KnownPhase own = KnownPhase::none;
+    KnownPhase known = KnownPhase::none;
     OccurrenceId known_occurrence{};
     bool counts = false; // may begin or end a step
   };
@@ -80,7 +80,7 @@ class Phases {
   const trace::Facts& facts_;
   Paths paths_;
   std::unordered_map<std::uint32_t, NameId> name_of_text_;
-  std::unordered_map<std::uint64_t, Place> born_;            // by what a held block says of it; of one snapshot
+  std::unordered_map<std::uint64_t, PhasePosition> born_;    // by what a held block says of it; of one snapshot
   std::map<std::pair<PathId, Step>, OccurrenceId> reopened_; // of one snapshot
   std::unordered_map<std::uint32_t, OfThread> stacks_;       // by thread, none empty
   std::map<std::uint64_t, std::uint32_t>

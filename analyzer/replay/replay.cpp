@@ -8,7 +8,7 @@ namespace {
 // Only marks change where a thread is, and most events are none.
 class Places {
  public:
-  const Place& of(std::uint32_t thread, const Phases& phases) {
+  const PhasePosition& of(std::uint32_t thread, const Phases& phases) {
     Known& known = known_[thread % kKept];
     if (!known.is || known.thread != thread) known = {true, thread, phases.place(thread)};
     return known.place;
@@ -27,7 +27,7 @@ class Places {
   struct Known {
     bool is = false;
     std::uint32_t thread = 0;
-    Place place;
+    PhasePosition place;
   };
   Known known_[kKept];
 };
@@ -49,7 +49,7 @@ trace::OrderCounts Replay::run(Observer& observer) {
       phases_.apply(event, observer);
       places.forget();
     }
-    const Place& place =
+    const PhasePosition& place =
         event.type == format::EventType::held ? phases_.born(event) : places.of(event.thread, phases_);
     ledger_.apply(event, place, observer);
     observer.after(event, place);

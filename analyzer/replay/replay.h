@@ -15,18 +15,18 @@ class Observer : public PhaseWatcher, public BlockWatcher {
   // Before a `window` event: nothing is known of what comes between the events before and those after it.
   virtual void cut(const trace::Event&) {}
   // After each event has taken effect. `place` is that of the event's thread.
-  virtual void after(const trace::Event&, const Place&) {}
+  virtual void after(const trace::Event&, const PhasePosition&) {}
   // After the last event. Blocks that are alive now survived.
   virtual void finished() {}
 
  protected:
   // What is so right now: levels, open phases, the current step.
-  const Ledger& ledger() const { return *ledger_; }
+  const LiveBlocks& ledger() const { return *ledger_; }
   const Phases& phases() const { return *phases_; }
 
  private:
   friend class Replay;
-  const Ledger* ledger_ = nullptr;
+  const LiveBlocks* ledger_ = nullptr;
   const Phases* phases_ = nullptr;
 };
 
@@ -36,12 +36,12 @@ class Replay {
   explicit Replay(const trace::Trace& trace);
   trace::OrderCounts run(Observer& observer);
 
-  const Ledger& ledger() const { return ledger_; }
+  const LiveBlocks& ledger() const { return ledger_; }
   const Phases& phases() const { return phases_; }
 
  private:
   const trace::Trace& trace_;
-  Ledger ledger_;
+  LiveBlocks ledger_;
   Phases phases_;
 };
 

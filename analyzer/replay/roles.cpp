@@ -27,27 +27,27 @@ std::optional<Role> role_named(const std::string& name) {
   return std::nullopt;
 }
 
-Role role_of(const Place& born, const Fate& fate) {
-  if (born.known == Known::none) return Role::unknown;
+Role role_of(const PhasePosition& born, const Fate& fate) {
+  if (born.known == KnownPhase::none) return Role::unknown;
   if (fate.phase_open) {
     if (fate.survived) return Role::unknown;
-    return born.known == Known::data ? Role::staging : Role::temporary;
+    return born.known == KnownPhase::data ? Role::staging : Role::temporary;
   }
   switch (born.known) {
-    case Known::load:
+    case KnownPhase::load:
       if (fate.modules_seen) return Role::unknown;
       // Made beside the model and gone while training goes on: a batch built early, no parameter.
       return fate.survived || fate.step == Step::none || fate.step == fate.last_step ? Role::parameter
                                                                                      : Role::unknown;
-    case Known::data:
+    case KnownPhase::data:
       return Role::input;
-    case Known::forward:
-    case Known::recompute:
+    case KnownPhase::forward:
+    case KnownPhase::recompute:
       // What a forward leaves behind for longer than its step is kept on purpose: a cache, a running mean.
       return fate.survived && born.step != fate.last_step ? Role::unknown : Role::activation;
-    case Known::backward:
+    case KnownPhase::backward:
       return Role::gradient;
-    case Known::step:
+    case KnownPhase::step:
       return Role::optimizer_state;
     default:
       return Role::unknown;

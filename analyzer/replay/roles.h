@@ -46,6 +46,6 @@ struct Fate {
 };
 
 // Of a tensor. A phase that was cut off by the end of the trace tells nothing: unknown.
-Role role_of(const Place& born, const Fate& fate);
+Role role_of(const PhasePosition& born, const Fate& fate);
 
 } // namespace memtrace::replay

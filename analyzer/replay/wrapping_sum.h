@@ -5,17 +5,17 @@
 
 namespace memtrace::replay {
 
-constexpr std::int64_t plus(std::int64_t a, std::uint64_t b) {
+constexpr std::int64_t wrapping_add(std::int64_t a, std::uint64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + b);
 }
-constexpr std::int64_t minus(std::int64_t a, std::uint64_t b) {
+constexpr std::int64_t wrapping_sub(std::int64_t a, std::uint64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - b);
 }
-constexpr std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return plus(a, static_cast<std::uint64_t>(b));
+constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
+  return wrapping_add(a, static_cast<std::uint64_t>(b));
 }
-constexpr std::int64_t minus(std::int64_t a, std::int64_t b) {
-  return minus(a, static_cast<std::uint64_t>(b));
+constexpr std::int64_t wrapping_sub(std::int64_t a, std::int64_t b) {
+  return wrapping_sub(a, static_cast<std::uint64_t>(b));
 }
 
 } // namespace memtrace::replay

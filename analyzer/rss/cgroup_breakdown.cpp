@@ -16,7 +16,7 @@ namespace {
 
 using Line = JobLedger::Line;
 
-std::string note_of(const Other& other) {
+std::string note_of(const JobPeer& other) {
   std::string note = ended(other.end);
   if (other.end.how == "running") return note;
   note += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
@@ -35,10 +35,11 @@ bool is_below(const std::string& directory, const std::string& group) {
 
 // The kernel's own figure at the kill is of the same moment as its figure of the process that it killed; a
 // sample may be half a second older, by which the job had a sixth of that.
-std::uint64_t charge_of(const View& view, const trace::GroupSample& last) {
-  const evidence::Kill* const kill = view.end.witness.kill;
-  const bool said = kill != nullptr && kill->usage != evidence::kUnknown &&
-                    kill->limited == kernels_path(view.trace->definitions().text(view.death->group->path));
+std::uint64_t charge_of(const ProcessAnalysis& analysis, const trace::GroupSample& last) {
+  const evidence::Kill* const kill = analysis.end.witness.kill;
+  const bool said =
+      kill != nullptr && kill->usage != evidence::kUnknown &&
+      kill->limited == kernels_path(analysis.trace->definitions().text(analysis.death->group->path));
   return said ? kill->usage : last.charge;
 }
 
@@ -58,18 +59,19 @@ std::string name_of(const std::string& kind, std::uint32_t rank, std::uint32_t p
                                 : fmt::format("{} of rank {} pid {}", kind, rank, pid);
 }
 
-JobLedger job_ledger(const View& view, const std::vector<Other>& others) {
-  const Death& death = *view.death;
+JobLedger job_ledger(const ProcessAnalysis& analysis, const std::vector<JobPeer>& others) {
+  const Death& death = *analysis.death;
   JobLedger out;
   std::string directory;
   if (death.group != nullptr) {
-    directory = view.trace->definitions().text(death.group->path);
+    directory = analysis.trace->definitions().text(death.group->path);
     out.of = kernels_path(directory);
-    out.total = charge_of(view, *death.group->last);
+    out.total = charge_of(analysis, *death.group->last);
   }
-  const auto& facts = view.facts();
-  out.lines.push_back({name_of(view.kind, facts.rank, facts.pid), death.resident.anon, ended(view.end)});
-  for (const Other& other : others) {
+  const auto& facts = analysis.facts();
+  out.lines.push_back(
+      {name_of(analysis.kind, facts.rank, facts.pid), death.resident.anon, ended(analysis.end)});
+  for (const JobPeer& other : others) {
     const bool counted = out.of.empty() || is_below(other.directory, directory);
     std::string note = note_of(other);
     if (!counted) note += other.directory.empty() ? "; its cgroup is not known" : "; in another cgroup";
@@ -81,7 +83,7 @@ JobLedger job_ledger(const View& view, const std::vector<Other>& others) {
   if (out.total) add_shared(*death.group->last, out.lines);
   out.residual = static_cast<std::int64_t>(out.total.value_or(0));
   for (const Line& line : out.lines)
-    if (line.counted) out.residual = replay::minus(out.residual, line.bytes);
+    if (line.counted) out.residual = replay::wrapping_sub(out.residual, line.bytes);
   return out;
 }
 

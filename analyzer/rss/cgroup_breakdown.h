@@ -10,11 +10,11 @@
 namespace memtrace::report {
 
 // Another process of the job, beside the one that is explained.
-struct Other {
+struct JobPeer {
   std::uint32_t pid = 0;
   std::string kind;
   std::uint32_t rank = trace::kNoRank;
-  Ending end;
+  ProcessEnd end;
   double later = 0;                         // s, its last record after the explained one's; below 0: before it
   std::optional<trace::ProcessSample> then; // its last sample before that; none: it was not there
   std::string directory;                    // of its cgroup; "" where it is not known, or on another machine
@@ -36,7 +36,7 @@ struct JobLedger {
 // "rank 2 pid 4242", "worker pid 4243".
 std::string name_of(const std::string& kind, std::uint32_t rank, std::uint32_t pid);
 
-// Of a view that has a death.
-JobLedger job_ledger(const View& view, const std::vector<Other>& others);
+// Of an analysis that has a death.
+JobLedger job_ledger(const ProcessAnalysis& analysis, const std::vector<JobPeer>& others);
 
 } // namespace memtrace::report

@@ -17,15 +17,15 @@ double unix_at(const trace::Facts& facts, format::Stamp stamp) {
   return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
 }
 
-double began(const Relative& one) {
+double began(const FamilyMember& one) {
   return static_cast<double>(one.facts->start_unix_ns) / 1e9;
 }
-double ended(const Relative& one) {
+double ended(const FamilyMember& one) {
   return std::max(began(one), unix_at(*one.facts, one.facts->last_stamp));
 }
 
 // The last sample until then; null: it was not there, or had said nothing yet.
-const trace::ShareSample* share_at(const Relative& one, double unix) {
+const trace::ShareSample* share_at(const FamilyMember& one, double unix) {
   if (ended(one) < unix) return nullptr;
   const trace::ShareSample* found = nullptr;
   for (const trace::ShareSample& sample : one.samples->shares())
@@ -34,9 +34,9 @@ const trace::ShareSample* share_at(const Relative& one, double unix) {
 }
 
 // Of the same machine as the first, and said something.
-std::vector<Relative> on_one_machine(const std::vector<Relative>& processes) {
-  std::vector<Relative> out;
-  for (const Relative& one : processes)
+std::vector<FamilyMember> on_one_machine(const std::vector<FamilyMember>& processes) {
+  std::vector<FamilyMember> out;
+  for (const FamilyMember& one : processes)
     if (one.facts->host == processes.front().facts->host && !one.samples->shares().empty()) out.push_back(one);
   return out;
 }
@@ -51,10 +51,10 @@ struct Event {
   const trace::ShareSample* share = nullptr;
 };
 
-std::vector<Event> events_of(const std::vector<Relative>& processes) {
+std::vector<Event> events_of(const std::vector<FamilyMember>& processes) {
   std::vector<Event> out;
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    const Relative& one = processes[i];
+    const FamilyMember& one = processes[i];
     out.push_back({began(one), Event::What::began, i, nullptr});
     for (const trace::ShareSample& sample : one.samples->shares()) {
       const double unix = std::clamp(unix_at(*one.facts, sample.stamp), began(one), ended(one));
@@ -114,7 +114,7 @@ class Together {
 };
 
 // If at no moment all had spoken since the last change, the highest moment of all.
-Moment highest(const std::vector<Relative>& processes) {
+Moment highest(const std::vector<FamilyMember>& processes) {
   Together together(processes.size());
   std::optional<Moment> best;
   const std::vector<Event> events = events_of(processes);
@@ -133,15 +133,15 @@ Moment highest(const std::vector<Relative>& processes) {
 
 } // namespace
 
-std::optional<Family> family(const std::vector<Relative>& all) {
+std::optional<Family> sum_family(const std::vector<FamilyMember>& all) {
   if (all.empty()) return std::nullopt;
-  const std::vector<Relative> processes = on_one_machine(all);
+  const std::vector<FamilyMember> processes = on_one_machine(all);
   if (processes.size() < 2) return std::nullopt;
   const Moment when = highest(processes);
   Family out;
   std::uint64_t anonymous = 0, files = 0, shared = 0;
   double oldest = when.unix; // of the figures
-  for (const Relative& one : processes) {
+  for (const FamilyMember& one : processes) {
     const trace::ShareSample* const share = share_at(one, when.unix);
     if (share == nullptr) continue;
     out.members.push_back({one.facts->pid, name_of(one.kind, one.facts->rank, one.facts->pid), *share});
@@ -153,7 +153,7 @@ std::optional<Family> family(const std::vector<Relative>& all) {
   }
   std::stable_sort(out.members.begin(), out.members.end(),
                    [](const Family::Member& a, const Family::Member& b) { return a.share.pss > b.share.pss; });
-  Ledger& ledger = out.ledger;
+  RssLedger& ledger = out.ledger;
   ledger.scope = "family";
   ledger.at = "peak_rss";
   ledger.of = all.front().facts->host;

@@ -12,7 +12,7 @@
 namespace memtrace::report {
 
 // One process of the job. What it points to has to outlive the call.
-struct Relative {
+struct FamilyMember {
   const trace::Facts* facts;
   const trace::Samples* samples;
   std::string kind;
@@ -24,7 +24,7 @@ struct Family {
     std::string name;
     trace::ShareSample share;
   };
-  Ledger ledger;
+  RssLedger ledger;
   std::vector<Member> members; // by PSS, the largest first
   std::uint64_t resident = 0;  // sum of RSS: pages that several have count several times
 };
@@ -32,6 +32,6 @@ struct Family {
 // At the moment when PSS of all was highest, of the moments for which every process that was there said its own
 // since the last one came or went. None: fewer than two processes of a machine said theirs. `t` is of the
 // first's start.
-std::optional<Family> family(const std::vector<Relative>& processes);
+std::optional<Family> sum_family(const std::vector<FamilyMember>& processes);
 
 } // namespace memtrace::report

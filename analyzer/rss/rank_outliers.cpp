@@ -26,32 +26,32 @@ const replay::Peak& peak_of(const replay::MemoryPeaks& peaks, MemoryId memory) {
 
 } // namespace
 
-void Ranks::add(View& view) {
-  if (view.facts().rank == trace::kNoRank || view.kind == "worker" || view.kind == "child") return;
-  add(view, 0, host_);
+void Ranks::add(ProcessAnalysis& analysis) {
+  if (analysis.facts().rank == trace::kNoRank || analysis.kind == "worker" || analysis.kind == "child") return;
+  add(analysis, 0, host_);
   MemoryId card = 0;
-  for (const auto& [memory, peaks] : view.account.peaks)
-    if (memory != 0 && (card == 0 || peaks.tensor.bytes > view.account.peaks.at(card).tensor.bytes))
+  for (const auto& [memory, peaks] : analysis.account.peaks)
+    if (memory != 0 && (card == 0 || peaks.tensor.bytes > analysis.account.peaks.at(card).tensor.bytes))
       card = memory;
-  if (card != 0) add(view, card, cards_);
+  if (card != 0) add(analysis, card, cards_);
 }
 
-void Ranks::add(View& view, MemoryId memory, std::vector<Rank>& to) {
+void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& to) {
   Rank out;
-  out.rank = view.facts().rank;
-  out.pid = view.facts().pid;
+  out.rank = analysis.facts().rank;
+  out.pid = analysis.facts().pid;
   out.memory = memory_name(memory);
-  out.peak = peak_of(view.account.peaks.at(memory), memory);
-  out.phase = view.phase_name(out.peak.path);
+  out.peak = peak_of(analysis.account.peaks.at(memory), memory);
+  out.phase = analysis.phase_name(out.peak.path);
   const replay::Holdings& alive =
-      view.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
+      analysis.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
   for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
     if (alive[i].stack == format::StackId{}) continue;
-    const symbols::Site& site = view.symbolizer->site(alive[i].stack);
+    const symbols::Site& site = analysis.symbolizer->site(alive[i].stack);
     const std::string role = replay::role_name(alive[i].role);
     Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
     if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
-    row.bytes = replay::plus(row.bytes, alive[i].bytes);
+    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes);
   }
   to.push_back(std::move(out));
 }
@@ -74,7 +74,7 @@ std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
   out.least = *std::min_element(peaks.begin(), peaks.end());
   out.most = *std::max_element(peaks.begin(), peaks.end());
   out.median = median(peaks);
-  const std::int64_t more = replay::minus(out.bytes, out.median);
+  const std::int64_t more = replay::wrapping_sub(out.bytes, out.median);
   if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
     return std::nullopt;
   for (const auto& [key, row] : one->rows) {

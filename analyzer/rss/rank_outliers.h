@@ -27,10 +27,10 @@ struct Outlier {
   std::shared_ptr<const symbols::Site> site; // null: none
 };
 
-// Takes one process after the other, each while its view is open.
+// Takes one process after the other, each while its analysis is open.
 class Ranks {
  public:
-  void add(View& view);
+  void add(ProcessAnalysis& analysis);
 
   // One of host and one of cards at most: who has 64 MiB and a tenth more than half of the others have, and is
   // twice as far from them as they are from each other.
@@ -52,7 +52,7 @@ class Ranks {
     std::map<std::string, Row> rows; // by role and place
   };
 
-  void add(View& view, replay::MemoryId memory, std::vector<Rank>& to);
+  void add(ProcessAnalysis& analysis, replay::MemoryId memory, std::vector<Rank>& to);
   static std::optional<Outlier> outlier(const std::vector<Rank>& ranks);
 
   std::vector<Rank> host_, cards_;

@@ -17,7 +17,7 @@ namespace memtrace::report {
 namespace {
 
 // What the rows leave of the total. Rows of a damaged trace may be anything: modulo 2^64.
-void close(Ledger& ledger) {
+void close(RssLedger& ledger) {
   std::uint64_t told = 0;
   for (const LedgerRow& row : ledger.rows) told += row.bytes;
   ledger.residual = static_cast<std::int64_t>(ledger.total - told);
@@ -25,13 +25,13 @@ void close(Ledger& ledger) {
                    [](const LedgerRow& a, const LedgerRow& b) { return a.bytes > b.bytes; });
 }
 
-Ledger of_process(const View& view, const trace::ProcessLedger& taken, const char* at) {
-  Ledger out;
+RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger& taken, const char* at) {
+  RssLedger out;
   out.scope = "process";
   out.at = at;
-  out.t = view.seconds(taken.stamp);
+  out.t = analysis.seconds(taken.stamp);
   out.total = taken.total;
-  out.high_water = view.account.ledgers.high_water();
+  out.high_water = analysis.account.ledgers.high_water();
   for (std::size_t i = 0; i < taken.rows.size(); ++i) {
     if (!taken.rows[i]) continue;
     const trace::LedgerAmount& amount = *taken.rows[i];
@@ -59,7 +59,7 @@ Ledger of_process(const View& view, const trace::ProcessLedger& taken, const cha
   return out;
 }
 
-void add_rows(Ledger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {
+void add_rows(RssLedger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {
   for (const auto& [name, bytes] : rows)
     if (bytes != 0) ledger.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
 }
@@ -75,17 +75,17 @@ const trace::Group* group_of(const std::vector<trace::Group>& groups) {
 }
 
 // By the kernel's own figures of one moment: of all processes in it, traced or not.
-Ledger of_group(const View& view, const trace::Group& group) {
+RssLedger of_group(const ProcessAnalysis& analysis, const trace::Group& group) {
   const trace::GroupSample& highest = *group.highest;
   const auto known = [](std::uint64_t value) { return value == trace::kNotSaid ? 0 : value; };
   const std::uint64_t shared = std::min(known(highest.shmem), highest.file);
   const std::uint64_t dirty = std::min(known(highest.dirty), highest.file - shared);
   const std::uint64_t tables = std::min(known(highest.page_tables), known(highest.kernel));
-  Ledger out;
+  RssLedger out;
   out.scope = "cgroup";
   out.at = "peak_rss";
-  out.of = kernels_path(view.trace->definitions().text(group.path));
-  out.t = view.seconds(highest.stamp);
+  out.of = kernels_path(analysis.trace->definitions().text(group.path));
+  out.t = analysis.seconds(highest.stamp);
   out.total = highest.charge;
   out.high_water = group.limits && group.limits->highest != trace::kNotSaid ? group.limits->highest : out.total;
   add_rows(out, {{"anonymous memory", highest.anon},
@@ -99,14 +99,14 @@ Ledger of_group(const View& view, const trace::Group& group) {
 }
 
 // Of all processes of the machine, and its kernel. What drivers took page by page is in none of its figures.
-Ledger of_node(const View& view, const trace::NodeSample& sample) {
+RssLedger of_node(const ProcessAnalysis& analysis, const trace::NodeSample& sample) {
   const std::uint64_t shared = std::min(sample.shmem, sample.cache);
   const std::uint64_t dirty = std::min(sample.dirty, sample.cache - shared);
-  Ledger out;
+  RssLedger out;
   out.scope = "node";
   out.at = "peak_rss";
-  out.of = view.facts().host;
-  out.t = view.seconds(sample.stamp);
+  out.of = analysis.facts().host;
+  out.t = analysis.seconds(sample.stamp);
   out.total = out.high_water = sample.total - std::min(sample.free, sample.total);
   add_rows(out, {{"anonymous memory", sample.anonymous},
                  {"page cache, clean", sample.cache - shared - dirty},
@@ -121,14 +121,14 @@ Ledger of_node(const View& view, const trace::NodeSample& sample) {
 
 } // namespace
 
-std::vector<Ledger> ledgers(const View& view) {
-  std::vector<Ledger> out;
-  const trace::Ledgers& taken = view.account.ledgers;
-  if (taken.highest()) out.push_back(of_process(view, *taken.highest(), "peak_rss"));
-  if (taken.last()) out.push_back(of_process(view, *taken.last(), view.death ? "death" : "end"));
-  if (const trace::Group* const group = group_of(view.trace->samples().groups()); group != nullptr)
-    out.push_back(of_group(view, *group));
-  if (const auto& node = view.trace->samples().fullest_node()) out.push_back(of_node(view, *node));
+std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis) {
+  std::vector<RssLedger> out;
+  const trace::Ledgers& taken = analysis.account.ledgers;
+  if (taken.highest()) out.push_back(of_process(analysis, *taken.highest(), "peak_rss"));
+  if (taken.last()) out.push_back(of_process(analysis, *taken.last(), analysis.death ? "death" : "end"));
+  if (const trace::Group* const group = group_of(analysis.trace->samples().groups()); group != nullptr)
+    out.push_back(of_group(analysis, *group));
+  if (const auto& node = analysis.trace->samples().fullest_node()) out.push_back(of_node(analysis, *node));
   return out;
 }
 

@@ -11,7 +11,7 @@
 
 namespace memtrace::report {
 
-struct View;
+struct ProcessAnalysis;
 
 struct LedgerRow {
   std::string name;
@@ -21,7 +21,7 @@ struct LedgerRow {
   std::optional<std::uint64_t> parts; // blocks, mappings
 };
 
-struct Ledger {
+struct RssLedger {
   std::string scope; // of the contract: process, family, cgroup, node
   std::string at;    // of the contract: peak_rss, end, death
   double t = 0;      // seconds from the process's start
@@ -33,6 +33,6 @@ struct Ledger {
   std::vector<std::string> remarks; // what a reader must know of it
 };
 
-std::vector<Ledger> ledgers(const View& view);
+std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

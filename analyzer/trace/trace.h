@@ -38,7 +38,7 @@ struct Losses {
 // pass sees the same events. Memory grows with threads, segments and what the process interned.
 class Trace {
  public:
-  // Throws Fault when nothing of it can be read. `progress` is told of every pass.
+  // Throws ReadError when nothing of it can be read. `progress` is told of every pass.
   explicit Trace(const std::string& path, Progress* progress = nullptr);
 
   const std::string& path() const { return file_.path(); }

@@ -36,7 +36,7 @@ std::vector<Subject> subjects_of(const Evidence& found) {
     add(kill.pid, kill.when, true);
     add(kill.pid + 1, kill.when, false);
   }
-  for (const evidence::Fault& fault : found.faults) add(fault.pid, fault.when, true);
+  for (const evidence::ProgramFault& fault : found.faults) add(fault.pid, fault.when, true);
   for (const evidence::Statement& statement : found.statements) add(statement.pid, statement.ended, false);
   out.resize(std::min(out.size(), kMostSubjects - 1));
   add(1, {}, false);

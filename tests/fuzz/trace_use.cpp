@@ -33,7 +33,7 @@ std::uint64_t pass(const trace::Trace& trace, trace::OrderCounts& counts) {
 }
 
 void fold_all(const trace::Trace& trace) {
-  replay::Account account = replay::account(trace);
+  replay::Account account = replay::account_phases(trace);
   const replay::Buckets buckets = replay::buckets(trace, account);
   const replay::Steady steady = replay::steady(account);
   const replay::Shown shown = replay::choose(account, buckets, {});
@@ -68,7 +68,7 @@ void use_trace(const std::string& path) try {
   expect(events == pass(trace, second), "two passes over a trace see other events");
   expect(first.records == second.records && first.missing == second.missing, "two passes count otherwise");
   fold_all(trace);
-} catch (const trace::Fault&) {
+} catch (const trace::ReadError&) {
   // One clear line and exit 2: that is what the command says of it.
 } catch (const files::OverBudget&) {
   // The same.

@@ -8,20 +8,20 @@
 namespace memtrace::cli {
 namespace {
 
-report::Diff within(const DiffArguments& arguments, report::View& view) {
-  const replay::MemoryId memory = memory_of(view, arguments.memory);
+report::Diff within(const DiffArguments& arguments, report::ProcessAnalysis& analysis) {
+  const replay::MemoryId memory = memory_of(analysis, arguments.memory);
   const std::string phase_a = arguments.phases.empty() ? "" : arguments.phases.front();
   const std::string phase_b = arguments.phases.empty() ? "" : arguments.phases.back();
   if (arguments.first_vs_steady)
-    return report::difference(memory, report::first_step(view, memory, phase_a),
-                              report::steady_step(view, memory, phase_b));
+    return report::difference(memory, report::first_step(analysis, memory, phase_a),
+                              report::steady_step(analysis, memory, phase_b));
   std::optional<replay::Step> step_a, step_b;
   if (arguments.steps) {
     step_a = static_cast<replay::Step>(arguments.steps->from);
     step_b = static_cast<replay::Step>(arguments.steps->to);
   }
-  return report::difference(memory, report::one_place(view, memory, step_a, phase_a),
-                            report::one_place(view, memory, step_b, phase_b));
+  return report::difference(memory, report::one_place(analysis, memory, step_a, phase_a),
+                            report::one_place(analysis, memory, step_b, phase_b));
 }
 
 std::string written(const DiffArguments& arguments, const report::Diff& diff) {

@@ -20,7 +20,7 @@ struct DiffArguments {
   std::string output;
 };
 
-// The exit status. Throws Usage, or trace::Fault when a trace could not be read.
+// The exit status. Throws UsageError, or trace::ReadError when a trace could not be read.
 int diff_command(const DiffArguments& arguments);
 
 } // namespace memtrace::cli

@@ -9,9 +9,9 @@ namespace memtrace::cli {
 
 int explain_command(const ExplainArguments& arguments) {
   return answer(arguments.output, [&](Meter& meter) {
-    const auto view = main_view(arguments.trace, meter);
+    const auto analysis = main_view(arguments.trace, meter);
     const report::Explanation explanation =
-        report::explain(*view, memory_of(*view, arguments.memory), arguments.parameters);
+        report::explain(*analysis, memory_of(*analysis, arguments.memory), arguments.parameters);
     return arguments.format == "json"
                ? report::explain_json(explanation, arguments.project).dump(2) + "\n"
                : report::explain_text(explanation, arguments.project, in_color(arguments.output));

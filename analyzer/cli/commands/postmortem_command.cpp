@@ -59,7 +59,7 @@ std::size_t subject(const std::vector<report::Process>& processes, const Postmor
     if (weight < least || (weight == least && weight < 3 && after(processes[i], processes[best]) < 0)) best = i;
   }
   if (best == processes.size())
-    throw report::Usage(
+    throw report::UsageError(
         fmt::format("--rank {}: no process of this job has it; leave it out to see them all", *arguments.rank));
   return best;
 }
@@ -74,8 +74,8 @@ std::optional<trace::ProcessSample> sample_at(const report::Process& process, do
   return sample == nullptr ? std::nullopt : std::optional(*sample);
 }
 
-std::vector<report::Other> others(const std::vector<report::Process>& processes, std::size_t subject) {
-  std::vector<report::Other> out;
+std::vector<report::JobPeer> others(const std::vector<report::Process>& processes, std::size_t subject) {
+  std::vector<report::JobPeer> out;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const report::Process& process = processes[i];
     if (i == subject) continue;
@@ -85,13 +85,14 @@ std::vector<report::Other> others(const std::vector<report::Process>& processes,
                    sample_at(process, last_unix(processes[subject])), beside ? process.directory : ""});
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const report::Other& a, const report::Other& b) { return a.later < b.later; });
+                   [](const report::JobPeer& a, const report::JobPeer& b) { return a.later < b.later; });
   return out;
 }
 
-std::unique_ptr<report::View> open(report::Process& process, const report::Options& options, Meter& meter) {
+std::unique_ptr<report::ProcessAnalysis> open(report::Process& process, const report::Options& options,
+                                              Meter& meter) {
   if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
-  return report::view(std::move(process.trace), process.kind, process.end, options);
+  return report::analyze_process(std::move(process.trace), process.kind, process.end, options);
 }
 
 // How all that are not running ended, in the order in which they did.
@@ -108,10 +109,10 @@ report::Json order_json(const std::vector<report::Process>& processes, const rep
 }
 
 std::string text_of(std::vector<report::Process>& processes, std::size_t chosen, bool color, Meter& meter) {
-  report::Look look;
+  report::TextStyle look;
   look.color = color;
-  const auto view = open(processes[chosen], {}, meter);
-  return report::postmortem_text(*view, report::find(*view), others(processes, chosen), look);
+  const auto analysis = open(processes[chosen], {}, meter);
+  return report::postmortem_text(*analysis, report::find(*analysis), others(processes, chosen), look);
 }
 
 std::vector<std::string> json_of(std::vector<report::Process>& processes, std::size_t chosen,
@@ -121,10 +122,10 @@ std::vector<std::string> json_of(std::vector<report::Process>& processes, std::s
   report::Json ledger = report::Json::array();
   for (report::Process& process : processes) {
     if (arguments.rank && process.facts.rank != *arguments.rank) continue;
-    const auto view = open(process, options, meter); // one at a time: memory is that of the largest
-    document.add(*view, report::find(*view));
-    if (&process == &processes[chosen] && view->death)
-      ledger.push_back(report::ledger_json(report::job_ledger(*view, others(processes, chosen))));
+    const auto analysis = open(process, options, meter); // one at a time: memory is that of the largest
+    document.add(*analysis, report::find(*analysis));
+    if (&process == &processes[chosen] && analysis->death)
+      ledger.push_back(report::ledger_json(report::job_ledger(*analysis, others(processes, chosen))));
   }
   const report::Json first =
       gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);

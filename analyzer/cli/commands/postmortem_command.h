@@ -23,7 +23,7 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
 // What it says, in pieces, for a terminal with colours or without. Throws as below.
 std::vector<std::string> explain(const PostmortemArguments& arguments, bool color);
 
-// The exit status. Throws Usage, or trace::Fault when nothing could be read.
+// The exit status. Throws UsageError, or trace::ReadError when nothing could be read.
 int postmortem_command(const PostmortemArguments& arguments);
 
 } // namespace memtrace::cli

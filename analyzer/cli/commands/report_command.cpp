@@ -25,22 +25,22 @@
 namespace memtrace::cli {
 namespace {
 
-void check_memory(const report::Options& options, const report::View& view) {
+void check_memory(const report::Options& options, const report::ProcessAnalysis& analysis) {
   if (!options.memory) return;
   const auto memory = report::memory_named(*options.memory);
-  if (memory && view.account.peaks.contains(*memory)) return;
+  if (memory && analysis.account.peaks.contains(*memory)) return;
   std::string known;
-  for (const auto& [id, peaks] : view.account.peaks)
+  for (const auto& [id, peaks] : analysis.account.peaks)
     known += (known.empty() ? "" : ", ") + report::memory_name(id);
-  throw report::Usage("--memory " + *options.memory + ": not in this trace; it has " + known);
+  throw report::UsageError("--memory " + *options.memory + ": not in this trace; it has " + known);
 }
 
 std::optional<report::Family> family_of(const std::vector<report::Process>& processes) {
-  std::vector<report::Relative> relatives;
+  std::vector<report::FamilyMember> relatives;
   relatives.reserve(processes.size());
   for (const report::Process& process : processes)
     relatives.push_back({&process.facts, &process.samples, process.kind});
-  return report::family(relatives);
+  return report::sum_family(relatives);
 }
 
 } // namespace
@@ -49,9 +49,9 @@ int report_command(const ReportArguments& arguments) {
   report::Options options = arguments.options;
   options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
   if (options.memory && !report::memory_named(*options.memory)) {
-    throw report::Usage("--memory " + *options.memory + ": expected host or cuda:N");
+    throw report::UsageError("--memory " + *options.memory + ": expected host or cuda:N");
   }
-  report::Look look;
+  report::TextStyle look;
   look.color = arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   look.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) look.holders = options.peak_top;
@@ -73,19 +73,19 @@ int report_command(const ReportArguments& arguments) {
     if (processes.size() > 1) meter.on(fmt::format("reading trace {} of {}", number, processes.size()));
     // One at a time: memory is that of the largest, not of all.
     if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
-    const auto view = report::view(std::move(process.trace), process.kind, process.end, options);
-    const report::Findings findings = report::find(*view);
-    if (number == 1) check_memory(options, *view);
-    several.add(*view, workers);
-    ranks.add(*view);
+    const auto analysis = report::analyze_process(std::move(process.trace), process.kind, process.end, options);
+    const report::Findings findings = report::find(*analysis);
+    if (number == 1) check_memory(options, *analysis);
+    several.add(*analysis, workers);
+    ranks.add(*analysis);
     if (json) {
-      document.add(*view, findings, number == 1 && family ? &*family : nullptr);
+      document.add(*analysis, findings, number == 1 && family ? &*family : nullptr);
     } else if (number == 1 || !findings.empty()) {
       if (number > 1) text += "\n";
-      text += report::process_text(*view, findings, options, look);
+      text += report::process_text(*analysis, findings, options, look);
       if (number == 1 && processes.size() > 1) text += "\n";
     } else {
-      text += report::process_line(*view);
+      text += report::process_line(*analysis);
     }
   }
   if (family) text += report::family_text(*family, look.color);

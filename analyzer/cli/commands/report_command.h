@@ -16,7 +16,7 @@ struct ReportArguments {
   bool top_given = false;
 };
 
-// The exit status. Throws Usage, or trace::Fault when nothing could be read.
+// The exit status. Throws UsageError, or trace::ReadError when nothing could be read.
 int report_command(const ReportArguments& arguments);
 
 } // namespace memtrace::cli

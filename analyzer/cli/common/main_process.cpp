@@ -12,20 +12,20 @@
 
 namespace memtrace::cli {
 
-std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter) {
+std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, Meter& meter) {
   std::vector<report::Process> processes = report::survey(report::find_traces(argument), {}, meter);
   report::Process& main = processes.front();
   if (!main.trace) main.trace = std::make_unique<trace::Trace>(main.path, &meter);
-  return report::view(std::move(main.trace), main.kind, main.end, {});
+  return report::analyze_process(std::move(main.trace), main.kind, main.end, {});
 }
 
-replay::MemoryId memory_of(report::View& view, const std::string& asked) {
+replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked) {
   const bool any = asked.empty(); // then the findings say which
-  const replay::MemoryId memory = report::main_memory(view, any ? report::find(view) : report::Findings{},
-                                                      any ? std::nullopt : std::optional(asked));
+  const replay::MemoryId memory = report::main_memory(
+      analysis, any ? report::find(analysis) : report::Findings{}, any ? std::nullopt : std::optional(asked));
   if (!asked.empty() && report::memory_name(memory) != asked)
-    throw report::Usage("--memory " + asked +
-                        ": not in this trace; expected host or one of its devices, cuda:N");
+    throw report::UsageError("--memory " + asked +
+                             ": not in this trace; expected host or one of its devices, cuda:N");
   return memory;
 }
 

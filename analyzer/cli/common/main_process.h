@@ -15,15 +15,16 @@
 namespace memtrace::cli {
 
 // The first process of a job: its main one. "" for the newest job.
-std::unique_ptr<report::View> main_view(const std::string& argument, Meter& meter);
+std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, Meter& meter);
 
-// "" for the one where most tensors are. Throws Usage for one that is not in the trace.
-replay::MemoryId memory_of(report::View& view, const std::string& asked);
+// "" for the one where most tensors are. Throws UsageError for one that is not in the trace.
+replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked);
 
 // For text that goes to stdout, where `output` is "".
 bool in_color(const std::string& output);
 
-// Writes what `make(meter)` says, and gives the exit status. Where a trace has nothing to say: throws Usage.
+// Writes what `make(meter)` says, and gives the exit status. Where a trace has nothing to say: throws
+// UsageError.
 template <class Make>
 int answer(const std::string& output, Make make) {
   Meter meter(STDERR_FILENO);
@@ -31,7 +32,7 @@ int answer(const std::string& output, Make make) {
   try {
     text = make(meter);
   } catch (const report::NothingToShow& nothing) {
-    throw report::Usage(nothing.what());
+    throw report::UsageError(nothing.what());
   }
   meter.clear();
   write_all({text}, output);

@@ -16,13 +16,13 @@ namespace memtrace::cli {
 void write_all(const std::vector<std::string>& pieces, const std::string& output) {
   if (!output.empty()) {
     if (files::write_named(output, pieces)) return;
-    throw report::Usage(
+    throw report::UsageError(
         fmt::format("{}: cannot be written ({}); name another file with -o", output, std::strerror(errno)));
   }
   const bool written = std::all_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
     return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
   });
-  if (!written || std::fflush(stdout) != 0) throw report::Usage("stdout: could not be written in full");
+  if (!written || std::fflush(stdout) != 0) throw report::UsageError("stdout: could not be written in full");
 }
 
 } // namespace memtrace::cli

@@ -6,7 +6,8 @@
 
 namespace memtrace::cli {
 
-// Writes one piece after the other, to stdout where `output` is "". Throws Usage if they cannot all be written.
+// Writes one piece after the other, to stdout where `output` is "". Throws UsageError if they cannot all be
+// written.
 void write_all(const std::vector<std::string>& pieces, const std::string& output);
 
 } // namespace memtrace::cli

@@ -62,7 +62,7 @@ std::optional<trace::Facts> facts_in(const fs::path& folder) {
     if (entry.path().extension() != ".memtrace") continue;
     try {
       return trace::Trace(entry.path().string()).facts();
-    } catch (const trace::Fault&) {
+    } catch (const trace::ReadError&) {
       return std::nullopt;
     }
   }

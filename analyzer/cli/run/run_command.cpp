@@ -47,8 +47,8 @@ void pass_on(int number, siginfo_t* info, void*) {
 std::string preload_object() {
   std::string object = installed_library("libmemtrace.so");
   if (!object.empty()) return object;
-  throw report::Usage(expected_library("libmemtrace.so") +
-                      ": not there; install memtrace with cmake --install");
+  throw report::UsageError(expected_library("libmemtrace.so") +
+                           ": not there; install memtrace with cmake --install");
 }
 
 void set_environment(const RunArguments& arguments, const std::string& object) {
@@ -140,7 +140,7 @@ int run_command(const RunArguments& arguments) {
   set_environment(arguments, object);
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0)
-    throw report::Usage(std::string("run: no pipe: ") + std::strerror(errno));
+    throw report::UsageError(std::string("run: no pipe: ") + std::strerror(errno));
   // Handlers before the command exists: a signal in between must not end us and leave it alone.
   struct sigaction action {};
   action.sa_sigaction = pass_on;
@@ -152,7 +152,7 @@ int run_command(const RunArguments& arguments) {
   ::sigprocmask(SIG_BLOCK, &passed_on, &before);
   const std::uint64_t began = unix_ns();
   const pid_t pid = ::fork();
-  if (pid < 0) throw report::Usage(std::string("run: cannot start a process: ") + std::strerror(errno));
+  if (pid < 0) throw report::UsageError(std::string("run: cannot start a process: ") + std::strerror(errno));
   const JobPlace place = job_place(began / 1'000'000'000, pid == 0 ? ::getpid() : pid);
   if (pid == 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);

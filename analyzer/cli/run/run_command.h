@@ -12,7 +12,7 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-// The command's exit status; 128 + N when signal N ended it. Throws Usage when it cannot be started.
+// The command's exit status; 128 + N when signal N ended it. Throws UsageError when it cannot be started.
 int run_command(const RunArguments& arguments);
 
 } // namespace memtrace::cli

@@ -7,27 +7,29 @@
 
 namespace memtrace::report {
 
-Finding finding_at(const View& view, const char* id, replay::MemoryId memory, const replay::Peak& peak) {
+Finding finding_at(const ProcessAnalysis& analysis, const char* id, replay::MemoryId memory,
+                   const replay::Peak& peak) {
   Finding finding;
   finding.id = id;
   finding.memory = memory;
-  finding.phase = view.account.paths.text(view.account.paths.last(peak.path));
+  finding.phase = analysis.account.paths.text(analysis.account.paths.last(peak.path));
   finding.step = peak.step;
-  finding.certain = view.losses.total() == 0;
+  finding.certain = analysis.losses.total() == 0;
   return finding;
 }
 
-Findings in_each_memory(View& view, void (*find)(View&, replay::MemoryId, Findings&)) {
+Findings in_each_memory(ProcessAnalysis& analysis,
+                        void (*find)(ProcessAnalysis&, replay::MemoryId, Findings&)) {
   Findings out;
-  for (const auto& [memory, peaks] : view.account.peaks) find(view, memory, out);
+  for (const auto& [memory, peaks] : analysis.account.peaks) find(analysis, memory, out);
   return out;
 }
 
-void OfLine::add(const View& view, const replay::Holding& holding) {
+void SiteTotals::add(const ProcessAnalysis& analysis, const replay::Holding& holding) {
   if (stacks.empty()) {
     site = holding.stack;
     lifetime = holding.lifetime;
-    phase = view.account.paths.text(holding.born_phase);
+    phase = analysis.account.paths.text(holding.born_phase);
     step = holding.born_step;
   }
   bytes += holding.bytes;
@@ -36,8 +38,8 @@ void OfLine::add(const View& view, const replay::Holding& holding) {
   stacks.insert(holding.stack);
 }
 
-std::string times_parameters(const View& view, std::uint64_t bytes) {
-  const auto& parameters = view.facts().parameters;
+std::string times_parameters(const ProcessAnalysis& analysis, std::uint64_t bytes) {
+  const auto& parameters = analysis.facts().parameters;
   if (!parameters || parameters->bytes == 0) return {};
   return fmt::format(" = {:.3f} P", static_cast<double>(bytes) / static_cast<double>(parameters->bytes));
 }

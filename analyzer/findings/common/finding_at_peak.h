@@ -11,13 +11,14 @@
 namespace memtrace::report {
 
 // With id, memory, phase, step and certainty; the rest is the caller's.
-Finding finding_at(const View& view, const char* id, replay::MemoryId memory, const replay::Peak& peak);
+Finding finding_at(const ProcessAnalysis& analysis, const char* id, replay::MemoryId memory,
+                   const replay::Peak& peak);
 
 // Those that `find` sees in each memory, in turn.
-Findings in_each_memory(View& view, void (*find)(View&, replay::MemoryId, Findings&));
+Findings in_each_memory(ProcessAnalysis& analysis, void (*find)(ProcessAnalysis&, replay::MemoryId, Findings&));
 
 // What one line of the program has at a peak. Give it the largest holding first.
-struct OfLine {
+struct SiteTotals {
   std::uint64_t bytes = 0;
   std::uint64_t blocks = 0;
   std::uint64_t largest = 0;  // bytes of the largest block
@@ -27,10 +28,10 @@ struct OfLine {
   replay::Step step = replay::Step::none;
   std::unordered_set<format::StackId> stacks;
 
-  void add(const View& view, const replay::Holding& holding);
+  void add(const ProcessAnalysis& analysis, const replay::Holding& holding);
 };
 
 // " = 1.000 P": so many times the parameters. Empty where there are none.
-std::string times_parameters(const View& view, std::uint64_t bytes);
+std::string times_parameters(const ProcessAnalysis& analysis, std::uint64_t bytes);
 
 } // namespace memtrace::report

@@ -40,9 +40,9 @@ bool belongs(Role role) {
 }
 
 // Stacks that later steps have as well, as far as what is alive at their peaks tells: it spares most passes.
-std::unordered_set<format::StackId> recurring(const View& view, Step first) {
+std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, Step first) {
   std::unordered_set<format::StackId> out;
-  for (const auto& [instant, alive] : view.sets)
+  for (const auto& [instant, alive] : analysis.sets)
     for (const Holding& holding : alive)
       if (holding.born_step > first) out.insert(holding.stack);
   return out;
@@ -50,38 +50,38 @@ std::unordered_set<format::StackId> recurring(const View& view, Step first) {
 
 // What each line of the program made in the first step: of the peak of tensors its tensors; of that of all that
 // is live what is none.
-std::map<std::string, OfLine> candidates(View& view, replay::Instant peak, Step first) {
-  const std::unordered_set<format::StackId> later = recurring(view, first);
-  std::map<std::string, OfLine> out;
-  for (const Holding& holding : view.set(peak)) { // largest first
+std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, replay::Instant peak, Step first) {
+  const std::unordered_set<format::StackId> later = recurring(analysis, first);
+  std::map<std::string, SiteTotals> out;
+  for (const Holding& holding : analysis.set(peak)) { // largest first
     if (holding.tensor != (peak.measure == Measure::tensor)) continue;
     if (holding.born_step == Step::none || holding.born_step > first || belongs(holding.role)) continue;
     if (holding.sampled || holding.stack == format::StackId{} || later.contains(holding.stack)) continue;
-    if (holding.born_known == replay::Known::data) continue; // a data set that is read once
-    const symbols::Site& site = view.symbolizer->site(holding.stack);
-    out[site.where + "\n" + site.caller].add(view, holding);
+    if (holding.born_known == replay::KnownPhase::data) continue; // a data set that is read once
+    const symbols::Site& site = analysis.symbolizer->site(holding.stack);
+    out[site.where + "\n" + site.caller].add(analysis, holding);
   }
   return out;
 }
 
-void say(Finding& finding, View& view, const OfLine& candidate, const replay::Without& without,
-         const replay::Peak& peak, Measure measure, bool freed) {
-  const symbols::Site& site = view.symbolizer->site(candidate.site);
+void say(Finding& finding, ProcessAnalysis& analysis, const SiteTotals& candidate,
+         const replay::Without& without, const replay::Peak& peak, Measure measure, bool freed) {
+  const symbols::Site& site = analysis.symbolizer->site(candidate.site);
   const std::string made = fmt::format("{} in {}", size(finding.bytes), when(finding.phase, finding.step));
-  const std::string last = count(static_cast<std::uint64_t>(view.account.last_step));
+  const std::string last = count(static_cast<std::uint64_t>(analysis.account.last_step));
   finding.title =
       fmt::format("{}: {} in step {} only", site.title(), size(finding.bytes), number(finding.step));
   finding.evidence = {
       fmt::format("{} bytes in {} blocks, alive at the peak of {} bytes", candidate.bytes, candidate.blocks,
                   peak.bytes),
       fmt::format("born in step {}, none in the {} steps after it", number(*without.steps.rbegin()),
-                  number(view.account.last_step) - number(*without.steps.rbegin())),
+                  number(analysis.account.last_step) - number(*without.steps.rbegin())),
       freed ? fmt::format("alive {}, gone by step {}", duration(static_cast<double>(candidate.lifetime) / 1e9),
                           number(without.last_held) + 1)
             : fmt::format("still held in step {}", last),
       fmt::format("the peak would be {} bytes without them", without.peak)};
   const std::string rest = fmt::format("without it the peak is {}, in {}", size(without.peak),
-                                       when(view.phase_name(without.path), without.step));
+                                       when(analysis.phase_name(without.path), without.step));
   if (freed) {
     finding.sentences = {
         fmt::format("It makes the peak of {}: {} of {} in step {}; {}.", memory_name(finding.memory),
@@ -91,57 +91,57 @@ void say(Finding& finding, View& view, const OfLine& candidate, const replay::Wi
                     duration(static_cast<double>(candidate.lifetime) / 1e9), last)};
     finding.remedy = fmt::format(
         "make it before the first step, where there is room, piece by piece, or on disk: -{} at the peak",
-        size(replay::minus(peak.bytes, without.peak)));
+        size(replay::wrapping_sub(peak.bytes, without.peak)));
   } else {
     finding.sentences = {
         fmt::format("It was made once, {}, and is still held in step {}; {}.", made, last, rest),
         "It is no parameter, gradient or optimizer state that memtrace knows of."};
     finding.remedy = fmt::format("del it where nothing reads it any more, or keep it on disk: -{}",
-                                 size(replay::minus(peak.bytes, without.peak)));
+                                 size(replay::wrapping_sub(peak.bytes, without.peak)));
   }
   if (!site.caller.empty()) finding.sentences.push_back("Called from " + site.caller + ".");
   finding.no_remedy =
       "what lowers the memory of every step (batch, checkpointing, optimizer): this is not of them";
 }
 
-void of_measure(View& view, MemoryId memory, Measure measure, Findings& out) {
-  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
+void of_measure(ProcessAnalysis& analysis, MemoryId memory, Measure measure, Findings& out) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
   const replay::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
-  const Step first = first_of(view.account);
+  const Step first = first_of(analysis.account);
   if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
-  if (number(view.account.last_step) - number(first) < kFewestLater) return;
-  std::vector<OfLine> of;
+  if (number(analysis.account.last_step) - number(first) < kFewestLater) return;
+  std::vector<SiteTotals> of;
   std::vector<replay::Excluded> leave;
-  for (const auto& [place, candidate] : candidates(view, {memory, measure, peak.at}, first)) {
+  for (const auto& [place, candidate] : candidates(analysis, {memory, measure, peak.at}, first)) {
     if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue;
     of.push_back(candidate);
     leave.push_back({.memory = memory, .measure = measure, .stacks = candidate.stacks});
   }
-  const std::vector<replay::Without> withouts = replay::peaks_without(*view.trace, leave);
+  const std::vector<replay::Without> withouts = replay::peaks_without(*analysis.trace, leave);
   for (std::size_t i = 0; i < of.size(); ++i) {
     const replay::Without& without = withouts[i];
     const bool freed = without.last_held <= first;
     if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
       continue;
-    if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding = finding_at(view, "first-step-only", memory, peak);
+    if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) continue;
+    Finding finding = finding_at(analysis, "first-step-only", memory, peak);
     finding.phase = of[i].phase;
     finding.step = of[i].step;
     finding.bytes = static_cast<std::int64_t>(of[i].bytes);
     finding.certain = freed && finding.certain;
     finding.site = of[i].site;
     finding.lifetime = of[i].lifetime;
-    say(finding, view, of[i], without, peak, measure, freed);
+    say(finding, analysis, of[i], without, peak, measure, freed);
     out.push_back(std::move(finding));
   }
 }
 
 } // namespace
 
-Findings find_first_step(View& view) {
+Findings find_first_step(ProcessAnalysis& analysis) {
   Findings out;
-  for (const auto& [memory, peaks] : view.account.peaks) of_measure(view, memory, Measure::tensor, out);
-  of_measure(view, 0, Measure::live, out);
+  for (const auto& [memory, peaks] : analysis.account.peaks) of_measure(analysis, memory, Measure::tensor, out);
+  of_measure(analysis, 0, Measure::live, out);
   return out;
 }
 

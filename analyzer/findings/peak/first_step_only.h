@@ -12,6 +12,6 @@ namespace memtrace::report {
 // and in no later one, of which there are two at least; without them the peak is 5 % lower. What training
 // itself makes once and keeps is none: parameters, gradients, optimizer states, masters, buffers, a batch; nor
 // is what no tensor is and stays, such as a library's workspace.
-Findings find_first_step(View& view);
+Findings find_first_step(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -18,7 +18,7 @@ namespace memtrace::report {
 namespace {
 
 using replay::Holding;
-using replay::Known;
+using replay::KnownPhase;
 using replay::Measure;
 using replay::MemoryId;
 using replay::Role;
@@ -32,29 +32,29 @@ bool calls_foreach(const symbols::Site& site) {
 }
 
 // Temporaries that one foreach call took, all alive at the peak.
-std::map<std::string, OfLine> candidates(View& view, const replay::Holdings& alive) {
-  std::map<std::string, OfLine> out;
+std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, const replay::Holdings& alive) {
+  std::map<std::string, SiteTotals> out;
   for (const Holding& holding : alive) { // largest first
-    if (holding.role != Role::temporary || holding.born_known != Known::step) continue;
+    if (holding.role != Role::temporary || holding.born_known != KnownPhase::step) continue;
     if (holding.stack == format::StackId{}) continue;
-    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     if (!calls_foreach(site)) continue;
-    out[site.title()].add(view, holding);
+    out[site.title()].add(analysis, holding);
   }
   return out;
 }
 
-std::size_t optimizer_steps(const View& view) {
+std::size_t optimizer_steps(const ProcessAnalysis& analysis) {
   std::set<replay::Step> steps;
-  for (const replay::Row& row : view.account.rows) {
-    if (row.count != 0 && view.account.paths.text(view.account.paths.last(row.path)) == "step")
+  for (const replay::Row& row : analysis.account.rows) {
+    if (row.count != 0 && analysis.account.paths.text(analysis.account.paths.last(row.path)) == "step")
       steps.insert(row.step);
   }
   return steps.size();
 }
 
 // What the two other paths of torch.optim would save. There is a fused one for few optimizers.
-std::string remedy(const OfLine& candidate, std::int64_t saved, const std::string& where) {
+std::string remedy(const SiteTotals& candidate, std::int64_t saved, const std::string& where) {
   const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
   const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
                      in("torch/optim/adagrad.py:");
@@ -69,27 +69,28 @@ std::string remedy(const OfLine& candidate, std::int64_t saved, const std::strin
     if (bytes > saved) text += fmt::format(" at the peak, -{} in the step", size(bytes));
   }
   // One tensor after the other: two temporaries of the largest stay.
-  const std::int64_t loop = replay::minus(bytes, 2 * candidate.largest);
+  const std::int64_t loop = replay::wrapping_sub(bytes, 2 * candidate.largest);
   if (loop <= 0) return text;
   return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
                             size(std::min(saved, loop)));
 }
 
 // Several lists of one operator may be alive together: then their tensors are more than the parameters are.
-std::string all_tensors(const View& view, const OfLine& candidate) {
-  const auto& parameters = view.facts().parameters;
+std::string all_tensors(const ProcessAnalysis& analysis, const SiteTotals& candidate) {
+  const auto& parameters = analysis.facts().parameters;
   if (parameters && candidate.blocks > parameters->tensors) return "all parameters";
   return fmt::format("all {} tensors", count(candidate.blocks));
 }
 
-void say(Finding& finding, const View& view, const OfLine& candidate, const replay::Without& without,
-         const symbols::Site& site) {
-  const std::int64_t peak = view.account.peaks.at(finding.memory).tensor.bytes;
+void say(Finding& finding, const ProcessAnalysis& analysis, const SiteTotals& candidate,
+         const replay::Without& without, const symbols::Site& site) {
+  const std::int64_t peak = analysis.account.peaks.at(finding.memory).tensor.bytes;
   const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
-  const std::string seen = fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(view));
+  const std::string seen =
+      fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(analysis));
   finding.title = fmt::format("{}, phase step: {}{}, alive {}", site.title(), size(finding.bytes),
-                              times_parameters(view, candidate.bytes), alive);
-  finding.remedy = remedy(candidate, replay::minus(peak, without.peak), site.where);
+                              times_parameters(analysis, candidate.bytes), alive);
+  finding.remedy = remedy(candidate, replay::wrapping_sub(peak, without.peak), site.where);
   finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
                                   candidate.bytes, candidate.blocks, peak),
                       fmt::format("the peak would be {} bytes without them", without.peak), seen,
@@ -99,46 +100,48 @@ void say(Finding& finding, const View& view, const OfLine& candidate, const repl
                   memory_name(finding.memory), size(peak), static_cast<std::int64_t>(finding.step),
                   size(without.peak)),
       fmt::format("The optimizer's foreach path makes {} for {} at once and frees it when the step ends.",
-                  site.op.empty() ? "it" : "its result", all_tensors(view, candidate)),
-      site.caller.empty() ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(view))
-                          : fmt::format("Called from {} ({}).", site.caller, seen)};
+                  site.op.empty() ? "it" : "its result", all_tensors(analysis, candidate)),
+      site.caller.empty()
+          ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(analysis))
+          : fmt::format("Called from {} ({}).", site.caller, seen)};
 }
 
 // What such temporaries leave alone: what forward made for backward.
 std::string no_remedy(const replay::Holdings& alive) {
   std::int64_t activations = 0;
   for (const Holding& holding : alive)
-    if (holding.role == Role::activation) activations = replay::plus(activations, holding.bytes);
+    if (holding.role == Role::activation) activations = replay::wrapping_add(activations, holding.bytes);
   return fmt::format("gradient checkpointing or a smaller batch: activations are {} of this peak",
                      size(activations));
 }
 
-void of_memory(View& view, MemoryId memory, Findings& out) {
-  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
-  if (peak.bytes <= 0 || peak.bucket || view.account.paths.text(view.account.paths.last(peak.path)) != "step")
+void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket ||
+      analysis.account.paths.text(analysis.account.paths.last(peak.path)) != "step")
     return;
-  const replay::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
-  for (const auto& [title, candidate] : candidates(view, alive)) {
+  const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
+  for (const auto& [title, candidate] : candidates(analysis, alive)) {
     if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // spares a pass
     const replay::Without without =
-        replay::peaks_without(*view.trace,
-                              {{.memory = memory, .stacks = candidate.stacks, .born = replay::Known::step}})
+        replay::peaks_without(
+            *analysis.trace, {{.memory = memory, .stacks = candidate.stacks, .born = replay::KnownPhase::step}})
             .front();
-    if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding = finding_at(view, "foreach-temporaries", memory, peak);
+    if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) continue;
+    Finding finding = finding_at(analysis, "foreach-temporaries", memory, peak);
     finding.bytes = static_cast<std::int64_t>(candidate.bytes);
     finding.site = candidate.site;
     finding.lifetime = candidate.lifetime;
     finding.no_remedy = no_remedy(alive);
-    say(finding, view, candidate, without, view.symbolizer->site(candidate.site));
+    say(finding, analysis, candidate, without, analysis.symbolizer->site(candidate.site));
     out.push_back(std::move(finding));
   }
 }
 
 } // namespace
 
-Findings find_foreach(View& view) {
-  return in_each_memory(view, of_memory);
+Findings find_foreach(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, of_memory);
 }
 
 } // namespace memtrace::report

@@ -10,6 +10,6 @@ namespace memtrace::report {
 
 // `foreach-temporaries`: the peak of tensors is in an optimizer's step, one foreach call took a list of
 // temporaries that are alive then, and without them the peak is 5 % lower.
-Findings find_foreach(View& view);
+Findings find_foreach(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -43,19 +43,20 @@ struct Family {
   std::vector<const Holding*> all;
 };
 
-const Holding* loss_holding(View& view, const replay::Holdings& alive) {
+const Holding* loss_holding(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   const Holding* out = nullptr;
   for (const Holding& holding : alive) {
     if (!holding.tensor || replay::is_kept(holding.role) || holding.stack == format::StackId{}) continue;
     if (out != nullptr && holding.largest <= out->largest) continue;
-    if (of_loss(view.symbolizer->site(holding.stack))) out = &holding;
+    if (of_loss(analysis.symbolizer->site(holding.stack))) out = &holding;
   }
   return out;
 }
 
-Family family_of(View& view, const replay::Holdings& alive, const std::vector<replay::Sizes>& sizes) {
+Family family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
+                 const std::vector<replay::Sizes>& sizes) {
   Family out;
-  out.loss = loss_holding(view, alive);
+  out.loss = loss_holding(analysis, alive);
   for (const Holding& holding : alive) { // largest first
     if (!holding.tensor || replay::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
     out.bytes += holding.bytes;
@@ -66,9 +67,9 @@ Family family_of(View& view, const replay::Holdings& alive, const std::vector<re
 }
 
 // Of gradients and states some may be as large by chance: as far as any set tells.
-std::unordered_set<format::StackId> of_others(const View& view, MemoryId memory) {
+std::unordered_set<format::StackId> of_others(const ProcessAnalysis& analysis, MemoryId memory) {
   std::unordered_set<format::StackId> out;
-  for (const auto& [instant, alive] : view.sets) {
+  for (const auto& [instant, alive] : analysis.sets) {
     if (instant.memory != memory || instant.measure != Measure::tensor) continue;
     for (const Holding& holding : alive)
       if (replay::is_kept(holding.role)) out.insert(holding.stack);
@@ -76,8 +77,8 @@ std::unordered_set<format::StackId> of_others(const View& view, MemoryId memory)
   return out;
 }
 
-void say(Finding& finding, View& view, const Family& family, const replay::Without& without) {
-  const replay::Peak& peak = view.account.peaks.at(finding.memory).tensor;
+void say(Finding& finding, ProcessAnalysis& analysis, const Family& family, const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(finding.memory).tensor;
   const std::string each = family.blocks == 1 ? "1 block" : count(family.blocks) + " blocks";
   finding.title = fmt::format("logits and what the loss makes of them: {} in {} of {}, phase {}",
                               size(finding.bytes), each, sized(family.loss->largest), finding.phase);
@@ -89,11 +90,11 @@ void say(Finding& finding, View& view, const Family& family, const replay::Witho
       fmt::format("seen in {} steps", without.steps.size())};
   finding.sentences = {
       fmt::format("They make the peak of {}: {} of tensors in {}; with the loss in {} parts {}.",
-                  memory_name(finding.memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
-                  kChunks, size(without.peak))};
+                  memory_name(finding.memory), size(peak.bytes),
+                  when(analysis.phase_name(peak.path), peak.step), kChunks, size(without.peak))};
   std::string sites;
   for (const Holding* holding : family.all) {
-    const std::string title = view.symbolizer->site(holding->stack).title();
+    const std::string title = analysis.symbolizer->site(holding->stack).title();
     finding.evidence.push_back(fmt::format("{} bytes: {}", holding->bytes, title));
     if (finding.evidence.size() > 3 + kNamed) continue;
     sites += fmt::format("{}{} {}", sites.empty() ? "" : "; ", sized(holding->bytes), title);
@@ -103,35 +104,35 @@ void say(Finding& finding, View& view, const Family& family, const replay::Witho
       "the loss in parts, so that the logits are never there as a whole: "
       "torch.nn.functional.linear_cross_entropy with options=torch.nn.LinearCrossEntropyOptions(), another "
       "fused linear cross entropy, or a loop over {} parts of the rows, each under checkpoint: -{}",
-      kChunks, size(replay::minus(peak.bytes, without.peak)));
+      kChunks, size(replay::wrapping_sub(peak.bytes, without.peak)));
   finding.no_remedy = "gradient checkpointing of the layers, or another optimizer: the logits stay";
 }
 
-void of_memory(View& view, MemoryId memory, Findings& out) {
-  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
+void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
-  const replay::Holdings& alive = view.set({memory, Measure::tensor, peak.at});
-  const std::vector<replay::Sizes> sizes = loss_sizes(view, alive);
-  const Family family = family_of(view, alive, sizes);
+  const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
+  const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
+  const Family family = family_of(analysis, alive, sizes);
   if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // spares a pass
   const replay::Without without =
       replay::peaks_without(
-          *view.trace,
-          {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(view, memory)}})
+          *analysis.trace,
+          {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(analysis, memory)}})
           .front();
-  if (!worthwhile(replay::minus(peak.bytes, without.peak), peak.bytes)) return;
-  Finding finding = finding_at(view, "loss-logits", memory, peak);
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) return;
+  Finding finding = finding_at(analysis, "loss-logits", memory, peak);
   finding.bytes = static_cast<std::int64_t>(family.bytes);
   finding.site = family.loss->stack;
-  say(finding, view, family, without);
+  say(finding, analysis, family, without);
   out.push_back(std::move(finding));
 }
 
 } // namespace
 
-std::vector<replay::Sizes> loss_sizes(View& view, const replay::Holdings& alive) {
+std::vector<replay::Sizes> loss_sizes(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   constexpr std::uint64_t kMore = 24; // a 24th: of sequences of 25 tokens the last one has no target
-  const Holding* const loss = loss_holding(view, alive);
+  const Holding* const loss = loss_holding(analysis, alive);
   if (loss == nullptr) return {};
   std::vector<replay::Sizes> out;
   for (const std::uint64_t bytes : {loss->largest / 2, loss->largest, 2 * loss->largest})
@@ -145,8 +146,8 @@ bool has_one_of(const Holding& holding, const std::vector<replay::Sizes>& sizes)
   });
 }
 
-Findings find_loss(View& view) {
-  return in_each_memory(view, of_memory);
+Findings find_loss(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, of_memory);
 }
 
 } // namespace memtrace::report

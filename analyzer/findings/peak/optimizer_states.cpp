@@ -16,7 +16,7 @@ namespace memtrace::report {
 namespace {
 
 using replay::Holding;
-using replay::Known;
+using replay::KnownPhase;
 using replay::Measure;
 using replay::MemoryId;
 using replay::Role;
@@ -42,10 +42,10 @@ struct States {
 };
 
 // A step that was cut off did not say what its tensors are for: they are what it made and did not free.
-States states(const View& view, const replay::Instant& instant) {
+States states(const ProcessAnalysis& analysis, const replay::Instant& instant) {
   States out;
-  for (const Holding& holding : view.set(instant)) { // largest first
-    const bool made = holding.born_known == Known::step && holding.role == Role::unknown && holding.tensor;
+  for (const Holding& holding : analysis.set(instant)) { // largest first
+    const bool made = holding.born_known == KnownPhase::step && holding.role == Role::unknown && holding.tensor;
     if (holding.role != Role::optimizer_state && !made) continue;
     if (holding.born_step == Step::none || holding.born_step > kLast) continue;
     if (out.bytes == 0) out.site = holding.stack, out.step = holding.born_step;
@@ -55,14 +55,16 @@ States states(const View& view, const replay::Instant& instant) {
   return out;
 }
 
-std::optional<Meeting> death_of(const View& view) {
-  if (!view.death || (view.end.how != "oom_kill" && view.death->failure == nullptr)) return std::nullopt;
-  const Juncture& then = view.death->then;
+std::optional<Meeting> death_of(const ProcessAnalysis& analysis) {
+  if (!analysis.death || (analysis.end.how != "oom_kill" && analysis.death->failure == nullptr))
+    return std::nullopt;
+  const DeathInstant& then = analysis.death->then;
   if (then.place.step == Step::none || then.place.step > kLast) return std::nullopt;
-  std::string what = view.end.how == "oom_kill"
+  std::string what = analysis.end.how == "oom_kill"
                          ? std::string("the kernel killed it")
-                         : fmt::format("an allocation of {} failed", sized(view.death->failure->asked));
-  if (view.death->limit) what += fmt::format(" at {} of {}", sized(*view.death->limit), view.death->limit_of);
+                         : fmt::format("an allocation of {} failed", sized(analysis.death->failure->asked));
+  if (analysis.death->limit)
+    what += fmt::format(" at {} of {}", sized(*analysis.death->limit), analysis.death->limit_of);
   return Meeting{then.memory,
                  then.place.step,
                  {then.memory, Measure::tensor, then.at},
@@ -70,8 +72,8 @@ std::optional<Meeting> death_of(const View& view) {
                  std::move(what)};
 }
 
-Meeting meeting_at_peak(const View& view, MemoryId memory, Step step, std::string what) {
-  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
+Meeting meeting_at_peak(const ProcessAnalysis& analysis, MemoryId memory, Step step, std::string what) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   return {memory,
           step,
           {memory, Measure::tensor, peak.at},
@@ -80,56 +82,57 @@ Meeting meeting_at_peak(const View& view, MemoryId memory, Step step, std::strin
 }
 
 // Spares the pass where no cgroup ever came near.
-bool may_be_near(const View& view) {
-  const auto& groups = view.trace->samples().groups();
+bool may_be_near(const ProcessAnalysis& analysis) {
+  const auto& groups = analysis.trace->samples().groups();
   return std::any_of(groups.begin(), groups.end(), [](const trace::Group& group) {
     return group.highest && group.highest->limit != trace::kNotSaid &&
            static_cast<double>(group.highest->charge) >= kNear * static_cast<double>(group.highest->limit);
   });
 }
 
-void near_of_groups(const View& view, std::vector<Meeting>& out) {
-  if (!may_be_near(view)) return;
-  const auto near = replay::nearest_limit(*view.trace, kLast);
+void near_of_groups(const ProcessAnalysis& analysis, std::vector<Meeting>& out) {
+  if (!may_be_near(analysis)) return;
+  const auto near = replay::nearest_limit(*analysis.trace, kLast);
   if (!near || !near->within(kNear)) return;
-  out.push_back(meeting_at_peak(view, 0, near->step,
-                                fmt::format("{} of {} of cgroup {} were used", sized(near->used),
-                                            sized(near->limit), view.trace->definitions().text(near->group))));
+  out.push_back(
+      meeting_at_peak(analysis, 0, near->step,
+                      fmt::format("{} of {} of cgroup {} were used", sized(near->used), sized(near->limit),
+                                  analysis.trace->definitions().text(near->group))));
 }
 
-void near_of_cards(const View& view, std::vector<Meeting>& out) {
-  for (const auto& [memory, device] : view.facts().devices) {
+void near_of_cards(const ProcessAnalysis& analysis, std::vector<Meeting>& out) {
+  for (const auto& [memory, device] : analysis.facts().devices) {
     const auto id = static_cast<MemoryId>(memory);
-    if (device.total == 0 || !view.account.peaks.contains(id)) continue;
-    for (const replay::Row& row : view.account.rows) {
+    if (device.total == 0 || !analysis.account.peaks.contains(id)) continue;
+    for (const replay::Row& row : analysis.account.rows) {
       if (row.step == Step::none || row.step > kLast || row.count == 0) continue;
       const std::int64_t used = std::max(row.of(id).used.peak, row.of(id).reserved.peak);
       if (static_cast<double>(used) < kNear * static_cast<double>(device.total)) continue;
       out.push_back(meeting_at_peak(
-          view, id, row.step,
+          analysis, id, row.step,
           fmt::format("{} of {} of {} were used", size(used), sized(device.total), memory_name(id))));
       break;
     }
   }
 }
 
-std::string optimizer_of(const View& view) {
-  const auto name = view.facts().note("optimizer");
+std::string optimizer_of(const ProcessAnalysis& analysis) {
+  const auto name = analysis.facts().note("optimizer");
   return name ? name->substr(0, name->find(' ')) : "the optimizer";
 }
 
-Finding finding_of(const View& view, const Meeting& meeting, const States& states) {
+Finding finding_of(const ProcessAnalysis& analysis, const Meeting& meeting, const States& states) {
   Finding finding;
   finding.id = "optimizer-states-first-step";
   finding.memory = meeting.memory;
   finding.phase = "step";
   finding.step = states.step;
   finding.bytes = static_cast<std::int64_t>(states.bytes);
-  finding.certain = view.losses.total() == 0;
+  finding.certain = analysis.losses.total() == 0;
   finding.site = states.site;
-  const std::string of = sized(states.bytes) + times_parameters(view, states.bytes);
+  const std::string of = sized(states.bytes) + times_parameters(analysis, states.bytes);
   const auto step = static_cast<std::int64_t>(meeting.step);
-  finding.title = fmt::format("the states of {} came in step {}: {}", optimizer_of(view),
+  finding.title = fmt::format("the states of {} came in step {}: {}", optimizer_of(analysis),
                               static_cast<std::int64_t>(states.step), of);
   finding.evidence = {
       fmt::format("{} bytes in {} tensors, made by the optimizer in step {}, of {} bytes of tensors",
@@ -150,19 +153,19 @@ Finding finding_of(const View& view, const Meeting& meeting, const States& state
 
 } // namespace
 
-Findings find_states(View& view) {
+Findings find_states(ProcessAnalysis& analysis) {
   std::vector<Meeting> meetings;
-  if (auto death = death_of(view)) {
+  if (auto death = death_of(analysis)) {
     meetings.push_back(std::move(*death));
-  } else if (!view.death) {
-    near_of_groups(view, meetings);
-    near_of_cards(view, meetings);
+  } else if (!analysis.death) {
+    near_of_groups(analysis, meetings);
+    near_of_cards(analysis, meetings);
   }
   Findings out;
   for (const Meeting& meeting : meetings) {
-    const States made = states(view, meeting.at);
+    const States made = states(analysis, meeting.at);
     if (worthwhile(static_cast<std::int64_t>(made.bytes), static_cast<std::int64_t>(meeting.held)))
-      out.push_back(finding_of(view, meeting, made));
+      out.push_back(finding_of(analysis, meeting, made));
   }
   return out;
 }

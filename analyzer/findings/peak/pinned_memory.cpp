@@ -23,8 +23,8 @@ using replay::Measure;
 constexpr std::uint64_t kFewestReports = 4;
 constexpr std::uint64_t kLeastIdle = 32 << 20;
 
-void rounding(View& view, const replay::Holdings& alive, Findings& out) {
-  const replay::Peak& peak = view.account.peaks.at(0).live;
+void rounding(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
   std::uint64_t spare = 0;
   std::uint64_t asked = 0;
   const Holding* most = nullptr;
@@ -39,10 +39,10 @@ void rounding(View& view, const replay::Holdings& alive, Findings& out) {
   }
   if (most == nullptr || !worthwhile(static_cast<std::int64_t>(spare), peak.bytes)) return;
   const replay::Without without =
-      replay::peaks_without(*view.trace, {{.measure = Measure::live, .rounding = true}}).front();
-  const std::int64_t saved = replay::minus(peak.bytes, without.peak);
+      replay::peaks_without(*analysis.trace, {{.measure = Measure::live, .rounding = true}}).front();
+  const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
   if (!worthwhile(saved, peak.bytes)) return;
-  Finding finding = finding_at(view, "pinned-rounding", 0, peak);
+  Finding finding = finding_at(analysis, "pinned-rounding", 0, peak);
   finding.bytes = static_cast<std::int64_t>(spare);
   finding.site = most->stack;
   finding.title =
@@ -52,10 +52,10 @@ void rounding(View& view, const replay::Holdings& alive, Findings& out) {
       fmt::format("the peak would be {} bytes without them", without.peak)};
   finding.sentences = {
       fmt::format("PyTorch's pinned allocator takes powers of two; {} of it is nobody's, in {}.", sized(spare),
-                  when(view.phase_name(peak.path), peak.step))};
+                  when(analysis.phase_name(peak.path), peak.step))};
   if (most->stack != format::StackId{})
     finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(most->bytes),
-                                            view.symbolizer->site(most->stack).title()));
+                                            analysis.symbolizer->site(most->stack).title()));
   finding.remedy = fmt::format(
       "PYTORCH_CUDA_ALLOC_CONF=pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -{}; or "
       "sizes "
@@ -65,14 +65,14 @@ void rounding(View& view, const replay::Holdings& alive, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-void cache(View& view, const replay::Holdings& alive, Findings& out) {
-  const replay::MemoryPeaks& peaks = view.account.peaks.at(0);
+void cache(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& out) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(0);
   if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // nobody reported
   const replay::PinnedCache cache =
-      replay::pinned_cache(*view.trace, std::max(view.account.first_update, replay::Step{0}));
+      replay::pinned_cache(*analysis.trace, std::max(analysis.account.first_update, replay::Step{0}));
   if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;
   if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return;
-  Finding finding = finding_at(view, "pinned-cache-held", 0, peaks.live);
+  Finding finding = finding_at(analysis, "pinned-cache-held", 0, peaks.live);
   finding.bytes = static_cast<std::int64_t>(cache.idle);
   const auto most = std::find_if(alive.begin(), alive.end(),
                                  [](const Holding& holding) { return holding.kind == Kind::pinned; });
@@ -98,13 +98,13 @@ void cache(View& view, const replay::Holdings& alive, Findings& out) {
 
 } // namespace
 
-Findings find_pinned(View& view) {
+Findings find_pinned(ProcessAnalysis& analysis) {
   Findings out;
-  const replay::Peak& peak = view.account.peaks.at(0).live;
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
-  const replay::Holdings& alive = view.set({0, Measure::live, peak.at});
-  rounding(view, alive, out);
-  cache(view, alive, out);
+  const replay::Holdings& alive = analysis.set({0, Measure::live, peak.at});
+  rounding(analysis, alive, out);
+  cache(analysis, alive, out);
   return out;
 }
 

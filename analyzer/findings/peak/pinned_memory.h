@@ -12,6 +12,6 @@ namespace memtrace::report {
 // two; without that the peak of the host is 5 % lower. `pinned-cache-held`: at each of four or more reports of
 // that allocator after the first step it held blocks that no tensor was in, 5 % of the peak of the host and 32
 // MiB.
-Findings find_pinned(View& view);
+Findings find_pinned(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -18,7 +18,7 @@ namespace memtrace::report {
 namespace {
 
 using replay::Holding;
-using replay::Known;
+using replay::KnownPhase;
 using replay::Measure;
 using replay::MemoryId;
 
@@ -30,13 +30,13 @@ struct Segment {
   std::uint64_t inputs = 0; // bytes that as many more segments would keep: what forward left, and one input
 };
 
-Segment segment_at(View& view, const replay::Holdings& alive) {
+Segment segment_at(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   Segment out;
-  const std::vector<replay::Sizes> of_loss = loss_sizes(view, alive);
+  const std::vector<replay::Sizes> of_loss = loss_sizes(analysis, alive);
   std::uint64_t one = 0;
   for (const Holding& holding : alive) { // largest first
     if (!holding.tensor || holding.role != replay::Role::activation) continue;
-    if (holding.born_known == Known::recompute) {
+    if (holding.born_known == KnownPhase::recompute) {
       if (out.again == 0) out.site = holding.stack;
       out.again += holding.bytes;
       out.blocks += holding.blocks;
@@ -50,20 +50,21 @@ Segment segment_at(View& view, const replay::Holdings& alive) {
   return out;
 }
 
-void of_memory(View& view, MemoryId memory, Findings& out) {
-  const replay::Peak& peak = view.account.peaks.at(memory).tensor;
+void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
-  const Segment segment = segment_at(view, view.set({memory, Measure::tensor, peak.at}));
+  const Segment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
   const auto again = static_cast<std::int64_t>(segment.again);
   const auto inputs = static_cast<std::int64_t>(segment.inputs);
   if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // spares a pass
   const replay::Without halved =
       replay::peaks_without(
-          *view.trace, {{.memory = memory, .stacks = segment.stacks, .born = Known::recompute, .parts = 2}})
+          *analysis.trace,
+          {{.memory = memory, .stacks = segment.stacks, .born = KnownPhase::recompute, .parts = 2}})
           .front();
-  const std::int64_t lower = replay::plus(halved.peak, inputs);
-  if (!worthwhile(replay::minus(peak.bytes, lower), peak.bytes)) return;
-  Finding finding = finding_at(view, "recompute-peak", memory, peak);
+  const std::int64_t lower = replay::wrapping_add(halved.peak, inputs);
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, lower), peak.bytes)) return;
+  Finding finding = finding_at(analysis, "recompute-peak", memory, peak);
   finding.bytes = again;
   finding.site = segment.site;
   finding.title = fmt::format("recomputed activations of one checkpointed segment: {} in {} blocks, phase {}",
@@ -77,21 +78,21 @@ void of_memory(View& view, MemoryId memory, Findings& out) {
       fmt::format("recomputed in {} steps", halved.steps.size())};
   finding.sentences = {
       fmt::format("They make the peak of {}: {} of tensors in {}; with segments half as long at most {}.",
-                  memory_name(memory), size(peak.bytes), when(view.phase_name(peak.path), peak.step),
+                  memory_name(memory), size(peak.bytes), when(analysis.phase_name(peak.path), peak.step),
                   size(lower)),
-      fmt::format("Most of them come from {}.", view.symbolizer->site(segment.site).title())};
+      fmt::format("Most of them come from {}.", analysis.symbolizer->site(segment.site).title())};
   finding.remedy = fmt::format(
       "smaller segments: checkpoint_sequential with twice as many, or checkpoint of each layer, or of "
       "attention and MLP apart: -{} at least",
-      size(replay::minus(peak.bytes, lower)));
+      size(replay::wrapping_sub(peak.bytes, lower)));
   finding.no_remedy = "longer segments: they keep fewer inputs, and make more again at once";
   out.push_back(std::move(finding));
 }
 
 } // namespace
 
-Findings find_recompute(View& view) {
-  return in_each_memory(view, of_memory);
+Findings find_recompute(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, of_memory);
 }
 
 } // namespace memtrace::report

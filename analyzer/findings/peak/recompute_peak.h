@@ -11,6 +11,6 @@ namespace memtrace::report {
 // `recompute-peak`: activations that were made again are alive at the peak of tensors, and with segments half
 // as long it would be 5 % lower: half of them, less what more inputs of segments take, for which all that
 // forward left stands, logits aside.
-Findings find_recompute(View& view);
+Findings find_recompute(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -55,19 +55,19 @@ const std::string& line_of(const symbols::Site& site) {
 // What one line of the program had written.
 struct Copy {
   const Writer* writer = nullptr;
-  OfLine of;
+  SiteTotals of;
 };
 
 // Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
 // own.
-std::map<std::string, Copy> copies(View& view, const replay::Holdings& alive) {
+std::map<std::string, Copy> copies(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   constexpr std::uint64_t kLeast = 1 << 20;
   std::map<std::string, Copy> out;
   const auto each = [&](auto take) {
     for (const Holding& holding : alive) { // largest first
       if (holding.bytes < kLeast || holding.stack == format::StackId{}) continue;
       if (holding.tensor || holding.sampled) continue;
-      const symbols::Site& site = view.symbolizer->site(holding.stack);
+      const symbols::Site& site = analysis.symbolizer->site(holding.stack);
       take(holding, site, line_of(site));
     }
   };
@@ -76,24 +76,24 @@ std::map<std::string, Copy> copies(View& view, const replay::Holdings& alive) {
       out[line].writer = writer;
   });
   each([&](const Holding& holding, const symbols::Site&, const std::string& line) {
-    if (const auto at = out.find(line); at != out.end()) at->second.of.add(view, holding);
+    if (const auto at = out.find(line); at != out.end()) at->second.of.add(analysis, holding);
   });
   return out;
 }
 
 } // namespace
 
-Findings find_serialized(View& view) {
+Findings find_serialized(ProcessAnalysis& analysis) {
   Findings out;
-  const replay::Peak& peak = view.account.peaks.at(0).live;
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
-  for (const auto& [line, copy] : copies(view, view.set({0, Measure::live, peak.at}))) {
+  for (const auto& [line, copy] : copies(analysis, analysis.set({0, Measure::live, peak.at}))) {
     if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // spares a pass
     const replay::Without without =
-        replay::peaks_without(*view.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
-    const std::int64_t saved = replay::minus(peak.bytes, without.peak);
+        replay::peaks_without(*analysis.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
+    const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
     if (!worthwhile(saved, peak.bytes)) continue;
-    Finding finding = finding_at(view, "serialize-in-memory", 0, peak);
+    Finding finding = finding_at(analysis, "serialize-in-memory", 0, peak);
     finding.phase = copy.of.phase;
     finding.step = copy.of.step;
     finding.bytes = static_cast<std::int64_t>(copy.of.bytes);
@@ -107,7 +107,7 @@ Findings find_serialized(View& view) {
     finding.sentences = {fmt::format(
         "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
         "without the bytes {}.",
-        size(peak.bytes), when(view.phase_name(peak.path), peak.step), size(without.peak))};
+        size(peak.bytes), when(analysis.phase_name(peak.path), peak.step), size(without.peak))};
     finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
     finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
     out.push_back(std::move(finding));

@@ -11,6 +11,6 @@ namespace memtrace::report {
 // `serialize-in-memory`: at the peak of the host bytes are alive that torch.save wrote to a buffer, that
 // safetensors made a string of, or that a tensor was pickled to, with what the same line of the program made
 // for it; without them the peak is 5 % lower.
-Findings find_serialized(View& view);
+Findings find_serialized(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

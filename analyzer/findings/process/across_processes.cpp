@@ -31,31 +31,32 @@ bool of_import(const symbols::Site& site) {
 
 } // namespace
 
-void JobFindings::add(View& view, bool workers) {
+void JobFindings::add(ProcessAnalysis& analysis, bool workers) {
   if (!workers) return;
-  if (view.kind == "worker") {
-    add_worker(view);
+  if (analysis.kind == "worker") {
+    add_worker(analysis);
   } else {
-    add_parent(view);
+    add_parent(analysis);
   }
 }
 
-void JobFindings::add_parent(View& view) {
-  Family& family = families_[view.facts().pid];
-  family.whole = family.whole && view.losses.coarsened == 0;
-  family.parents_peak = view.account.peaks.at(0).live.bytes;
-  if (const auto& machine = view.trace->samples().machine(); machine && machine->shm_size != trace::kNotSaid)
+void JobFindings::add_parent(ProcessAnalysis& analysis) {
+  Family& family = families_[analysis.facts().pid];
+  family.whole = family.whole && analysis.losses.coarsened == 0;
+  family.parents_peak = analysis.account.peaks.at(0).live.bytes;
+  if (const auto& machine = analysis.trace->samples().machine();
+      machine && machine->shm_size != trace::kNotSaid)
     family.shm_size = machine->shm_size;
-  for (const replay::SharedFlow& flow : replay::shared_flows(*view.trace).deaths)
+  for (const replay::SharedFlow& flow : replay::shared_flows(*analysis.trace).deaths)
     family.flows.push_back({flow.stamp, -static_cast<std::int64_t>(flow.bytes)});
 }
 
-void JobFindings::add_worker(View& view) {
-  Family& family = families_[view.facts().ppid];
+void JobFindings::add_worker(ProcessAnalysis& analysis) {
+  Family& family = families_[analysis.facts().ppid];
   ++family.workers;
-  if (const auto pages = of_parent(view)) family.forked.push_back(*pages);
-  family.whole = family.whole && view.losses.coarsened == 0;
-  const replay::SharedFlows flows = replay::shared_flows(*view.trace);
+  if (const auto pages = of_parent(analysis)) family.forked.push_back(*pages);
+  family.whole = family.whole && analysis.losses.coarsened == 0;
+  const replay::SharedFlows flows = replay::shared_flows(*analysis.trace);
   for (const replay::SharedFlow& flow : flows.births)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
   if (flows.births.size() < kFewestBatches) return;
@@ -64,10 +65,10 @@ void JobFindings::add_worker(View& view) {
   const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
   const Instant instant{0, Measure::live, middle.at};
   std::map<std::string, Place> kept;
-  const auto sets = replay::alive_at(*view.trace, {instant}, view.account.last_step);
+  const auto sets = replay::alive_at(*analysis.trace, {instant}, analysis.account.last_step);
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
-    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
     if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
     Place& place = kept[site.where + "\n" + site.caller];
@@ -102,7 +103,7 @@ void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
   };
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!follow(flows[i])) continue;
-    level = replay::plus(level, flows[i].bytes);
+    level = replay::wrapping_add(level, flows[i].bytes);
     if (level <= most) continue;
     most = level;
     highest = i + 1;

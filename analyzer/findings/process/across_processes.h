@@ -12,17 +12,17 @@
 
 namespace memtrace::report {
 
-// Its site holds its names itself: the view is gone by then.
+// Its site holds its names itself: the analysis is gone by then.
 struct JobFinding {
   Finding finding;
   std::shared_ptr<const symbols::Site> site; // null: none
 };
 
-// Takes one process after the other, each while its view is open.
+// Takes one process after the other, each while its analysis is open.
 class JobFindings {
  public:
   // `workers`: the job has some, so that the flows of shared memory are worth a pass.
-  void add(View& view, bool workers);
+  void add(ProcessAnalysis& analysis, bool workers);
 
   // `loader-prefetch`: what workers had put into shared memory and their parent had not yet given back took 64
   // MiB and a fifth of the parent's peak, or half of /dev/shm. `worker-copies`: two or more workers of one
@@ -53,8 +53,8 @@ class JobFindings {
     bool whole = true;
   };
 
-  void add_worker(View& view);
-  void add_parent(View& view);
+  void add_worker(ProcessAnalysis& analysis);
+  void add_parent(ProcessAnalysis& analysis);
   static void prefetch(const Family& family, std::vector<JobFinding>& out);
   static void copies(const Family& family, std::vector<JobFinding>& out);
 

@@ -14,7 +14,7 @@
 namespace memtrace::report {
 namespace {
 
-using replay::Known;
+using replay::KnownPhase;
 using replay::Role;
 
 // A copy of a model beside it, both made while loading.
@@ -25,13 +25,13 @@ struct Copies {
   format::StackId site{};   // where most of it was read
 };
 
-Copies copies(View& view) {
+Copies copies(ProcessAnalysis& analysis) {
   Copies out;
   for (const replay::Holding& holding :
-       view.set({0, replay::Measure::tensor, view.death->then.at})) { // largest first
-    const Holder holder = holder_of(view, holding);
+       analysis.set({0, replay::Measure::tensor, analysis.death->then.at})) { // largest first
+    const BlockOwner holder = owner_of(analysis, holding);
     if (holder.role == Role::parameter) out.model += holding.bytes;
-    if (holder.role != Role::staging || holding.born_known != Known::load) continue;
+    if (holder.role != Role::staging || holding.born_known != KnownPhase::load) continue;
     if (out.state == 0) out.site = holding.stack;
     out.state += holding.bytes;
     out.blocks += holding.blocks;
@@ -39,11 +39,11 @@ Copies copies(View& view) {
   return out;
 }
 
-Finding finding_of(const View& view, const char* id) {
+Finding finding_of(const ProcessAnalysis& analysis, const char* id) {
   Finding finding;
   finding.id = id;
-  finding.phase = view.account.paths.text(view.account.paths.last(view.death->then.place.path));
-  finding.step = view.death->then.place.step;
+  finding.phase = analysis.account.paths.text(analysis.account.paths.last(analysis.death->then.place.path));
+  finding.step = analysis.death->then.place.step;
   return finding;
 }
 
@@ -52,18 +52,18 @@ std::string of_limit(const Death& death) {
                      : "a limit that is not known";
 }
 
-void second_copy(View& view, Findings& out) {
-  const Death& death = *view.death;
-  if (view.end.how != "oom_kill" && death.failure == nullptr) return;
-  const Copies held = copies(view);
+void second_copy(ProcessAnalysis& analysis, Findings& out) {
+  const Death& death = *analysis.death;
+  if (analysis.end.how != "oom_kill" && death.failure == nullptr) return;
+  const Copies held = copies(analysis);
   if (!worthwhile(static_cast<std::int64_t>(std::min(held.state, held.model)), death.then.level.live)) return;
-  Finding finding = finding_of(view, "second-copy-on-load");
+  Finding finding = finding_of(analysis, "second-copy-on-load");
   finding.bytes = static_cast<std::int64_t>(held.state);
-  finding.certain = view.losses.total() == 0;
+  finding.certain = analysis.losses.total() == 0;
   finding.site = held.site;
   finding.title = fmt::format("a state dict of {} was held beside the model it is for", sized(held.state));
   finding.evidence = {fmt::format("{} bytes in {} tensors, read by {}, alive at the end", held.state,
-                                  held.blocks, view.symbolizer->site(held.site).title()),
+                                  held.blocks, analysis.symbolizer->site(held.site).title()),
                       fmt::format("{} bytes of tensors that modules made, alive at the end", held.model)};
   finding.remedy = fmt::format(
       "with torch.device(\"meta\"): build the model; model.load_state_dict(torch.load(file, "
@@ -73,14 +73,14 @@ void second_copy(View& view, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-void oom_kill(View& view, Findings& out) {
-  if (view.end.how != "oom_kill") return;
-  const Death& death = *view.death;
-  Finding finding = finding_of(view, "oom-kill");
+void oom_kill(ProcessAnalysis& analysis, Findings& out) {
+  if (analysis.end.how != "oom_kill") return;
+  const Death& death = *analysis.death;
+  Finding finding = finding_of(analysis, "oom-kill");
   finding.bytes = death.then.level.live;
-  finding.certain = view.end.certain;
+  finding.certain = analysis.end.certain;
   finding.title = fmt::format("the kernel killed it for memory: {}", of_limit(death));
-  finding.evidence = view.end.evidence;
+  finding.evidence = analysis.end.evidence;
   if (death.filling) {
     finding.site = death.filling->block.stack;
     finding.evidence.push_back(fmt::format("the newest large block has {} bytes", death.filling->block.bytes));
@@ -88,14 +88,14 @@ void oom_kill(View& view, Findings& out) {
     finding.site = death.then.births.front().stack;
   }
   finding.remedy = "a higher limit, or less held in this phase";
-  if (view.account.last_step != replay::Step::none) finding.remedy += ": the holders are in the table";
+  if (analysis.account.last_step != replay::Step::none) finding.remedy += ": the holders are in the table";
   out.push_back(std::move(finding));
 }
 
 // What PyTorch's allocator held then and could not use: it gives empty segments back before it gives up.
-void between_blocks(const View& view, const trace::Failure& failure, Finding& finding) {
-  if (!view.death_segments) return;
-  const Unused unused = unused_of(*view.death_segments);
+void between_blocks(const ProcessAnalysis& analysis, const trace::Failure& failure, Finding& finding) {
+  if (!analysis.death_segments) return;
+  const Unused unused = unused_of(*analysis.death_segments);
   if (unused.sum() == 0) return;
   finding.evidence.push_back(
       fmt::format("{} bytes unused beside blocks in {} segments, {} bytes in {} empty ones", unused.kept,
@@ -108,12 +108,12 @@ void between_blocks(const View& view, const trace::Failure& failure, Finding& fi
         finding.remedy;
 }
 
-void failed(View& view, Findings& out) {
-  const Death& death = *view.death;
+void failed(ProcessAnalysis& analysis, Findings& out) {
+  const Death& death = *analysis.death;
   if (death.failure == nullptr) return;
   const trace::Failure& failure = *death.failure;
   const bool device = failure.memory != 0;
-  Finding finding = finding_of(view, device ? "cuda-oom" : "allocation-failed");
+  Finding finding = finding_of(analysis, device ? "cuda-oom" : "allocation-failed");
   finding.memory = static_cast<replay::MemoryId>(failure.memory);
   finding.bytes = static_cast<std::int64_t>(failure.asked);
   finding.site = failure.stack;
@@ -136,20 +136,20 @@ void failed(View& view, Findings& out) {
   finding.remedy = death.limit_of.starts_with("RLIMIT") && !device
                        ? fmt::format("raise {} (ulimit), or ask for less", death.limit_of)
                        : "ask for less at once, or free what the table shows";
-  if (device) between_blocks(view, failure, finding);
+  if (device) between_blocks(analysis, failure, finding);
   out.push_back(std::move(finding));
 }
 
 // A write to a page of /dev/shm that has no room left ends in SIGBUS.
-void shm_full(View& view, Findings& out) {
-  const Death& death = *view.death;
+void shm_full(ProcessAnalysis& analysis, Findings& out) {
+  const Death& death = *analysis.death;
   if (!death.unfit) return;
   const trace::MachineSample& machine = *death.last.samples.machine();
   const replay::Birth& block = *death.last.shared;
-  Finding finding = finding_of(view, "shm-full");
+  Finding finding = finding_of(analysis, "shm-full");
   finding.bytes = static_cast<std::int64_t>(block.bytes);
   finding.site = block.stack;
-  finding.certain = view.end.how == "signal" && view.end.code == SIGBUS;
+  finding.certain = analysis.end.how == "signal" && analysis.end.code == SIGBUS;
   finding.title = fmt::format("{} of shared memory did not fit into /dev/shm, which has {}", sized(block.bytes),
                               sized(machine.shm_size));
   finding.evidence = {
@@ -167,12 +167,12 @@ void shm_full(View& view, Findings& out) {
 
 } // namespace
 
-Findings find_in_death(View& view) {
+Findings find_in_death(ProcessAnalysis& analysis) {
   Findings out;
-  oom_kill(view, out);
-  failed(view, out);
-  shm_full(view, out);
-  second_copy(view, out);
+  oom_kill(analysis, out);
+  failed(analysis, out);
+  shm_full(analysis, out);
+  second_copy(analysis, out);
   return out;
 }
 

@@ -8,7 +8,7 @@
 
 namespace memtrace::report {
 
-// Of a view that has a death. The one that says how it ended first.
-Findings find_in_death(View& view);
+// Of an analysis that has a death. The one that says how it ended first.
+Findings find_in_death(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -16,7 +16,7 @@
 namespace memtrace::report {
 namespace {
 
-using replay::CardUse;
+using replay::DeviceUsage;
 using replay::MemoryId;
 using replay::Segment;
 
@@ -34,15 +34,16 @@ format::StackId main_holder(const replay::Segments& segments) {
   return most == kept.end() ? format::StackId{} : most->first;
 }
 
-void fragmentation(View& view, MemoryId memory, const replay::Segments& segments, Findings& out) {
-  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
+void fragmentation(ProcessAnalysis& analysis, MemoryId memory, const replay::Segments& segments,
+                   Findings& out) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
   const replay::Peak& held = *peaks.reserved;
   const Unused unused = unused_of(segments);
   const auto bytes = static_cast<std::int64_t>(unused.sum());
-  const std::int64_t saved = replay::minus(held.bytes, peaks.tensor.bytes);
+  const std::int64_t saved = replay::wrapping_sub(held.bytes, peaks.tensor.bytes);
   if (bytes < kLeastUnused || bytes < held.bytes / 10) return;
   if (!worthwhile(saved, held.bytes)) return;
-  Finding finding = finding_at(view, "device-fragmentation", memory, held);
+  Finding finding = finding_at(analysis, "device-fragmentation", memory, held);
   finding.bytes = bytes;
   finding.site = main_holder(segments);
   finding.title = fmt::format("{}: of {} that the caching allocator holds, {} are in no block",
@@ -57,13 +58,13 @@ void fragmentation(View& view, MemoryId memory, const replay::Segments& segments
       fmt::format(
           "It asked the driver for more in {} though that much was free, for what it asked for fitted into "
           "no gap.",
-          when(view.phase_name(held.path), held.step)),
+          when(analysis.phase_name(held.path), held.step)),
       fmt::format("Unused are {}; all blocks together never took more than {}.", in_words(unused),
                   size(peaks.tensor.bytes))};
   finding.remedy = fmt::format(
       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: up to -{} of what the card shows", size(saved));
   if (finding.site != format::StackId{}) {
-    const std::string site = view.symbolizer->site(finding.site).title();
+    const std::string site = analysis.symbolizer->site(finding.site).title();
     finding.sentences.push_back(fmt::format("Most of it is kept by blocks of {}.", site));
     finding.remedy += "; or allocate what lasts before what comes and goes, and sizes that vary rounded to few";
   }
@@ -71,24 +72,25 @@ void fragmentation(View& view, MemoryId memory, const replay::Segments& segments
 }
 
 // Another card on which this process holds more than here, and more than a context takes.
-std::optional<MemoryId> place_of_work(const View& view, MemoryId here, std::int64_t context) {
+std::optional<MemoryId> place_of_work(const ProcessAnalysis& analysis, MemoryId here, std::int64_t context) {
   std::optional<MemoryId> best;
-  for (const auto& [memory, peaks] : view.account.peaks) {
-    if (memory == 0 || memory == here || peaks.live.bytes <= view.account.peaks.at(here).live.bytes) continue;
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
+    if (memory == 0 || memory == here || peaks.live.bytes <= analysis.account.peaks.at(here).live.bytes)
+      continue;
     if (peaks.live.bytes <= context / 16) continue;
-    if (!best || peaks.live.bytes > view.account.peaks.at(*best).live.bytes) best = memory;
+    if (!best || peaks.live.bytes > analysis.account.peaks.at(*best).live.bytes) best = memory;
   }
   return best;
 }
 
-void idle_context(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
+void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& card, Findings& out) {
   const std::int64_t context = card.residual.sum();
-  const std::int64_t live = view.account.peaks.at(memory).live.bytes;
+  const std::int64_t live = analysis.account.peaks.at(memory).live.bytes;
   if (!card.own || context < kLeastContext || live > context / 16) return;
-  const auto elsewhere = place_of_work(view, memory, context);
-  const bool helper = view.kind == "worker" || view.kind == "child";
+  const auto elsewhere = place_of_work(analysis, memory, context);
+  const bool helper = analysis.kind == "worker" || analysis.kind == "child";
   if (!elsewhere && !helper) return;
-  Finding finding = finding_at(view, "device-context", memory, *card.peak);
+  Finding finding = finding_at(analysis, "device-context", memory, *card.peak);
   finding.bytes = card.peak->bytes;
   finding.title = fmt::format("{}: {} for a context of this process, which holds {} there at most",
                               memory_name(memory), size(card.peak->bytes), size(live));
@@ -96,7 +98,7 @@ void idle_context(const View& view, MemoryId memory, const CardUse& card, Findin
                                   card.peak->bytes, live)};
   if (elsewhere) {
     finding.evidence.push_back(fmt::format(
-        "{} bytes were live on {}", view.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
+        "{} bytes were live on {}", analysis.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
     finding.sentences = {
         fmt::format("It works on {}, and something made a context here as well.", memory_name(*elsewhere))};
     finding.remedy = fmt::format(
@@ -113,11 +115,11 @@ void idle_context(const View& view, MemoryId memory, const CardUse& card, Findin
   out.push_back(std::move(finding));
 }
 
-void loaded_code(const View& view, MemoryId memory, const CardUse& card, Findings& out) {
+void loaded_code(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& card, Findings& out) {
   const std::int64_t code = card.residual.code;
   if (!card.alone() || code < kLeastCode || card.code == 0) return;
   if (!worthwhile(code, card.peak->bytes)) return;
-  Finding finding = finding_at(view, "device-context", memory, *card.peak);
+  Finding finding = finding_at(analysis, "device-context", memory, *card.peak);
   finding.bytes = code;
   finding.certain = false; // what comes with modules is told by time
   finding.title = fmt::format("{}: about {} for code that was loaded there", memory_name(memory), size(code));
@@ -137,12 +139,12 @@ void loaded_code(const View& view, MemoryId memory, const CardUse& card, Finding
 
 } // namespace
 
-Findings find_in_devices(View& view) {
+Findings find_in_devices(ProcessAnalysis& analysis) {
   Findings out;
-  for (const auto& [memory, segments] : view.segments) fragmentation(view, memory, segments, out);
-  for (const auto& [memory, card] : view.account.cards) {
-    idle_context(view, memory, card, out);
-    loaded_code(view, memory, card, out);
+  for (const auto& [memory, segments] : analysis.segments) fragmentation(analysis, memory, segments, out);
+  for (const auto& [memory, card] : analysis.account.cards) {
+    idle_context(analysis, memory, card, out);
+    loaded_code(analysis, memory, card, out);
   }
   return out;
 }

@@ -12,6 +12,6 @@ namespace memtrace::report {
 // and the allocator could have done with 5 % less at any time.
 // `device-context`: a context in which nothing was allocated to speak of, beside work on another card or in a
 // worker; or code that was loaded and takes 5 % of what the process uses, and 512 MiB.
-Findings find_in_devices(View& view);
+Findings find_in_devices(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -57,15 +57,16 @@ bool is_arena(const symbols::Site& site) {
   return false;
 }
 
-std::map<std::string, Trail> trails(View& view, const replay::Holdings& alive, const LeakSteps& range) {
+std::map<std::string, Trail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
+                                    const LeakSteps& range) {
   std::map<std::string, Trail> out;
   for (const Holding& holding : alive) {
     const auto step = static_cast<std::int64_t>(holding.born_step);
     if (step < range.from || step > range.to || holding.stack == format::StackId{}) continue;
-    const symbols::Site& site = view.symbolizer->site(holding.stack);
+    const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     const bool arena = holding.kind == format::Kind::mmap_anon && is_arena(site);
     out[arena ? std::string("arenas") : site.where + "\n" + site.caller].add(
-        holding, view.account.paths.text(holding.born_phase));
+        holding, analysis.account.paths.text(holding.born_phase));
   }
   return out;
 }
@@ -87,23 +88,23 @@ std::int64_t slope(const Trail& trail) {
   return last == first ? 0 : (trail.sum() - of_first) / (last - first);
 }
 
-Finding finding_of(View& view, MemoryId memory, const Trail& trail, const LeakSteps& range) {
+Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Trail& trail, const LeakSteps& range) {
   const format::StackId stack = trail.largest();
-  const symbols::Site& site = view.symbolizer->site(stack);
+  const symbols::Site& site = analysis.symbolizer->site(stack);
   const std::int64_t per_step = slope(trail);
   Finding finding;
   finding.id = "leak-per-step";
   finding.memory = memory;
   finding.phase = trail.phase;
   finding.bytes = per_step;
-  finding.certain = view.losses.total() == 0 && !trail.sampled &&
+  finding.certain = analysis.losses.total() == 0 && !trail.sampled &&
                     static_cast<std::int64_t>(trail.bytes.size()) * 10 >= range.count() * 9;
   finding.site = stack;
   finding.title = fmt::format("{}: {} more in every step", site.title(), size(per_step));
   const std::string left = fmt::format(
       "Of what was allocated there in steps {} to {}, {} in {} of {} steps {} still held in step {}",
       range.from, range.to, size(trail.sum()), trail.bytes.size(), range.count(),
-      trail.bytes.size() == 1 ? "is" : "are", static_cast<std::int64_t>(view.account.last_step));
+      trail.bytes.size() == 1 ? "is" : "are", static_cast<std::int64_t>(analysis.account.last_step));
   finding.evidence.push_back(left);
   finding.sentences.push_back(left + ".");
   if (trail.stacks.size() > 1)
@@ -118,15 +119,15 @@ Finding finding_of(View& view, MemoryId memory, const Trail& trail, const LeakSt
 
 } // namespace
 
-Findings find_leaks(View& view) {
+Findings find_leaks(ProcessAnalysis& analysis) {
   Findings out;
-  const LeakSteps range = leak_steps(view.account);
-  for (const auto& [memory, peaks] : view.account.peaks) {
-    const auto instant = leak_instant(view.account, memory);
+  const LeakSteps range = leak_steps(analysis.account);
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
+    const auto instant = leak_instant(analysis.account, memory);
     if (!instant) continue;
-    for (const auto& [place, trail] : trails(view, view.set(*instant), range)) {
+    for (const auto& [place, trail] : trails(analysis, analysis.set(*instant), range)) {
       if (trail.sum() < kLeastInAll || slope(trail) < kLeastPerStep || !steady_growth(trail, range)) continue;
-      out.push_back(finding_of(view, memory, trail, range));
+      out.push_back(finding_of(analysis, memory, trail, range));
     }
   }
   return out;

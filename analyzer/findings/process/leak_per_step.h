@@ -12,6 +12,6 @@ namespace memtrace::report {
 // to the last, over the steps between the two. A site leaks when each quarter of the steps left some of it
 // behind, between half and one and a half times the mean of the four: a cache that fills, or one that keeps the
 // last few, does not.
-Findings find_leaks(View& view);
+Findings find_leaks(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -36,11 +36,11 @@ std::string quoted(const std::string& path) {
 }
 
 // What PyTorch named after the process goes by one pattern.
-std::string removal(const View& view, const std::vector<Orphan>& orphans) {
+std::string removal(const ProcessAnalysis& analysis, const std::vector<Orphan>& orphans) {
   std::string text = "rm";
   std::size_t others = 0;
   if (std::any_of(orphans.begin(), orphans.end(), named))
-    text += fmt::format(" /dev/shm/torch_{}_*", view.facts().pid);
+    text += fmt::format(" /dev/shm/torch_{}_*", analysis.facts().pid);
   for (const Orphan& orphan : orphans) {
     if (named(orphan)) continue;
     if (++others <= kNamed) text += " " + quoted("/dev/shm/" + orphan.name);
@@ -62,19 +62,20 @@ std::string avoidance(const std::vector<Orphan>& orphans) {
   return "shm_unlink (os.unlink) as soon as all that need it have it open: it lives on as long as they do";
 }
 
-std::string evidence_of(const View& view, const Orphan& orphan) {
-  std::string text = fmt::format("/dev/shm/{}: {} bytes, made at {:.1f} s", orphan.name, orphan.bytes,
-                                 std::max(0.0, orphan.made - unix_of(view.facts(), view.facts().start_stamp)));
+std::string evidence_of(const ProcessAnalysis& analysis, const Orphan& orphan) {
+  std::string text =
+      fmt::format("/dev/shm/{}: {} bytes, made at {:.1f} s", orphan.name, orphan.bytes,
+                  std::max(0.0, orphan.made - unix_of(analysis.facts(), analysis.facts().start_stamp)));
   if (named(orphan)) text += ", its name has the process's pid";
   if (orphan.mapped) text += ", mapped by the process in that size when it was made";
   return text;
 }
 
-void list(const View& view, const std::vector<Orphan>& orphans, Finding& finding) {
+void list(const ProcessAnalysis& analysis, const std::vector<Orphan>& orphans, Finding& finding) {
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < orphans.size(); ++i) {
     if (i < kListed) {
-      finding.evidence.push_back(evidence_of(view, orphans[i]));
+      finding.evidence.push_back(evidence_of(analysis, orphans[i]));
     } else {
       rest += orphans[i].bytes;
     }
@@ -84,7 +85,7 @@ void list(const View& view, const std::vector<Orphan>& orphans, Finding& finding
 }
 
 // Whether somebody may hold them, for all that could be seen.
-std::string witness_of(const evidence::Leavings& left) {
+std::string witness_of(const evidence::ShmLeftovers& left) {
   if (left.unseen == 0) return "no process has them open or mapped";
   if (left.unseen == evidence::kUnknown)
     return "no process that can be seen from here has them open or mapped; there may be others";
@@ -92,22 +93,22 @@ std::string witness_of(const evidence::Leavings& left) {
 }
 
 // Whose it is: PyTorch names files after the process, which no other can be in its pid namespace.
-bool certain(const View& view, const evidence::Leavings& left) {
-  const auto pids = view.facts().note("pids");
+bool certain(const ProcessAnalysis& analysis, const evidence::ShmLeftovers& left) {
+  const auto pids = analysis.facts().note("pids");
   return left.unseen == 0 && pids && *pids == left.pids &&
          std::all_of(left.orphans.begin(), left.orphans.end(), named);
 }
 
 // Where the process mapped the largest of them that it mapped.
-void place(View& view, Finding& finding) {
-  const auto& orphans = view.end.left.orphans;
+void place(ProcessAnalysis& analysis, Finding& finding) {
+  const auto& orphans = analysis.end.left.orphans;
   const auto mapped =
       std::find_if(orphans.begin(), orphans.end(), [](const Orphan& one) { return one.mapped; });
   if (mapped == orphans.end()) return;
-  for (const replay::SharedFlow& flow : replay::shared_flows(*view.trace).births) {
-    if (unix_of(view.facts(), flow.stamp) != *mapped->mapped) continue;
+  for (const replay::SharedFlow& flow : replay::shared_flows(*analysis.trace).births) {
+    if (unix_of(analysis.facts(), flow.stamp) != *mapped->mapped) continue;
     finding.site = flow.stack;
-    finding.phase = view.account.paths.text(view.account.paths.last(flow.born.path));
+    finding.phase = analysis.account.paths.text(analysis.account.paths.last(flow.born.path));
     finding.step = flow.born.step;
     return;
   }
@@ -115,29 +116,30 @@ void place(View& view, Finding& finding) {
 
 } // namespace
 
-Findings find_orphans(View& view) {
-  const evidence::Leavings& left = view.end.left;
+Findings find_orphans(ProcessAnalysis& analysis) {
+  const evidence::ShmLeftovers& left = analysis.end.left;
   std::uint64_t bytes = 0;
   for (const Orphan& orphan : left.orphans) bytes += orphan.bytes;
   if (bytes < kWorthRemoving) return {};
   Finding finding;
   finding.id = "orphan-shm";
   finding.bytes = static_cast<std::int64_t>(bytes);
-  finding.certain = certain(view, left);
+  finding.certain = certain(analysis, left);
   finding.title =
       fmt::format("{} left in /dev/shm, in {} that nobody holds any more", sized(bytes),
                   left.orphans.size() == 1 ? "a file" : fmt::format("{} files", left.orphans.size()));
-  place(view, finding);
-  list(view, left.orphans, finding);
-  finding.evidence.push_back(fmt::format("{}: looked at {:.1f} s after its last record", witness_of(left),
-                                         *left.looked - unix_of(view.facts(), view.facts().last_stamp)));
+  place(analysis, finding);
+  list(analysis, left.orphans, finding);
+  finding.evidence.push_back(
+      fmt::format("{}: looked at {:.1f} s after its last record", witness_of(left),
+                  *left.looked - unix_of(analysis.facts(), analysis.facts().last_stamp)));
   finding.sentences = {
       "They are memory of this machine, and count for the cgroup they were made in, until somebody removes "
       "them."};
   if (finding.site != format::StackId{})
     finding.sentences.push_back(
-        fmt::format("The largest was mapped by {}.", view.symbolizer->site(finding.site).title()));
-  finding.remedy = removal(view, left.orphans) + "; and in the program: " + avoidance(left.orphans);
+        fmt::format("The largest was mapped by {}.", analysis.symbolizer->site(finding.site).title()));
+  finding.remedy = removal(analysis, left.orphans) + "; and in the program: " + avoidance(left.orphans);
   finding.no_remedy = "ending processes: none of them has it";
   return {std::move(finding)};
 }

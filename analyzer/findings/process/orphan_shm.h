@@ -9,6 +9,6 @@
 namespace memtrace::report {
 
 // What nobody holds any more and stays in memory until somebody removes it.
-Findings find_orphans(View& view);
+Findings find_orphans(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

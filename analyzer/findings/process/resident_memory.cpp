@@ -22,20 +22,20 @@ std::uint64_t resident(const ProcessLedger& ledger, LedgerRow which) {
   return row ? row->resident : 0;
 }
 
-std::string at_its_highest(const View& view, const ProcessLedger& ledger) {
-  return fmt::format("VmRSS at its highest, {:.1f} s: {} bytes", view.seconds(ledger.stamp), ledger.total);
+std::string at_its_highest(const ProcessAnalysis& analysis, const ProcessLedger& ledger) {
+  return fmt::format("VmRSS at its highest, {:.1f} s: {} bytes", analysis.seconds(ledger.stamp), ledger.total);
 }
 
-void files(const View& view, const ProcessLedger& highest, Findings& out) {
+void files(const ProcessAnalysis& analysis, const ProcessLedger& highest, Findings& out) {
   const std::uint64_t bytes = resident(highest, LedgerRow::files);
-  if (view.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
+  if (analysis.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
   Finding finding;
   finding.id = "page-cache-not-memory";
   finding.bytes = static_cast<std::int64_t>(bytes);
   finding.certain = true;
   finding.title = fmt::format("{} of {} resident are pages of mapped files: cache, not use", sized(bytes),
                               sized(highest.total));
-  finding.evidence = {at_its_highest(view, highest), fmt::format("of it mapped files: {} bytes", bytes)};
+  finding.evidence = {at_its_highest(analysis, highest), fmt::format("of it mapped files: {} bytes", bytes)};
   finding.sentences = {
       "The kernel takes them back when memory is wanted, and each process that maps the file shows "
       "them as its own."};
@@ -46,11 +46,11 @@ void files(const View& view, const ProcessLedger& highest, Findings& out) {
 }
 
 // Of the second half of the process's life, but for its end, where a program frees everything.
-std::vector<LedgerPoint> of_second_half(const View& view) {
-  const format::Stamp start = view.facts().start_stamp, last = view.facts().last_stamp;
+std::vector<LedgerPoint> of_second_half(const ProcessAnalysis& analysis) {
+  const format::Stamp start = analysis.facts().start_stamp, last = analysis.facts().last_stamp;
   const format::Stamp half = start + (last > start ? last - start : 0) / 2;
   std::vector<LedgerPoint> out;
-  for (const LedgerPoint& one : view.account.ledgers.all())
+  for (const LedgerPoint& one : analysis.account.ledgers.all())
     if (one.stamp >= half && !one.at_end) out.push_back(one);
   return out;
 }
@@ -62,12 +62,12 @@ const LedgerPoint* least(const std::vector<LedgerPoint>& all, std::uint64_t Ledg
                             [&](const LedgerPoint& a, const LedgerPoint& b) { return a.*what < b.*what; });
 }
 
-std::string in_each(const View& view, const std::vector<LedgerPoint>& all) {
+std::string in_each(const ProcessAnalysis& analysis, const std::vector<LedgerPoint>& all) {
   return fmt::format("as much or more at each of {} ledgers from {:.1f} to {:.1f} s", all.size(),
-                     view.seconds(all.front().stamp), view.seconds(all.back().stamp));
+                     analysis.seconds(all.front().stamp), analysis.seconds(all.back().stamp));
 }
 
-void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
+void kept(const ProcessAnalysis& analysis, std::vector<LedgerPoint> all, Findings& out) {
   std::erase_if(all, [](const LedgerPoint& one) { return !one.asked; });
   const LedgerPoint* const one = least(all, &LedgerPoint::kept);
   if (one == nullptr || one->kept < 128 * kMiB || one->kept < one->total / 10 * 4) return;
@@ -78,8 +78,8 @@ void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
   finding.title =
       fmt::format("{} of {} resident are free, and kept by the allocator", sized(one->kept), sized(one->total));
   finding.evidence = {fmt::format("{} of {} bytes at {:.1f} s, asked of the allocator", one->kept, one->total,
-                                  view.seconds(one->stamp)),
-                      in_each(view, all)};
+                                  analysis.seconds(one->stamp)),
+                      in_each(analysis, all)};
   finding.sentences = {"They were freed and lie between blocks that live, or below one: RSS does not fall."};
   finding.remedy = fmt::format(
       "malloc_trim(0) after the large free gives back whole free pages: up to -{}; "
@@ -90,19 +90,19 @@ void kept(const View& view, std::vector<LedgerPoint> all, Findings& out) {
 }
 
 // Where one holding is as large, that is the one.
-format::StackId site_of(const View& view, std::uint64_t bytes) {
-  const auto peak = view.account.peaks.find(0);
-  if (peak == view.account.peaks.end()) return {};
-  const auto set = view.sets.find({0, replay::Measure::live, peak->second.live.at});
-  if (set == view.sets.end() || set->second.empty()) return {};
+format::StackId site_of(const ProcessAnalysis& analysis, std::uint64_t bytes) {
+  const auto peak = analysis.account.peaks.find(0);
+  if (peak == analysis.account.peaks.end()) return {};
+  const auto set = analysis.sets.find({0, replay::Measure::live, peak->second.live.at});
+  if (set == analysis.sets.end() || set->second.empty()) return {};
   const replay::Holding& largest = set->second.front();
   return largest.bytes >= bytes && !largest.sampled ? largest.stack : format::StackId{};
 }
 
-void reserved(const View& view, const std::vector<LedgerPoint>& all, Findings& out) {
+void reserved(const ProcessAnalysis& analysis, const std::vector<LedgerPoint>& all, Findings& out) {
   const LedgerPoint* const one = least(all, &LedgerPoint::untouched);
-  const auto peak = view.account.peaks.find(0);
-  const std::int64_t live = peak == view.account.peaks.end() ? 0 : peak->second.live.bytes;
+  const auto peak = analysis.account.peaks.find(0);
+  const std::int64_t live = peak == analysis.account.peaks.end() ? 0 : peak->second.live.bytes;
   if (one == nullptr || one->untouched < 256 * kMiB || static_cast<std::int64_t>(one->untouched) < live / 4)
     return;
   Finding finding;
@@ -110,29 +110,29 @@ void reserved(const View& view, const std::vector<LedgerPoint>& all, Findings& o
   finding.bytes = static_cast<std::int64_t>(one->untouched);
   finding.title = fmt::format("{} were allocated and never touched", sized(one->untouched));
   finding.evidence = {fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory",
-                                  one->untouched, view.seconds(one->stamp)),
-                      in_each(view, all), fmt::format("the most that was alive: {} bytes", live)};
+                                  one->untouched, analysis.seconds(one->stamp)),
+                      in_each(analysis, all), fmt::format("the most that was alive: {} bytes", live)};
   finding.sentences = {
       "Memory that was asked for counts for no limit until it is written to; once it is, it will."};
   finding.remedy = "allocate what is used, or leave it: it costs addresses, not memory";
   finding.no_remedy = "freeing caches: these pages are in nobody's RSS";
-  finding.site = site_of(view, one->untouched);
+  finding.site = site_of(analysis, one->untouched);
   out.push_back(std::move(finding));
 }
 
 } // namespace
 
-Findings find_in_resident(View& view) {
+Findings find_in_resident(ProcessAnalysis& analysis) {
   Findings out;
-  const std::vector<LedgerPoint> later = of_second_half(view);
-  kept(view, later, out);
-  reserved(view, later, out);
-  if (const auto& highest = view.account.ledgers.highest()) files(view, *highest, out);
+  const std::vector<LedgerPoint> later = of_second_half(analysis);
+  kept(analysis, later, out);
+  reserved(analysis, later, out);
+  if (const auto& highest = analysis.account.ledgers.highest()) files(analysis, *highest, out);
   return out;
 }
 
-std::optional<OfParent> of_parent(const View& view) {
-  const auto& highest = view.account.ledgers.highest();
+std::optional<OfParent> of_parent(const ProcessAnalysis& analysis) {
+  const auto& highest = analysis.account.ledgers.highest();
   if (!highest) return std::nullopt;
   const OfParent out{resident(*highest, LedgerRow::copied), resident(*highest, LedgerRow::inherited)};
   return out.copied + out.shared == 0 ? std::nullopt : std::optional(out);

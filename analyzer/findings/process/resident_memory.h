@@ -15,14 +15,14 @@ namespace memtrace::report {
 // each of them: `allocator-retention`, 40 % of RSS and 128 MiB were free and kept by the allocator;
 // `reserved-not-resident`, a quarter of the most that was ever alive, and 256 MiB, was not in memory. (The
 // ledger at the orderly end does not count.)
-Findings find_in_resident(View& view);
+Findings find_in_resident(ProcessAnalysis& analysis);
 
 // What a forked process has of its parent's pages, by its highest ledger. None: it was not forked.
 struct OfParent {
   std::uint64_t copied = 0; // it wrote to them
   std::uint64_t shared = 0;
 };
-std::optional<OfParent> of_parent(const View& view);
+std::optional<OfParent> of_parent(const ProcessAnalysis& analysis);
 
 // `copy-on-write-growth` of the workers of one parent: together they copied 128 MiB or more, and one part in
 // seven of what they were given. (A worker of PyTorch's loader that does nothing copies 12 of 320 MiB: counts

@@ -10,14 +10,14 @@ namespace memtrace::report {
 namespace {
 
 Json row_of(const DiffRow& row) {
-  const bool named = row.view != nullptr;
+  const bool named = row.analysis != nullptr;
   Json out = {{"bytes_a", row.a},
               {"bytes_b", row.b},
               {"change", row.change()},
               {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
               {"role", replay::role_name(row.role)},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
-              {"site", named ? site_json(*row.view, row.stack) : Json(nullptr)},
+              {"site", named ? site_json(*row.analysis, row.stack) : Json(nullptr)},
               {"how", row.variance > 0 ? "sampled" : "measured"}};
   if (row.variance > 0) out["error"] = static_cast<std::int64_t>(std::sqrt(row.variance));
   return out;
@@ -25,8 +25,9 @@ Json row_of(const DiffRow& row) {
 
 Json side_json(const DiffSide& side) {
   return {{"name", valid_utf8(side.name)},
-          {"pid", side.view->facts().pid},
-          {"phase", valid_utf8(side.view->account.paths.text(side.view->account.paths.last(side.peak.path)))},
+          {"pid", side.analysis->facts().pid},
+          {"phase",
+           valid_utf8(side.analysis->account.paths.text(side.analysis->account.paths.last(side.peak.path)))},
           {"step", side.peak.step == replay::Step::none ? Json(nullptr)
                                                         : Json(static_cast<std::int64_t>(side.peak.step))},
           {"bytes", side.peak.bytes}};

@@ -42,8 +42,8 @@ void Document::put(const Json& value, int depth) {
   put(std::string_view(text).substr(from));
 }
 
-void Document::add(View& view, const Findings& findings, const Family* family) {
-  const trace::Facts& facts = view.facts();
+void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Family* family) {
+  const trace::Facts& facts = analysis.facts();
   if (processes_++ == 0) {
     put("{" + margin(1) + "\"schema\": \"" +
         (schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1") + "\"," + margin(1) +
@@ -65,18 +65,18 @@ void Document::add(View& view, const Findings& findings, const Family* family) {
       put(",");
     }
   };
-  members(process_before_phases(view));
+  members(process_before_phases(analysis));
   put(margin(3) + "\"phases\": [");
   bool first = true;
-  each_phase(view, options_, [&](const Json& row) {
+  each_phase(analysis, options_, [&](const Json& row) {
     put((first ? "" : ",") + margin(4));
     put(row, 4);
     first = false;
   });
   put(first ? "]," : margin(3) + "],");
-  Json after = process_after_phases(view, findings, options_);
+  Json after = process_after_phases(analysis, findings, options_);
   if (family != nullptr) after["ledger"].push_back(family_json(*family));
-  if (schema_ == Schema::postmortem) after["death"] = death_json(view, options_.peak_top);
+  if (schema_ == Schema::postmortem) after["death"] = death_json(analysis, options_.peak_top);
   members(after);
   pieces_.back().pop_back(); // the comma after the last member
   put(margin(2) + "}");

@@ -20,7 +20,7 @@ class Document {
   explicit Document(const Options& options, Schema schema = Schema::report)
       : options_(options), schema_(schema) {}
   // `family`: what the job's processes have together; it goes to the ledgers of the first one.
-  void add(View& view, const Findings& findings, const Family* family = nullptr);
+  void add(ProcessAnalysis& analysis, const Findings& findings, const Family* family = nullptr);
   void add(const JobFinding& finding);
   void add(const Outlier& outlier);
   // In pieces, one after the other. `more`: keys that come last.

@@ -40,7 +40,7 @@ Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
           {"state", state_name(row.state)},
           {"phase", valid_utf8(row.phase)},
           {"step", step_json(row.step)},
-          {"site", site_json(*from.view, row.stack)}};
+          {"site", site_json(*from.analysis, row.stack)}};
 }
 
 Json rows_of(const Explanation& from) {
@@ -52,12 +52,13 @@ Json rows_of(const Explanation& from) {
 
 } // namespace
 
-Json rows_json(View& view) {
+Json rows_json(ProcessAnalysis& analysis) {
   Json out = Json::array();
-  if (!view.account.last_update || !view.facts().parameters || view.facts().parameters->count == 0) return out;
-  for (const auto& [memory, peaks] : view.account.peaks) {
+  if (!analysis.account.last_update || !analysis.facts().parameters || analysis.facts().parameters->count == 0)
+    return out;
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
     if (peaks.tensor.bytes <= 0) continue;
-    for (Json& row : rows_of(explain(view, memory, std::nullopt))) out.push_back(std::move(row));
+    for (Json& row : rows_of(explain(analysis, memory, std::nullopt))) out.push_back(std::move(row));
   }
   return out;
 }
@@ -70,8 +71,8 @@ Json explain_json(const Explanation& from, std::optional<std::uint64_t> project)
                      {"kept", from.per_parameter(part.kept)},
                      {"transient", from.per_parameter(part.transient)}});
   Json dtypes = Json::object();
-  for (const auto& [name, count] : from.view->facts().parameters_by_dtype) dtypes[valid_utf8(name)] = count;
-  const auto optimizer = from.view->facts().note("optimizer");
+  for (const auto& [name, count] : from.analysis->facts().parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  const auto optimizer = from.analysis->facts().note("optimizer");
   const double kept = from.per_parameter(from.kept_bytes());
   Json out = {{"schema", "memtrace.explain/1"},
               {"parameters", {{"count", from.parameters}, {"by_dtype", std::move(dtypes)}}},

@@ -10,7 +10,7 @@
 namespace memtrace::report {
 
 // Returns the rows of `bytes_per_parameter`; none where there is nothing to explain.
-Json rows_json(View& view);
+Json rows_json(ProcessAnalysis& analysis);
 
 // `project`: also says what so many parameters would take.
 Json explain_json(const Explanation& explanation, std::optional<std::uint64_t> project);

@@ -25,14 +25,14 @@ Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, co
 
 } // namespace
 
-Json row_json(View& view, const Holding& row) {
+Json row_json(ProcessAnalysis& analysis, const Holding& row) {
   Json out = {{"bytes", row.bytes},
               {"asked", row.asked},
               {"blocks", row.blocks},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
               {"role", replay::role_name(row.role)},
-              {"site", site_json(view, row.stack)},
-              {"born_phase", valid_utf8(view.account.paths.text(row.born_phase))},
+              {"site", site_json(analysis, row.stack)},
+              {"born_phase", valid_utf8(analysis.account.paths.text(row.born_phase))},
               {"born_step", step_json(row.born_step)},
               {"lifetime", static_cast<double>(row.lifetime) / 1e9},
               {"how", row.sampled ? "sampled" : "measured"}};
@@ -40,12 +40,12 @@ Json row_json(View& view, const Holding& row) {
   if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
   if (row.late != 0)
     out["came_later"] = {{"bytes", row.late},
-                         {"phase", valid_utf8(view.account.paths.text(row.late_phase))},
+                         {"phase", valid_utf8(analysis.account.paths.text(row.late_phase))},
                          {"step", step_json(row.late_step)}};
   return out;
 }
 
-Json at_peak(View& view, const replay::Holdings& holdings, std::int64_t total, std::size_t top) {
+Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top) {
   struct Rest {
     std::uint64_t bytes = 0, asked = 0, blocks = 0;
     double variance = 0; // of what was sampled
@@ -56,7 +56,7 @@ Json at_peak(View& view, const replay::Holdings& holdings, std::int64_t total, s
   for (const Holding& holding : holdings) {
     told += holding.bytes;
     if (rows.size() < top) {
-      rows.push_back(row_json(view, holding));
+      rows.push_back(row_json(analysis, holding));
       continue;
     }
     Rest& rest = rests[{holding.kind, holding.role, holding.sampled}];

@@ -8,10 +8,10 @@
 
 namespace memtrace::report {
 
-Json row_json(View& view, const replay::Holding& row);
+Json row_json(ProcessAnalysis& analysis, const replay::Holding& row);
 
 // One set of rows: the largest `top` with their sites, what is left by kind and role, and last what no record
 // tells of, so that bytes add up to `total`.
-Json at_peak(View& view, const replay::Holdings& holdings, std::int64_t total, std::size_t top);
+Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top);
 
 } // namespace memtrace::report

@@ -11,14 +11,14 @@ namespace {
 
 // Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
 // context, the code of kernels, local memory: it is known by no other means, so it is the residual.
-void add_card_ledgers(const View& view, Json& out) {
-  for (const auto& [memory, card] : view.account.cards) {
+void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
+  for (const auto& [memory, card] : analysis.account.cards) {
     Json rows = Json::array();
     rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
     std::int64_t known = card.live;
     if (card.pools != 0) {
       rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
-      known = replay::plus(known, card.pools);
+      known = replay::wrapping_add(known, card.pools);
     }
     out.push_back(
         {{"scope", "device"},
@@ -33,11 +33,11 @@ void add_card_ledgers(const View& view, Json& out) {
          {"code_at_least", card.code},
          {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
          {"rows", std::move(rows)},
-         {"residual", replay::minus(card.peak->bytes, known)}});
+         {"residual", replay::wrapping_sub(card.peak->bytes, known)}});
   }
 }
 
-Json ledger_json(const Ledger& ledger) {
+Json ledger_json(const RssLedger& ledger) {
   Json rows = Json::array();
   for (const LedgerRow& row : ledger.rows) {
     Json one = {
@@ -56,11 +56,11 @@ Json ledger_json(const Ledger& ledger) {
 
 } // namespace
 
-Json ledgers_json(const View& view, const Options& options) {
+Json ledgers_json(const ProcessAnalysis& analysis, const Options& options) {
   Json out = Json::array();
   if (!options.memory || *options.memory == "host")
-    for (const Ledger& ledger : ledgers(view)) out.push_back(ledger_json(ledger));
-  add_card_ledgers(view, out);
+    for (const RssLedger& ledger : ledgers(analysis)) out.push_back(ledger_json(ledger));
+  add_card_ledgers(analysis, out);
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 namespace memtrace::report {
 
-Json ledgers_json(const View& view, const Options& options);
+Json ledgers_json(const ProcessAnalysis& analysis, const Options& options);
 Json family_json(const Family& family);
 
 } // namespace memtrace::report

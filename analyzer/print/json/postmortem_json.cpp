@@ -9,44 +9,46 @@
 namespace memtrace::report {
 namespace {
 
-Json birth_json(View& view, const replay::Birth& birth) {
-  return {{"t", view.seconds(birth.stamp)}, {"bytes", birth.bytes}, {"site", site_json(view, birth.stack)}};
+Json birth_json(ProcessAnalysis& analysis, const replay::Birth& birth) {
+  return {
+      {"t", analysis.seconds(birth.stamp)}, {"bytes", birth.bytes}, {"site", site_json(analysis, birth.stack)}};
 }
 
-Json filling_json(View& view, const std::optional<Filling>& filling) {
+Json filling_json(ProcessAnalysis& analysis, const std::optional<BlockBeingFilled>& filling) {
   if (!filling) return nullptr;
-  Json out = {
-      {"bytes", filling->block.bytes}, {"touched", nullptr}, {"site", site_json(view, filling->block.stack)}};
+  Json out = {{"bytes", filling->block.bytes},
+              {"touched", nullptr},
+              {"site", site_json(analysis, filling->block.stack)}};
   if (filling->touched) out["touched"] = *filling->touched;
   return out;
 }
 
 // Who held memory: roles that the names of sites tell beside those that the course of the program did.
-Json held_json(View& view, replay::Measure measure, std::int64_t total, std::size_t top) {
-  replay::Holdings holdings = view.set({view.death->then.memory, measure, view.death->then.at});
-  for (replay::Holding& holding : holdings) holding.role = holder_of(view, holding).role;
-  return at_peak(view, holdings, total, top);
+Json held_json(ProcessAnalysis& analysis, replay::Measure measure, std::int64_t total, std::size_t top) {
+  replay::Holdings holdings = analysis.set({analysis.death->then.memory, measure, analysis.death->then.at});
+  for (replay::Holding& holding : holdings) holding.role = owner_of(analysis, holding).role;
+  return at_peak(analysis, holdings, total, top);
 }
 
-Json growth_json(const View& view) {
+Json growth_json(const ProcessAnalysis& analysis) {
   Json out = Json::array();
-  for (const replay::Moment& moment : view.death->last.course)
+  for (const replay::Moment& moment : analysis.death->last.course)
     out.push_back(
-        {{"t", view.seconds(moment.stamp)}, {"live", moment.level.live}, {"tensor", moment.level.tensor}});
+        {{"t", analysis.seconds(moment.stamp)}, {"live", moment.level.live}, {"tensor", moment.level.tensor}});
   return out;
 }
 
 } // namespace
 
-Json death_json(View& view, std::size_t top) {
-  if (!view.death) return nullptr;
-  const Death& death = *view.death;
+Json death_json(ProcessAnalysis& analysis, std::size_t top) {
+  if (!analysis.death) return nullptr;
+  const Death& death = *analysis.death;
   Json last = Json::array();
-  for (const replay::Birth& birth : death.then.births) last.push_back(birth_json(view, birth));
+  for (const replay::Birth& birth : death.then.births) last.push_back(birth_json(analysis, birth));
   const replay::Step step = death.then.place.step;
   return {
-      {"t", view.seconds(death.then.stamp)},
-      {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(death.then.place.path)))},
+      {"t", analysis.seconds(death.then.stamp)},
+      {"phase", valid_utf8(analysis.account.paths.text(analysis.account.paths.last(death.then.place.path)))},
       {"step", step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
       {"memory", memory_name(death.then.memory)},
       {"live", death.then.level.live},
@@ -54,11 +56,11 @@ Json death_json(View& view, std::size_t top) {
       {"rss", {{"anon", death.resident.anon}, {"file", death.resident.file}, {"shmem", death.resident.shmem}}},
       {"limit", death.limit ? Json(*death.limit) : Json(nullptr)},
       {"limit_of", death.limit ? Json(valid_utf8(death.limit_of)) : Json(nullptr)},
-      {"filling", filling_json(view, death.filling)},
+      {"filling", filling_json(analysis, death.filling)},
       {"last", std::move(last)},
-      {"held", held_json(view, replay::Measure::live, death.then.level.live, top)},
-      {"held_tensor", held_json(view, replay::Measure::tensor, death.then.level.tensor, top)},
-      {"growth", growth_json(view)}};
+      {"held", held_json(analysis, replay::Measure::live, death.then.level.live, top)},
+      {"held_tensor", held_json(analysis, replay::Measure::tensor, death.then.level.tensor, top)},
+      {"growth", growth_json(analysis)}};
 }
 
 Json ledger_json(const JobLedger& ledger) {

@@ -43,33 +43,33 @@ Json span_json(const std::optional<replay::ResidentSpan>& span) {
           {"peak", resident_json(span->peak)}};
 }
 
-Json set_json(View& view, MemoryId memory, Measure measure, trace::Ordinal at, std::int64_t total,
-              std::size_t top) {
-  return at_peak(view, view.set({memory, measure, at}), total, top);
+Json set_json(ProcessAnalysis& analysis, MemoryId memory, Measure measure, trace::Ordinal at,
+              std::int64_t total, std::size_t top) {
+  return at_peak(analysis, analysis.set({memory, measure, at}), total, top);
 }
 
 Json steps_json(const replay::StepSpan& steps) {
   return steps.first == Step::none ? Json(nullptr) : Json{step_json(steps.first), step_json(steps.last)};
 }
 
-Json bucket_json(const View& view, const replay::ShownRow& shown, bool steady) {
-  if (steady) return {step_json(view.steady.steps.front()), step_json(view.steady.steps.back())};
+Json bucket_json(const ProcessAnalysis& analysis, const replay::ShownRow& shown, bool steady) {
+  if (steady) return {step_json(analysis.steady.steps.front()), step_json(analysis.steady.steps.back())};
   return steps_json(shown.bucket != nullptr ? shown.bucket->steps : replay::StepSpan{shown.as, shown.as});
 }
 
-Json reserved_json(const View& view, const replay::Figures& reserved, MemoryId memory) {
-  if (!view.account.peaks.at(memory).reserved) return nullptr;
+Json reserved_json(const ProcessAnalysis& analysis, const replay::Figures& reserved, MemoryId memory) {
+  if (!analysis.account.peaks.at(memory).reserved) return nullptr;
   return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
 }
 
 // Null in a bucket: its rows do not keep what the card showed.
-Json used_json(const View& view, const replay::Figures& used, MemoryId memory, bool folded) {
-  if (folded || !view.account.cards.contains(memory)) return nullptr;
+Json used_json(const ProcessAnalysis& analysis, const replay::Figures& used, MemoryId memory, bool folded) {
+  if (folded || !analysis.account.cards.contains(memory)) return nullptr;
   return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
 }
 
 // The smallest of a bucket's steps: the keys that the row has the largest under.
-Json least_json(const View& view, const replay::Row& row, MemoryId memory) {
+Json least_json(const ProcessAnalysis& analysis, const replay::Row& row, MemoryId memory) {
   const replay::MemoryRow& figures = row.of(memory);
   Json out = Json::object();
   if (row.count != 0) out.update(figures_json(figures.live));
@@ -80,27 +80,28 @@ Json least_json(const View& view, const replay::Row& row, MemoryId memory) {
   out["count"] = row.count;
   out["tensor"] = figures_json(figures.tensor);
   out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
-  out["reserved"] = reserved_json(view, figures.reserved, memory);
+  out["reserved"] = reserved_json(analysis, figures.reserved, memory);
   return out;
 }
 
-Json births_json(View& view, const replay::Births& births) {
+Json births_json(ProcessAnalysis& analysis, const replay::Births& births) {
   return {{"bytes", births.bytes},
           {"count", births.count},
           {"min", births.smallest},
           {"max", births.largest},
           {"kind", format::kKindNames[static_cast<std::size_t>(births.kind)]},
           {"tensor", births.tensor},
-          {"site", site_json(view, births.stack)},
+          {"site", site_json(analysis, births.stack)},
           {"bucket", steps_json(births.steps)},
           {"how", births.sampled ? "sampled" : "measured"}};
 }
 
 // Who allocated in the steps of a bucket, all of them together: the largest `top`, and the rest in one row.
-Json allocated_by(View& view, const replay::BucketRow& bucket, MemoryId memory, std::size_t top) {
+Json allocated_by(ProcessAnalysis& analysis, const replay::BucketRow& bucket, MemoryId memory,
+                  std::size_t top) {
   Json out = Json::array();
-  const std::vector<replay::Births> all = view.buckets.births(bucket, memory);
-  for (std::size_t i = 0; i < std::min(top, all.size()); ++i) out.push_back(births_json(view, all[i]));
+  const std::vector<replay::Births> all = analysis.buckets.births(bucket, memory);
+  for (std::size_t i = 0; i < std::min(top, all.size()); ++i) out.push_back(births_json(analysis, all[i]));
   if (all.size() <= top) return out;
   replay::Births rest = all[top];
   rest.stack = {};
@@ -114,29 +115,30 @@ Json allocated_by(View& view, const replay::BucketRow& bucket, MemoryId memory, 
     rest.sampled = rest.sampled || one.sampled;
     rest.tensor = rest.tensor && one.tensor;
   }
-  out.push_back(births_json(view, rest));
+  out.push_back(births_json(analysis, rest));
   return out;
 }
 
-Json phase_json(View& view, const replay::ShownRow& shown, MemoryId memory, bool steady, std::size_t top) {
+Json phase_json(ProcessAnalysis& analysis, const replay::ShownRow& shown, MemoryId memory, bool steady,
+                std::size_t top) {
   const replay::Row& row = *shown.row;
   const replay::MemoryRow& figures = row.of(memory);
   const bool folded = shown.bucket != nullptr;
   Json path = Json::array();
-  for (const std::string& name : view.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
+  for (const std::string& name : analysis.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
   Json out = {{"memory", memory_name(memory)},
               {"phase", path.back()},
               {"path", path},
               {"step", steady ? Json("steady") : step_json(shown.as)},
               {"count", row.count},
-              {"bucket", bucket_json(view, shown, steady)}};
+              {"bucket", bucket_json(analysis, shown, steady)}};
   const bool levels = row.count != 0; // `other` omits them
   if (levels) out.update(figures_json(figures.live));
   out["allocated"] = figures.allocated;
   out["freed"] = figures.freed;
   out["allocations"] = figures.allocations;
   const auto who = [&](Measure measure, const replay::Figures& of) { // nobody knows who held what in a bucket
-    return folded ? Json::array() : set_json(view, memory, measure, of.peak_at, of.peak, top);
+    return folded ? Json::array() : set_json(analysis, memory, measure, of.peak_at, of.peak, top);
   };
   if (levels) {
     if (row.skipped) out["skipped"] = true;
@@ -144,13 +146,13 @@ Json phase_json(View& view, const replay::ShownRow& shown, MemoryId memory, bool
     out["tensor"] = figures_json(figures.tensor);
     out["tensor"]["at_peak"] = who(Measure::tensor, figures.tensor);
     out["rss"] = memory == 0 ? span_json(row.rss) : Json(nullptr);
-    out["reserved"] = reserved_json(view, figures.reserved, memory);
-    out["used"] = used_json(view, figures.used, memory, folded);
+    out["reserved"] = reserved_json(analysis, figures.reserved, memory);
+    out["used"] = used_json(analysis, figures.used, memory, folded);
     out["at_peak"] = who(Measure::live, figures.live);
   }
   if (!folded) return out;
-  out["min"] = least_json(view, shown.bucket->least, memory);
-  out["allocated_by"] = allocated_by(view, *shown.bucket, memory, top);
+  out["min"] = least_json(analysis, shown.bucket->least, memory);
+  out["allocated_by"] = allocated_by(analysis, *shown.bucket, memory, top);
   return out;
 }
 
@@ -160,41 +162,43 @@ bool silent(const replay::MemoryRow& row) {
          row.reserved.peak == 0;
 }
 
-Json peak_json(const View& view, MemoryId memory, const char* measure, const replay::Peak& peak, Json rows) {
+Json peak_json(const ProcessAnalysis& analysis, MemoryId memory, const char* measure, const replay::Peak& peak,
+               Json rows) {
   Json out = {{"memory", memory_name(memory)},
               {"measure", measure},
               {"bytes", peak.bytes},
-              {"t", peak.bucket ? Json(nullptr) : Json(view.seconds(peak.stamp))},
-              {"phase", valid_utf8(view.account.paths.text(view.account.paths.last(peak.path)))},
+              {"t", peak.bucket ? Json(nullptr) : Json(analysis.seconds(peak.stamp))},
+              {"phase", valid_utf8(analysis.account.paths.text(analysis.account.paths.last(peak.path)))},
               {"step", step_json(peak.step)},
               {"at_peak", peak.bucket ? Json::array() : std::move(rows)}};
   if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // it was in one of these steps
   return out;
 }
 
-Json peaks_json(View& view, const Options& options) {
+Json peaks_json(ProcessAnalysis& analysis, const Options& options) {
   Json out = Json::array();
-  for (const auto& [memory, peaks] : view.account.peaks) {
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
     if (options.memory && memory_name(memory) != *options.memory) continue;
-    out.push_back(
-        peak_json(view, memory, "live", peaks.live,
-                  set_json(view, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.peak_top)));
     out.push_back(peak_json(
-        view, memory, "tensor", peaks.tensor,
-        set_json(view, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
+        analysis, memory, "live", peaks.live,
+        set_json(analysis, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.peak_top)));
+    out.push_back(peak_json(
+        analysis, memory, "tensor", peaks.tensor,
+        set_json(analysis, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));
     if (peaks.reserved) {
-      out.push_back(peak_json(view, memory, "reserved", *peaks.reserved, Json::array()));
-      if (const auto segments = view.segments.find(memory); segments != view.segments.end())
-        out.back()["segments"] = segments_json(view, segments->second, options.peak_top);
+      out.push_back(peak_json(analysis, memory, "reserved", *peaks.reserved, Json::array()));
+      if (const auto segments = analysis.segments.find(memory); segments != analysis.segments.end())
+        out.back()["segments"] = segments_json(analysis, segments->second, options.peak_top);
     }
-    if (const auto card = view.account.cards.find(memory); card != view.account.cards.end()) {
-      out.push_back(peak_json(view, memory, "used", *card->second.peak, Json::array()));
+    if (const auto card = analysis.account.cards.find(memory); card != analysis.account.cards.end()) {
+      out.push_back(peak_json(analysis, memory, "used", *card->second.peak, Json::array()));
       out.back()["of"] = card->second.own ? "process" : "card";
-      const replay::Coverage rows = replay::coverage(view.buckets, view.account); // which do not keep it
+      const replay::Coverage rows =
+          replay::coverage(analysis.buckets, analysis.account); // which do not keep it
       out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);
     }
-    if (memory == 0 && view.account.rss) {
-      out.push_back(peak_json(view, memory, "rss", *view.account.rss, Json::array()));
+    if (memory == 0 && analysis.account.rss) {
+      out.push_back(peak_json(analysis, memory, "rss", *analysis.account.rss, Json::array()));
     }
   }
   return out;
@@ -224,10 +228,10 @@ Json argv_json(const std::string& joined) {
 }
 
 // Which steps are there only as rows of their bucket.
-Json buckets_json(const View& view) {
-  const replay::Coverage covered = replay::coverage(view.buckets, view.account);
-  if (covered.buckets == 0) return view.losses.rows_missing ? Json("missing") : Json(nullptr);
-  return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", view.buckets.width}};
+Json buckets_json(const ProcessAnalysis& analysis) {
+  const replay::Coverage covered = replay::coverage(analysis.buckets, analysis.account);
+  if (covered.buckets == 0) return analysis.losses.rows_missing ? Json("missing") : Json(nullptr);
+  return {{"steps", steps_json(covered.steps)}, {"count", covered.buckets}, {"width", analysis.buckets.width}};
 }
 
 Json error_json(const Uncertainty& error) {
@@ -235,50 +239,51 @@ Json error_json(const Uncertainty& error) {
 }
 
 // Only where there was such a time.
-void add_rings_only(const View& view, Json& trace) {
-  for (const RingsOnly& time : rings_only(view))
+void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
+  for (const RingsOnly& time : rings_only(analysis))
     trace["rings_only"].push_back(
         {{"why", valid_utf8(time.why)},
-         {"from", view.seconds(time.from)},
-         {"until", time.until != 0 ? Json(view.seconds(time.until)) : Json(nullptr)}});
+         {"from", analysis.seconds(time.from)},
+         {"until", time.until != 0 ? Json(analysis.seconds(time.until)) : Json(nullptr)}});
 }
 
-Json trace_json(const View& view) {
-  const trace::Facts& facts = view.facts();
+Json trace_json(const ProcessAnalysis& analysis) {
+  const trace::Facts& facts = analysis.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
-  const auto own = view.own_bytes();
+  const auto own = analysis.own_bytes();
   Json reasons = Json::object();
-  for (const auto& [reason, count] : view.losses.events) reasons[reason] = count;
+  for (const auto& [reason, count] : analysis.losses.events) reasons[reason] = count;
   Json source = nullptr;
   for (const auto& [memory, device] : facts.devices) {
     if (!device.source.empty()) source = valid_utf8(device.source);
   }
   const auto cupti = facts.note("cupti");
-  Json trace = {{"bytes", view.trace->bytes()},
-                {"events", view.account.counts.records},
-                {"lost_events", view.losses.total()},
-                {"lost_reasons", std::move(reasons)},
-                {"coarsened_events", view.losses.coarsened},
-                {"live_error", view.account.counts.small_error()},
-                {"exact_min", facts.exact_min},
-                {"sample_bytes", facts.sample_bytes},
-                {"device_source", std::move(source)},
-                {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
-                {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
-                {"error",
-                 {{"live", error_json(live_error(view))},
-                  {"peak", error_json(peak_error(view))},
-                  {"tensor", error_json(tensor_error(view))}}},
-                {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
-                {"damaged_bytes", view.losses.damaged_bytes},
-                {"damaged_file",
-                 view.losses.damaged_bytes != 0 ? Json(valid_utf8(view.losses.damaged_file)) : Json(nullptr)},
-                {"damaged_at", view.losses.damaged_bytes != 0 ? Json(view.losses.damaged_at) : Json(nullptr)},
-                {"unknown_deaths", view.account.unknown_deaths},
-                {"buckets", buckets_json(view)},
-                {"own_bytes", own ? Json(*own) : Json(nullptr)},
-                {"cut_stacks", view.losses.cut_stacks}};
-  add_rings_only(view, trace);
+  Json trace = {
+      {"bytes", analysis.trace->bytes()},
+      {"events", analysis.account.counts.records},
+      {"lost_events", analysis.losses.total()},
+      {"lost_reasons", std::move(reasons)},
+      {"coarsened_events", analysis.losses.coarsened},
+      {"live_error", analysis.account.counts.small_error()},
+      {"exact_min", facts.exact_min},
+      {"sample_bytes", facts.sample_bytes},
+      {"device_source", std::move(source)},
+      {"lost_births", {{"events", lost.births}, {"bytes", lost.birth_bytes}}},
+      {"lost_deaths", {{"events", lost.deaths}, {"bytes", lost.death_bytes}}},
+      {"error",
+       {{"live", error_json(live_error(analysis))},
+        {"peak", error_json(peak_error(analysis))},
+        {"tensor", error_json(tensor_error(analysis))}}},
+      {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
+      {"damaged_bytes", analysis.losses.damaged_bytes},
+      {"damaged_file",
+       analysis.losses.damaged_bytes != 0 ? Json(valid_utf8(analysis.losses.damaged_file)) : Json(nullptr)},
+      {"damaged_at", analysis.losses.damaged_bytes != 0 ? Json(analysis.losses.damaged_at) : Json(nullptr)},
+      {"unknown_deaths", analysis.account.unknown_deaths},
+      {"buckets", buckets_json(analysis)},
+      {"own_bytes", own ? Json(*own) : Json(nullptr)},
+      {"cut_stacks", analysis.losses.cut_stacks}};
+  add_rings_only(analysis, trace);
   return trace;
 }
 
@@ -304,7 +309,7 @@ Json devices_json(const trace::Facts& facts) {
   return out;
 }
 
-Json end_json(const Ending& end) {
+Json end_json(const ProcessEnd& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
   return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
@@ -312,43 +317,45 @@ Json end_json(const Ending& end) {
 
 } // namespace
 
-void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take) {
+void each_phase(ProcessAnalysis& analysis, const Options& options,
+                const std::function<void(const Json&)>& take) {
   const auto give = [&](const replay::ShownRow& shown, bool steady) {
-    for (const auto& [memory, peaks] : view.account.peaks) {
+    for (const auto& [memory, peaks] : analysis.account.peaks) {
       if (options.memory && memory_name(memory) != *options.memory) continue;
       if (memory != 0 && silent(shown.row->of(memory))) continue;
-      take(phase_json(view, shown, memory, steady, options.top));
+      take(phase_json(analysis, shown, memory, steady, options.top));
     }
   };
-  for (const replay::ShownRow& shown : view.shown.rows) give(shown, false);
-  if (!view.shown.steady) return;
-  for (const replay::Row& row : view.steady.rows) give({&row, row.step, nullptr}, true);
+  for (const replay::ShownRow& shown : analysis.shown.rows) give(shown, false);
+  if (!analysis.shown.steady) return;
+  for (const replay::Row& row : analysis.steady.rows) give({&row, row.step, nullptr}, true);
 }
 
-Json process_before_phases(const View& view) {
-  const trace::Facts& facts = view.facts();
+Json process_before_phases(const ProcessAnalysis& analysis) {
+  const trace::Facts& facts = analysis.facts();
   return {{"pid", facts.pid},
           {"ppid", facts.ppid},
           {"host", valid_utf8(facts.host)},
           {"exe", valid_utf8(facts.exe)},
           {"argv", argv_json(facts.argv)},
-          {"kind", view.kind},
+          {"kind", analysis.kind},
           {"rank", rank_json(facts.rank)},
           {"local_rank", rank_json(facts.local_rank)},
           {"devices", devices_json(facts)},
           {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
-          {"duration", view.seconds(facts.last_stamp)},
-          {"end", end_json(view.end)},
-          {"trace", trace_json(view)},
+          {"duration", analysis.seconds(facts.last_stamp)},
+          {"end", end_json(analysis.end)},
+          {"trace", trace_json(analysis)},
           {"parameters", parameters_json(facts)}};
 }
 
-Json process_after_phases(View& view, const Findings& found, const Options& options) {
+Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, const Options& options) {
   Json findings = Json::array();
-  for (const Finding& finding : found) findings.push_back(finding_json(finding, site_json(view, finding.site)));
-  return {{"peaks", peaks_json(view, options)},
-          {"ledger", ledgers_json(view, options)},
-          {"bytes_per_parameter", rows_json(view)},
+  for (const Finding& finding : found)
+    findings.push_back(finding_json(finding, site_json(analysis, finding.site)));
+  return {{"peaks", peaks_json(analysis, options)},
+          {"ledger", ledgers_json(analysis, options)},
+          {"bytes_per_parameter", rows_json(analysis)},
           {"findings", std::move(findings)}};
 }
 

@@ -10,8 +10,9 @@ namespace memtrace::report {
 
 // A process in three parts: what comes before its `phases`, each of these, and what comes after. The phases of
 // all steps may be a hundred times larger than the rest.
-Json process_before_phases(const View& view);
-void each_phase(View& view, const Options& options, const std::function<void(const Json&)>& take);
-Json process_after_phases(View& view, const Findings& found, const Options& options);
+Json process_before_phases(const ProcessAnalysis& analysis);
+void each_phase(ProcessAnalysis& analysis, const Options& options,
+                const std::function<void(const Json&)>& take);
+Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, const Options& options);
 
 } // namespace memtrace::report

@@ -9,21 +9,21 @@
 
 namespace memtrace::report {
 
-Json segments_json(View& view, const replay::Segments& segments, std::size_t top) {
+Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, std::size_t top) {
   const Unused unused = unused_of(segments);
   Json each = Json::array();
   for (std::size_t i = 0; i < std::min(top, segments.each.size()); ++i) {
     const replay::Segment& segment = segments.each[i];
     const bool held = segment.blocks != 0;
-    each.push_back(
-        {{"bytes", segment.bytes},
-         {"in_blocks", segment.in_blocks},
-         {"blocks", segment.blocks},
-         {"site", held ? site_json(view, segment.holder) : Json(nullptr)},
-         {"born_phase", held ? Json(valid_utf8(view.account.paths.text(segment.holder_phase))) : Json(nullptr)},
-         {"born_step", held && segment.holder_step != replay::Step::none
-                           ? Json(static_cast<std::int64_t>(segment.holder_step))
-                           : Json(nullptr)}});
+    each.push_back({{"bytes", segment.bytes},
+                    {"in_blocks", segment.in_blocks},
+                    {"blocks", segment.blocks},
+                    {"site", held ? site_json(analysis, segment.holder) : Json(nullptr)},
+                    {"born_phase", held ? Json(valid_utf8(analysis.account.paths.text(segment.holder_phase)))
+                                        : Json(nullptr)},
+                    {"born_step", held && segment.holder_step != replay::Step::none
+                                      ? Json(static_cast<std::int64_t>(segment.holder_step))
+                                      : Json(nullptr)}});
   }
   return {{"count", segments.each.size()},       {"bytes", segments.bytes},
           {"in_blocks", segments.in_blocks},     {"unused", unused.sum()},
@@ -31,7 +31,7 @@ Json segments_json(View& view, const replay::Segments& segments, std::size_t top
           {"in_mapped_pages", segments.outside}, {"most_unused", std::move(each)}};
 }
 
-Json residual_json(const replay::CardUse& card) {
+Json residual_json(const replay::DeviceUsage& card) {
   return {{"context", card.residual.context},
           {"code", card.residual.code},
           {"rest", card.residual.rest},

@@ -7,7 +7,7 @@
 
 namespace memtrace::report {
 
-Json segments_json(View& view, const replay::Segments& segments, std::size_t top);
-Json residual_json(const replay::CardUse& card);
+Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, std::size_t top);
+Json residual_json(const replay::DeviceUsage& card);
 
 } // namespace memtrace::report

@@ -19,8 +19,8 @@ Json site_json(const symbols::Site& site) {
   return {{"id", site.id}, {"frames", std::move(frames)}};
 }
 
-Json site_json(View& view, format::StackId stack) {
-  return stack == format::StackId{} ? Json(nullptr) : site_json(view.symbolizer->site(stack));
+Json site_json(ProcessAnalysis& analysis, format::StackId stack) {
+  return stack == format::StackId{} ? Json(nullptr) : site_json(analysis.symbolizer->site(stack));
 }
 
 Json step_json(replay::Step step) {

@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 Json site_json(const symbols::Site& site);
 // Null for no stack.
-Json site_json(View& view, format::StackId stack);
+Json site_json(ProcessAnalysis& analysis, format::StackId stack);
 // Null for none.
 Json step_json(replay::Step step);
 

@@ -40,12 +40,12 @@ class Table {
 };
 
 void write_row(Table& table, const DiffRow& row) {
-  if (row.view == nullptr) {
+  if (row.analysis == nullptr) {
     table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
     return;
   }
   const bool kind = row.role == replay::Role::unknown;
-  std::string site = row.stack == format::StackId{} ? "-" : row.view->symbolizer->site(row.stack).title();
+  std::string site = row.stack == format::StackId{} ? "-" : row.analysis->symbolizer->site(row.stack).title();
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
   table.row(row.a, row.b,
             kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : replay::role_name(row.role),

@@ -70,7 +70,7 @@ class Text {
       text += more;
     }
     lines_.strong(printable(text));
-    const trace::Facts& facts = from_.view->facts();
+    const trace::Facts& facts = from_.analysis->facts();
     lines_.plain(fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
                              memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
     lines_.paragraph("", printable("Setup seen: " + from_.setup));
@@ -79,7 +79,7 @@ class Text {
 
   std::string site(const KeptRow& row) const {
     if (row.stack == format::StackId{}) return "-";
-    std::string out = from_.view->symbolizer->site(row.stack).title();
+    std::string out = from_.analysis->symbolizer->site(row.stack).title();
     if (row.sites > 1) out = fmt::format("{} sites, most: {}", row.sites, out);
     return out;
   }

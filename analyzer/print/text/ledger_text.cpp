@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kTooLittle = 1000; // of the total: summed up in one line
 
-std::string title(const Ledger& ledger) {
+std::string title(const RssLedger& ledger) {
   const std::string when = fmt::format("at {:.1f} s", ledger.t);
   if (ledger.at == "peak_rss") return fmt::format("Resident memory at its highest, {}", when);
   return fmt::format("Resident memory {}, {}", ledger.at == "death" ? "before its death" : "at its end", when);
@@ -31,7 +31,7 @@ double percent(std::int64_t part, std::uint64_t of) {
 
 } // namespace
 
-void write_ledger(const Ledger& ledger, Lines& lines) {
+void write_ledger(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   lines.plain("");
   lines.plain(title(ledger));
@@ -56,7 +56,7 @@ void write_ledger(const Ledger& ledger, Lines& lines) {
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
-void write_ledger_line(const Ledger& ledger, Lines& lines) {
+void write_ledger_line(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   std::string rows;
   for (const LedgerRow& row : ledger.rows)

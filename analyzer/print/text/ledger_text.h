@@ -9,9 +9,9 @@
 
 namespace memtrace::report {
 
-void write_ledger(const Ledger& ledger, Lines& lines);
+void write_ledger(const RssLedger& ledger, Lines& lines);
 // In a sentence: of a cgroup, of a node.
-void write_ledger_line(const Ledger& ledger, Lines& lines);
+void write_ledger_line(const RssLedger& ledger, Lines& lines);
 
 // The processes together, and each of them. Lines, with their ends.
 std::string family_text(const Family& family, bool color);

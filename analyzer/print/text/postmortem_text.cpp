@@ -24,15 +24,16 @@ constexpr char kLeftBehind[] = "orphan-shm";
 
 class Postmortem {
  public:
-  Postmortem(View& view, const Findings& findings, const std::vector<Other>& others, const Look& look)
-      : view_(view), findings_(findings), others_(others), look_(look), lines_(look.color) {}
+  Postmortem(ProcessAnalysis& analysis, const Findings& findings, const std::vector<JobPeer>& others,
+             const TextStyle& look)
+      : analysis_(analysis), findings_(findings), others_(others), look_(look), lines_(look.color) {}
 
   std::string write() {
     lines_.strong(printable(verdict()));
-    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
+    if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     process();
-    for (const std::string& line : view_.end.evidence) lines_.paragraph("  ", printable(line));
-    if (view_.death) {
+    for (const std::string& line : analysis_.end.evidence) lines_.paragraph("  ", printable(line));
+    if (analysis_.death) {
       limit();
       rest_of_job();
       job();
@@ -49,8 +50,10 @@ class Postmortem {
   }
 
  private:
-  const Death& death() const { return *view_.death; }
-  std::string phase() const { return when(view_.phase_name(death().then.place.path), death().then.place.step); }
+  const Death& death() const { return *analysis_.death; }
+  std::string phase() const {
+    return when(analysis_.phase_name(death().then.place.path), death().then.place.step);
+  }
   const Finding* finding(const char* id) const {
     for (const Finding& one : findings_) {
       if (one.id == id) return &one;
@@ -59,9 +62,9 @@ class Postmortem {
   }
 
   std::string verdict() {
-    if (view_.end.how == "oom_kill") {
+    if (analysis_.end.how == "oom_kill") {
       std::string text =
-          fmt::format("Killed for memory ({}) in {}", view_.end.certain ? "certain" : "likely", phase());
+          fmt::format("Killed for memory ({}) in {}", analysis_.end.certain ? "certain" : "likely", phase());
       if (const Finding* copy = finding("second-copy-on-load")) return text + ": " + copy->title + ".";
       if (death().filling)
         return text + fmt::format(": {} more was being filled, {}.", sized(death().filling->block.bytes),
@@ -70,28 +73,31 @@ class Postmortem {
     }
     for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
       if (const Finding* one = finding(id)) {
-        return fmt::format("{} ({}) in {}: {}", view_.end.how == "exit" ? "Gave up" : "Ended",
-                           one->certain ? "certain" : "likely", phase(),
-                           one->title + (view_.end.how == "unknown" ? ", and it ended without a word."
-                                                                    : ", and it " + ended(view_.end) + "."));
+        return fmt::format(
+            "{} ({}) in {}: {}", analysis_.end.how == "exit" ? "Gave up" : "Ended",
+            one->certain ? "certain" : "likely", phase(),
+            one->title + (analysis_.end.how == "unknown" ? ", and it ended without a word."
+                                                         : ", and it " + ended(analysis_.end) + "."));
       }
     }
-    if (view_.end.how == "unknown")
-      return view_.end.code == 0 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
-                                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
-    if (view_.end.how == "signal") return fmt::format("It {}: not killed for memory.", ended(view_.end));
+    if (analysis_.end.how == "unknown")
+      return analysis_.end.code == 0
+                 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
+                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
+    if (analysis_.end.how == "signal")
+      return fmt::format("It {}: not killed for memory.", ended(analysis_.end));
     return fmt::format("No death to explain: it {}.",
-                       view_.end.how == "running" ? "is still running" : ended(view_.end));
+                       analysis_.end.how == "running" ? "is still running" : ended(analysis_.end));
   }
 
   void process() {
-    const trace::Facts& facts = view_.facts();
-    std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, view_.kind);
+    const trace::Facts& facts = analysis_.facts();
+    std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, analysis_.kind);
     if (facts.rank != trace::kNoRank) text += fmt::format(" {} of {}", facts.rank, facts.world_size);
     text += fmt::format("  host {}", printable(facts.host));
     if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
     if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);
-    lines_.plain(text + "  " + duration(view_.seconds(facts.last_stamp)));
+    lines_.plain(text + "  " + duration(analysis_.seconds(facts.last_stamp)));
   }
 
   std::string before_then(format::Stamp stamp) const {
@@ -134,9 +140,10 @@ class Postmortem {
     for (const trace::Group& group : death().last.samples.groups()) {
       if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
         continue;
-      lines_.paragraph("  ", fmt::format("not met: {} of {} of cgroup {}", sized(group.last->charge),
-                                         sized(group.last->limit),
-                                         printable(kernels_path(view_.trace->definitions().text(group.path)))));
+      lines_.paragraph(
+          "  ",
+          fmt::format("not met: {} of {} of cgroup {}", sized(group.last->charge), sized(group.last->limit),
+                      printable(kernels_path(analysis_.trace->definitions().text(group.path)))));
     }
   }
 
@@ -154,11 +161,11 @@ class Postmortem {
 
   void rest_of_job() {
     if (others_.empty()) return;
-    const auto died = [](const Other& other) { return other.later < 0 && other.end.how != "exit"; };
-    if (view_.death && std::none_of(others_.begin(), others_.end(), died))
+    const auto died = [](const JobPeer& other) { return other.later < 0 && other.end.how != "exit"; };
+    if (analysis_.death && std::none_of(others_.begin(), others_.end(), died))
       lines_.plain("  no process of the job died earlier");
-    if (view_.death) return;
-    for (const Other& other : others_)
+    if (analysis_.death) return;
+    for (const JobPeer& other : others_)
       lines_.plain(fmt::format("  {}: {}", name_of(other.kind, other.rank, other.pid), ended(other.end)));
   }
 
@@ -166,7 +173,7 @@ class Postmortem {
   void job() {
     if (others_.empty()) return;
     constexpr std::size_t kShown = 20;
-    const JobLedger ledger = job_ledger(view_, others_);
+    const JobLedger ledger = job_ledger(analysis_, others_);
     const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
     const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
                                                 : "charged to cgroup " + printable(ledger.of) + " then";
@@ -197,19 +204,19 @@ class Postmortem {
   }
 
   std::string site(format::StackId stack) {
-    return stack == format::StackId{} ? "no stack" : printable(view_.symbolizer->site(stack).title());
+    return stack == format::StackId{} ? "no stack" : printable(analysis_.symbolizer->site(stack).title());
   }
 
   // Where it was, and from where of the user's own code it was called.
   std::string site_and_caller(format::StackId stack) {
     if (stack == format::StackId{}) return "-";
-    const symbols::Site& at = view_.symbolizer->site(stack);
+    const symbols::Site& at = analysis_.symbolizer->site(stack);
     return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
   }
   // The same in a column: of an operator that the user's line says more about the name alone.
   std::string short_site(format::StackId stack) {
     if (stack == format::StackId{}) return "-";
-    const symbols::Site& at = view_.symbolizer->site(stack);
+    const symbols::Site& at = analysis_.symbolizer->site(stack);
     return at.op.empty() || at.caller.empty() ? site_and_caller(stack) : printable(at.op + " <- " + at.caller);
   }
 
@@ -224,16 +231,16 @@ class Postmortem {
     std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
     std::size_t number = 0;
     for (const replay::Holding& holding : holdings) {
-      const Holder holder = holder_of(view_, holding);
+      const BlockOwner holder = owner_of(analysis_, holding);
       std::string what = holder.name;
       if (what.empty()) what = replay::role_name(holder.role);
       if (holder.role == replay::Role::unknown)
         what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
       const std::string since =
-          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+          when(printable(analysis_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
       auto& [bytes, blocks] = groups[{what, since, named ? short_site(holding.stack) : "-"}];
-      bytes = replay::plus(bytes, holding.bytes);
+      bytes = replay::wrapping_add(bytes, holding.bytes);
       blocks += holding.blocks;
     }
     std::vector<Line> out;
@@ -245,22 +252,22 @@ class Postmortem {
   }
 
   void held() {
-    const Juncture& then = death().then;
+    const DeathInstant& then = death().then;
     // On a device PyTorch's own blocks have sites that say more than those of its segments.
     const bool blocks = then.memory != 0 && then.level.tensor != 0;
     const std::int64_t total = blocks ? then.level.tensor : then.level.live;
-    std::vector<Line> all =
-        grouped(view_.set({then.memory, blocks ? replay::Measure::tensor : replay::Measure::live, then.at}));
+    std::vector<Line> all = grouped(
+        analysis_.set({then.memory, blocks ? replay::Measure::tensor : replay::Measure::live, then.at}));
     std::int64_t left = total, more = 0;
     std::size_t shown = 0, hidden = 0;
-    for (const Line& line : all) left = replay::minus(left, line.bytes);
+    for (const Line& line : all) left = replay::wrapping_sub(left, line.bytes);
     while (shown < all.size() && shown < look_.holders && all[shown].bytes >= total / 200) ++shown;
-    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = replay::plus(more, all[i].bytes);
+    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = replay::wrapping_add(more, all[i].bytes);
     all.resize(shown);
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
     if (left != 0)
       all.push_back(
-          {left, 0, view_.facts().fork ? "inherited, small" : "small blocks", "",
+          {left, 0, analysis_.facts().fork ? "inherited, small" : "small blocks", "",
            left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
     const Unit unit = unit_for(total);
     std::size_t what = 4, since = 5;
@@ -295,8 +302,8 @@ class Postmortem {
                                    death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
                                    sized(resident.file), sized(resident.shmem));
     // Anonymous pages are also those of the program's own data: at least so much of what is live has none.
-    const std::int64_t without =
-        replay::minus(death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
+    const std::int64_t without = replay::wrapping_sub(
+        death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
     const auto& process = death().last.samples.process();
     if (death().at_kill && process && process->swap == 0 && without > death().then.level.live / 100)
       text += fmt::format("; {} of live had no pages yet", size(without));
@@ -305,7 +312,7 @@ class Postmortem {
 
   void filling() {
     if (death().filling) {
-      const Filling& block = *death().filling;
+      const BlockBeingFilled& block = *death().filling;
       std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
       text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
                             : " (how much of it was touched is not known)";
@@ -331,13 +338,13 @@ class Postmortem {
   }
 
   void course() {
-    const replay::Last& last = death().last;
-    const Juncture& then = death().then;
+    const replay::EndState& last = death().last;
+    const DeathInstant& then = death().then;
     if (then.memory != 0) return;
     std::string text;
     for (const double ago : {600.0, 60.0, 10.0, 1.0, 0.1}) {
       const auto ns = static_cast<format::Stamp>(ago * 1e9);
-      if (then.stamp < view_.facts().start_stamp + ns) continue;
+      if (then.stamp < analysis_.facts().start_stamp + ns) continue;
       const replay::Moment* const moment = last.before(then.stamp - ns);
       if (moment == nullptr) continue;
       text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
@@ -348,23 +355,23 @@ class Postmortem {
   }
 
   void needed() {
-    if (death().limit && death().filling && view_.end.how == "oom_kill") {
-      const Filling& block = *death().filling;
+    if (death().limit && death().filling && analysis_.end.how == "oom_kill") {
+      const BlockBeingFilled& block = *death().filling;
       const std::uint64_t short_by = block.block.bytes - block.touched.value_or(0);
       std::string text =
           fmt::format("needed: {}{} more than {} to fill this block alone", block.touched ? "about " : "up to ",
                       sized(short_by), sized(*death().limit));
       if (const Finding* copy = finding("second-copy-on-load"))
-        text +=
-            fmt::format("; without the second copy {} would have done up to here",
-                        size(replay::minus(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
+        text += fmt::format(
+            "; without the second copy {} would have done up to here",
+            size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
       lines_.paragraph("", text);
     }
     const Finding* remedy = finding("second-copy-on-load");
     for (const Finding& one : findings_)
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one; // what stayed afterwards killed nobody
     if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
-    if (view_.end.how == "unknown" && view_.end.code == 0)
+    if (analysis_.end.how == "unknown" && analysis_.end.code == 0)
       lines_.paragraph(
           "",
           "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
@@ -380,27 +387,27 @@ class Postmortem {
   }
 
   void losses() {
-    std::string text =
-        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(view_.losses.total()));
-    if (view_.losses.damaged_bytes != 0)
-      text += fmt::format("; {} bytes are damaged", count(view_.losses.damaged_bytes));
-    if (const auto own = view_.own_bytes()) text += fmt::format("; memtrace's own memory: {}", sized(*own));
+    std::string text = fmt::format("events: {}, lost: {}", count(analysis_.account.counts.records),
+                                   count(analysis_.losses.total()));
+    if (analysis_.losses.damaged_bytes != 0)
+      text += fmt::format("; {} bytes are damaged", count(analysis_.losses.damaged_bytes));
+    if (const auto own = analysis_.own_bytes()) text += fmt::format("; memtrace's own memory: {}", sized(*own));
     lines_.paragraph("", text);
-    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
+    if (const std::string limited = rings_only_text(analysis_); !limited.empty()) lines_.paragraph("", limited);
   }
 
-  View& view_;
+  ProcessAnalysis& analysis_;
   const Findings& findings_;
-  const std::vector<Other>& others_;
-  const Look& look_;
+  const std::vector<JobPeer>& others_;
+  const TextStyle& look_;
   Lines lines_;
 };
 
 } // namespace
 
-std::string postmortem_text(View& view, const Findings& findings, const std::vector<Other>& others,
-                            const Look& look) {
-  return Postmortem(view, findings, others, look).write();
+std::string postmortem_text(ProcessAnalysis& analysis, const Findings& findings,
+                            const std::vector<JobPeer>& others, const TextStyle& look) {
+  return Postmortem(analysis, findings, others, look).write();
 }
 
 } // namespace memtrace::report

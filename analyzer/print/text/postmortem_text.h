@@ -9,7 +9,7 @@
 
 namespace memtrace::report {
 
-std::string postmortem_text(View& view, const Findings& findings, const std::vector<Other>& others,
-                            const Look& look);
+std::string postmortem_text(ProcessAnalysis& analysis, const Findings& findings,
+                            const std::vector<JobPeer>& others, const TextStyle& look);
 
 } // namespace memtrace::report

@@ -41,17 +41,17 @@ void cause(const Finding& finding, Lines& lines) {
 
 class Text {
  public:
-  Text(View& view, const Findings& findings, const Options& options, const Look& look)
-      : view_(view),
+  Text(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& look)
+      : analysis_(analysis),
         findings_(findings),
         look_(look),
-        memory_(main_memory(view, findings, options.memory)),
+        memory_(main_memory(analysis, findings, options.memory)),
         measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
         unit_(unit_for(peak().bytes)),
         lines_(look.color) {}
 
   std::string write() {
-    if (const std::string off = uncertainty_text(view_); !off.empty()) lines_.paragraph("", off);
+    if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     causes();
     process();
     phases();
@@ -64,7 +64,7 @@ class Text {
   }
 
  private:
-  const replay::MemoryPeaks& peaks() const { return view_.account.peaks.at(memory_); }
+  const replay::MemoryPeaks& peaks() const { return analysis_.account.peaks.at(memory_); }
   const replay::Peak& peak() const { return measure_ == Measure::tensor ? peaks().tensor : peaks().live; }
   const replay::Figures& figures(const replay::Row& row) const {
     const replay::MemoryRow& memory = row.of(memory_);
@@ -75,7 +75,7 @@ class Text {
   void causes() {
     if (findings_.empty()) {
       lines_.strong(fmt::format("Peak of {}: {} of {}, in {}{}", memory_name(memory_), size(peak().bytes),
-                                what(), view_.phase_name(peak().path), peak_step()));
+                                what(), analysis_.phase_name(peak().path), peak_step()));
       return;
     }
     for (const Finding& finding : findings_) cause(finding, lines_);
@@ -93,13 +93,13 @@ class Text {
   }
 
   void process() {
-    const trace::Facts& facts = view_.facts();
+    const trace::Facts& facts = analysis_.facts();
     std::string memory = memory_name(memory_);
     if (const auto device = facts.devices.find(memory_); device != facts.devices.end()) {
       memory += " " + printable(device->second.name);
     }
-    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(view_.end),
-                             duration(view_.seconds(facts.last_stamp))));
+    lines_.plain(fmt::format("{}  pid {}  {}  {}  {}", script(facts), facts.pid, memory, ended(analysis_.end),
+                             duration(analysis_.seconds(facts.last_stamp))));
     if (!facts.parameters) return;
     const trace::Parameters& parameters = *facts.parameters;
     std::string trainable = "all trainable";
@@ -112,29 +112,30 @@ class Text {
 
   // Of the default selection the steady rows stand for steps 1 and last.
   bool telling(const replay::ShownRow& shown) const {
-    if (look_.all_steps || !view_.shown.steady || view_.steady.rows.empty()) return true;
+    if (look_.all_steps || !analysis_.shown.steady || analysis_.steady.rows.empty()) return true;
     return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
   }
 
   void phases() {
     std::vector<replay::ShownRow> rows;
-    for (const replay::ShownRow& shown : view_.shown.rows) {
+    for (const replay::ShownRow& shown : analysis_.shown.rows) {
       if (shown.row->count != 0 && figures(*shown.row).peak != 0 && telling(shown)) rows.push_back(shown);
     }
     const std::size_t steady_from = rows.size();
-    if (view_.shown.steady) {
-      for (const replay::Row& row : view_.steady.rows) {
+    if (analysis_.shown.steady) {
+      for (const replay::Row& row : analysis_.steady.rows) {
         if (figures(row).peak != 0) rows.push_back({&row, row.step, nullptr});
       }
     }
     if (!rows.empty()) table(rows, steady_from);
-    if (view_.shown.steady && !view_.steady.rows.empty()) {
+    if (analysis_.shown.steady && !analysis_.steady.rows.empty()) {
       lines_.faint(fmt::format("steady: the median of the {} steps {} to {} that are alike",
-                               view_.steady.steps.size(), static_cast<std::int64_t>(view_.steady.steps.front()),
-                               static_cast<std::int64_t>(view_.steady.steps.back())));
+                               analysis_.steady.steps.size(),
+                               static_cast<std::int64_t>(analysis_.steady.steps.front()),
+                               static_cast<std::int64_t>(analysis_.steady.steps.back())));
     }
     folded(rows);
-    for (const std::string& text : transients(view_, memory_, measure_)) lines_.paragraph("", text);
+    for (const std::string& text : transients(analysis_, memory_, measure_)) lines_.paragraph("", text);
   }
 
   void table(const std::vector<replay::ShownRow>& rows, std::size_t steady_from) {
@@ -158,27 +159,27 @@ class Text {
 
   // Which steps are there as rows only, and how wide those are.
   void folded(const std::vector<replay::ShownRow>& rows) {
-    const replay::Coverage covered = replay::coverage(view_.buckets, view_.account);
+    const replay::Coverage covered = replay::coverage(analysis_.buckets, analysis_.account);
     if (covered.buckets != 0) {
       std::string text =
           fmt::format("{} are kept as {} {} of {}", steps(covered.steps), count(covered.buckets),
                       covered.buckets == 1 ? "row" : "rows",
-                      view_.buckets.width == 1 ? "1 step" : count(view_.buckets.width) + " steps");
+                      analysis_.buckets.width == 1 ? "1 step" : count(analysis_.buckets.width) + " steps");
       if (std::any_of(rows.begin(), rows.end(),
                       [](const replay::ShownRow& row) { return row.bucket != nullptr; }))
         text += "; ~ marks the largest of such a row";
       lines_.paragraph("", text);
     }
-    if (view_.losses.rows_missing)
+    if (analysis_.losses.rows_missing)
       lines_.paragraph("", "the rows of steps whose events were folded away (the .coarse file) are missing");
-    if (view_.shown.cut)
+    if (analysis_.shown.cut)
       lines_.paragraph("",
                        fmt::format("--steps: only the first {} of them are shown", count(replay::kMostSteps)));
   }
 
   std::string label(const replay::ShownRow& shown, bool steady) const {
     const replay::Row& row = *shown.row;
-    std::string text = shortened(view_.phase_name(row.path), 20);
+    std::string text = shortened(analysis_.phase_name(row.path), 20);
     if (steady) {
       text += " steady";
     } else if (shown.as != Step::none) {
@@ -192,12 +193,12 @@ class Text {
   // The largest role among what the phase itself brought: what it found there is in `entry`.
   std::string mostly(const replay::Row& row, bool steady) const {
     const replay::Figures& f = figures(row);
-    const Step step = steady ? view_.steady.representative : row.step;
+    const Step step = steady ? analysis_.steady.representative : row.step;
     std::map<replay::Role, std::int64_t> roles;
-    for (const Holding& holding : view_.set({memory_, measure_, f.peak_at})) {
-      if (holding.born_phase != view_.account.paths.last(row.path) || holding.born_step != step) continue;
+    for (const Holding& holding : analysis_.set({memory_, measure_, f.peak_at})) {
+      if (holding.born_phase != analysis_.account.paths.last(row.path) || holding.born_step != step) continue;
       std::int64_t& bytes = roles[holding.role];
-      bytes = replay::plus(bytes, holding.bytes);
+      bytes = replay::wrapping_add(bytes, holding.bytes);
     }
     const auto best = std::max_element(roles.begin(), roles.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -206,7 +207,7 @@ class Text {
   }
 
   // Lines of the holders' table: what looks alike to a reader is one line.
-  struct Holder {
+  struct BlockOwner {
     std::int64_t bytes = 0;
     std::string role, since, site;
     double variance = 0; // of what was sampled
@@ -217,7 +218,7 @@ class Text {
     double variance = 0;
   };
 
-  std::vector<Holder> grouped(const replay::Holdings& holdings) {
+  std::vector<BlockOwner> grouped(const replay::Holdings& holdings) {
     constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
     std::map<std::tuple<std::string, std::string, std::string, bool>, Group> groups;
     std::size_t number = 0;
@@ -226,27 +227,27 @@ class Text {
       if (holding.role == replay::Role::unknown && !holding.tensor)
         role = format::kKindNames[static_cast<std::size_t>(holding.kind)];
       const std::string since =
-          when(printable(view_.account.paths.text(holding.born_phase)), holding.born_step);
+          when(printable(analysis_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
       Group& group =
-          groups[{role, since, named ? printable(view_.symbolizer->site(holding.stack).title()) : "-",
+          groups[{role, since, named ? printable(analysis_.symbolizer->site(holding.stack).title()) : "-",
                   holding.sampled}];
-      group.bytes = replay::plus(group.bytes, holding.bytes);
+      group.bytes = replay::wrapping_add(group.bytes, holding.bytes);
       group.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
     }
-    std::vector<Holder> out;
+    std::vector<BlockOwner> out;
     out.reserve(groups.size());
     for (const auto& [key, group] : groups) {
       const auto& [role, since, site, sampled] = key;
       out.push_back({group.bytes, role, since, site, group.variance, sampled});
     }
     std::stable_sort(out.begin(), out.end(),
-                     [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+                     [](const BlockOwner& a, const BlockOwner& b) { return a.bytes > b.bytes; });
     return out;
   }
 
   std::string in_parameters(std::int64_t bytes) const {
-    const auto& parameters = view_.facts().parameters;
+    const auto& parameters = analysis_.facts().parameters;
     if (!parameters || parameters->bytes == 0) return "";
     const double p = static_cast<double>(bytes) / static_cast<double>(parameters->bytes);
     return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
@@ -258,7 +259,7 @@ class Text {
     std::size_t since = 5;
   };
 
-  void holder(const Widths& widths, const Holder& row) {
+  void holder(const Widths& widths, const BlockOwner& row) {
     const std::size_t taken = 2 + widths.role + 1 + 9 + 1 + 6 + 2 + widths.since + 2;
     lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
                              in_unit(row.bytes, unit_), in_parameters(row.bytes),
@@ -267,13 +268,13 @@ class Text {
   }
 
   // Half of the interval that holds the truth in 95 of 100 cases.
-  std::string certainty(const Holder& row) const {
+  std::string certainty(const BlockOwner& row) const {
     if (!row.sampled) return "";
     return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit_));
   }
 
   // What is too little to be seen in the figures is summed up, unless all was asked for.
-  std::size_t worth_a_line(const std::vector<Holder>& all) const {
+  std::size_t worth_a_line(const std::vector<BlockOwner>& all) const {
     const bool everything = look_.holders > all.size();
     std::size_t lines = 0;
     while (lines < all.size() && lines < look_.holders &&
@@ -289,36 +290,36 @@ class Text {
                                        memory_name(memory_), steps(*peak().bucket)));
       return;
     }
-    std::vector<Holder> all = grouped(view_.set({memory_, measure_, peak().at}));
+    std::vector<BlockOwner> all = grouped(analysis_.set({memory_, measure_, peak().at}));
     const std::size_t shown = worth_a_line(all);
     std::int64_t left = peak().bytes;
     std::int64_t more = 0;
-    for (const Holder& row : all) left = replay::minus(left, row.bytes);
+    for (const BlockOwner& row : all) left = replay::wrapping_sub(left, row.bytes);
     double more_variance = 0;
     bool sampled = false;
     for (std::size_t i = shown; i < all.size(); ++i) {
-      more = replay::plus(more, all[i].bytes);
+      more = replay::wrapping_add(more, all[i].bytes);
       more_variance += all[i].variance;
       sampled = sampled || all[i].sampled;
     }
-    const bool samples = std::any_of(all.begin(), all.end(), [](const Holder& row) { return row.sampled; });
+    const bool samples = std::any_of(all.begin(), all.end(), [](const BlockOwner& row) { return row.sampled; });
     const std::size_t dropped = all.size() - shown;
     all.resize(shown);
     if (dropped != 0)
       all.push_back(
           {more, fmt::format("{} more", dropped), "", "memtrace report --all", more_variance, sampled});
     if (left != 0) all.push_back({left, rest_name(), "", rest_reason(left, samples)});
-    all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", view_.seconds(peak().stamp))});
+    all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", analysis_.seconds(peak().stamp))});
     Widths widths;
-    for (const Holder& row : all) {
+    for (const BlockOwner& row : all) {
       widths.role = std::clamp(columns(row.role), widths.role, std::size_t{16});
       widths.since = std::clamp(columns(row.since), widths.since, std::size_t{16});
     }
     lines_.plain("");
     lines_.plain(fmt::format("{} at the peak", memory_name(memory_)));
     lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
-                             view_.facts().parameters ? "P" : "", pad("since", widths.since)));
-    for (const Holder& row : all) holder(widths, row);
+                             analysis_.facts().parameters ? "P" : "", pad("since", widths.since)));
+    for (const BlockOwner& row : all) holder(widths, row);
   }
 
   static const char* rest_reason(std::int64_t left, bool samples) {
@@ -326,18 +327,18 @@ class Text {
     return left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, and not in the samples";
   }
 
-  const char* rest_name() const { return view_.facts().fork ? "inherited, small" : "small blocks"; }
+  const char* rest_name() const { return analysis_.facts().fork ? "inherited, small" : "small blocks"; }
 
   void others() {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-    for (const auto& [memory, other] : view_.account.peaks) {
+    for (const auto& [memory, other] : analysis_.account.peaks) {
       if (memory == memory_ && measure_ == Measure::live) continue;
       if (other.live.bytes == 0) continue;
       add(fmt::format("{}: live peak {} in {}", memory_name(memory), size(other.live.bytes),
-                      when(view_.phase_name(other.live.path), other.live.step)));
-      if (memory == 0 && view_.account.rss)
-        add(fmt::format("resident at most {}", size(view_.account.rss->bytes)));
+                      when(analysis_.phase_name(other.live.path), other.live.step)));
+      if (memory == 0 && analysis_.account.rss)
+        add(fmt::format("resident at most {}", size(analysis_.account.rss->bytes)));
       if (other.reserved) add(fmt::format("reserved at most {}", size(other.reserved->bytes)));
     }
     if (!text.empty()) lines_.paragraph("", text);
@@ -345,30 +346,31 @@ class Text {
 
   // What nobody allocated is not known by itself: it is what is left.
   void cards() {
-    write_segments(view_, lines_);
-    for (const auto& [memory, card] : view_.account.cards) {
+    write_segments(analysis_, lines_);
+    for (const auto& [memory, card] : analysis_.account.cards) {
       std::string text =
           fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
                       card.own ? "for this process" : "for all processes",
-                      when(view_.phase_name(card.peak->path), card.peak->step));
+                      when(analysis_.phase_name(card.peak->path), card.peak->step));
       text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
       text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
       if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
       if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
         text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
-      if (const replay::Coverage rows = replay::coverage(view_.buckets, view_.account); rows.buckets != 0)
+      if (const replay::Coverage rows = replay::coverage(analysis_.buckets, analysis_.account);
+          rows.buckets != 0)
         text += fmt::format("; of {}, which are kept as rows, what it showed is not known", steps(rows.steps));
       lines_.paragraph("", text);
     }
     // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
-    if (const auto cupti = view_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
+    if (const auto cupti = analysis_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
       lines_.paragraph("", "CUPTI: " + printable(*cupti));
   }
 
   // Of the host, at the highest: the others are in the JSON.
   void ledger() {
     if (memory_ != 0) return;
-    for (const Ledger& one : ledgers(view_))
+    for (const RssLedger& one : ledgers(analysis_))
       if (one.scope != "process") {
         write_ledger_line(one, lines_);
       } else if (one.at == "peak_rss") {
@@ -377,9 +379,9 @@ class Text {
   }
 
   void losses() {
-    const trace::Losses& losses = view_.losses;
+    const trace::Losses& losses = analysis_.losses;
     std::string text =
-        fmt::format("events: {}, lost: {}", count(view_.account.counts.records), count(losses.total()));
+        fmt::format("events: {}, lost: {}", count(analysis_.account.counts.records), count(losses.total()));
     for (const auto& [reason, number] : losses.events)
       text += fmt::format(" ({} {})", printable(reason), count(number));
     if (losses.cut_stacks != 0)
@@ -387,37 +389,37 @@ class Text {
                           count(losses.cut_stacks));
     if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
     if (losses.damaged_bytes != 0) {
-      text +=
-          fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
-                      count(view_.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
+      text += fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
+                          count(analysis_.trace->bytes()), count(losses.damaged_at),
+                          printable(losses.damaged_file));
     }
-    if (const auto bound = view_.facts().note("bound"))
+    if (const auto bound = analysis_.facts().note("bound"))
       text += bound->starts_with("counts")
                   ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
                   : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
-    if (const auto object = view_.facts().note("malloc"))
+    if (const auto object = analysis_.facts().note("malloc"))
       text +=
           *object == "valgrind"
               ? std::string("; blocks of malloc are not recorded: valgrind's tool has put its own in its place")
               : fmt::format(
                     "; blocks of malloc are not recorded: {} has a malloc of its own, which comes first",
                     printable(*object));
-    if (view_.facts().note("valgrind"))
+    if (analysis_.facts().note("valgrind"))
       text +=
           "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
     // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
-    if (const auto python = view_.facts().note("python"))
+    if (const auto python = analysis_.facts().note("python"))
       text += fmt::format("; no Python frames, stacks are native only (Python: {})",
                           printable(python->substr(0, python->find(" ("))));
     lines_.paragraph("", text);
-    if (const std::string limited = rings_only_text(view_); !limited.empty()) lines_.paragraph("", limited);
-    if (const auto own = view_.own_bytes())
+    if (const std::string limited = rings_only_text(analysis_); !limited.empty()) lines_.paragraph("", limited);
+    if (const auto own = analysis_.own_bytes())
       lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
   }
 
-  View& view_;
+  ProcessAnalysis& analysis_;
   const Findings& findings_;
-  const Look& look_;
+  const TextStyle& look_;
   MemoryId memory_;
   Measure measure_;
   Unit unit_;
@@ -426,27 +428,28 @@ class Text {
 
 } // namespace
 
-std::string finding_text(const Finding& finding, const Look& look) {
+std::string finding_text(const Finding& finding, const TextStyle& look) {
   Lines lines(look.color);
   cause(finding, lines);
   return lines.take();
 }
 
-std::string process_text(View& view, const Findings& findings, const Options& options, const Look& look) {
-  return Text(view, findings, options, look).write();
+std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
+                         const TextStyle& look) {
+  return Text(analysis, findings, options, look).write();
 }
 
-std::string process_line(View& view) {
-  const replay::MemoryPeaks& host = view.account.peaks.at(0);
-  std::string text = fmt::format("pid {} {} {}: peak {} live", view.facts().pid, view.kind,
-                                 script(view.facts()), size(host.live.bytes));
+std::string process_line(ProcessAnalysis& analysis) {
+  const replay::MemoryPeaks& host = analysis.account.peaks.at(0);
+  std::string text = fmt::format("pid {} {} {}: peak {} live", analysis.facts().pid, analysis.kind,
+                                 script(analysis.facts()), size(host.live.bytes));
   if (host.tensor.bytes != 0) text += fmt::format(", {} tensors", size(host.tensor.bytes));
-  text += fmt::format(", {} {}", ended(view.end), duration(view.seconds(view.facts().last_stamp)));
-  if (const auto bound = view.facts().note("bound"))
+  text += fmt::format(", {} {}", ended(analysis.end), duration(analysis.seconds(analysis.facts().last_stamp)));
+  if (const auto bound = analysis.facts().note("bound"))
     text +=
         bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";
-  if (view.facts().note("malloc")) text += ", blocks of malloc not recorded";
-  if (view.losses.total() != 0) text += fmt::format(", events lost: {}", count(view.losses.total()));
+  if (analysis.facts().note("malloc")) text += ", blocks of malloc not recorded";
+  if (analysis.losses.total() != 0) text += fmt::format(", events lost: {}", count(analysis.losses.total()));
   return shortened(text, kColumns) + "\n";
 }
 

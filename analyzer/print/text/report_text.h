@@ -8,19 +8,20 @@
 
 namespace memtrace::report {
 
-struct Look {
+struct TextStyle {
   bool color = false;
   std::size_t holders = 12; // rows of the table of what the peak holds
   bool all_steps = false;   // show every row that was selected, not only the telling ones
 };
 
 // Of one that is about several processes.
-std::string finding_text(const Finding& finding, const Look& look);
+std::string finding_text(const Finding& finding, const TextStyle& look);
 
 // Of the process the report is about.
-std::string process_text(View& view, const Findings& findings, const Options& options, const Look& look);
+std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
+                         const TextStyle& look);
 
 // Of another one, in a line.
-std::string process_line(View& view);
+std::string process_line(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

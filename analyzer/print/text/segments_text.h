@@ -6,6 +6,6 @@
 
 namespace memtrace::report {
 
-void write_segments(View& view, Lines& lines);
+void write_segments(ProcessAnalysis& analysis, Lines& lines);
 
 } // namespace memtrace::report

@@ -35,19 +35,19 @@ const Figures& figures_of(const Row& row, replay::MemoryId memory, Measure measu
   return measure == Measure::tensor ? row.of(memory).tensor : row.of(memory).live;
 }
 
-std::vector<Passing> candidates(const View& view, replay::MemoryId memory, Measure measure) {
-  const replay::MemoryPeaks& peaks = view.account.peaks.at(memory);
+std::vector<Passing> candidates(const ProcessAnalysis& analysis, replay::MemoryId memory, Measure measure) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
   const std::int64_t peak = measure == Measure::tensor ? peaks.tensor.bytes : peaks.live.bytes;
   std::vector<Passing> out;
   std::map<replay::PathId, std::int64_t> of_steady;
-  if (view.shown.steady) {
-    for (const Row& row : view.steady.rows) {
+  if (analysis.shown.steady) {
+    for (const Row& row : analysis.steady.rows) {
       const std::int64_t bytes = figures_of(row, memory, measure).transient;
       of_steady[row.path] = bytes;
-      if (worthwhile(bytes, peak)) out.push_back({&row, view.steady.representative, true, bytes});
+      if (worthwhile(bytes, peak)) out.push_back({&row, analysis.steady.representative, true, bytes});
     }
   }
-  for (const replay::ShownRow& shown : view.shown.rows) {
+  for (const replay::ShownRow& shown : analysis.shown.rows) {
     const std::int64_t bytes = figures_of(*shown.row, memory, measure).transient;
     const auto steady = of_steady.find(shown.row->path);
     if (shown.bucket != nullptr || !worthwhile(bytes, peak)) continue;
@@ -61,15 +61,15 @@ std::vector<Passing> candidates(const View& view, replay::MemoryId memory, Measu
 }
 
 // Born in that phase and gone before it ended.
-std::string sites(View& view, const Passing& passing, const replay::Holdings& alive) {
+std::string sites(ProcessAnalysis& analysis, const Passing& passing, const replay::Holdings& alive) {
   std::string out;
   std::size_t named = 0;
   for (const Holding& holding : alive) { // largest first
     if (holding.role != Role::temporary || holding.born_step != passing.step) continue;
-    if (holding.born_phase != view.account.paths.last(passing.row->path)) continue;
+    if (holding.born_phase != analysis.account.paths.last(passing.row->path)) continue;
     if (holding.stack == format::StackId{} || ++named > kNamed) continue;
     out += fmt::format("{}{} {}, alive {}", out.empty() ? "" : "; ", sized(holding.bytes),
-                       printable(view.symbolizer->site(holding.stack).title()),
+                       printable(analysis.symbolizer->site(holding.stack).title()),
                        duration(static_cast<double>(holding.lifetime) / 1e9));
   }
   if (named > kNamed) out += fmt::format("; {} more", named - kNamed);
@@ -78,16 +78,16 @@ std::string sites(View& view, const Passing& passing, const replay::Holdings& al
 
 } // namespace
 
-std::vector<std::string> transients(View& view, replay::MemoryId memory, Measure measure) {
+std::vector<std::string> transients(ProcessAnalysis& analysis, replay::MemoryId memory, Measure measure) {
   std::vector<std::string> out;
-  for (const Passing& passing : candidates(view, memory, measure)) {
+  for (const Passing& passing : candidates(analysis, memory, measure)) {
     const Figures& figures = figures_of(*passing.row, memory, measure);
-    const std::string who = sites(view, passing, view.set({memory, measure, figures.peak_at}));
+    const std::string who = sites(analysis, passing, analysis.set({memory, measure, figures.peak_at}));
     if (who.empty()) continue;
-    const std::string phase = view.phase_name(passing.row->path);
+    const std::string phase = analysis.phase_name(passing.row->path);
     out.push_back(fmt::format(
         "transient in {}, {}: {}",
-        passing.steady ? fmt::format("{} of each of {} steady steps", phase, view.steady.steps.size())
+        passing.steady ? fmt::format("{} of each of {} steady steps", phase, analysis.steady.steps.size())
                        : when(phase, passing.row->step),
         size(passing.bytes), who));
   }

@@ -230,8 +230,8 @@ TEST_F(Buckets, ARangeWithoutEndIsCut) {
   phases[0].bucket = 1 << 20;
   write_all(coarse_file(half, phases, {}));
   options.steps.range = replay::StepRange{std::uint64_t{1} << 60, ~std::uint64_t{0}};
-  EXPECT_TRUE(view().shown.cut);
-  EXPECT_LE(view().shown.rows.size(), replay::kMostSteps);
+  EXPECT_TRUE(analysis().shown.cut);
+  EXPECT_LE(analysis().shown.rows.size(), replay::kMostSteps);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace memtrace::cli {
 namespace {
 
 using report::find_traces;
-using report::Usage;
+using report::UsageError;
 
 Command parsed(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "memtrace");
@@ -24,7 +24,7 @@ std::string refused(const std::vector<const char*>& arguments) {
   try {
     parsed(arguments);
     return "not refused";
-  } catch (const Usage& usage) {
+  } catch (const UsageError& usage) {
     return usage.what();
   }
 }
@@ -112,10 +112,10 @@ TEST(Find, TakesAFileADirectoryOrTheNewestJob) {
             (std::vector<std::string>{"memtrace-out/a/0.memtrace", "memtrace-out/a/1.memtrace"}));
   EXPECT_EQ(find_traces("memtrace-out/b"), (std::vector<std::string>{"memtrace-out/b/2.memtrace"}));
   EXPECT_EQ(find_traces("memtrace-out/b/2.rings"), (std::vector<std::string>{"memtrace-out/b/2.rings"}));
-  EXPECT_THROW(find_traces("empty"), Usage);
-  EXPECT_THROW(find_traces("nowhere"), Usage);
+  EXPECT_THROW(find_traces("empty"), UsageError);
+  EXPECT_THROW(find_traces("nowhere"), UsageError);
   std::filesystem::current_path(scratch.file("empty"));
-  EXPECT_THROW(find_traces(""), Usage);
+  EXPECT_THROW(find_traces(""), UsageError);
   std::filesystem::current_path(before);
 }
 

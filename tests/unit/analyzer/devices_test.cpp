@@ -41,17 +41,17 @@ class Devices : public testing::Test {
     builder.put(EventType::sample_device, 0, card, {process, all, 80 * 1024 * kMiB, 0, code, others});
   }
 
-  View& open(const char* kind = "main") {
+  ProcessAnalysis& open(const char* kind = "main") {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    Ending end = ending(*trace);
-    view_ = view(std::move(trace), kind, std::move(end), Options{});
-    return *view_;
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), kind, std::move(end), Options{});
+    return *analysis_;
   }
   // On one line, with single blanks: paragraphs are wrapped.
   std::string text() {
     std::string out;
-    for (const char c : process_text(*view_, find(*view_), Options{}, Look{}))
+    for (const char c : process_text(*analysis_, find(*analysis_), Options{}, TextStyle{}))
       if (c != ' ' && c != '\n')
         out += c;
       else if (!out.empty() && out.back() != ' ')
@@ -79,19 +79,19 @@ class Devices : public testing::Test {
 
  private:
   tests::Scratch scratch_;
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 TEST_F(Devices, SegmentsThatBlocksKeep) {
   ten(600);
-  View& view = open();
-  const replay::Segments& segments = view.segments.at(1);
+  ProcessAnalysis& analysis = open();
+  const replay::Segments& segments = analysis.segments.at(1);
   ASSERT_EQ(segments.each.size(), 11u);
   EXPECT_EQ(segments.bytes, (10 * 1024 + 512) * kMiB);
   EXPECT_EQ(segments.in_blocks, (10 * 600 + 512) * kMiB);
   EXPECT_EQ(segments.each[0].unused(), 424 * kMiB);
   EXPECT_EQ(segments.each[10].unused(), 0u);
-  const Findings findings = find(view);
+  const Findings findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   const Finding& finding = findings[0];
   EXPECT_EQ(finding.id, "device-fragmentation");
@@ -108,9 +108,9 @@ TEST_F(Devices, SegmentsThatBlocksKeep) {
 
 TEST_F(Devices, NoneWhereSegmentsAreNearlyFull) {
   ten(960); // 640 MiB of 10.5 GiB are unused
-  View& view = open();
-  EXPECT_EQ(view.segments.at(1).bytes - view.segments.at(1).in_blocks, 10 * 64 * kMiB);
-  EXPECT_TRUE(find(view).empty());
+  ProcessAnalysis& analysis = open();
+  EXPECT_EQ(analysis.segments.at(1).bytes - analysis.segments.at(1).in_blocks, 10 * 64 * kMiB);
+  EXPECT_TRUE(find(analysis).empty());
 }
 
 TEST_F(Devices, NoneWhereTheBlocksOnceFilledThem) {
@@ -128,8 +128,8 @@ TEST_F(Devices, WhatLayBetweenBlocksWhenACardHadNoMore) {
   };
   refused(4000 * kMiB);
   builder.exit(1);
-  const auto oom = [](View& view) {
-    const Findings findings = find(view);
+  const auto oom = [](ProcessAnalysis& analysis) {
+    const Findings findings = find(analysis);
     return *std::find_if(findings.begin(), findings.end(),
                          [](const Finding& finding) { return finding.id == "cuda-oom"; });
   };
@@ -150,10 +150,10 @@ TEST_F(Devices, WhatIsCachedWholeIsEmpty) {
   segment(8192 * kMiB, 1100 * kMiB); // which the first one is too small for
   block(8192 * kMiB, 1100 * kMiB);
   holds(1100 * kMiB, 2100 * kMiB);
-  View& view = open();
-  EXPECT_EQ(view.segments.at(1).each[0].blocks, 0u);
-  EXPECT_EQ(view.segments.at(1).each[0].unused(), 1000 * kMiB);
-  const Findings findings = find(view);
+  ProcessAnalysis& analysis = open();
+  EXPECT_EQ(analysis.segments.at(1).each[0].blocks, 0u);
+  EXPECT_EQ(analysis.segments.at(1).each[0].unused(), 1000 * kMiB);
+  const Findings findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(1000 * kMiB));
   EXPECT_NE(text().find("unused 1000.00 MiB in 1 empty segment"), std::string::npos) << text();
@@ -169,9 +169,9 @@ TEST_F(Devices, PagesMappedOneByOneAreOneSum) {
   segment(0x100, 20 * kMiB, Kind::device_vmm);
   block(4096 * kMiB, 12 * kMiB);
   holds(12 * kMiB, 20 * kMiB);
-  View& view = open();
-  EXPECT_TRUE(view.segments.at(1).each.empty());
-  EXPECT_EQ(view.segments.at(1).outside, 12 * kMiB);
+  ProcessAnalysis& analysis = open();
+  EXPECT_TRUE(analysis.segments.at(1).each.empty());
+  EXPECT_EQ(analysis.segments.at(1).outside, 12 * kMiB);
   EXPECT_NE(text().find("20.00 MiB in pages mapped one by one, for blocks of 12.00 MiB"), std::string::npos)
       << text();
 }
@@ -184,14 +184,14 @@ TEST_F(Devices, ResidualByWhatCameBetweenLooks) {
   shows(600 * kMiB, 10 * kMiB); // with nothing that is known
   builder.death(4096 * kMiB, 100 * kMiB, Kind::device, kCard);
   shows(500 * kMiB, 10 * kMiB);
-  View& view = open();
-  const replay::CardUse& card = view.account.cards.at(1);
+  ProcessAnalysis& analysis = open();
+  const replay::DeviceUsage& card = analysis.account.cards.at(1);
   EXPECT_EQ(card.peak->bytes, static_cast<std::int64_t>(600 * kMiB));
   EXPECT_EQ(card.residual.context, static_cast<std::int64_t>(400 * kMiB));
   EXPECT_EQ(card.residual.code, static_cast<std::int64_t>(30 * kMiB));
   EXPECT_EQ(card.residual.rest, static_cast<std::int64_t>(70 * kMiB));
   EXPECT_EQ(card.residual.sum() + card.live, card.peak->bytes);
-  EXPECT_TRUE(find(view).empty());
+  EXPECT_TRUE(find(analysis).empty());
 }
 
 TEST_F(Devices, WhatPoolsKeepIsNoContext) {
@@ -200,7 +200,7 @@ TEST_F(Devices, WhatPoolsKeepIsNoContext) {
   builder.death(4096 * kMiB, 300 * kMiB, Kind::device_async, kCard);
   segment(4096 * kMiB, 100 * kMiB, Kind::device_async);
   shows(720 * kMiB);
-  const replay::CardUse card = open().account.cards.at(1);
+  const replay::DeviceUsage card = open().account.cards.at(1);
   EXPECT_EQ(card.pools, static_cast<std::int64_t>(220 * kMiB));
   EXPECT_EQ(card.residual.sum(), static_cast<std::int64_t>(400 * kMiB));
 }
@@ -209,8 +209,8 @@ TEST_F(Devices, ContextOnACardWithoutWork) {
   segment(4096 * kMiB, 2000 * kMiB);
   shows(2500 * kMiB);
   shows(500 * kMiB, 0, kOther);
-  View& view = open();
-  const Findings findings = find(view);
+  ProcessAnalysis& analysis = open();
+  const Findings findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].id, "device-context");
   EXPECT_EQ(findings[0].memory, 2);
@@ -229,8 +229,8 @@ TEST_F(Devices, NoneWhereBothCardsHaveWork) {
 TEST_F(Devices, ContextOfAWorker) {
   shows(500 * kMiB);
   EXPECT_TRUE(find(open("main")).empty());
-  View& view = open("worker");
-  const Findings findings = find(view);
+  ProcessAnalysis& analysis = open("worker");
+  const Findings findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].id, "device-context");
 }
@@ -238,8 +238,8 @@ TEST_F(Devices, ContextOfAWorker) {
 TEST_F(Devices, CodeThatIsMuch) {
   shows(300 * kMiB);
   shows(1000 * kMiB, 400 * kMiB);
-  View& view = open();
-  const Findings findings = find(view);
+  ProcessAnalysis& analysis = open();
+  const Findings findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].id, "device-context");
   EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(700 * kMiB));
@@ -249,8 +249,8 @@ TEST_F(Devices, CodeThatIsMuch) {
 TEST_F(Devices, NoneWhereAllMayBeOthers) { // the card does not know this process, and knows two
   shows(~std::uint64_t{0}, 0, kCard, 2, 300 * kMiB);
   shows(~std::uint64_t{0}, 400 * kMiB, kCard, 2, 1000 * kMiB);
-  View& view = open();
-  EXPECT_TRUE(find(view).empty());
+  ProcessAnalysis& analysis = open();
+  EXPECT_TRUE(find(analysis).empty());
   EXPECT_NE(text().find("and may be of other processes"), std::string::npos) << text();
 }
 

@@ -30,12 +30,12 @@ struct Job {
     more = builder.python_frame("more", home + "/lib/python3/site-packages/m/more.py", 1, 0);
   }
 
-  View& open() {
+  ProcessAnalysis& open() {
     tests::write_file(scratch.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
-    Ending end = ending(*trace);
-    view_ = view(std::move(trace), "main", std::move(end), Options{});
-    return *view_;
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    return *analysis_;
   }
 
   Builder builder;
@@ -43,7 +43,7 @@ struct Job {
 
  private:
   tests::Scratch scratch;
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 std::int64_t sum(const Diff& diff) {
@@ -54,8 +54,8 @@ std::int64_t sum(const Diff& diff) {
 
 const DiffRow* row_at(const Diff& diff, const std::string& where) {
   for (const DiffRow& row : diff.rows)
-    if (row.view != nullptr && row.stack != format::StackId{} &&
-        row.view->symbolizer->site(row.stack).where.rfind(where, 0) == 0)
+    if (row.analysis != nullptr && row.stack != format::StackId{} &&
+        row.analysis->symbolizer->site(row.stack).where.rfind(where, 0) == 0)
       return &row;
   return nullptr;
 }
@@ -77,14 +77,14 @@ void train(Job& run) {
 TEST(Diff, FirstStepAgainstSteady) {
   Job run("/home/a", 20);
   train(run);
-  View& view = run.open();
-  const Diff diff = difference(0, first_step(view, 0, ""), steady_step(view, 0, ""));
+  ProcessAnalysis& analysis = run.open();
+  const Diff diff = difference(0, first_step(analysis, 0, ""), steady_step(analysis, 0, ""));
   EXPECT_EQ(diff.a.peak.bytes, 132 * kMiB);
   EXPECT_LT(diff.b.peak.bytes - 102 * kMiB, 64);
   EXPECT_EQ(sum(diff), diff.total());
   ASSERT_FALSE(diff.rows.empty());
   const DiffRow& first = diff.rows.front();
-  EXPECT_EQ(view.symbolizer->site(first.stack).where, "m/cache.py:20");
+  EXPECT_EQ(analysis.symbolizer->site(first.stack).where, "m/cache.py:20");
   EXPECT_EQ(first.a, 30 * kMiB);
   EXPECT_EQ(first.b, 0);
   EXPECT_EQ(first.phase, "forward");
@@ -95,18 +95,18 @@ TEST(Diff, FirstStepAgainstSteady) {
 TEST(Diff, TwoStepsAndTwoPhases) {
   Job run("/home/a", 20);
   train(run);
-  View& view = run.open();
-  const Diff steps =
-      difference(0, one_place(view, 0, replay::Step{0}, "step"), one_place(view, 0, replay::Step{3}, "step"));
+  ProcessAnalysis& analysis = run.open();
+  const Diff steps = difference(0, one_place(analysis, 0, replay::Step{0}, "step"),
+                                one_place(analysis, 0, replay::Step{3}, "step"));
   EXPECT_EQ(steps.a.peak.bytes, 130 * kMiB);
   EXPECT_EQ(steps.b.peak.bytes, 100 * kMiB + 4 * 8);
   EXPECT_EQ(sum(steps), steps.total());
   EXPECT_EQ(row_at(steps, "m/cache.py")->change(), -30 * kMiB);
-  const Diff phases = difference(0, one_place(view, 0, {}, "load"), one_place(view, 0, {}, "forward"));
+  const Diff phases = difference(0, one_place(analysis, 0, {}, "load"), one_place(analysis, 0, {}, "forward"));
   EXPECT_EQ(phases.total(), 32 * kMiB);
   EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kMiB);
-  EXPECT_THROW(one_place(view, 0, replay::Step{99}, ""), NothingToShow);
-  EXPECT_THROW(one_place(view, 0, {}, "backward"), NothingToShow);
+  EXPECT_THROW(one_place(analysis, 0, replay::Step{99}, ""), NothingToShow);
+  EXPECT_THROW(one_place(analysis, 0, {}, "backward"), NothingToShow);
 }
 
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
@@ -116,7 +116,7 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   b.builder.begin("load").birth(1 << 20, 60 * kMiB, format::Kind::heap, 0, b.weights);
   b.builder.birth(1 << 30, 35 * kMiB, format::Kind::heap, 0, b.cache);
   b.builder.birth(2 << 30, 3 * kMiB, format::Kind::heap, 0, b.more).end("load");
-  View &view_a = a.open(), &view_b = b.open();
+  ProcessAnalysis &view_a = a.open(), &view_b = b.open();
   const Diff diff = difference(0, whole_run(view_a, 0, "a"), whole_run(view_b, 0, "b"));
   EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kMiB - 500);
   EXPECT_EQ(sum(diff), diff.total());

@@ -327,7 +327,7 @@ TEST(Store, LeavingsWithoutALookAreNone) {
              R"({"schema": "memtrace.evidence/1", "left": {"unseen": 2, "orphans": [{"name": "psm_1"}]}})");
   const auto read = load(path);
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->left, Leavings{});
+  EXPECT_EQ(read->left, ShmLeftovers{});
 }
 
 TEST(Store, HostileFilesAreNone) {

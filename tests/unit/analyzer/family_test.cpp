@@ -72,12 +72,12 @@ TEST(Family, IsTakenAtTheHighestMoment) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::vector<Process> processes = some_processes(seed);
     Best best;
-    std::vector<Relative> relatives;
+    std::vector<FamilyMember> relatives;
     for (const Process& one : processes) {
       relatives.push_back({&one.facts, &one.samples, "worker"});
       for (const auto& said : one.said) best = std::max(best, at(processes, said.first));
     }
-    const auto found = family(relatives);
+    const auto found = sum_family(relatives);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->ledger.total, best.pss) << "seed " << seed;
     EXPECT_EQ(found->ledger.remarks.empty(), best.agreed) << "seed " << seed;

@@ -49,12 +49,12 @@ class Findings : public testing::Test {
     }
   }
 
-  View& open() {
+  ProcessAnalysis& open() {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    Ending end = ending(*trace);
-    view_ = view(std::move(trace), "main", std::move(end), Options{});
-    return *view_;
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    return *analysis_;
   }
 
   Builder builder;
@@ -63,13 +63,13 @@ class Findings : public testing::Test {
 
  private:
   tests::Scratch scratch_;
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
   train(3, 10 * kMiB, 50 * kMiB);
-  View& view = open();
-  const std::vector<Finding> findings = find(view);
+  ProcessAnalysis& analysis = open();
+  const std::vector<Finding> findings = find(analysis);
   ASSERT_EQ(findings.size(), 1u);
   const Finding& finding = findings[0];
   EXPECT_EQ(finding.id, "foreach-temporaries");
@@ -82,7 +82,7 @@ TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
             std::string::npos);
   EXPECT_EQ(finding.remedy.find("foreach=False"), std::string::npos)
       << "two tensors, two temporaries: nothing to gain";
-  EXPECT_EQ(process_text(view, findings, Options{}, Look{}).rfind(finding.title + "\n", 0), 0u);
+  EXPECT_EQ(process_text(analysis, findings, Options{}, TextStyle{}).rfind(finding.title + "\n", 0), 0u);
 }
 
 TEST_F(Findings, NoneWhereTheRemedyHardlyLowersThePeak) {

@@ -17,7 +17,7 @@ class Folded {
   explicit Folded(Builder& builder, std::size_t per_segment = 64) {
     write_file(scratch_.file("t.memtrace"), builder.bytes(per_segment));
     trace_ = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    account = replay::account(*trace_);
+    account = replay::account_phases(*trace_);
     for (const replay::Row& row : account.rows) rows_.push_back(row);
   }
 

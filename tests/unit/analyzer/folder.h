@@ -25,20 +25,20 @@ class Folder : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(scratch_.path())) sum += entry.file_size();
     return sum;
   }
-  report::View& view() {
+  report::ProcessAnalysis& analysis() {
     auto trace = std::make_unique<trace::Trace>(file(".memtrace"));
-    report::Ending end = report::ending(*trace);
-    view_ = report::view(std::move(trace), "main", std::move(end), options);
-    return *view_;
+    report::ProcessEnd end = report::read_end(*trace);
+    analysis_ = report::analyze_process(std::move(trace), "main", std::move(end), options);
+    return *analysis_;
   }
   report::Json process() {
     report::Document document(options);
-    report::View& open = view();
+    report::ProcessAnalysis& open = analysis();
     document.add(open, report::find(open));
     return parsed(std::move(document))["processes"][0];
   }
   std::string text() {
-    report::View& open = view();
+    report::ProcessAnalysis& open = analysis();
     return process_text(open, report::find(open), options, look);
   }
   static report::Json row(const report::Json& process, const std::string& phase, std::int64_t step) {
@@ -50,11 +50,11 @@ class Folder : public testing::Test {
   }
 
   report::Options options;
-  report::Look look;
+  report::TextStyle look;
 
  private:
   Scratch scratch_;
-  std::unique_ptr<report::View> view_;
+  std::unique_ptr<report::ProcessAnalysis> analysis_;
 };
 
 } // namespace memtrace::tests

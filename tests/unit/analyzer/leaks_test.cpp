@@ -29,9 +29,9 @@ class Leaks : public testing::Test {
     }
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    Ending end = ending(*trace);
-    view_ = view(std::move(trace), "main", std::move(end), Options{});
-    return find_leaks(*view_);
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    return find_leaks(*analysis_);
   }
   static std::uint64_t address(int step) { return 0x1000000 + static_cast<std::uint64_t>(step) * 0x100000; }
 
@@ -40,7 +40,7 @@ class Leaks : public testing::Test {
 
  private:
   tests::Scratch scratch_;
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 TEST_F(Leaks, OfEveryStep) {

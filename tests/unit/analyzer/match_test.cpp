@@ -92,7 +92,7 @@ TEST(Match, OneKillAndTwoThatFit) {
   std::vector<Witness> both = match({a, b});
   EXPECT_EQ(both[0].kill, nullptr);
   EXPECT_EQ(both[1].kill, nullptr);
-  EXPECT_EQ(both[0].rivals, 1u);
+  EXPECT_EQ(both[0].other_candidates, 1u);
 
   b.last = 110; // it lived on
   both = match({a, b});
@@ -141,7 +141,7 @@ TEST(Match, ACounterThatRoseOnceForTwo) {
   a.near_limit = b.near_limit = true;
   std::vector<Witness> both = match({a, b});
   EXPECT_EQ(both[0].counter, nullptr);
-  EXPECT_EQ(both[0].rivals, 1u);
+  EXPECT_EQ(both[0].other_candidates, 1u);
   b.last = 105; // it lived on: the first one it was
   both = match({a, b});
   EXPECT_NE(both[0].counter, nullptr);
@@ -197,7 +197,7 @@ TEST(Match, OfSeveralContainersItsOwn) {
 
 TEST(Match, AFault) {
   Evidence evidence;
-  Fault fault;
+  ProgramFault fault;
   fault.pid = 10;
   fault.when.boot = 100.01;
   evidence.faults = {fault};

@@ -108,7 +108,7 @@ TEST_F(Processes, AreOfJobs) {
   EXPECT_FALSE(found.jobs.contains("own"));
 }
 
-Maker maker() {
+ShmCreator maker() {
   return {4242, 100, 200, {{110, kMiB}, {150.001, 4 * kMiB}, {150.002, 4 * kMiB}}};
 }
 
@@ -154,15 +154,15 @@ class Left : public testing::Test {
                   builder.python_frame("make", "/u/t.py", 7, 0));
     builder.end("load");
   }
-  report::Json findings(const Leavings& left) {
+  report::Json findings(const ShmLeftovers& left) {
     write_file(scratch.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
-    report::Ending end = report::ending(*trace);
+    report::ProcessEnd end = report::read_end(*trace);
     end.left = left;
     const report::Options options; // the document keeps a reference
     report::Document document(options);
-    const auto view = report::view(std::move(trace), "main", std::move(end), {});
-    document.add(*view, report::find(*view));
+    const auto analysis = report::analyze_process(std::move(trace), "main", std::move(end), {});
+    document.add(*analysis, report::find(*analysis));
     report::Json out = report::Json::array();
     const report::Json all = tests::parsed(std::move(document));
     for (const auto& one : all["processes"][0]["findings"])
@@ -171,9 +171,9 @@ class Left : public testing::Test {
   }
   double mapped() {
     write_file(scratch.file("t.memtrace"), builder.bytes());
-    return report::maker_of(trace::Trace(scratch.file("t.memtrace"))).mapped.at(0).unix;
+    return report::creator_of(trace::Trace(scratch.file("t.memtrace"))).mapped.at(0).unix;
   }
-  Leavings left(std::vector<Orphan> orphans, std::uint64_t unseen = 0, std::string pids = "4026531836") {
+  ShmLeftovers left(std::vector<Orphan> orphans, std::uint64_t unseen = 0, std::string pids = "4026531836") {
     return {1'700'000'010, unseen, std::move(pids), std::move(orphans)};
   }
   Builder builder;

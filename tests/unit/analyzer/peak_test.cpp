@@ -185,7 +185,7 @@ TEST(Peak, WithoutSomeStacksItIsLower) {
   const std::unordered_set<format::StackId> of_b{format::StackId{b}};
   const auto all = replay::peaks_without(folded.trace(), {{.stacks = of_b},
                                                           {.stacks = std::unordered_set<format::StackId>{}},
-                                                          {.stacks = of_b, .born = replay::Known::forward},
+                                                          {.stacks = of_b, .born = replay::KnownPhase::forward},
                                                           {.stacks = of_b, .parts = 2},
                                                           {.sizes = {{1, 50}, {200, 249}}},
                                                           {.sizes = {{1, 300}}, .spared = of_b},

@@ -214,7 +214,7 @@ TEST(Phases, ADepthTellsOfLostEnds) {
   tests::write_file(scratch.file("t.memtrace"),
                     builder.definitions() + builder.segment(0, 0, 2) + builder.segment(0, 3, 2));
   const trace::Trace trace(scratch.file("t.memtrace"));
-  const Account account = replay::account(trace);
+  const Account account = replay::account_phases(trace);
   ASSERT_EQ(account.rows.size(), 2u);
   std::vector<std::string> last;
   for (const Row& row : account.rows) last = account.paths.texts(row.path);

@@ -58,25 +58,25 @@ class Deaths : public testing::Test {
     outside.kills.push_back(kill);
   }
 
-  View& open() {
+  ProcessAnalysis& open() {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    Ending end = ending(*trace);
+    ProcessEnd end = read_end(*trace);
     evidence::Subject subject = subject_of(*trace);
     subject.evidence = &outside;
-    hear(end, evidence::match({subject})[0], outside);
-    view_ = view(std::move(trace), "main", std::move(end), options);
-    return *view_;
+    apply_evidence(end, evidence::match({subject})[0], outside);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), options);
+    return *analysis_;
   }
   Json json() {
     Document document(options, Schema::postmortem);
-    View& view = open();
-    document.add(view, find(view));
+    ProcessAnalysis& analysis = open();
+    document.add(analysis, find(analysis));
     return tests::parsed(std::move(document))["processes"][0];
   }
   std::string text() {
-    View& view = open();
-    return postmortem_text(view, find(view), {}, {});
+    ProcessAnalysis& analysis = open();
+    return postmortem_text(analysis, find(analysis), {}, {});
   }
   static std::vector<std::string> findings(const Json& process) {
     std::vector<std::string> out;
@@ -91,7 +91,7 @@ class Deaths : public testing::Test {
 
  private:
   Scratch scratch_;
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 using Ids = std::vector<std::string>;
@@ -255,9 +255,9 @@ TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {
   const auto other = [](std::uint32_t pid, std::uint64_t mib, const char* directory) {
     trace::ProcessSample sample;
     sample.anon = mib * kMiB;
-    Ending end;
+    ProcessEnd end;
     end.how = "unknown";
-    return Other{pid, "worker", trace::kNoRank, end, 0.5, sample, directory};
+    return JobPeer{pid, "worker", trace::kNoRank, end, 0.5, sample, directory};
   };
   const JobLedger ledger = job_ledger(
       open(), {other(7, 20, "/sys/fs/cgroup/memory/job"), other(8, 40, "/sys/fs/cgroup/memory/job/below"),

@@ -55,30 +55,30 @@ Builder training() {
 
 class Report : public testing::Test {
  protected:
-  View& open(Builder& builder) {
+  ProcessAnalysis& open(Builder& builder) {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
-    Ending end = ending(*trace);
-    view_ = view(std::move(trace), "main", std::move(end), options);
-    return *view_;
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), options);
+    return *analysis_;
   }
   Json json(Builder& builder) {
     Document document(options);
-    View& view = open(builder);
-    document.add(view, find(view));
+    ProcessAnalysis& analysis = open(builder);
+    document.add(analysis, find(analysis));
     return tests::parsed(std::move(document));
   }
   std::string text(Builder& builder) {
-    View& view = open(builder);
-    return process_text(view, find(view), options, look);
+    ProcessAnalysis& analysis = open(builder);
+    return process_text(analysis, find(analysis), options, look);
   }
   Options options;
-  Look look;
+  TextStyle look;
 
   Scratch scratch_;
 
  private:
-  std::unique_ptr<View> view_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 // The trace has 2 of 3 blocks; the recorder counted 24,000 bytes, and 30,000 a moment before.

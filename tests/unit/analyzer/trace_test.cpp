@@ -64,7 +64,7 @@ class Files : public testing::Test {
     try {
       const Trace trace(write(bytes));
       return "no fault";
-    } catch (const Fault& fault) {
+    } catch (const ReadError& fault) {
       return fault.what();
     }
   }
@@ -114,8 +114,8 @@ TEST_F(Files, WhatIsNoTraceIsRefusedInOneLine) {
     EXPECT_NE(text.find(path()), std::string::npos);
     EXPECT_NE(text.find("at byte 0"), std::string::npos);
   }
-  EXPECT_THROW(Trace("/nonexistent/x.memtrace"), Fault);
-  EXPECT_THROW(Trace(scratch_.path()), Fault);
+  EXPECT_THROW(Trace("/nonexistent/x.memtrace"), ReadError);
+  EXPECT_THROW(Trace(scratch_.path()), ReadError);
 }
 
 TEST_F(Files, ATornEndIsReadUpToTheTear) {

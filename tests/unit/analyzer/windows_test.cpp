@@ -219,7 +219,7 @@ TEST_F(Late, ABirthUnderANewerBlockLeavesNothing) {
 TEST_F(Gap, AStepThatIsCutOffIsNotSteady) {
   write_all(tests::snapshot(states));
   EXPECT_EQ(process()["trace"]["lost_events"], 0);
-  const auto& seen = view(); // each call makes it anew
+  const auto& seen = analysis(); // each call makes it anew
   const auto& spans = seen.account.detail;
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[0].first, replay::Step{0});

@@ -239,7 +239,7 @@ TEST(Fold, LikeTheAnalyzers) {
     const tests::Scratch scratch;
     tests::write_file(scratch.file("t.memtrace"), builder.bytes());
     const trace::Trace trace(scratch.file("t.memtrace"));
-    const replay::Account account = replay::account(trace);
+    const replay::Account account = replay::account_phases(trace);
 
     auto ours = std::make_unique<Fold>();
     tests::CoarseFile file(8 << 20);

@@ -2,7 +2,7 @@
 // Job: two writers and the reader as ordinary threads: what they share is ordered by the ring's own stores and
 // loads.
 //
-// The thread sanitizer (preset tsan) sees each pair of accesses that nothing orders. scripts/check_orders
+// The thread sanitizer (preset tsan) sees each pair of accesses that nothing orders. scripts/gates/check_orders
 // weakens each memory order of the protocol and expects that these tests, or the models of tests/models, fail.
 #include <gtest/gtest.h>
 

@@ -131,7 +131,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--allow", default=os.path.join(here, "hook_symbols.allow"))
     parser.add_argument("--intercepted", default=os.path.join(here, "hook_symbols.intercepted"))
-    parser.add_argument("--exports", default=os.path.join(here, "..", "preload", "hooks", "exports.map"))
+    parser.add_argument("--exports", default=os.path.join(here, "..", "..", "preload", "hooks", "exports.map"))
     args = parser.parse_args()
     faults = [*check_undefined(args.library, args.allow, args.intercepted),
               *check_exports(args.library, args.exports), *check_dynamic(args.library),

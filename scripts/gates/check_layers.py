@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Job: includes follow scripts/layers.txt, run in no circle, and a file says its folder's name and its job.
+"""Job: includes follow layers.txt, run in no circle, and a file says its folder's name and its job.
 
 usage: check_layers.py ROOT        the tree
-       check_layers.py --planted ROOT   a tree of a few files: only with a scripts/layers.txt of its own are rows
+       check_layers.py --planted ROOT   a tree of a few files: only with a layers.txt of its own are rows
                                         that no file needs, and CMake, looked at; else memtrace's own counts
 """
 import argparse
@@ -199,7 +199,7 @@ def main():
     parser.add_argument("root")
     parser.add_argument("--planted", action="store_true")
     args = parser.parse_args()
-    own = os.path.join(args.root, "scripts/layers.txt")
+    own = os.path.join(args.root, "layers.txt")
     layers = Layers(own if os.path.exists(own) else os.path.join(HERE, "layers.txt"))
     faults, texts = list(layers.faults), {}
     has_forbidden = os.path.exists(os.path.join(args.root, "preload/record/forbidden.h"))

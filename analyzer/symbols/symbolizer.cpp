@@ -65,6 +65,45 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// The innermost Python frames of a stack, by what they are; null where there is none.
+struct PythonFrames {
+  const SiteFrame* innermost = nullptr;
+  const SiteFrame* telling = nullptr; // no passage through a wrapper
+  const SiteFrame* own = nullptr;     // of no library
+};
+
+PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
+  PythonFrames out;
+  for (const SiteFrame& frame : frames) {
+    if (!frame.python) continue;
+    if (out.innermost == nullptr) out.innermost = &frame;
+    if (out.telling == nullptr && !passage(frame.file)) out.telling = &frame;
+    if (out.own == nullptr && !library_file(frame.file)) out.own = &frame;
+  }
+  return out;
+}
+
+// Returns the operator of PyTorch that the program called; empty if there is none. It is the outermost of those
+// below Python: the others are how it was done.
+std::string called_operator(const std::vector<SiteFrame>& frames) {
+  std::string out;
+  for (const SiteFrame& frame : frames) {
+    if (frame.python) break;
+    if (const std::string name = operator_of(frame.function); !name.empty()) out = "torch." + name;
+  }
+  return out;
+}
+
+std::string native_place(const std::vector<SiteFrame>& frames) {
+  if (frames.empty()) return "unknown";
+  const auto telling = std::find_if(frames.begin(), frames.end(),
+                                    [](const SiteFrame& frame) { return !plumbing(frame.function); });
+  const SiteFrame& frame = telling != frames.end() ? *telling : frames.front();
+  std::string out(frame.function.substr(0, frame.function.find('(', 1)));
+  if (!frame.module.empty()) out += fmt::format(" in {}", base_name(frame.module));
+  return out;
+}
+
 } // namespace
 
 std::shared_ptr<const Site> keep(const Site& site) {
@@ -177,30 +216,14 @@ void Symbolizer::describe(Site& site) const {
   const auto place = [this](const SiteFrame& frame) {
     return fmt::format("{}:{}", short_path(frame.file, facts_.working_directory), frame.line);
   };
-  const SiteFrame* native = nullptr;
-  const SiteFrame* innermost = nullptr;
-  const SiteFrame* telling = nullptr;
-  const SiteFrame* own = nullptr;
-  for (const SiteFrame& frame : site.frames) {
-    if (frame.python) {
-      if (innermost == nullptr) innermost = &frame;
-      if (telling == nullptr && !passage(frame.file)) telling = &frame;
-      if (own == nullptr && !library_file(frame.file)) own = &frame;
-    } else if (innermost == nullptr) {
-      if (native == nullptr && !plumbing(frame.function)) native = &frame;
-      // The outermost operator is what the program called; those below are how it was done.
-      if (const std::string name = operator_of(frame.function); !name.empty()) site.op = "torch." + name;
-    }
-  }
-  if (innermost != nullptr) {
-    site.where = place(telling != nullptr ? *telling : *innermost);
-    if (own != nullptr && place(*own) != site.where) site.caller = place(*own);
+  site.op = called_operator(site.frames);
+  const PythonFrames python = python_frames(site.frames);
+  if (python.innermost == nullptr) {
+    site.where = native_place(site.frames);
     return;
   }
-  if (native == nullptr && !site.frames.empty()) native = &site.frames.front();
-  site.where = native != nullptr ? native->function.substr(0, native->function.find('(', 1)) : "unknown";
-  if (native != nullptr && !native->module.empty())
-    site.where += fmt::format(" in {}", base_name(native->module));
+  site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
+  if (python.own != nullptr && place(*python.own) != site.where) site.caller = place(*python.own);
 }
 
 const Site& Symbolizer::site(format::StackId stack) {

@@ -109,10 +109,10 @@ report::Json order_json(const std::vector<report::Process>& processes, const rep
 }
 
 std::string text_of(std::vector<report::Process>& processes, std::size_t chosen, bool color, Meter& meter) {
-  report::TextStyle look;
-  look.color = color;
+  report::TextStyle style;
+  style.color = color;
   const auto analysis = open(processes[chosen], {}, meter);
-  return report::postmortem_text(*analysis, report::find(*analysis), others(processes, chosen), look);
+  return report::postmortem_text(*analysis, report::find(*analysis), others(processes, chosen), style);
 }
 
 std::vector<std::string> json_of(std::vector<report::Process>& processes, std::size_t chosen,

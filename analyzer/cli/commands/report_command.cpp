@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
+#include "analyzer/cli/common/main_process.h"
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
 #include "analyzer/findings/all_findings.h"
@@ -43,64 +43,103 @@ std::optional<report::Family> family_of(const std::vector<report::Process>& proc
   return report::sum_family(relatives);
 }
 
+// Collects the report of a job, one process after the other: memory is that of the largest, not of all.
+class JobReport {
+ public:
+  JobReport(const report::Options& options, const report::TextStyle& style, bool json,
+            const std::vector<report::Process>& processes)
+      : options_(options), style_(style), json_(json), alone_(processes.size() == 1), document_(options) {
+    if (!options.memory || *options.memory == "host") family_ = family_of(processes);
+    workers_ = std::any_of(processes.begin(), processes.end(),
+                           [](const report::Process& process) { return process.kind == "worker"; });
+  }
+
+  void add(report::Process& process) {
+    const auto analysis =
+        report::analyze_process(std::move(process.trace), process.kind, process.end, options_);
+    const report::Findings findings = report::find(*analysis);
+    if (first_) check_memory(options_, *analysis);
+    across_.add(*analysis, workers_);
+    ranks_.add(*analysis);
+    if (json_) {
+      document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
+    } else {
+      add_text(*analysis, findings);
+    }
+    first_ = false;
+  }
+
+  std::vector<std::string> take() && {
+    if (family_) text_ += report::family_text(*family_, style_.color);
+    for (const report::Outlier& outlier : ranks_.outliers()) {
+      document_.add(outlier);
+      text_ += report::outlier_text(outlier, style_.color);
+    }
+    std::string causes;
+    for (const report::JobFinding& found : across_.find()) {
+      causes += report::finding_text(found.finding, style_);
+      document_.add(found);
+    }
+    return json_ ? std::move(document_).take() : std::vector{causes + text_};
+  }
+
+ private:
+  // The first process, and each with a finding, in full; of another one a line.
+  void add_text(report::ProcessAnalysis& analysis, const report::Findings& findings) {
+    if (!first_ && findings.empty()) {
+      text_ += report::process_line(analysis);
+      return;
+    }
+    if (!first_) text_ += "\n";
+    text_ += report::process_text(analysis, findings, options_, style_);
+    if (first_ && !alone_) text_ += "\n";
+  }
+
+  const report::Options& options_;
+  const report::TextStyle& style_;
+  bool json_;
+  bool alone_;
+  bool first_ = true;
+  bool workers_ = false;
+  report::Document document_;
+  report::JobFindings across_;
+  report::Ranks ranks_;
+  std::optional<report::Family> family_;
+  std::string text_;
+};
+
+report::Options options_of(const ReportArguments& arguments) {
+  report::Options options = arguments.options;
+  options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
+  if (options.memory && !report::memory_named(*options.memory))
+    throw report::UsageError("--memory " + *options.memory + ": expected host or cuda:N");
+  return options;
+}
+
+report::TextStyle style_of(const ReportArguments& arguments, const report::Options& options) {
+  report::TextStyle style;
+  style.color = in_color(arguments.output);
+  style.all_steps = options.steps.all || options.steps.range.has_value();
+  if (arguments.all || arguments.top_given) style.holders = options.peak_top;
+  return style;
+}
+
 } // namespace
 
 int report_command(const ReportArguments& arguments) {
-  report::Options options = arguments.options;
-  options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
-  if (options.memory && !report::memory_named(*options.memory)) {
-    throw report::UsageError("--memory " + *options.memory + ": expected host or cuda:N");
-  }
-  report::TextStyle look;
-  look.color = arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  look.all_steps = options.steps.all || options.steps.range.has_value();
-  if (arguments.all || arguments.top_given) look.holders = options.peak_top;
-
+  const report::Options options = options_of(arguments);
+  const report::TextStyle style = style_of(arguments, options);
   Meter meter(STDERR_FILENO);
   std::vector<report::Process> processes = report::survey(report::find_traces(arguments.trace), {}, meter);
-  const bool json = arguments.format == "json";
-  report::Document document(options);
-  std::optional<report::Family> family;
-  if (!options.memory || *options.memory == "host") family = family_of(processes);
-  report::JobFindings several;
-  report::Ranks ranks;
-  const bool workers = std::any_of(processes.begin(), processes.end(),
-                                   [](const report::Process& process) { return process.kind == "worker"; });
-  std::string text;
-  std::size_t number = 0;
-  for (report::Process& process : processes) {
-    ++number;
-    if (processes.size() > 1) meter.on(fmt::format("reading trace {} of {}", number, processes.size()));
-    // One at a time: memory is that of the largest, not of all.
-    if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
-    const auto analysis = report::analyze_process(std::move(process.trace), process.kind, process.end, options);
-    const report::Findings findings = report::find(*analysis);
-    if (number == 1) check_memory(options, *analysis);
-    several.add(*analysis, workers);
-    ranks.add(*analysis);
-    if (json) {
-      document.add(*analysis, findings, number == 1 && family ? &*family : nullptr);
-    } else if (number == 1 || !findings.empty()) {
-      if (number > 1) text += "\n";
-      text += report::process_text(*analysis, findings, options, look);
-      if (number == 1 && processes.size() > 1) text += "\n";
-    } else {
-      text += report::process_line(*analysis);
-    }
+  JobReport job(options, style, arguments.format == "json", processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes.size() > 1) meter.on(fmt::format("reading trace {} of {}", i + 1, processes.size()));
+    if (!processes[i].trace) processes[i].trace = std::make_unique<trace::Trace>(processes[i].path, &meter);
+    job.add(processes[i]);
   }
-  if (family) text += report::family_text(*family, look.color);
-  for (const report::Outlier& outlier : ranks.outliers()) {
-    document.add(outlier);
-    text += report::outlier_text(outlier, look.color);
-  }
-  std::string causes;
-  for (const report::JobFinding& found : several.find()) {
-    causes += report::finding_text(found.finding, look);
-    document.add(found);
-  }
-  text = causes + text;
+  const std::vector<std::string> pieces = std::move(job).take();
   meter.clear();
-  write_all(json ? std::move(document).take() : std::vector{text}, arguments.output);
+  write_all(pieces, arguments.output);
   return 0;
 }
 

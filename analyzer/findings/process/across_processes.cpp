@@ -84,73 +84,84 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
     if (place.bytes >= kLeastCopy) family.kept[where].push_back(std::move(place));
 }
 
-void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
-  if (family.workers == 0 || !family.whole) return;
-  // What the parent had of its own is none of the workers': only sizes that they made count.
-  std::unordered_map<std::int64_t, std::int64_t> ahead; // blocks, by bytes
+JobFindings::Ahead JobFindings::measure_ahead(const Family& family) {
+  // The parent's own blocks are not the workers': only sizes that a worker made count.
+  std::unordered_map<std::int64_t, std::int64_t> blocks; // by bytes
   for (const Flow& flow : family.flows)
-    if (flow.bytes > 0) ahead[flow.bytes] = 0;
+    if (flow.bytes > 0) blocks[flow.bytes] = 0;
   std::vector<Flow> flows = family.flows;
   std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.stamp < b.stamp; });
-  std::int64_t level = 0, most = 0, largest = 0, blocks = 0;
-  std::size_t highest = 0; // flows up to the highest level
-  // Counts the blocks of each size after a flow. False: it is of none that a worker made.
-  const auto follow = [&ahead](const Flow& flow) {
-    const auto at = ahead.find(std::abs(flow.bytes));
-    if (at == ahead.end() || (flow.bytes < 0 && at->second == 0)) return false;
+  // Counts the blocks of each size after a flow. False if no worker made that size.
+  const auto follow = [&blocks](const Flow& flow) {
+    const auto at = blocks.find(std::abs(flow.bytes));
+    if (at == blocks.end() || (flow.bytes < 0 && at->second == 0)) return false;
     at->second += flow.bytes > 0 ? 1 : -1;
     return true;
   };
+  Ahead out;
+  std::int64_t level = 0;
+  std::size_t highest = 0; // flows up to the highest level
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!follow(flows[i])) continue;
     level = replay::wrapping_add(level, flows[i].bytes);
-    if (level <= most) continue;
-    most = level;
+    if (level <= out.bytes) continue;
+    out.bytes = level;
     highest = i + 1;
   }
-  // Which size has most is asked once, at the highest: at each new level it would be sizes times flows.
-  for (auto& [bytes, number] : ahead) number = 0;
+  if (highest == 0) return out;
+  // The size that has most is looked for once, at the highest level: at each new level it would be sizes times
+  // flows.
+  for (auto& [bytes, number] : blocks) number = 0;
   for (std::size_t i = 0; i < highest; ++i) follow(flows[i]);
-  if (highest != 0) {
-    largest = std::max_element(ahead.begin(), ahead.end(), [](const auto& a, const auto& b) {
-                return a.first * a.second < b.first * b.second;
-              })->first;
-    blocks = ahead.at(largest);
-  }
-  const bool large = most >= kLeastAhead && most >= family.parents_peak / kShareOfPeak;
-  const bool full = family.shm_size != 0 && 2 * most >= static_cast<std::int64_t>(family.shm_size);
-  if (!large && !full) return;
+  const auto most = std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) {
+    return a.first * a.second < b.first * b.second;
+  });
+  out.largest = most->first;
+  out.blocks = most->second;
+  return out;
+}
+
+void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
+  if (family.workers == 0 || !family.whole) return;
+  const Ahead ahead = measure_ahead(family);
+  const bool large = ahead.bytes >= kLeastAhead && ahead.bytes >= family.parents_peak / kShareOfPeak;
+  const bool full = family.shm_size != 0 && 2 * ahead.bytes >= static_cast<std::int64_t>(family.shm_size);
+  if (large || full) out.push_back(prefetch_finding(family, ahead));
+}
+
+JobFinding JobFindings::prefetch_finding(const Family& family, const Ahead& ahead) {
   const auto workers = static_cast<std::int64_t>(family.workers);
-  const std::int64_t each = (blocks + workers - 1) / workers;
+  const std::int64_t each = (ahead.blocks + workers - 1) / workers;
   JobFinding found;
   found.site = family.site;
   Finding& finding = found.finding;
   finding.id = "loader-prefetch";
   finding.phase = "data";
-  finding.bytes = most;
+  finding.bytes = ahead.bytes;
   finding.certain = true;
-  finding.title = fmt::format("{} of batches in /dev/shm, made ahead by {} workers", size(most), workers);
+  finding.title =
+      fmt::format("{} of batches in /dev/shm, made ahead by {} workers", size(ahead.bytes), workers);
   finding.evidence = {
       fmt::format("{} bytes that {} workers had put into shared memory and their parent had not given back",
-                  most, workers),
-      fmt::format("{} blocks of {} bytes of them, {} for each worker", blocks, largest, each),
+                  ahead.bytes, workers),
+      fmt::format("{} blocks of {} bytes of them, {} for each worker", ahead.blocks, ahead.largest, each),
       fmt::format("the parent itself holds {} bytes at most", family.parents_peak)};
   if (family.shm_size != 0) finding.evidence.push_back(fmt::format("/dev/shm has {} bytes", family.shm_size));
-  finding.sentences = {fmt::format("{} x {} were there at once: {} workers, each {} ahead.", blocks,
-                                   size(largest), workers, each),
+  finding.sentences = {fmt::format("{} x {} were there at once: {} workers, each {} ahead.", ahead.blocks,
+                                   size(ahead.largest), workers, each),
                        "They are no process's resident memory for as long as they wait: they count for the "
                        "cgroup and /dev/shm."};
   finding.remedy = each > 1
                        ? fmt::format(
                              "prefetch_factor=1: -{}; fewer workers; or smaller items (uint8 instead of "
                              "float32 is a quarter), converted after the loader",
-                             size(most - most / each))
+                             size(ahead.bytes - ahead.bytes / each))
                        : fmt::format(
                              "fewer workers: -{} for each; or smaller items (uint8 instead of float32 is a "
                              "quarter), converted after the loader",
-                             size(most / workers));
+                             size(ahead.bytes / workers));
   finding.no_remedy = "pin_memory, or anything in the model: these bytes lie before it";
-  out.push_back(std::move(found));
+  return found;
 }
 
 void JobFindings::copies(const Family& family, std::vector<JobFinding>& out) {

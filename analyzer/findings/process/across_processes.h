@@ -55,6 +55,13 @@ class JobFindings {
 
   void add_worker(ProcessAnalysis& analysis);
   void add_parent(ProcessAnalysis& analysis);
+  struct Ahead { // the most that lay in shared memory at once
+    std::int64_t bytes = 0;
+    std::int64_t largest = 0; // bytes of the blocks of the size that has most of it
+    std::int64_t blocks = 0;  // of that size
+  };
+  static Ahead measure_ahead(const Family& family);
+  static JobFinding prefetch_finding(const Family& family, const Ahead& ahead);
   static void prefetch(const Family& family, std::vector<JobFinding>& out);
   static void copies(const Family& family, std::vector<JobFinding>& out);
 

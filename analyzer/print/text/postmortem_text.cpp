@@ -25,8 +25,8 @@ constexpr char kLeftBehind[] = "orphan-shm";
 class Postmortem {
  public:
   Postmortem(ProcessAnalysis& analysis, const Findings& findings, const std::vector<JobPeer>& others,
-             const TextStyle& look)
-      : analysis_(analysis), findings_(findings), others_(others), look_(look), lines_(look.color) {}
+             const TextStyle& style)
+      : analysis_(analysis), findings_(findings), others_(others), style_(style), lines_(style.color) {}
 
   std::string write() {
     lines_.strong(printable(verdict()));
@@ -251,34 +251,39 @@ class Postmortem {
     return out;
   }
 
-  void held() {
-    const DeathInstant& then = death().then;
-    // On a device PyTorch's own blocks have sites that say more than those of its segments.
-    const bool blocks = then.memory != 0 && then.level.tensor != 0;
-    const std::int64_t total = blocks ? then.level.tensor : then.level.live;
-    std::vector<Line> all = grouped(
-        analysis_.set({then.memory, blocks ? replay::Measure::tensor : replay::Measure::live, then.at}));
+  // What the set holds, the largest first. What is too little for a line, and what no record tells of, have one
+  // line each, so that bytes add up to `total`.
+  std::vector<Line> held_lines(const replay::Holdings& set, std::int64_t total) {
+    std::vector<Line> all = grouped(set);
     std::int64_t left = total, more = 0;
-    std::size_t shown = 0, hidden = 0;
     for (const Line& line : all) left = replay::wrapping_sub(left, line.bytes);
-    while (shown < all.size() && shown < look_.holders && all[shown].bytes >= total / 200) ++shown;
-    for (std::size_t i = shown; i < all.size(); ++i, ++hidden) more = replay::wrapping_add(more, all[i].bytes);
+    std::size_t shown = 0;
+    while (shown < all.size() && shown < style_.holders && all[shown].bytes >= total / 200) ++shown;
+    for (std::size_t i = shown; i < all.size(); ++i) more = replay::wrapping_add(more, all[i].bytes);
+    const std::size_t hidden = all.size() - shown;
     all.resize(shown);
     if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
     if (left != 0)
       all.push_back(
           {left, 0, analysis_.facts().fork ? "inherited, small" : "small blocks", "",
            left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
-    const Unit unit = unit_for(total);
+    return all;
+  }
+
+  std::string held_title() const {
+    const replay::MemoryId memory = death().then.memory;
+    if (memory != 0) return "held on " + memory_name(memory);
+    return death().failure != nullptr ? "held when it failed" : "held at death";
+  }
+
+  // Returns the width of the first column, which the title may widen.
+  std::size_t held_table(const std::vector<Line>& all, Unit unit) {
     std::size_t what = 4, since = 5;
     for (const Line& line : all) {
       what = std::clamp(columns(line.what), what, std::size_t{16});
       since = std::clamp(columns(line.since), since, std::size_t{16});
     }
-    lines_.plain("");
-    const std::string title = then.memory != 0             ? "held on " + memory_name(then.memory)
-                              : death().failure != nullptr ? "held when it failed"
-                                                           : "held at death";
+    const std::string title = held_title();
     what = std::max(what, title.size() - 2);
     lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), unit.name, "blocks",
                              pad("since", since)));
@@ -288,6 +293,19 @@ class Postmortem {
                                pad(shortened(line.since, since), since),
                                shortened(line.site, kColumns - what - since - 24)));
     }
+    return what;
+  }
+
+  void held() {
+    const DeathInstant& then = death().then;
+    // On a device PyTorch's own blocks have sites that say more than those of its segments.
+    const bool blocks = then.memory != 0 && then.level.tensor != 0;
+    const std::int64_t total = blocks ? then.level.tensor : then.level.live;
+    const replay::Measure measure = blocks ? replay::Measure::tensor : replay::Measure::live;
+    const Unit unit = unit_for(total);
+    lines_.plain("");
+    const std::size_t what =
+        held_table(held_lines(analysis_.set({then.memory, measure, then.at}), total), unit);
     std::string sum =
         fmt::format("  {} {:>9}", pad(blocks ? "= tensors" : "= live", what), in_unit(total, unit));
     if (blocks) sum += fmt::format(", in segments of {}", size(then.level.live));
@@ -399,15 +417,15 @@ class Postmortem {
   ProcessAnalysis& analysis_;
   const Findings& findings_;
   const std::vector<JobPeer>& others_;
-  const TextStyle& look_;
+  const TextStyle& style_;
   Lines lines_;
 };
 
 } // namespace
 
 std::string postmortem_text(ProcessAnalysis& analysis, const Findings& findings,
-                            const std::vector<JobPeer>& others, const TextStyle& look) {
-  return Postmortem(analysis, findings, others, look).write();
+                            const std::vector<JobPeer>& others, const TextStyle& style) {
+  return Postmortem(analysis, findings, others, style).write();
 }
 
 } // namespace memtrace::report

@@ -10,6 +10,6 @@
 namespace memtrace::report {
 
 std::string postmortem_text(ProcessAnalysis& analysis, const Findings& findings,
-                            const std::vector<JobPeer>& others, const TextStyle& look);
+                            const std::vector<JobPeer>& others, const TextStyle& style);
 
 } // namespace memtrace::report

@@ -41,14 +41,14 @@ void cause(const Finding& finding, Lines& lines) {
 
 class Text {
  public:
-  Text(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& look)
+  Text(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& style)
       : analysis_(analysis),
         findings_(findings),
-        look_(look),
+        style_(style),
         memory_(main_memory(analysis, findings, options.memory)),
         measure_(peaks().tensor.bytes > 0 ? Measure::tensor : Measure::live),
         unit_(unit_for(peak().bytes)),
-        lines_(look.color) {}
+        lines_(style.color) {}
 
   std::string write() {
     if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
@@ -112,7 +112,7 @@ class Text {
 
   // Of the default selection the steady rows stand for steps 1 and last.
   bool telling(const replay::ShownRow& shown) const {
-    if (look_.all_steps || !analysis_.shown.steady || analysis_.steady.rows.empty()) return true;
+    if (style_.all_steps || !analysis_.shown.steady || analysis_.steady.rows.empty()) return true;
     return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
   }
 
@@ -275,9 +275,9 @@ class Text {
 
   // What is too little to be seen in the figures is summed up, unless all was asked for.
   std::size_t worth_a_line(const std::vector<BlockOwner>& all) const {
-    const bool everything = look_.holders > all.size();
+    const bool everything = style_.holders > all.size();
     std::size_t lines = 0;
-    while (lines < all.size() && lines < look_.holders &&
+    while (lines < all.size() && lines < style_.holders &&
            (everything || all[lines].bytes >= peak().bytes / 1000))
       ++lines;
     return lines;
@@ -419,7 +419,7 @@ class Text {
 
   ProcessAnalysis& analysis_;
   const Findings& findings_;
-  const TextStyle& look_;
+  const TextStyle& style_;
   MemoryId memory_;
   Measure measure_;
   Unit unit_;
@@ -428,15 +428,15 @@ class Text {
 
 } // namespace
 
-std::string finding_text(const Finding& finding, const TextStyle& look) {
-  Lines lines(look.color);
+std::string finding_text(const Finding& finding, const TextStyle& style) {
+  Lines lines(style.color);
   cause(finding, lines);
   return lines.take();
 }
 
 std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
-                         const TextStyle& look) {
-  return Text(analysis, findings, options, look).write();
+                         const TextStyle& style) {
+  return Text(analysis, findings, options, style).write();
 }
 
 std::string process_line(ProcessAnalysis& analysis) {

@@ -15,11 +15,11 @@ struct TextStyle {
 };
 
 // Of one that is about several processes.
-std::string finding_text(const Finding& finding, const TextStyle& look);
+std::string finding_text(const Finding& finding, const TextStyle& style);
 
 // Of the process the report is about.
 std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
-                         const TextStyle& look);
+                         const TextStyle& style);
 
 // Of another one, in a line.
 std::string process_line(ProcessAnalysis& analysis);

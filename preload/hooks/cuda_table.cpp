@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/hooks/cuda_types.h"
-#include "preload/hooks/lookups.h"
+#include "preload/hooks/real_lookups.h"
 #include "preload/record/libc.h"
 
 #define RUNTIME(name) extern "C" void name();

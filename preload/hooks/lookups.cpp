@@ -2,27 +2,15 @@
 // Job: the ways round a symbol's binding: dlsym, dlvsym, cuGetProcAddress, cudaGetDriverEntryPoint. A CUDA
 // function that we stand before is answered by our hook where the real one is there, and by nothing where it is
 // not.
-#include "preload/hooks/lookups.h"
-
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "preload/hooks/cuda_table.h"
 #include "preload/hooks/cuda_types.h"
-#include "preload/hooks/objects.h"
+#include "preload/hooks/real_lookups.h"
 
 #include "preload/record/forbidden.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
-
-using Sym = void* (*)(void*, const char*);
-using Vsym = void* (*)(void*, const char*, const char*);
-
-// The next ones after ours. Null until they are first needed, which may be before our constructor.
-extern "C" {
-__attribute__((visibility("hidden"))) constinit Sym memtrace_real_dlsym = nullptr;
-__attribute__((visibility("hidden"))) constinit Vsym memtrace_real_dlvsym = nullptr;
-}
 
 namespace memtrace::hooks {
 namespace {
@@ -34,21 +22,13 @@ struct Answer {
 };
 constexpr Answer kNotOurs = {nullptr, 0};
 
-void find_lookups() {
-  if (memtrace_real_dlvsym != nullptr) return;
-  const int errno_before = errno;
-  memtrace_real_dlsym = reinterpret_cast<Sym>(next_function("dlsym"));
-  memtrace_real_dlvsym = reinterpret_cast<Vsym>(next_function("dlvsym"));
-  errno = errno_before;
-}
-
 // Nothing, and dlerror says so.
 Answer missing(const char* name, const char* version) {
   return {version != nullptr ? memtrace_real_dlvsym(RTLD_NEXT, name, version) : real_dlsym(RTLD_NEXT, name), 1};
 }
 
 Answer answer(void* handle, const char* name, const char* version) {
-  find_lookups();
+  find_real_lookups();
   cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   if (function == nullptr) return kNotOurs;
   void* const real = cuda::real_of(*function);
@@ -64,13 +44,6 @@ Answer answer(void* handle, const char* name, const char* version) {
 }
 
 } // namespace
-
-void* real_dlsym(void* handle, const char* name) {
-  find_lookups();
-  void* found = memtrace_real_dlsym(handle, name);
-  asm volatile("" : "+r"(found)); // a call, not a jump: who asks is this library
-  return found;
-}
 
 } // namespace memtrace::hooks
 

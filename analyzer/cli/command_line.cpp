@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/job/usage_error.h"
@@ -225,6 +228,99 @@ Command report_of(ReportOptions& options, bool top_given) {
   return arguments;
 }
 
+Command postmortem_of(PostmortemOptions& options, bool rank_given) {
+  check_format(options.arguments.format);
+  if (rank_given) options.arguments.rank = options.rank;
+  return options.arguments;
+}
+
+CLI::App* add_doctor(CLI::App& app, DoctorArguments& into) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "what of this machine memtrace can use, and why not the rest");
+  add_output(*command, into);
+  return command;
+}
+
+Command doctor_of(const DoctorArguments& arguments) {
+  check_format(arguments.format);
+  return arguments;
+}
+
+struct RunOptions {
+  std::vector<std::string> values = std::vector<std::string>(std::size(kRunOptions));
+  bool quiet = false;
+  std::vector<std::string> command; // behind "--"
+};
+
+CLI::App* add_run(CLI::App& app, RunOptions& into) {
+  CLI::App* command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
+  for (std::size_t i = 0; i < std::size(kRunOptions); ++i)
+    command->add_option(kRunOptions[i].option, into.values[i], kRunOptions[i].help);
+  command->add_flag("--quiet", into.quiet, "print nothing");
+  return command;
+}
+
+Command run_of(const RunOptions& options, const CLI::App& given) {
+  RunArguments run;
+  for (std::size_t i = 0; i < options.values.size(); ++i) {
+    // An empty value means something too: --skip '' skips nothing.
+    if (given.count(kRunOptions[i].option) != 0)
+      run.variables.emplace_back(kRunOptions[i].variable, options.values[i]);
+  }
+  if (options.quiet) run.variables.emplace_back("MEMTRACE_QUIET", "1");
+  run.command = options.command;
+  if (run.command.empty())
+    throw report::UsageError("run: expected a command behind --, as in: memtrace run -- python train.py");
+  return run;
+}
+
+// All subcommands, with the values that parsing fills in.
+class Subcommands {
+ public:
+  // `behind_dashes`: the words after "--", which are the traced command's own.
+  Subcommands(CLI::App& app, std::vector<std::string> behind_dashes) {
+    run_.command = std::move(behind_dashes);
+    add(add_report(app, report_),
+        [this](const CLI::App& given) { return report_of(report_, given.count("--top") != 0); });
+    add(add_diff(app, diff_), [this](const CLI::App&) { return diff_of(diff_); });
+    add(add_explain(app, explain_), [this](const CLI::App&) { return explain_of(explain_); });
+    add(add_postmortem(app, postmortem_),
+        [this](const CLI::App& given) { return postmortem_of(postmortem_, given.count("--rank") != 0); });
+    add(add_run(app, run_), [this](const CLI::App& given) { return run_of(run_, given); });
+    add(add_doctor(app, doctor_), [this](const CLI::App&) { return doctor_of(doctor_); });
+  }
+  Subcommands(const Subcommands&) = delete;
+  Subcommands& operator=(const Subcommands&) = delete;
+
+  // Returns the arguments of the subcommand that was parsed.
+  Command parsed() const {
+    for (const auto& [command, arguments] : all_)
+      if (command->parsed()) return arguments(*command);
+    throw report::UsageError("memtrace: expected a command; see memtrace --help"); // the parser asks for one
+  }
+
+ private:
+  using Arguments = std::function<Command(const CLI::App&)>;
+  void add(CLI::App* command, Arguments arguments) { all_.emplace_back(command, std::move(arguments)); }
+
+  ReportOptions report_;
+  DiffOptions diff_;
+  ExplainOptions explain_;
+  PostmortemOptions postmortem_;
+  RunOptions run_;
+  DoctorArguments doctor_;
+  std::vector<std::pair<CLI::App*, Arguments>> all_;
+};
+
+void check_command(const std::string& name) {
+  const auto is_it = [&name](const char* known) { return name == known; };
+  const char* const these = "this version has report, diff, explain, postmortem, run and doctor";
+  if (std::any_of(std::begin(kNotYet), std::end(kNotYet), is_it))
+    throw report::UsageError(name + ": not supported yet; " + these);
+  if (!name.starts_with('-') && std::none_of(std::begin(kCommands), std::end(kCommands), is_it))
+    throw report::UsageError(name + ": no such command; " + these);
+}
+
 [[noreturn]] void refuse(const CLI::ParseError& error) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -234,16 +330,7 @@ Command report_of(ReportOptions& options, bool top_given) {
 } // namespace
 
 Command parse(int argc, const char* const* argv) {
-  const auto is_first = [&](const char* name) { return argv[1] == std::string(name); };
-  if (argc > 1 && std::any_of(std::begin(kNotYet), std::end(kNotYet), is_first)) {
-    throw report::UsageError(
-        std::string(argv[1]) +
-        ": not supported yet; this version has report, diff, explain, postmortem, run and doctor");
-  }
-  if (argc > 1 && argv[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), is_first))
-    throw report::UsageError(
-        std::string(argv[1]) +
-        ": no such command; this version has report, diff, explain, postmortem, run and doctor");
+  if (argc > 1) check_command(argv[1]);
   // What comes after "--" is the command's own, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes =
@@ -253,25 +340,8 @@ Command parse(int argc, const char* const* argv) {
   CLI::App app("Explains what a traced program did with its memory.", "memtrace");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
-  ReportOptions report_options;
-  CLI::App* report_command = add_report(app, report_options);
-  DiffOptions diff_options;
-  CLI::App* diff_command = add_diff(app, diff_options);
-  ExplainOptions explain_options;
-  CLI::App* explain_command = add_explain(app, explain_options);
-  PostmortemOptions postmortem_options;
-  CLI::App* postmortem_command = add_postmortem(app, postmortem_options);
-  CLI::App* run_command = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
-  std::vector<std::string> values(std::size(kRunOptions));
-  for (std::size_t i = 0; i < std::size(kRunOptions); ++i) {
-    run_command->add_option(kRunOptions[i].option, values[i], kRunOptions[i].help);
-  }
-  DoctorArguments doctor;
-  CLI::App* doctor_command =
-      app.add_subcommand("doctor", "what of this machine memtrace can use, and why not the rest");
-  add_output(*doctor_command, doctor);
-  bool quiet = false;
-  run_command->add_flag("--quiet", quiet, "print nothing");
+  const Subcommands subcommands(
+      app, dashes == end ? std::vector<std::string>{} : std::vector<std::string>(dashes + 1, end));
   try {
     app.parse(static_cast<int>((is_run ? dashes : end) - argv), argv);
   } catch (const CLI::CallForHelp&) {
@@ -281,30 +351,7 @@ Command parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     refuse(error);
   }
-  if (report_command->parsed()) return report_of(report_options, report_command->count("--top") != 0);
-  if (diff_command->parsed()) return diff_of(diff_options);
-  if (explain_command->parsed()) return explain_of(explain_options);
-  if (postmortem_command->parsed()) {
-    check_format(postmortem_options.arguments.format);
-    if (postmortem_command->count("--rank") != 0) postmortem_options.arguments.rank = postmortem_options.rank;
-    return postmortem_options.arguments;
-  }
-  if (doctor_command->parsed()) {
-    check_format(doctor.format);
-    return doctor;
-  }
-
-  RunArguments run;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    // An empty value means something too: --skip '' skips nothing.
-    if (run_command->count(kRunOptions[i].option) != 0)
-      run.variables.emplace_back(kRunOptions[i].variable, values[i]);
-  }
-  if (quiet) run.variables.emplace_back("MEMTRACE_QUIET", "1");
-  if (dashes != end) run.command.assign(dashes + 1, end);
-  if (run.command.empty())
-    throw report::UsageError("run: expected a command behind --, as in: memtrace run -- python train.py");
-  return run;
+  return subcommands.parsed();
 }
 
 } // namespace memtrace::cli

@@ -139,7 +139,7 @@ template <class Call>
   real.free(p);
 }
 
-// Counted already, and the thread's countdown has run out.
+// The thread's countdown has run out: the block is looked at, and counted.
 [[gnu::noinline]] void* looked_at(void* p, std::size_t asked) {
   record::look_at_birth(reinterpret_cast<std::uint64_t>(p), usable_size(p), asked);
   return p;

@@ -16,10 +16,8 @@ namespace {
 // them.
 constinit format::SmallTotals stray{};
 
-// This thread's, seen now if it never was; then `flows`, which went nowhere, are its first. Null: it could not
-// be seen.
+// This thread's, seen now if it never was, with `flows` counted. Null: it could not be seen.
 Thread* seen(const Recording& here, const format::SmallTotals& flows) {
-  const bool first = local.small == &uncounted;
   if (here) notice_fork();
   Thread* const thread = here ? this_thread() : local.thread;
   std::uint64_t* const strays[] = {&stray.allocated, &stray.freed, &stray.births, &stray.deaths};
@@ -27,11 +25,13 @@ Thread* seen(const Recording& here, const format::SmallTotals& flows) {
   if (thread == nullptr) {
     for (std::size_t i = 0; i < std::size(these); ++i)
       __atomic_fetch_add(strays[i], these[i], __ATOMIC_RELAXED);
-  } else if (first) {
+  } else {
     std::uint64_t* const counters[] = {&local.small->allocated, &local.small->freed, &local.small->births,
                                        &local.small->deaths};
-    for (std::size_t i = 0; i < std::size(these); ++i)
-      add_to(*counters[i], these[i] + __atomic_exchange_n(strays[i], 0, __ATOMIC_RELAXED));
+    for (std::size_t i = 0; i < std::size(these); ++i) {
+      const bool some = __atomic_load_n(strays[i], __ATOMIC_RELAXED) != 0; // seldom: threads share that line
+      add_to(*counters[i], these[i] + (some ? __atomic_exchange_n(strays[i], 0, __ATOMIC_RELAXED) : 0));
+    }
   }
   return thread;
 }

@@ -29,21 +29,27 @@ inline bool take_from(std::int64_t& left, std::size_t given) {
   return out;
 }
 
-// The whole of what most blocks cost: two counters and a countdown. True: it has run out, see below.
+// The whole of what most blocks cost: a countdown and two counters. True if the countdown has run out: then the
+// block is not counted yet, see below. The countdown comes first, so a thread counts nothing before it was
+// seen: its first block was counted in no thread's counters if a handler allocated meanwhile.
 inline bool count_birth(std::size_t given) {
+  if (take_from(local.births_left, given)) [[unlikely]]
+    return true;
   format::SmallTotals* const small = local.small;
   add_to(small->allocated, given);
   add_to(small->births, 1);
-  return take_from(local.births_left, given);
+  return false;
 }
 inline bool count_death(std::size_t given) {
+  if (take_from(local.deaths_left, given)) [[unlikely]]
+    return true;
   format::SmallTotals* const small = local.small;
   add_to(small->freed, given);
   add_to(small->deaths, 1);
-  return take_from(local.deaths_left, given);
+  return false;
 }
 
-// When the countdown has run out: the thread's first block, a tick, or a block to be drawn.
+// When the countdown has run out: the thread's first block, a tick, or a block to be drawn. Counts it.
 void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked);
 void look_at_death(std::size_t given);
 

@@ -67,8 +67,8 @@ struct alignas(64) Thread {
   Scratch scratch;
 };
 
-// Where a thread counts that has not been seen yet; nobody reads it. Its first small block is looked at, and
-// counted again.
+// Where `local.small` points until its thread was seen. Nothing is counted there: the countdown of such a
+// thread has run out, so its first small block is looked at first.
 extern constinit format::SmallTotals uncounted;
 
 // All that memtrace keeps in TLS: no destructor, no lazy allocation, initial-exec (static TLS is scarce:

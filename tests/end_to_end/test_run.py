@@ -129,7 +129,8 @@ class Signals(Run):
 class Families(Run):
     def test_bash(self):
         """The shell leaves no trace, its child does: both ends are told."""
-        code = "held = bytearray(b'x' * (50 << 20)); raise SystemExit(5)"
+        # It stays for a while after its trace is there: the watcher looks for new traces some times a second.
+        code = "import time; held = bytearray(b'x' * (50 << 20)); time.sleep(0.5); raise SystemExit(5)"
         done = self.run_it("bash", "-c", f'"$0" -c "{code}"; exit 3', sys.executable,
                            settings={"MEMTRACE_SKIP": "bash"})
         self.assertEqual(done.returncode, 3)

@@ -88,10 +88,14 @@ Thread* enter_table(bool* wants_pass) {
   thread->pace.random = seed_for(thread->tid);
   thread->pace.until_sample = next_interval(thread->pace.random, settings.sample);
   thread->pace.until_tick = tick_bytes(*thread);
+  // In this order for a signal handler on this thread: a thread that is there counts in its own place, and no
+  // countdown runs before.
+  local.small = &thread->own;
+  asm volatile("" ::: "memory");
+  local.thread = thread;
+  asm volatile("" ::: "memory");
   local.births_left = 0; // the first is looked at
   local.deaths_left = tick_bytes(*thread);
-  local.thread = thread;
-  local.small = &thread->own;
   set_look_at_births(*thread, tick_bytes(*thread));
   set_look_at_deaths(*thread, tick_bytes(*thread));
   return thread;

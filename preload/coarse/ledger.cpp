@@ -1,5 +1,5 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
-// Job: what is alive and how much that is: the analyzer's ledger (fold/ledger.h), kept while the process runs.
+// Job: what is alive and how much that is, by the rules of analyzer/replay/live_blocks.h.
 #include "preload/coarse/ledger.h"
 
 namespace memtrace::coarse {

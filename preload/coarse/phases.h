@@ -1,6 +1,6 @@
 // Room: coarse. Runs in the drain and, when its ring is full, on the victim's thread.
-// Job: which phase and step each thread is in, by the analyzer's rules (fold/phases.h), and what each open
-// phase has seen.
+// Job: which phase and step each thread is in, by the rules of analyzer/replay/phase_tracker.h, and what each
+// open phase has seen.
 #pragma once
 
 #include "preload/coarse/ledger.h"

@@ -35,7 +35,7 @@ struct ModelSizes {
 };
 
 // Where a writer's model keeps what it learned. A reader has as many models as threads are interleaved, so it
-// has tables of its own, which grow (trace/model.h).
+// has tables of its own, which grow (analyzer/decode/growing_model.h).
 class WholeTables : public ModelSizes {
  public:
   const Guess& guess(std::size_t slot) const { return guesses_[slot]; }

@@ -439,8 +439,33 @@ void LiveBlocks::unmap(const trace::Event& event, BlockWatcher& watcher) {
     const auto at = mappings_.find({memory, event.word[0]});
     if (at != mappings_.end()) bytes = at->second.given;
   }
-  const std::uint64_t known = cut(memory, event.word[0], end_of(event.word[0], bytes), event, watcher);
-  if (known < bytes && (event.flags & format::kReleased) == 0) unknown_death(event, bytes - known);
+  const std::uint64_t to = end_of(event.word[0], bytes);
+  const std::uint64_t unknown = never_mapped(memory, event.word[0], to, event.stamp);
+  cut(memory, event.word[0], to, event, watcher);
+  if (unknown != 0 && (event.flags & format::kReleased) == 0) unknown_death(event, unknown);
+}
+
+// Returns the bytes of [from, to) that no mapping has now, and none that a newer one displaced had at `death`.
+// Newer mappings may displace one piece by piece, and be gone themselves before the late death comes.
+std::uint64_t LiveBlocks::never_mapped(MemoryId memory, std::uint64_t from, std::uint64_t to,
+                                       format::Stamp death) const {
+  std::uint64_t unknown = 0;
+  while (from < to) {
+    std::uint64_t known_to = from, next = to;
+    const auto see = [&](const Block& block) {
+      if (block.memory != memory || block.address + block.given <= from) return;
+      if (block.address <= from) known_to = std::max(known_to, block.address + block.given);
+      if (block.address > from) next = std::min(next, block.address);
+    };
+    const auto after = mappings_.upper_bound({memory, from});
+    if (after != mappings_.begin()) see(std::prev(after)->second);
+    if (after != mappings_.end()) see(after->second);
+    for (const Displaced& one : displaced_)
+      if (is_mapping(one.block.kind) && one.left_at(death)) see(one.block);
+    if (known_to == from) unknown += next - from;
+    from = known_to != from ? known_to : next;
+  }
+  return unknown;
 }
 
 // What was inherited may end without having begun here, by its own size.

@@ -109,6 +109,7 @@ class LiveBlocks {
   bool is_dead(const Block& block);
   bool forget_displaced(const trace::Event& death);
   const Block* mapped_at(std::uint64_t address, format::Stamp stamp) const;
+  std::uint64_t never_mapped(MemoryId memory, std::uint64_t from, std::uint64_t to, format::Stamp death) const;
   void settle_early_deaths(const trace::Event& event);
   bool dies_unlisted(const trace::Event& event, BlockWatcher& watcher);
   void unknown_death(const trace::Event& event, std::uint64_t bytes);

@@ -256,6 +256,32 @@ void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp 
       one = {};
 }
 
+// Returns the bytes of [from, to) that no mapping has now, and none that a newer one covered had at `death`.
+// Newer mappings may cover one piece by piece, and be gone themselves before the late death comes.
+std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                                   format::Stamp death) const {
+  std::uint64_t unknown = 0;
+  while (from < to) {
+    std::uint64_t known_to = from, next = to;
+    const auto see = [&](const Block& block) {
+      const std::uint64_t end = end_of(block.address, block.given);
+      if (block.memory != memory || end <= from) return;
+      if (block.address <= from && end > known_to) known_to = end;
+      if (block.address > from && block.address < next) next = block.address;
+    };
+    for (std::uint32_t i = mappings_.from(memory, from); i < mappings_.size() && mappings_[i].memory == memory;
+         ++i) {
+      see(mappings_[i]);
+      if (mappings_[i].address > from) break;
+    }
+    for (const Displaced& one : covered_)
+      if (one.left_at(death)) see(one.block);
+    if (known_to == from) unknown += next - from;
+    from = known_to != from ? known_to : next;
+  }
+  return unknown;
+}
+
 // Ends what was mapped in [from, to) before `death`. Bytes that are or were.
 std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                           format::Stamp death, const Place& place) {
@@ -285,12 +311,14 @@ void Ledger::unmap(const Host& host, const RingRecord& record, const Place& plac
     if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == from)
       bytes = mappings_[i].given;
   }
+  const std::uint64_t unknown = never_mapped(memory, from, end_of(from, bytes), record.stamp);
   const std::uint64_t known = cut(host, memory, from, end_of(from, bytes), record.stamp, place);
   if (memory == 0) forget_covered(from, end_of(from, bytes), record.stamp);
-  if (known >= bytes || (record.flags & format::kReleased) != 0 || memory != 0) return;
+  if (unknown == 0 || (record.flags & format::kReleased) != 0 || memory != 0) return;
   const bool is_tensor = (record.flags & format::kTensor) != 0;
-  if (known != 0 || !keep_orphan({from, bytes, record.stamp, memory, Live::kTables, record.kind, is_tensor}))
-    unknown_unmap(record.kind, is_tensor, bytes - known);
+  if (known != 0 || unknown != bytes ||
+      !keep_orphan({from, bytes, record.stamp, memory, Live::kTables, record.kind, is_tensor}))
+    unknown_unmap(record.kind, is_tensor, unknown);
 }
 
 // Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.

@@ -116,6 +116,8 @@ class Ledger {
   void cover(const Block& block);
   const Block* covered(std::uint64_t address, format::Stamp death) const;
   void forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death);
+  std::uint64_t never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                             format::Stamp death) const;
   void displace(const Host& host, const Block& block, const Place& place);
 
   Live live_;

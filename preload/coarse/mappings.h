@@ -21,6 +21,7 @@ class Mappings {
   void split(const Host& host, std::uint8_t memory, std::uint64_t address);
 
   Block& operator[](std::uint32_t i) { return all_.at[i]; }
+  const Block& operator[](std::uint32_t i) const { return all_.at[i]; }
   std::uint32_t size() const { return used_; }
   std::size_t bytes() const { return all_.bytes(); }
 

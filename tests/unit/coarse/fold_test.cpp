@@ -339,6 +339,17 @@ TEST_F(Alone, SuchADeathIsNotOneOfAnInheritedBlock) {
   EXPECT_EQ(level(), 17'000);
 }
 
+// Two threads map over the halves of it, and one of them unmaps, before the late record comes.
+TEST_F(Alone, AnUnmappingIsOfWhatNewerMappingsCoveredPieceByPiece) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192);
+  builder_.birth(0x11000, 4096, Kind::mmap_anon).birth(0x10000, 4096, Kind::mmap_anon).unmap(0x10000, 4096);
+  apply({0, 2, 3, 4});
+  EXPECT_EQ(level(), 14'096);
+  apply({1});
+  EXPECT_EQ(level(), 14'096);
+}
+
 TEST_F(Alone, AnUnmappingSaidAfterTheNextMappingIsOfTheFormer) {
   builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192).birth(0x10000, 4096, Kind::mmap_anon);
   apply({0, 2, 1});

@@ -196,6 +196,13 @@ TEST_F(Late, AMappingThatMovesIsTheOneBeforeTheNewer) {
   EXPECT_EQ(more_with({move(0x70000, 0x80000)}), 0) << "a file's is no memory";
 }
 
+TEST_F(Late, AnUnmappingIsOfWhatNewerMappingsDisplacedPieceByPiece) {
+  hold(0x51000, 4096, Kind::mmap_anon); // the other half's newer mapping is gone
+  displace(0x50000, 8192, Kind::mmap_anon);
+  displace(0x50000, 4096, Kind::mmap_anon);
+  EXPECT_EQ(more_with({late(EventType::death, Kind::mmap_anon, format::kRange, {0x50000, 8192})}), 0);
+}
+
 TEST_F(Late, AnUnmappingSparesTheNewerMapping) {
   hold(0x50000, 4096, Kind::mmap_anon);
   EXPECT_EQ(more_with({late(EventType::death, Kind::none, format::kRange, {0x50000, 4096})}), 0);

@@ -11,7 +11,8 @@
 #include "preload/hooks/cuda_table.h"
 #include "preload/hooks/objects.h"
 #include "preload/record/libc.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_paths.h"
 
 #include "preload/record/forbidden.h"
 

@@ -8,6 +8,10 @@
 #include "preload/hooks/torch.h"
 #include "preload/record/device_call.h"
 #include "preload/record/device_memory.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/recording.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::hooks::cuda {
 

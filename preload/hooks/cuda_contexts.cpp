@@ -1,6 +1,7 @@
 // Room: hooks. Runs inside the calls of CUDA's driver and runtime that end a context.
 // Job: what was allocated in it goes with it, without a free.
 #include "preload/hooks/cuda_calls.h"
+#include "preload/record/stamp.h"
 
 #include "preload/record/forbidden.h"
 

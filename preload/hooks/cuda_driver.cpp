@@ -1,6 +1,7 @@
 // Room: hooks. Runs inside the calls of CUDA's driver.
 // Job: what libcuda.so.1 gives and takes, also of callers that found it by a pointer (hooks/lookups.cpp).
 #include "preload/hooks/cuda_calls.h"
+#include "preload/record/recorder_state.h"
 
 #include "preload/record/forbidden.h"
 

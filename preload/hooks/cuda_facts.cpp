@@ -5,7 +5,10 @@
 #include "preload/hooks/cuda_table.h"
 #include "preload/hooks/cuda_types.h"
 #include "preload/record/device_memory.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/recording.h"
 #include "preload/record/spin_lock.h"
+#include "preload/record/stamp.h"
 
 #include "preload/record/forbidden.h"
 

@@ -6,9 +6,13 @@
 #include <cstddef>
 
 #include "preload/hooks/real.h"
+#include "preload/record/fork_mark.h"
 #include "preload/record/ledger_moment.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
 
 #include "preload/record/forbidden.h"
 
@@ -151,7 +155,7 @@ template <class Call>
 
 // True: the block is small, no tensor's, this is not the child of a raw clone, and something is recorded.
 inline bool only_counted(std::size_t header, bool tensor) {
-  return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::alive->small_below;
+  return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::fork_mark->small_below;
 }
 
 // The common case, in as few instructions as we know: a small block of glibc's malloc. What is not that goes
@@ -166,7 +170,7 @@ inline void* take_quickly(std::size_t asked, Call call) {
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
     return born_in_turn(p, asked);
-  if (record::count_birth(size_in(header))) [[unlikely]]
+  if (record::count_small_birth(size_in(header))) [[unlikely]]
     return looked_at(p, asked);
   return p;
 }
@@ -176,7 +180,7 @@ inline void give_back_quickly(void* p) {
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_freed)) [[unlikely]]
     return give_back(p);
-  if (record::count_death(size_in(header))) [[unlikely]]
+  if (record::count_small_death(size_in(header))) [[unlikely]]
     return give_back_looked_at(p);
   real.free(p);
 }

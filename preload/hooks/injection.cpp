@@ -9,7 +9,7 @@
 #include "preload/record/environment.h"
 #include "preload/record/libc.h"
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/phases.h"
 
 #include "preload/record/forbidden.h"

@@ -1,11 +1,6 @@
 // Room: hooks. On the program's threads, called by libmemtrace_cupti.so.
 // Job: the door: device events and NVTX ranges go to the one recorder.
 #include "preload/api/intake.h"
-
-#include <errno.h>
-
-#include <cstring>
-
 #include "preload/hooks/torch.h"
 #include "preload/record/definitions.h"
 #include "preload/record/device_call.h"
@@ -13,9 +8,18 @@
 #include "preload/record/environment.h"
 #include "preload/record/phases.h"
 #include "preload/record/quiet.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/settings.h"
+#include "preload/record/stamp.h"
 #include "preload/record/talk.h"
+#include "preload/record/thread.h"
+
+#include <errno.h>
+
+#include <cstring>
+
 
 #include "preload/record/forbidden.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "preload/hooks/find.h"
-#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/unwinder.h"
 
 #include "preload/record/forbidden.h"

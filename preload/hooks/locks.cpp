@@ -8,7 +8,10 @@
 #include "preload/hooks/find.h"
 #include "preload/record/device_memory.h"
 #include "preload/record/memory_locks.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/stamp.h"
 
 #include "preload/record/forbidden.h"
 

@@ -8,9 +8,12 @@
 #include "preload/hooks/real.h"
 #include "preload/record/allocator.h"
 #include "preload/record/ledger_moment.h"
-#include "preload/record/os.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/python_arenas.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
 #include "preload/record/valgrind.h"
 
 #include "preload/record/forbidden.h"

@@ -10,10 +10,12 @@
 
 #include "preload/hooks/find.h"
 #include "preload/hooks/privileges.h"
-#include "preload/hooks/process.h"
+#include "preload/record/changes.h"
+#include "preload/record/end.h"
+#include "preload/record/exec.h"
+#include "preload/record/fork.h"
 #include "preload/record/libc.h"
-#include "preload/record/life.h"
-#include "preload/record/recorder.h"
+#include "preload/hooks/process.h"
 
 #include "preload/record/forbidden.h"
 

@@ -10,7 +10,6 @@
 
 #include "preload/hooks/python_module.h"
 #include "preload/record/libc.h"
-#include "preload/record/os.h"
 #include "preload/record/phases.h"
 #include "preload/record/python_arenas.h"
 #include "preload/record/python_frames.h"

@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "preload/format/event.h"
+#include "preload/record/device_memory.h"
 #include "preload/record/libc.h"
-#include "preload/record/os.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/phases.h"
 #include "preload/record/python_frames.h"
 #include "preload/record/stack.h"

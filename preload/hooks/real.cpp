@@ -11,7 +11,7 @@
 #include "preload/hooks/find.h"
 #include "preload/record/allocator.h"
 #include "preload/record/libc.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/tracked_filter.h"
 #include "preload/record/valgrind.h"
 

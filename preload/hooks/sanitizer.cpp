@@ -7,9 +7,11 @@
 
 #include "preload/hooks/find.h"
 #include "preload/record/objects.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/small.h"
+#include "preload/record/stamp.h"
 
 #include "preload/record/forbidden.h"
 

@@ -7,9 +7,12 @@
 #include "preload/hooks/cuda_facts.h"
 #include "preload/hooks/cuda_types.h"
 #include "preload/hooks/find.h"
-#include "preload/hooks/torch.h"
 #include "preload/record/libc.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/hooks/torch.h"
 
 #include "preload/record/forbidden.h"
 

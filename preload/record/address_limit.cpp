@@ -5,7 +5,8 @@
 #include <sys/resource.h>
 
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_threads.h"
 
 namespace memtrace::record {
 namespace {

@@ -10,7 +10,10 @@
 #include "preload/record/kernel_text.h"
 #include "preload/record/line.h"
 #include "preload/record/node.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/place.h"
 #include "preload/record/siblings.h"
 

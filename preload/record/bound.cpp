@@ -4,8 +4,8 @@
 
 #include <sys/resource.h>
 
-#include "preload/record/files.h"
-#include "preload/record/os.h"
+#include "preload/record/node.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/place.h"
 #include "preload/record/settings.h"
 #include "preload/record/trace_file.h"

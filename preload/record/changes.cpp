@@ -5,17 +5,26 @@
 #include <cerrno>
 
 #include "preload/record/definitions.h"
+#include "preload/record/doorbell.h"
 #include "preload/record/drain.h"
-#include "preload/record/life.h"
+#include "preload/record/fork_mark.h"
 #include "preload/record/line.h"
 #include "preload/record/loss.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
 #include "preload/record/os_gate.h"
+#include "preload/record/os_sandbox.h"
+#include "preload/record/own_process.h"
 #include "preload/record/place.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/ring.h"
 #include "preload/record/sample_times.h"
+#include "preload/record/shut_files.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
 #include "preload/record/trace_file.h"
+#include "preload/record/upcalls.h"
 
 namespace memtrace::record {
 namespace {
@@ -24,19 +33,10 @@ namespace {
 // that began again after each would be started as often.
 constexpr std::uint64_t kQuietNs = 10'000'000;
 
-constinit std::uint64_t lost_before = 0; // events, when the credentials shut the files
-
-bool are_shut() {
-  return ring_header()->shut_since != 0;
-}
-
 // The files are there again. What was lost meanwhile is told with its time, once.
 void reopen_files(const Recording& here) {
-  const format::Stamp since = ring_header()->shut_since;
-  __atomic_store_n(&ring_header()->shut_since, 0u, __ATOMIC_RELEASE);
-  blame_files_on(format::Loss::disk);
-  forget_disk_errors();
-  if (lost_so_far(format::Loss::credentials) == lost_before) return;
+  const format::Stamp since = open_files_again();
+  if (since == 0) return;
   Line<96> text;
   text.add("rings_only=credentials ").add(since).add(" ").add(draw_stamp());
   here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
@@ -109,31 +109,13 @@ void mark_vfork_child() {
   local.busy = 1;
 }
 
-void shut_files(format::Loss why) {
-  format::RingFileHeader* const header = ring_header();
-  if (header == nullptr) return;
-  header->shut_why = static_cast<std::uint64_t>(why);
-  __atomic_store_n(&header->shut_since, draw_stamp(), __ATOMIC_RELEASE);
-}
-
-void files_are_refused() {
-  if (are_shut()) return;
-  lost_before = lost_so_far(format::Loss::credentials);
-  blame_files_on(format::Loss::credentials);
-  shut_files(format::Loss::credentials);
-}
-
 // The files are opened by name each time, with the credentials of then.
 void look_at_files(const Recording& here) {
   if (state() != State::hot || os::calls_are_stopped()) return;
   const long fd = os::open_own(trace_file.path.text(), os::For::appending);
   if (fd >= 0) os::close(fd);
   if (fd == -EACCES) files_are_refused();
-  if (fd >= 0 && are_shut()) reopen_files(here);
-}
-
-void forget_changes() {
-  blame_files_on(format::Loss::disk);
+  if (fd >= 0 && files_are_shut()) reopen_files(here);
 }
 
 } // namespace memtrace::record

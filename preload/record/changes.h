@@ -42,15 +42,7 @@ class Changing {
 bool unmark_vfork_child();
 void mark_vfork_child();
 
-// The files cannot be written from now on, which the header of the rings says.
-void shut_files(format::Loss why);
-
-// EACCES for a file that this process made: its credentials are others now, whether the hooks saw that or not.
-void files_are_refused();
 // They may be written again, or not any more. Guard held.
 void look_at_files(const Recording& here);
-
-// In a forked child: its files are its own.
-void forget_changes();
 
 } // namespace memtrace::record

@@ -5,14 +5,15 @@
 #include <iterator>
 
 #include "preload/record/encode.h"
-#include "preload/record/ledger_times.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/loss.h"
-#include "preload/record/os.h"
-#include "preload/record/recorder.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/ring_file.h"
 #include "preload/record/settings.h"
 #include "preload/record/spin_lock.h"
 #include "preload/record/stamp.h"
+#include "preload/record/thread_list.h"
 #include "preload/record/windows.h"
 
 namespace memtrace::record {
@@ -43,7 +44,6 @@ constinit Entry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 constinit bool closed = false;
-constinit bool recording_begins = false;
 constinit std::uint64_t highest = 1;           // level of the host since the log began, not 0
 constinit format::SmallTotals folded_blocks{}; // that left the log
 
@@ -135,25 +135,12 @@ void add_folded_blocks() {
   folded_blocks = {};
 }
 
-// 0 stays: then nothing is noted any more.
-void raise(std::uint64_t& noted, std::uint64_t level) {
-  constexpr int kTries = 8;
-  std::uint64_t known = __atomic_load_n(&noted, __ATOMIC_RELAXED);
-  for (int i = 0; i < kTries && known != 0 && known < level; ++i)
-    if (__atomic_compare_exchange_n(&noted, &known, level, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
-}
-
 // The level has the record that is new here. The log may be another thread's.
 [[gnu::always_inline]] inline void note_highest() {
   const std::int64_t level = host_level();
   if (level <= static_cast<std::int64_t>(highest)) return; // `beginning` is at least `highest`
   raise(highest, static_cast<std::uint64_t>(level));
-  if (recording_begins) raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
-}
-
-void end_watch() {
-  recording_begins = false;
-  watch_each_level(false);
+  note_level(level);
 }
 
 } // namespace
@@ -169,14 +156,7 @@ void note_beginning() {
   }
   note_highest();
   header->beginning = highest;
-  recording_begins = true;
-  watch_each_level(true);
-}
-
-bool note_level(std::int64_t level) {
-  if (!recording_begins) return false;
-  raise(ring_header()->beginning, static_cast<std::uint64_t>(level));
-  return true;
+  begin_to_note_levels();
 }
 
 Kept cold_append(Thread& thread, const RingRecord& record) {
@@ -211,7 +191,7 @@ void cold_flush() {
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (!locked || buffer == nullptr) {
     lost(format::Loss::cold, used);
-    end_watch(); // the ring file goes on to say that the trace lacks what came before
+    stop_noting_levels(); // the ring file goes on to say that the trace lacks what came before
     return;
   }
   if (settings.counting) fold_heap();
@@ -252,7 +232,7 @@ void cold_flush() {
   }
   os::unmap(buffer, kBufferBytes);
   closed = true;
-  end_watch();
+  stop_noting_levels();
   ring_header()->highest_before = highest;
   __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
   used = 0;
@@ -264,7 +244,8 @@ void cold_flush() {
 
 void cold_forget() {
   log_lock.reset();
-  closed = recording_begins = false;
+  stop_noting_levels();
+  closed = false;
   highest = 1;
   used = 0;
   folded_blocks = {};

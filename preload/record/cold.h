@@ -23,10 +23,6 @@ Kept cold_append(Thread& thread, const format::RingRecord& record);
 void cold_flush();
 // From the first file on until cold_flush() the ring file says how much a kill would leave out.
 void note_beginning();
-// Notes a level that is reached while the log is written: threads record already then. Returns false if
-// recording is not beginning.
-bool note_level(std::int64_t level);
-
 // In a forked child: the log is the parent's.
 void cold_forget();
 

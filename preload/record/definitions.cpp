@@ -7,10 +7,10 @@
 #include "preload/record/encode.h"
 #include "preload/record/loss.h"
 #include "preload/record/modules.h"
-#include "preload/record/os.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/recorder.h"
 #include "preload/record/spin_lock.h"
-#include "preload/record/stamp.h"
 #include "preload/record/table.h"
 #include "preload/record/trace_file.h"
 

@@ -2,9 +2,8 @@
 // Job: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
 #include "preload/record/device_call.h"
 
-#include <cstring>
-
-#include "preload/record/phases.h"
+#include "preload/record/definitions.h"
+#include "preload/record/recording.h"
 
 namespace memtrace::record {
 namespace {
@@ -24,7 +23,8 @@ void give_devices_to_cupti(bool owns) {
 void DeviceCall::cupti_is_gone() {
   if (!__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) return;
   static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks alone from here";
-  note(kNote, sizeof kNote - 1);
+  if (const Recording here; here)
+    here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(kNote, sizeof kNote - 1)));
 }
 
 } // namespace memtrace::record

@@ -3,8 +3,7 @@
 #include "preload/record/device_memory.h"
 
 #include "preload/record/device_call.h"
-#include "preload/record/os.h"
-#include "preload/record/phases.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/spin_lock.h"
 
 #include "preload/record/forbidden.h"

@@ -30,6 +30,9 @@ void context_died(std::uint64_t context, format::Stamp death);
 // In a forked child. It has what its parent had, unless another thread was changing the table.
 void device_memory_forked();
 
+// True if pinned memory or registered memory is held: the framework's allocator of pinned memory may be asked.
+bool pinned_memory_is_held();
+
 // Private memory of the table.
 std::uint64_t device_memory_bytes();
 

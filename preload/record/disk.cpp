@@ -4,7 +4,8 @@
 
 #include <cerrno>
 
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
 
 namespace memtrace::record {
 

@@ -2,18 +2,22 @@
 // Job: rings -> segments, and the samples, off the program's threads.
 #include "preload/record/drain.h"
 
-#include "preload/record/changes.h"
+#include "preload/record/doorbell.h"
 #include "preload/record/ledger_times.h"
-#include "preload/record/os.h"
-#include "preload/record/os_gate.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_sandbox.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/ring.h"
 #include "preload/record/sample_times.h"
 #include "preload/record/shares.h"
+#include "preload/record/shut_files.h"
 #include "preload/record/spin_lock.h"
 #include "preload/record/sync.h"
 #include "preload/record/thread_privileges.h"
 #include "preload/record/touched.h"
 #include "preload/record/trace_file.h"
+#include "preload/record/upcalls.h"
 #include "preload/record/valgrind.h"
 
 namespace memtrace::record {
@@ -24,11 +28,8 @@ constexpr std::size_t kTlsBytes = 64 * 1024;
 constexpr std::uint64_t kPeriodNs = 250'000'000; // data reaches the file within two of these
 
 constinit SpinLock control;
-constinit std::uint32_t tid = 0;  // cleared by the kernel when the thread is gone
-constinit std::uint32_t bell = 0; // futex: changes when there is something to do
 constinit bool stop = false;
 constinit bool wanted = false;     // recording: there should be one
-constinit std::uint64_t due = 0;   // not 0: start again, but not before this time
 constinit std::uint32_t holds = 0; // calls under way that it may not outlive
 constinit char* memory = nullptr;  // its stack and the block that stands in for TLS
 
@@ -77,7 +78,7 @@ void end_for_unlikeness(const Likeness& likeness) {
     shut_files(format::Loss::sandbox);
     return;
   }
-  __atomic_store_n(&due, os::monotonic_ns() + kUnlikeNs, __ATOMIC_RELAXED);
+  set_drain_due(os::monotonic_ns() + kUnlikeNs);
 }
 
 void run(void*) {
@@ -98,20 +99,16 @@ void run(void*) {
   leave_ledger();
 }
 
-bool gone() {
-  return __atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0;
-}
-
 } // namespace
 
 void start_drain() {
   if (under_valgrind) return;      // it refuses the clone, and ends the process
   if (!control.try_lock()) return; // somebody else is at it
   wanted = true;
-  __atomic_store_n(&due, 0u, __ATOMIC_RELAXED);
+  set_drain_due(0);
   if (holds != 0) {
     // It comes when they are over.
-  } else if (gone()) {
+  } else if (!drain_is_running()) {
     if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
     if (memory != nullptr) {
       // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the
@@ -120,11 +117,11 @@ void start_drain() {
       *reinterpret_cast<void**>(block) = block;
       *reinterpret_cast<void**>(block + 16) = block;
       __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
-      os::start_thread(&run, nullptr, memory, kStackBytes, block, &tid);
+      os::start_thread(&run, nullptr, memory, kStackBytes, block, &drain_tid);
     }
   } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     // One that was told to end is still in a slow write: try again when it is gone.
-    __atomic_store_n(&due, os::monotonic_ns() + kPeriodNs, __ATOMIC_RELAXED);
+    set_drain_due(os::monotonic_ns() + kPeriodNs);
   }
   control.unlock();
 }
@@ -132,11 +129,11 @@ void start_drain() {
 namespace {
 
 bool retire_within(std::uint64_t patience_ns) {
-  const std::uint32_t id = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
+  const std::uint32_t id = __atomic_load_n(&drain_tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
   const std::uint64_t until = os::monotonic_ns() + patience_ns;
   // The kernel clears the word before it takes the thread off its count: wait for that too.
-  while (!gone() || os::thread_exists(static_cast<int>(id))) {
+  while (drain_is_running() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
     // Each time: another thread that forks may have started a new drain meanwhile, which has not heard of it.
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
@@ -162,43 +159,22 @@ bool hold_drain() {
   return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
 }
 
-bool drain_is_running() {
-  return !gone();
-}
-
 void release_drain(std::uint64_t quiet_ns) {
   __atomic_fetch_sub(&holds, 1u, __ATOMIC_ACQ_REL);
   restart_drain_after(quiet_ns);
 }
 
 void restart_drain_after(std::uint64_t quiet_ns) {
-  if (wanted) __atomic_store_n(&due, os::monotonic_ns() + quiet_ns, __ATOMIC_RELAXED);
-}
-
-void keep_drain_running() {
-  const std::uint64_t when = __atomic_load_n(&due, __ATOMIC_RELAXED);
-  if (when != 0 && os::monotonic_ns() >= when) start_drain();
-}
-
-void wake_drain() {
-  __atomic_fetch_add(&bell, 1u, __ATOMIC_RELEASE);
-  os::futex_wake(&bell);
-}
-
-void request_sample() {
-  // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
-  if (ask_for_sample() || blocks_may_be_touched()) wake_drain();
-}
-void request_full_sample() {
-  if (ask_for_full_sample()) wake_drain();
+  if (wanted) set_drain_due(os::monotonic_ns() + quiet_ns);
 }
 
 void forget_drain() {
   control.reset();
-  tid = 0;
+  drain_tid = 0;
   wanted = false;
   holds = 0;
-  due = 0;
+  set_drain_due(0);
+  forget_asked_sample();
   forget_sampling_times();
   forget_ledgers();
   forget_shares();

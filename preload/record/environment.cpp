@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 namespace {

@@ -3,7 +3,7 @@
 #include "preload/record/exact_rss.h"
 
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/rss_counters.h"
 
 namespace memtrace::record {

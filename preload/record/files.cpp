@@ -8,9 +8,14 @@
 
 #include "preload/record/bound.h"
 #include "preload/record/disk.h"
-#include "preload/record/os.h"
+#include "preload/record/node.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/place.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/settings.h"
 #include "preload/record/talk.h"
 #include "preload/record/trace_file.h"
@@ -28,7 +33,6 @@ constinit Path elsewhere{}; // the next best place
 constinit Path obstacle{};  // what is in the way of a directory; empty: nothing
 constinit Path asked_for{}; // where the traces should have gone; empty: they went there
 constinit const char* reason = nullptr;
-constinit Share granted{};
 constinit Attempt tried{};
 
 const Path& with(const char* suffix) {
@@ -111,7 +115,7 @@ long open_files_in(const char* directory) {
 
 // What is there keeps us out: not the disk, nor a limit, of which one line says enough.
 bool is_refusal(long result) {
-  return result == os::kNotOurs || result == kWritableByOthers || result == -ELOOP || result == -ENOTDIR;
+  return result == os::kNotOurs || result == os::kWritableByOthers || result == -ELOOP || result == -ENOTDIR;
 }
 
 // In a directory of this user's own below `temporary`, which all users may share. On failure `elsewhere` is
@@ -153,7 +157,7 @@ void say_of_attempt() {
 
 bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
-  granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
+  const Share granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
   set_bound(granted.bytes);
   if (granted.detail != Detail::none) {
     tried = take_attempt(place.directory.text());
@@ -189,10 +193,6 @@ bool open_files() {
          elsewhere.text(), " (", refusal, "): set MEMTRACE_OUT to a directory of yours"});
   }
   return false;
-}
-
-const Share& share() {
-  return granted;
 }
 
 const Attempt& attempt() {

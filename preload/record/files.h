@@ -3,16 +3,12 @@
 #pragma once
 
 #include "preload/record/attempt.h"
-#include "preload/record/node.h"
 
 namespace memtrace::record {
 
 // Makes the trace and the ring file in the best place there is. False, with nothing left behind: not recording,
 // which it says.
 bool open_files();
-
-// What MEMTRACE_MAX_NODE left for this process.
-const Share& share();
 
 // Which attempt of the job it belongs to.
 const Attempt& attempt();

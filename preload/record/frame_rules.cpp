@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/spin_lock.h"
 
 namespace memtrace::record {

@@ -7,7 +7,7 @@
 
 #include "preload/record/kernel_text.h"
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/os_paths.h"
 
 namespace memtrace::record {
 

@@ -7,10 +7,13 @@
 #include "preload/record/definitions.h"
 #include "preload/record/files.h"
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/place.h"
 #include "preload/record/settings.h"
-#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 

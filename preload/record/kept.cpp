@@ -4,7 +4,7 @@
 #include "preload/record/kept.h"
 
 #include "preload/record/inherited.h"
-#include "preload/record/recorder.h"
+#include "preload/record/live_levels.h"
 
 namespace memtrace::record {
 namespace {

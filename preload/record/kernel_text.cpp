@@ -6,7 +6,7 @@
 
 #include "preload/format/event.h"
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
 
 namespace memtrace::record {
 

@@ -10,8 +10,9 @@
 
 #include "preload/format/header.h"
 #include "preload/record/modules.h"
-#include "preload/record/os.h"
-#include "preload/record/thread.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/thread_list.h"
 
 namespace memtrace::record {
 namespace {

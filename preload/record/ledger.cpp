@@ -4,7 +4,7 @@
 
 #include "preload/format/ledger_worth.h"
 #include "preload/record/kernel_text.h"
-#include "preload/record/recorder.h"
+#include "preload/record/new_record.h"
 #include "preload/record/samples.h"
 #include "preload/record/stamp.h"
 #include "preload/record/windows.h"

@@ -8,9 +8,6 @@
 
 namespace memtrace::record {
 
-// No level is so high.
-inline constexpr std::int64_t kNeverWatched = INT64_MAX;
-
 // False: it could not be written.
 bool write_ledger(const Residents& residents, std::uint16_t flags);
 

@@ -3,12 +3,14 @@
 // bounds, while the background thread looks at the pages.
 #include "preload/record/ledger_moment.h"
 
-#include "preload/record/drain.h"
-#include "preload/record/life.h"
-#include "preload/record/os.h"
+#include "preload/record/doorbell.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
-#include "preload/record/resident.h"
 #include "preload/record/statm.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "preload/record/allocator.h"
-#include "preload/record/recorder.h"
+#include "preload/record/live_levels.h"
 
 namespace memtrace::record {
 

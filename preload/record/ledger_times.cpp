@@ -7,14 +7,12 @@
 #include "preload/record/inherited.h"
 #include "preload/record/ledger.h"
 #include "preload/record/ledger_moment.h"
-#include "preload/record/os.h"
-#include "preload/record/recorder.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/resident.h"
 #include "preload/record/statm.h"
 
 namespace memtrace::record {
-
-constinit std::int64_t ledger_watch = kNeverWatched;
 
 namespace {
 
@@ -127,16 +125,6 @@ void take() {
 
 } // namespace
 
-void watch_each_level(bool on) {
-  __atomic_store_n(&ledger_watch, on ? std::int64_t{0} : kNeverWatched, __ATOMIC_RELAXED);
-}
-
-bool passed_ledger_watch(std::int64_t level) {
-  std::int64_t watch = __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED);
-  return level > watch && __atomic_compare_exchange_n(&ledger_watch, &watch, kNeverWatched, false,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
 std::uint64_t ledger_pause() {
   if (stage != Stage::none) {
     const std::uint64_t now = os::monotonic_ns();
@@ -144,7 +132,7 @@ std::uint64_t ledger_pause() {
   }
   if (calling) return kWaitNs;
   if (near_highest()) return kLookNs;
-  __atomic_store_n(&ledger_watch, highest_live - highest_live / 8, __ATOMIC_RELAXED);
+  watch_level(highest_live - highest_live / 8);
   return kSeldomNs;
 }
 
@@ -193,7 +181,7 @@ void forget_ledgers() {
   calling = last_asked = again = false;
   stage = Stage::none;
   next_turn = 0;
-  ledger_watch = kNeverWatched;
+  watch_no_level();
   forget_ledger_records();
   forget_residents();
 }

@@ -21,12 +21,6 @@ void leave_ledger();
 void ask_for_last_ledger();
 void take_last_ledger_if_asked();
 
-// From the hooks: `live` passed the level at which the background thread wants to be woken.
-extern constinit std::int64_t ledger_watch;
-bool passed_ledger_watch(std::int64_t level);
-// While recording begins and there is no background thread: each level is passed on to note_level().
-void watch_each_level(bool on);
-
 // In a forked child: nothing was taken.
 void forget_ledgers();
 

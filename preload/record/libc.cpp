@@ -2,12 +2,10 @@
 // Job: the few functions of libc that a sanitizer's runtime stands before, taken from libc's own table.
 #include "preload/record/libc.h"
 
-#include <sys/syscall.h>
-
 #include <cstring>
 
 #include "preload/record/objects.h"
-#include "preload/record/os.h"
+#include "preload/record/os_raw_call.h"
 
 #include "preload/record/forbidden.h"
 
@@ -20,7 +18,7 @@ void find();
 int first_clock_gettime(clockid_t clock, timespec* out) {
   find();
   return libc.clock_gettime != first_clock_gettime ? libc.clock_gettime(clock, out)
-                                                   : os::clock_call(clock, out);
+                                                   : static_cast<int>(os::call(SYS_clock_gettime, clock, os::word(out)));
 }
 void* first_dlopen(const char* name, int flags) {
   find();

@@ -3,8 +3,7 @@
 #include "preload/record/loss.h"
 
 #include "preload/record/os_gate.h"
-#include "preload/record/recorder.h"
-#include "preload/record/small.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/thread.h"
 
 namespace memtrace::record {

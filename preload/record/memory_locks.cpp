@@ -6,9 +6,10 @@
 #include <cstring>
 
 #include "preload/record/maps_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/own_ranges.h"
-#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/spin_lock.h"
 #include "preload/record/trace_file.h"
 

@@ -2,7 +2,7 @@
 // Job: what is known of each thread's habits, so that its segments are coded on from each other.
 #include "preload/record/models.h"
 
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 namespace {

@@ -10,9 +10,10 @@
 #include "preload/record/kernel_text.h"
 #include "preload/record/landmarks.h"
 #include "preload/record/maps_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/pages.h"
-#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/statm.h"
 #include "preload/record/trace_file.h"
 

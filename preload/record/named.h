@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "preload/record/resident.h"
+#include "preload/record/ledger_rows.h"
+#include "preload/record/turn.h"
 
 namespace memtrace::record {
 

@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "preload/format/header.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/place.h"
 #include "preload/record/settings.h"
 
@@ -27,6 +28,7 @@ constinit char buffer[16 * 1024];
 constinit Path own_directory{};
 constinit std::uint64_t own_offset = 0;
 constinit std::uint64_t own_bytes = 0;
+constinit Share granted{};
 
 struct Claim {
   std::uint64_t bytes;
@@ -177,11 +179,15 @@ Share first_claim(const char* directory, const char* stem, const char* rings, st
 } // namespace
 
 Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
-  const Share share = first_claim(directory, stem, rings, asked);
+  granted = first_claim(directory, stem, rings, asked);
   own_directory.clear();
   own_directory.add(directory);
-  own_bytes = share.bytes;
-  return share;
+  own_bytes = granted.bytes;
+  return granted;
+}
+
+const Share& share() {
+  return granted;
 }
 
 // The claim is raised first and read with all others then, so of two processes at least one sees both.

@@ -33,6 +33,9 @@ long refused_by_claims(const char* directory);
 // killed, and count with their claim; the others with what they left. `stem` without directory.
 Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
+// What MEMTRACE_MAX_NODE left for this process: what claim_share() returned last.
+const Share& share();
+
 // Raises this process's claim to `bytes`, if all claims together leave room for it. Of two processes that raise
 // theirs at the same time both may be refused, never both admitted beyond the bound. claim_share() came before.
 bool raise_claim(std::uint64_t bytes);

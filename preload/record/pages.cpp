@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "preload/format/header.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 namespace {

@@ -3,13 +3,17 @@
 #include "preload/record/pass.h"
 
 #include "preload/record/encode.h"
-#include "preload/record/life.h"
+#include "preload/record/fork_mark.h"
 #include "preload/record/loss.h"
 #include "preload/record/models.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/os_gate.h"
-#include "preload/record/ring.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/ring_lease.h"
 #include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/upcalls.h"
 #include "preload/record/windows.h"
 
 namespace memtrace::record {
@@ -205,7 +209,7 @@ Passed within_bounds(bool last, Pass pass) {
   if (os::calls_are_stopped()) return Passed::failed;
   if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
   if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
-  if (alive->here == 0) return Passed::busy; // a forked child that does not know it yet
+  if (fork_mark->here == 0) return Passed::busy; // a forked child that does not know it yet
   const Locked locked(pass_lock);
   if (!locked) return Passed::busy;
   const Passed result = in_file(last, pass);

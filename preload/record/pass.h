@@ -2,7 +2,7 @@
 // Job: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
 #pragma once
 
-#include "preload/record/ring_file.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

@@ -7,11 +7,16 @@
 
 #include "preload/record/bound.h"
 #include "preload/record/definitions.h"
-#include "preload/record/drain.h"
+#include "preload/record/doorbell.h"
+#include "preload/record/fork_mark.h"
 #include "preload/record/ledger_moment.h"
-#include "preload/record/life.h"
 #include "preload/record/quiet.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
+#include "preload/record/sample_times.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/upcalls.h"
 
 namespace memtrace::record {
 
@@ -110,19 +115,6 @@ bool phase_inside(const char* name, std::size_t bytes) {
     if (have == bytes && std::memcmp(text, name, bytes) == 0) return true;
   }
   return false;
-}
-
-void put_inherited_phases() {
-  const Thread* const thread = this_thread();
-  if (thread == nullptr) return;
-  for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
-    format::RingRecord record{};
-    record.type = static_cast<std::uint8_t>(EventType::phase_begin);
-    record.flags = format::kAuto;
-    record.stamp = draw_stamp();
-    record.word[0] = halves(id(thread->phases[i]), i);
-    emit(record);
-  }
 }
 
 void step_begin(std::uint64_t number) {

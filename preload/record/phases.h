@@ -17,17 +17,12 @@ std::size_t phase_current(char* out, std::size_t capacity);
 // Is one of that name open on this thread?
 bool phase_inside(const char* name, std::size_t bytes);
 
-// The phases that a forked child inherits, into its new trace. Guard held.
-void put_inherited_phases();
-
 void step_begin(std::uint64_t number);
 // What a model has. The last one counts; the dtypes follow it.
 void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors);
 void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count);
 // Of the framework's allocator of pinned memory, which gives out again what it keeps: bytes in use, and held.
 void pinned_use(std::uint64_t in_use, std::uint64_t held);
-// There is pinned memory, or registered: somebody may be asked for that.
-bool pinned_memory_is_held();
 // What the bytes at `address` of a memory (0 host, n device n-1) are for. Role and name are copied.
 void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0);
 // `key=value` for the reader of the trace.

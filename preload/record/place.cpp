@@ -12,7 +12,10 @@
 
 #include "preload/record/environment.h"
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/thread_privileges.h"
 
 namespace memtrace::record {
@@ -215,7 +218,7 @@ long make_own_directory(const char* path, bool* made) {
   if (S_ISLNK(look.mode)) return -ELOOP;
   if (!S_ISDIR(look.mode)) return -ENOTDIR;
   if (look.user != os::user()) return os::kNotOurs;
-  return (look.mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : kWritableByOthers;
+  return (look.mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : os::kWritableByOthers;
 }
 
 // MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.

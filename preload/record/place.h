@@ -36,9 +36,8 @@ bool starts_in_a_sandbox();
 // there before, for remove_directories.
 long make_directories(const char* directory, std::size_t* there);
 // Makes the directory at `path` for this user alone, or finds it made. 0 or a negative errno, os::kNotOurs or
-// kWritableByOthers. No other user can have put it there, or can put files into it.
+// os::kWritableByOthers. No other user can have put it there, or can put files into it.
 long make_own_directory(const char* path, bool* made);
-inline constexpr long kWritableByOthers = -10'001;
 // Takes away what make_directories made, as far as nothing has come into it.
 void remove_directories(const char* directory, std::size_t there);
 

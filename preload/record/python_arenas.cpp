@@ -3,7 +3,8 @@
 #include "preload/record/python_arenas.h"
 
 #include "preload/format/header.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 namespace {

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

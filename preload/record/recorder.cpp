@@ -3,14 +3,15 @@
 #include "preload/record/recorder.h"
 
 #include "preload/record/cold.h"
-#include "preload/record/drain.h"
-#include "preload/record/ledger_times.h"
-#include "preload/record/life.h"
+#include "preload/record/doorbell.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/loss.h"
+#include "preload/record/new_record.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/ring.h"
-#include "preload/record/settings.h"
-#include "preload/record/small.h"
-#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/upcalls.h"
 
 namespace memtrace::record {
 
@@ -18,19 +19,7 @@ using format::EventType;
 using format::RingRecord;
 using format::SmallTotals;
 
-constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::inert);
-
-void enter(State next) {
-  alive->small_below = next == State::inert ? 0 : settings.exact_min;
-  __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
-}
-
 namespace {
-
-constexpr unsigned kMemories = 8;
-constinit std::int64_t levels[kMemories] = {};
-constinit std::int64_t tensors = 0;
-constinit std::int64_t flowed = 0;
 
 bool carries_flows(const RingRecord& record) {
   return record.type == static_cast<std::uint8_t>(EventType::birth) ||
@@ -92,10 +81,6 @@ void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record)
   }
 }
 
-std::int64_t change_of(const SmallTotals& flows) {
-  return static_cast<std::int64_t>(flows.allocated - flows.freed);
-}
-
 // The next record will carry these flows, and move the level again.
 [[gnu::cold]] void not_carried(const SmallTotals& flows) {
   level(0, -change_of(flows));
@@ -117,26 +102,7 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   if (!store(thread, record)) give_folded(thread, folded);
 }
 
-// Not by store(): the threads lock is held, and recording cannot begin under it.
-bool store_for_ended(Thread& thread, RingRecord& record) {
-  if (state() == State::cold)
-    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
-      return kept == Kept::yes || kept == Kept::crowded;
-  return ring_append(thread, record);
-}
-
 } // namespace
-
-RingRecord counters_of(const SmallTotals& flows, format::Stamp stamp) {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::counters);
-  record.stamp = stamp;
-  record.word[0] = flows.allocated;
-  record.word[1] = flows.freed;
-  record.word[2] = flows.births;
-  record.word[3] = flows.deaths;
-  return record;
-}
 
 bool emit(RingRecord& record) {
   Thread* const thread = this_thread();
@@ -176,69 +142,6 @@ bool emit(RingRecord& record) {
 void emit_bare(RingRecord& record) {
   Thread* const thread = this_thread();
   if (thread != nullptr) ring_append(*thread, record);
-}
-
-bool publish_left_over(Thread& thread) {
-  if (state() == State::inert) return true;
-  if (const SmallTotals folded = take_folded(thread); !is_zero(folded)) {
-    RingRecord again = counters_of(folded, draw_stamp());
-    again.flags = format::kBefore; // they moved the level when they were published first
-    if (!store_for_ended(thread, again)) {
-      give_folded(thread, folded);
-      return false;
-    }
-  }
-  if (const SmallTotals flows = unpublished(thread); !none(flows)) {
-    level(0, change_of(flows));
-    RingRecord record = counters_of(flows, draw_stamp());
-    if (!store_for_ended(thread, record)) {
-      not_carried(flows);
-      return false;
-    }
-    set_published(thread, flows);
-  }
-  return is_zero(thread.folded); // a full log gives back flows when a record comes
-}
-
-void level(unsigned memory, std::int64_t change) {
-  if (memory >= kMemories) return;
-  if (change > 0) __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED);
-  const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
-  if (memory == 0 && now > __atomic_load_n(&ledger_watch, __ATOMIC_RELAXED) && !note_level(now) &&
-      passed_ledger_watch(now))
-    wake_drain();
-  if (format::RingFileHeader* const header = ring_header(); header != nullptr)
-    header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
-}
-
-std::int64_t flows_since_fork() {
-  return __atomic_load_n(&flowed, __ATOMIC_RELAXED);
-}
-void reset_flows() {
-  flowed = 0;
-}
-std::int64_t level_of(unsigned memory) {
-  return memory < kMemories ? __atomic_load_n(&levels[memory], __ATOMIC_RELAXED) : 0;
-}
-std::int64_t host_level() {
-  return level_of(0);
-}
-
-void tensor_level(std::int64_t change) {
-  __atomic_fetch_add(&tensors, change, __ATOMIC_RELAXED);
-}
-std::int64_t tensor_level() {
-  return __atomic_load_n(&tensors, __ATOMIC_RELAXED);
-}
-
-bool is_large_enough() {
-  for (const std::int64_t& value : levels)
-    if (__atomic_load_n(&value, __ATOMIC_RELAXED) >= static_cast<std::int64_t>(settings.min_peak)) return true;
-  return false;
-}
-
-bool due_to_begin() {
-  return old_enough_to_record() && is_large_enough();
 }
 
 } // namespace memtrace::record

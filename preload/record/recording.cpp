@@ -7,11 +7,16 @@
 #include "preload/record/address_limit.h"
 #include "preload/record/attempt.h"
 #include "preload/record/definitions.h"
-#include "preload/record/drain.h"
-#include "preload/record/life.h"
+#include "preload/record/doorbell.h"
+#include "preload/record/fork_mark.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/map_levels.h"
-#include "preload/record/small.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/stack.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 
 namespace memtrace::record {
 
@@ -34,7 +39,7 @@ bool is_mapping(const Block& block) {
          (block.flags & format::kRange) != 0;
 }
 
-void count_birth(const Block& block) {
+void update_level_at_birth(const Block& block) {
   if (is_mapping(block)) {
     if (counts(block)) level(0, count_mapping(block.address, block.given));
   } else if (counts(block)) {
@@ -45,7 +50,7 @@ void count_birth(const Block& block) {
 }
 
 // True if a whole mapping died that counted.
-bool count_death(const Block& block) {
+bool update_level_at_death(const Block& block) {
   std::int64_t mapped = 0;
   if (is_mapping(block)) {
     mapped = uncount_mapping(block.address, block.given);
@@ -58,7 +63,7 @@ bool count_death(const Block& block) {
   return mapped != 0;
 }
 
-void count_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
+void update_level_at_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
   if ((to.flags & format::kRange) == 0) {
     level(0, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
   } else if (const std::int64_t gone = uncount_mapping(from, given_before); gone != 0) {
@@ -105,7 +110,7 @@ void Recording::born(const Block& block) const {
   record.word[2] = block.asked;
   record.word[3] = static_cast<std::uint32_t>(capture_stack(true));
   record.stamp = draw_stamp();
-  count_birth(block);
+  update_level_at_birth(block);
   emit(record);
 }
 
@@ -120,7 +125,7 @@ void Recording::died(const Block& block, format::Stamp death) const {
   record.word[1] = block.given;
   record.stamp = death;
   // A forked child's trace has no birth of what it inherited: the kind says then that this was memory.
-  if (count_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
+  if (update_level_at_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
   emit(record);
 }
 
@@ -142,7 +147,7 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Bloc
   const std::uint64_t between = birth - death;
   record.word[5] = format::halves(stack, between > ~0u ? ~0u : static_cast<std::uint32_t>(between));
   record.stamp = death;
-  count_move(from, given_before, to);
+  update_level_at_move(from, given_before, to);
   emit(record);
 }
 

@@ -4,11 +4,10 @@
 
 #include <errno.h>
 
-#include "preload/record/life.h"
 #include "preload/record/loss.h"
-#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/settings.h"
-#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
 

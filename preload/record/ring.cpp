@@ -2,15 +2,14 @@
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #include "preload/record/ring.h"
 
-#include "preload/record/drain.h"
+#include "preload/record/doorbell.h"
 #include "preload/record/loss.h"
-#include "preload/record/os.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/pass.h"
-#include "preload/record/recorder.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/ring_lease.h"
 #include "preload/record/slot.h"
-#include "preload/record/small.h"
 #include "preload/record/spin_lock.h"
-#include "preload/record/stamp.h"
 #include "preload/record/trace_file.h"
 #include "preload/record/windows.h"
 #include "preload/record/write_out.h"
@@ -26,15 +25,12 @@ namespace {
 constexpr std::uint64_t kFastNs = 8'000'000;  // between two rings half full
 constexpr std::uint64_t kPassNs = 10'000'000; // a new thread waits so long for a pass
 
-constexpr std::uint32_t kReserveSlot = 0, kSharedSlot = 1, kFirstOwn = 2;
+constexpr std::uint32_t kReserveSlot = 0, kFirstOwn = 2;
 
-constinit SpinLock slots_lock;
 constinit SpinLock shared_lock;
 constinit Thread shared{};                      // what threads without a slot record as; its lock held
-constinit bool no_slots = false;                // there was none since the last pass
 constinit std::uint32_t first_free = kFirstOwn; // slots from there to here are taken
 constinit bool reserve_open = false;
-constinit bool short_of_rings = false;   // a thread was refused a longer ring since the last pass
 constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
@@ -98,10 +94,10 @@ Entry claim(Thread& thread) {
   }
   const std::uint32_t index = find_slot(thread);
   if (index == slots_made()) {
-    __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
+    set_short_of_rings(true);
     // One chunk is for the longer ring that is shared.
     if (!add_slots(shared.ring_file == file_number ? 0 : 1)) {
-      __atomic_store_n(&no_slots, true, __ATOMIC_RELAXED);
+      set_no_slots(true);
       return Entry::no_slot;
     }
   }
@@ -137,7 +133,7 @@ bool grow(Thread& thread) {
   const Spare spare = at_once ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
   if (ring == 0) {
-    if (longer) __atomic_store_n(&short_of_rings, true, __ATOMIC_RELAXED);
+    if (longer) set_short_of_rings(true);
     return false;
   }
   const std::uint32_t left = thread.ring;
@@ -189,7 +185,7 @@ bool was_taken_back(const Thread& thread) {
     if (!made_room(pass_old(thread))) return Entry::lost;
     count_in(thread, thread.own, nullptr);
   }
-  if (__atomic_load_n(&no_slots, __ATOMIC_RELAXED) && &thread != &shared && !reserve_is_open())
+  if (there_are_no_slots() && &thread != &shared && !reserve_is_open())
     return Entry::no_slot;
   return claim(thread);
 }
@@ -242,14 +238,6 @@ bool was_taken_back(const Thread& thread) {
   thread.room_until = thread.sequence;
 }
 
-// Not into a ring that is half full: that might take a pass.
-bool publish_left_over_of(Thread& thread) {
-  if (!has_left_over(thread)) return true;
-  if (in_current_file(thread) && waiting_in(thread.slot, thread.sequence) >= thread.records.size / 2)
-    return false;
-  return publish_left_over(thread);
-}
-
 // Pass lock held, and its ring is empty.
 bool leave_slot(Thread& thread) {
   RingSlot* const slot = thread.slot;
@@ -264,7 +252,7 @@ bool leave_slot(Thread& thread) {
   thread.slot = nullptr;
   __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
   first_free = kFirstOwn;
-  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
+  set_no_slots(false);
   return true;
 }
 
@@ -272,17 +260,12 @@ bool leave_slot(Thread& thread) {
 
 bool renew_ring_file() {
   pass(true); // what the others recorded while exec failed
-  {
-    const Locked no_pass(pass_lock);
-    const Locked no_claim(slots_lock);
-    if (!no_pass || !no_claim) return false;
-    static constinit Path again{};
-    again = ring_path();
-    if (!start_rings(again, ring_header()->trace_id)) return false;
-  }
-  set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
-  keep_losses_in(ring_header());
-  return true;
+  const Locked no_pass(pass_lock);
+  const Locked no_claim(slots_lock);
+  if (!no_pass || !no_claim) return false;
+  static constinit Path again{};
+  again = ring_path();
+  return start_rings(again, ring_header()->trace_id);
 }
 
 bool start_rings(const Path& path, std::uint64_t trace_id) {
@@ -291,8 +274,9 @@ bool start_rings(const Path& path, std::uint64_t trace_id) {
   __atomic_store_n(&file_number, file_number + 1, __ATOMIC_RELAXED);
   if (!create_ring_file(path, trace_id)) return false;
   first_free = kFirstOwn;
-  reserve_open = short_of_rings = false;
-  no_slots = false;
+  reserve_open = false;
+  set_short_of_rings(false);
+  set_no_slots(false);
   forget_pass();
   return true;
 }
@@ -330,29 +314,6 @@ bool ring_append(Thread& thread, RingRecord& record) {
   return true;
 }
 
-void take_back_if_short(std::uint32_t index) {
-  if (ring_word(index) == 0 || index == kSharedSlot || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED))
-    return;
-  // The slot is held for some instructions alone: its thread would wait, and lose an event.
-  if (!slots_lock.try_lock()) return;
-  RingSlot* const slot = slot_at(index);
-  if (try_hold(slot)) {                 // else it is not idle
-    if (slot->head == tail_now(slot)) { // `head` changes under the hold alone
-      give_back_ring(held_ring_word(index));
-      set_ring(index, 0);
-    }
-    let_go(slot);
-  }
-  slots_lock.unlock();
-}
-
-void settle_rings() {
-  __atomic_store_n(&short_of_rings, false, __ATOMIC_RELAXED);
-  __atomic_store_n(&no_slots, false, __ATOMIC_RELAXED);
-  const Locked locked(slots_lock);
-  if (locked) free_outgrown();
-}
-
 void drain_rings(bool essential) {
   if (ring_header() == nullptr) return;
   Passed result = Passed::some;
@@ -383,11 +344,16 @@ bool pass_is_under_way() {
   return pass_lock.is_held();
 }
 
-bool ring_release(Thread& thread) {
-  if (thread.slot != nullptr && !in_current_file(thread) && !drained(thread.slot) &&
-      pass_old(thread) != Passed::all)
-    return false;
-  if (!publish_left_over_of(thread)) return false;
+bool ring_is_half_full(const Thread& thread) {
+  return in_current_file(thread) && waiting_in(thread.slot, thread.sequence) >= thread.records.size / 2;
+}
+
+bool leave_old_file(Thread& thread) {
+  if (thread.slot == nullptr || in_current_file(thread) || drained(thread.slot)) return true;
+  return pass_old(thread) == Passed::all;
+}
+
+bool release_slot(Thread& thread) {
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return set_uncounted_bound(thread, 0);
   // No pass that saw it owned may meet its next owner.
@@ -403,11 +369,6 @@ bool has_ring(std::uint32_t thread) {
         __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0 && slot->thread == thread)
       return true;
   return false;
-}
-
-void forget_disk_errors() {
-  forget_chunk_errors();
-  forget_pass_errors();
 }
 
 void forget_rings() {

@@ -2,14 +2,15 @@
 // Job: one ring per thread in the ring file, so that what is recorded outlives the process.
 #pragma once
 
-#include "preload/record/ring_file.h"
+#include "preload/record/line.h"
 #include "preload/record/thread.h"
 
 namespace memtrace::record {
 
 // Creates the ring file. Returns false and leaves nothing behind if that fails.
 bool start_rings(const Path& path, std::uint64_t trace_id);
-// A new ring file after an exec that failed: each thread leaves its old ring, drained, with its next record.
+// A new ring file after an exec that failed. Its header counts neither losses nor what threads without a slot may
+// count: renew_rings() sees to that.
 bool renew_ring_file();
 
 // Writes one record to `thread`'s ring, which it gets on first use. If the ring is full, it grows; if it cannot
@@ -47,17 +48,13 @@ bool rings_are_empty();
 bool ring_waits_for_pass(const Thread& thread);
 // True if some thread makes a pass. No slot loses its owner while it does.
 bool pass_is_under_way();
-// Publishes what an ended thread left and frees its slot. False if a record of it waits to be written, or a
-// pass is under way: ask again later.
-bool ring_release(Thread& thread);
-
-// If a thread was refused a longer ring, takes the one of this slot, in which the pass found nothing. Pass lock
-// held.
-void take_back_if_short(std::uint32_t slot);
-// At the end of a pass, pass lock held.
-void settle_rings();
-// The files can be written again: at once, not when an error is a second old.
-void forget_disk_errors();
+// The following are about a thread that has ended.
+// True if one more record might take a pass.
+bool ring_is_half_full(const Thread& thread);
+// Writes what is left in a ring of a file that was given up. Returns false if something is left.
+bool leave_old_file(Thread& thread);
+// Frees its slot. Returns false if a record of it waits to be written, or a pass is under way: ask again later.
+bool release_slot(Thread& thread);
 
 // In a forked child: the parent's rings are the parent's. Unmaps nothing, touches nothing of them.
 void forget_rings();

@@ -2,7 +2,11 @@
 // Job: the ring file: created, mapped in steps, and handed out in chunks as slots and as longer rings.
 #include "preload/record/ring_file.h"
 
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/trace_file.h"
 
 namespace memtrace::record {

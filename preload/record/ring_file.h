@@ -4,14 +4,9 @@
 
 #include "preload/format/header.h"
 #include "preload/record/line.h"
+#include "preload/record/thread.h"
 
 namespace memtrace::record {
-
-// Where the records of a slot are. `size` is a power of two.
-struct Ring {
-  format::RingRecord* records;
-  std::uint32_t size;
-};
 
 // A ring is as long as its thread is busy: the 8 records in its slot, then 256, then 2,048.
 inline constexpr std::uint32_t kLog2Longer = 8, kLog2Longest = 11;

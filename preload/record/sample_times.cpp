@@ -3,14 +3,16 @@
 #include "preload/record/sample_times.h"
 
 #include "preload/record/definitions.h"
+#include "preload/record/doorbell.h"
 #include "preload/record/exact_rss.h"
 #include "preload/record/frame_rules.h"
 #include "preload/record/growth.h"
-#include "preload/record/os.h"
-#include "preload/record/recorder.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/samples.h"
 #include "preload/record/stack.h"
 #include "preload/record/statm.h"
+#include "preload/record/touched.h"
 
 namespace memtrace::record {
 namespace {
@@ -25,9 +27,6 @@ constexpr std::uint64_t kGrowthShare = 200;      // of the time, for looks at RS
 constexpr std::uint64_t kGrowthNs = 100'000'000; // and that much more: a kill comes once
 constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // at least, between two times that caches are given back
 
-enum class Asked : std::uint8_t { nothing, process, all };
-
-constinit std::uint8_t asked_for = 0;         // Asked
 constinit std::uint64_t sampled = 0;          // when
 constinit std::uint64_t asked_gap = kAskedNs; // by what a sample of the process costs
 constinit std::uint64_t groups_sampled = 0;
@@ -60,8 +59,8 @@ std::uint64_t groups_gap() {
 }
 
 // The next look at the groups, or when it may be asked for.
-std::uint64_t time_left(std::uint64_t now, Asked asked) {
-  const std::uint64_t gap = asked == Asked::all ? least_gap() : groups_gap();
+std::uint64_t time_left(std::uint64_t now, Sample asked) {
+  const std::uint64_t gap = asked == Sample::all ? least_gap() : groups_gap();
   const std::uint64_t since = now - groups_sampled;
   return since < gap ? gap - since : 0;
 }
@@ -72,10 +71,10 @@ bool half_is_gone() {
   return grown > 0 && static_cast<std::uint64_t>(grown) > close.left / 2;
 }
 
-bool groups_are_due(std::uint64_t now, Asked asked) {
+bool groups_are_due(std::uint64_t now, Sample asked) {
   const std::uint64_t since = now - groups_sampled;
   if (since >= groups_gap()) return true;
-  return since >= least_gap() && (asked == Asked::all || half_is_gone());
+  return since >= least_gap() && (asked == Sample::all || half_is_gone());
 }
 
 // Each mebibyte that the recorder holds brings the end nearer. What an import filled the caches with is seldom
@@ -88,8 +87,8 @@ void give_back_caches(std::uint64_t now) {
   drop_definition_cache();
 }
 
-void sample_groups(std::uint64_t now, Asked asked) {
-  const bool all = close.near || asked == Asked::all || half_is_gone() || ++groups_count >= kMachineEach;
+void sample_groups(std::uint64_t now, Sample asked) {
+  const bool all = close.near || asked == Sample::all || half_is_gone() || ++groups_count >= kMachineEach;
   if (all) groups_count = 0;
   const std::uint64_t left = close.left;
   const bool was_near = close.near;
@@ -114,19 +113,19 @@ void sample_groups(std::uint64_t now, Asked asked) {
 void sample_first() {
   const std::uint64_t now = os::monotonic_ns();
   __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
-  sample_groups(now, Asked::all);
+  sample_groups(now, Sample::all);
 }
 
 void sample_last() {
-  sample_groups(os::monotonic_ns(), Asked::nothing);
+  sample_groups(os::monotonic_ns(), Sample::none);
 }
 
 std::uint64_t sample_if_due() {
   const std::uint64_t now = os::monotonic_ns();
-  const auto asked = static_cast<Asked>(__atomic_load_n(&asked_for, __ATOMIC_ACQUIRE));
+  const auto asked = asked_sample();
   const bool groups = groups_are_due(now, asked);
-  if (!groups && (asked != Asked::process || now - sampled < asked_gap)) return time_left(now, asked);
-  __atomic_store_n(&asked_for, static_cast<std::uint8_t>(Asked::nothing), __ATOMIC_RELEASE);
+  if (!groups && (asked != Sample::process || now - sampled < asked_gap)) return time_left(now, asked);
+  forget_asked_sample();
   __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
   look_at_rss_if_higher();
   if (groups) {
@@ -137,7 +136,7 @@ std::uint64_t sample_if_due() {
     const std::uint64_t cost = (os::thread_cpu_ns() - before) * kFarShare;
     __atomic_store_n(&asked_gap, larger(kAskedNs, mean(asked_gap, cost)), __ATOMIC_RELAXED);
   }
-  return time_left(now, Asked::nothing);
+  return time_left(now, Sample::none);
 }
 
 std::uint64_t growth_pause() {
@@ -154,8 +153,8 @@ void look_at_growth_if_due() {
   growth.look(now, resident_now());
   if (growth.wants_sample()) {
     __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
-    if (groups_are_due(now, Asked::nothing)) {
-      sample_groups(now, Asked::nothing);
+    if (groups_are_due(now, Sample::none)) {
+      sample_groups(now, Sample::none);
     } else {
       sample_now(Depth::process, close.near);
     }
@@ -164,21 +163,14 @@ void look_at_growth_if_due() {
   growth_spent += os::thread_cpu_ns() - before;
 }
 
-bool ask_for_sample() {
-  std::uint8_t nothing = static_cast<std::uint8_t>(Asked::nothing);
-  __atomic_compare_exchange_n(&asked_for, &nothing, static_cast<std::uint8_t>(Asked::process), false,
-                              __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-  return os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE) >=
-         __atomic_load_n(&asked_gap, __ATOMIC_RELAXED);
-}
-
-bool ask_for_full_sample() {
-  const auto all = static_cast<std::uint8_t>(Asked::all);
-  return __atomic_exchange_n(&asked_for, all, __ATOMIC_ACQ_REL) != all;
+void request_sample() {
+  ask_for_sample();
+  // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
+  const std::uint64_t since = os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE);
+  if (since >= __atomic_load_n(&asked_gap, __ATOMIC_RELAXED) || blocks_may_be_touched()) wake_drain();
 }
 
 void forget_sampling_times() {
-  asked_for = 0;
   sampled = groups_sampled = given_back = 0;
   groups_count = 0;
   close = {};

@@ -25,9 +25,9 @@ std::uint64_t sample_if_due();
 void look_at_growth_if_due();
 std::uint64_t growth_pause(); // in ns
 
-// True: the background thread should wake up for it.
-bool ask_for_sample();      // a phase ended
-bool ask_for_full_sample(); // an allocation failed
+// A phase begins or ends: asks for a sample of the process, and wakes the background thread if one is due. Any
+// thread.
+void request_sample();
 
 // In a forked child: nothing has been sampled.
 void forget_sampling_times();

@@ -11,9 +11,10 @@
 #include "preload/record/exact_rss.h"
 #include "preload/record/group.h"
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
-#include "preload/record/ring.h"
-#include "preload/record/stamp.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_paths.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/statm.h"
 #include "preload/record/windows.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "preload/record/loss.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/spin_lock.h"
 #include "preload/record/stamp.h"
 #include "preload/record/tracked_filter.h"

@@ -13,7 +13,6 @@ namespace memtrace::record {
 std::int64_t next_interval(std::uint64_t& random, std::uint64_t mean);
 std::uint64_t seed_for(std::uint64_t thread);
 
-inline constexpr std::uint64_t kMaxMean = ~std::uint32_t{0}; // what a trace's `process` can say
 inline constexpr std::uint32_t kMaxSampled = 96 * 1024;      // alive at once; 48 GiB of small blocks by default
 
 // Drawn blocks that are alive, for their frees to find. Guard held. What goes wrong is counted as lost and

@@ -10,6 +10,9 @@ namespace memtrace::record {
 // A trace that says anything at all: its rings are 140 KiB, the names of a Python program some hundred.
 inline constexpr std::uint64_t kLeastTrace = 1 << 20;
 
+// Of Settings::sample: what a trace's `process` can say.
+inline constexpr std::uint64_t kMaxMean = ~std::uint32_t{0};
+
 enum class Stacks : std::uint8_t { none, python, native, both };
 enum class PhaseSource : std::uint8_t { automatic, marks, off };
 
@@ -27,16 +30,5 @@ struct Settings {
 };
 
 extern constinit Settings settings;
-
-// Reads the environment and decides whether this program (`exe`, the file name of its executable) is traced. A
-// value that cannot be read: one line on stderr, and the default. Uses getenv: constructor only.
-void read_settings(const char* exe);
-
-// Shell pattern of `*` and `?`, the whole name; false for an empty pattern.
-bool matches(const char* pattern, std::size_t bytes, const char* name);
-// True if one of a comma-separated list matches.
-bool matches_any(const char* list, const char* name);
-// "4096", "512K", "32M", "4G"; false if it is anything else.
-bool parse_size(const char* text, std::uint64_t* bytes);
 
 } // namespace memtrace::record

@@ -3,10 +3,9 @@
 #include "preload/record/shares.h"
 
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
-#include "preload/record/recorder.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/samples.h"
-#include "preload/record/stamp.h"
 
 namespace memtrace::record {
 namespace {

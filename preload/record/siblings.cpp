@@ -7,7 +7,8 @@
 #include <cstring>
 
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_paths.h"
 
 namespace memtrace::record {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preload/format/header.h"
-#include "preload/record/os.h"
+#include "preload/record/os_threads.h"
 
 namespace memtrace::record {
 

@@ -4,9 +4,13 @@
 
 #include <iterator>
 
+#include "preload/record/fork_mark.h"
 #include "preload/record/loss.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/sampling.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread_entry.h"
 
 namespace memtrace::record {
 

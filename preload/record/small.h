@@ -2,37 +2,21 @@
 // Job: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
 #pragma once
 
-#include "preload/record/life.h"
 #include "preload/record/settings.h"
 #include "preload/record/thread.h"
 #include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 
-// Small flows of one direction between two records of a thread, at most.
-inline constexpr std::int64_t kTickBytes = 256 * 1024;
-
 // The block is not small: to be recorded by itself.
 inline bool tracked(std::size_t given) {
   return given >= settings.exact_min;
 }
 
-inline void add_to(std::uint64_t& counter, std::uint64_t value) {
-  // One instruction, so that a signal handler that allocates in between cannot lose its own.
-  asm("addq %1, %0" : "+m"(counter) : "er"(value) : "cc");
-}
-
-// True: what is left has run out.
-inline bool take_from(std::int64_t& left, std::size_t given) {
-  bool out;
-  asm("subq %2, %0" : "+m"(left), "=@ccle"(out) : "er"(given));
-  return out;
-}
-
 // The whole of what most blocks cost: a countdown and two counters. True if the countdown has run out: then the
 // block is not counted yet, see below. The countdown comes first, so a thread counts nothing before it was
 // seen: its first block was counted in no thread's counters if a handler allocated meanwhile.
-inline bool count_birth(std::size_t given) {
+inline bool count_small_birth(std::size_t given) {
   if (take_from(local.births_left, given)) [[unlikely]]
     return true;
   format::SmallTotals* const small = local.small;
@@ -40,7 +24,7 @@ inline bool count_birth(std::size_t given) {
   add_to(small->births, 1);
   return false;
 }
-inline bool count_death(std::size_t given) {
+inline bool count_small_death(std::size_t given) {
   if (take_from(local.deaths_left, given)) [[unlikely]]
     return true;
   format::SmallTotals* const small = local.small;
@@ -58,11 +42,11 @@ void check_raw_fork();
 
 // A small block, from a hook that has time. Before the real free for a death.
 inline void small_born(std::size_t given, std::uint64_t address = 0, std::size_t asked = 0) {
-  if (count_birth(given)) [[unlikely]]
+  if (count_small_birth(given)) [[unlikely]]
     look_at_birth(address, given, asked);
 }
 inline void small_died(std::size_t given) {
-  if (count_death(given)) [[unlikely]]
+  if (count_small_death(given)) [[unlikely]]
     look_at_death(given);
 }
 

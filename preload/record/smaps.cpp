@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
 
 namespace memtrace::record {
 namespace {

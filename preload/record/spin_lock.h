@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_threads.h"
 
 namespace memtrace::record {
 

@@ -8,10 +8,11 @@
 #include "preload/record/definitions.h"
 #include "preload/record/loss.h"
 #include "preload/record/modules.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 #include "preload/record/python_frames.h"
 #include "preload/record/settings.h"
 #include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 #include "preload/record/unwinder.h"
 
 namespace memtrace::record {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preload/format/event.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 
 namespace memtrace::record {
 
@@ -21,14 +21,6 @@ inline format::Stamp draw_stamp() {
     if (__atomic_compare_exchange_n(&last_stamp, &last, mine, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       return mine;
   }
-}
-
-// A record of this type, stamped now, all else 0.
-inline format::RingRecord record_of(format::EventType type) {
-  format::RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.stamp = draw_stamp();
-  return record;
 }
 
 } // namespace memtrace::record

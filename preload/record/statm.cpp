@@ -7,7 +7,7 @@
 #include "preload/format/event.h"
 #include "preload/format/header.h"
 #include "preload/record/kernel_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
 
 namespace memtrace::record {
 

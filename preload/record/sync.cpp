@@ -3,8 +3,9 @@
 #include "preload/record/sync.h"
 
 #include "preload/record/disk.h"
-#include "preload/record/os.h"
-#include "preload/record/ring.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/trace_file.h"
 
 namespace memtrace::record {

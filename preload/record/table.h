@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 

@@ -5,8 +5,9 @@
 #include <cerrno>
 
 #include "preload/record/line.h"
-#include "preload/record/os.h"
-#include "preload/record/place.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_standard_error.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/settings.h"
 #include "preload/record/spin_lock.h"
 
@@ -58,7 +59,7 @@ const char* reason_of(long error) {
       return "read-only file system";
     case -os::kNotOurs:
       return "it belongs to another user";
-    case -kWritableByOthers:
+    case -os::kWritableByOthers:
       return "other users can write in it";
     case ELOOP:
       return "it is a link";

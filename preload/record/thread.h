@@ -2,8 +2,8 @@
 // Job: what the recorder knows of one thread, and the few words it keeps in TLS.
 #pragma once
 
+#include "preload/format/header.h"
 #include "preload/record/python_frames.h"
-#include "preload/record/ring_file.h"
 #include "preload/record/unwinder.h"
 
 namespace memtrace::record {
@@ -30,6 +30,12 @@ struct Scratch {
   std::uint64_t native[kMaxNative];
   Trail<PythonFrame, kMaxPython> python_trail;
   Trail<std::uint64_t, kMaxNative> native_trail;
+};
+
+// Where the records of a slot are. `size` is a power of two.
+struct Ring {
+  format::RingRecord* records;
+  std::uint32_t size;
 };
 
 // When small blocks are next looked at. Bytes; `armed` is what Local::births_left started from.
@@ -93,13 +99,16 @@ struct Local {
 };
 extern thread_local constinit Local local __attribute__((tls_model("initial-exec")));
 
-// Returns null when memory is short or the table is held. Guard held.
-Thread* make_this_thread();
-// Why this thread's event is lost when there is null.
-format::Loss loss_without_thread();
-// This thread's, made on first use; as above.
-inline Thread* this_thread() {
-  return local.thread != nullptr ? local.thread : make_this_thread();
+inline void add_to(std::uint64_t& counter, std::uint64_t value) {
+  // One instruction, so that a signal handler that allocates in between cannot lose its own.
+  asm("addq %1, %0" : "+m"(counter) : "er"(value) : "cc");
+}
+
+// True: what is left has run out.
+inline bool take_from(std::int64_t& left, std::size_t given) {
+  bool out;
+  asm("subq %2, %0" : "+m"(left), "=@ccle"(out) : "er"(given));
+  return out;
 }
 
 inline bool none(const format::SmallTotals& flows) {
@@ -114,6 +123,11 @@ inline void add(format::SmallTotals& sum, const format::SmallTotals& more) {
   sum.freed += more.freed;
   sum.births += more.births;
   sum.deaths += more.deaths;
+}
+
+// How these flows change the level of the host.
+inline std::int64_t change_of(const format::SmallTotals& flows) {
+  return static_cast<std::int64_t>(flows.allocated - flows.freed);
 }
 
 // A thread's flows that no record carries yet.
@@ -146,10 +160,6 @@ inline void give_folded(Thread& thread, const format::SmallTotals& more) {
   __atomic_fetch_add(&to.deaths, more.deaths, __ATOMIC_RELAXED);
 }
 
-// The flows that no record of any thread but the calling one carries yet, and counts them as carried. Others
-// may go on.
-format::SmallTotals take_unpublished_of_others();
-
 // When this thread, the calling one, is looked at next: after so many more bytes of small births, of small
 // deaths.
 inline void set_look_at_births(Thread& thread, std::int64_t bytes) {
@@ -161,26 +171,12 @@ inline void set_look_at_deaths(Thread& thread, std::int64_t bytes) {
                    __ATOMIC_RELAXED);
 }
 
-// There is a new ring file. Sets for each thread without a slot of it, but not for the calling one, how many
-// bytes it may count before it takes one. RingFileHeader.uncounted_bound is their sum. May be called again.
-void set_uncounted_bounds();
-
+// Small flows of one direction between two records of a thread, at most.
+inline constexpr std::int64_t kTickBytes = 256 * 1024;
+// Small flows of one direction between two looks at this thread, at most.
+std::int64_t tick_bytes(const Thread& thread);
 // In a forked child that is large enough to record, and only too young: until it records, threads without a
 // slot are looked at more often. Processes that are too small may stay so: looks as often would cost too much.
 void look_often_without_slot(bool often);
-// Small flows of one direction between two looks at this thread, at most.
-std::int64_t tick_bytes(const Thread& thread);
-
-// The flows that no record of any thread carries yet.
-format::SmallTotals unpublished_of_all();
-
-// The thread pointer, within [start, end), of a thread other than the first that lives; 0: there is none.
-std::uint64_t thread_within(std::uint64_t start, std::uint64_t end);
-
-// In a forked child: only the calling thread is left. Keeps its phases.
-void forget_other_threads();
-
-// The thread with this index, null if none. For the cold log.
-Thread* thread_at(std::uint32_t index);
 
 } // namespace memtrace::record

@@ -2,9 +2,9 @@
 // Job: how much of each large block is in memory: a block may be written to long after it was made.
 #include "preload/record/touched.h"
 
-#include "preload/record/os.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/pages.h"
-#include "preload/record/recorder.h"
 #include "preload/record/samples.h"
 #include "preload/record/stamp.h"
 #include "preload/record/windows.h"

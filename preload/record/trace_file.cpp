@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_threads.h"
 
 namespace memtrace::record {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 
 namespace memtrace::record {
 

@@ -4,7 +4,7 @@
 
 #include "preload/record/frame_rules.h"
 #include "preload/record/modules.h"
-#include "preload/record/os.h"
+#include "preload/record/os_mappings.h"
 
 namespace memtrace::record {
 namespace {

@@ -10,15 +10,14 @@
 #include <new>
 
 #include "preload/record/bound.h"
-#include "preload/record/definitions.h"
-#include "preload/record/device_memory.h"
 #include "preload/record/encode.h"
-#include "preload/record/frame_rules.h"
 #include "preload/record/loss.h"
 #include "preload/record/models.h"
-#include "preload/record/os.h"
-#include "preload/record/ring.h"
-#include "preload/record/stack.h"
+#include "preload/record/new_record.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_paths.h"
 #include "preload/record/stamp.h"
 
 namespace memtrace::record {
@@ -32,9 +31,6 @@ constinit coarse::Fold folded{};
 namespace {
 
 constexpr std::size_t kBufferBytes = 32 * 1024;
-// The pass's buffer, the background thread's stack and TLS as far as they are touched, the samples, .bss of the
-// rest.
-constexpr std::uint64_t kFixedBytes = 512 * 1024;
 constexpr std::uint64_t kMostReserve = 1 << 20;
 constexpr std::uint64_t kHeldBytes = 48; // of a file for each block that a snapshot lists: less is used
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
@@ -110,8 +106,6 @@ void define(format::TextId id, const char* text, std::size_t bytes) {
   note_late_text(id, text, bytes);
   write_late();
 }
-
-constexpr coarse::Host kHost = {&map, &extend, &copy_text, &define, &has_ring};
 
 // --- a window begins ---
 
@@ -223,8 +217,9 @@ bool is_nearly_full() {
 
 } // namespace
 
-void start_windows(bool forked, std::int64_t live, std::int64_t tensor) {
-  folded.start(kHost, forked, live, tensor);
+void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText copy_text, HasRing has_ring) {
+  const coarse::Host host = {&map, &extend, copy_text, &define, has_ring};
+  folded.start(host, forked, live, tensor);
 }
 
 void forget_windows() {
@@ -329,9 +324,8 @@ void write_late() {
   late_part = Part::definitions;
 }
 
-std::uint64_t own_bytes() {
-  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + frame_rules_bytes() +
-         model_bytes() + device_memory_bytes() + 2 * kBufferBytes + kFixedBytes;
+std::uint64_t window_buffer_bytes() {
+  return 2 * kBufferBytes;
 }
 
 void close_windows() {

@@ -13,8 +13,11 @@ namespace memtrace::record {
 extern constinit SpinLock pass_lock;
 extern constinit coarse::Fold folded;
 
-// A trace begins; a forked child says what it inherited.
-void start_windows(bool forked, std::int64_t live, std::int64_t tensor);
+// A trace begins; a forked child says what it inherited, in bytes. The rollup calls `copy_text` for the text of
+// an id, and `has_ring` for whether a thread may record more.
+using CopyText = std::size_t (*)(format::TextId id, char* out, std::size_t capacity);
+using HasRing = bool (*)(std::uint32_t thread);
+void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText copy_text, HasRing has_ring);
 // In a forked child: they are the parent's.
 void forget_windows();
 
@@ -33,8 +36,8 @@ void note_late(const format::RingRecord& record);
 void note_late_text(format::TextId id, const char* text, std::size_t bytes);
 void write_late();
 
-// Private memory of the recorder: all but rings, STEM.coarse and the cold log.
-std::uint64_t own_bytes();
+// Returns the bytes of the buffers in which definitions and snapshots are coded.
+std::uint64_t window_buffer_bytes();
 
 // The orderly end: what is not over is folded as far as it went.
 void close_windows();

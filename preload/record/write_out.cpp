@@ -4,8 +4,9 @@
 
 #include <cerrno>
 
-#include "preload/record/changes.h"
 #include "preload/record/loss.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/shut_files.h"
 #include "preload/record/slot.h"
 #include "preload/record/talk.h"
 #include "preload/record/trace_file.h"

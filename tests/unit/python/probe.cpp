@@ -9,6 +9,7 @@
 
 #include "preload/format/event.h"
 #include "preload/hooks/python.h"
+#include "preload/record/device_memory.h"
 #include "preload/record/phases.h"
 #include "preload/record/python_arenas.h"
 #include "preload/record/python_frames.h"

@@ -14,12 +14,18 @@
 #include <vector>
 
 #include "child.h"
+#include "preload/record/begin.h"
 #include "preload/record/definitions.h"
-#include "preload/record/life.h"
-#include "preload/record/os.h"
+#include "preload/record/end.h"
+#include "preload/record/exec.h"
+#include "preload/record/fork.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/place.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/small.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 #include "preload/record/trace_file.h"
 #include "reading.h"
 

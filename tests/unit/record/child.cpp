@@ -14,7 +14,9 @@
 #include "preload/record/definitions.h"
 #include "preload/record/loss.h"
 #include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/windows.h"
 
 namespace memtrace::tests {
@@ -53,7 +55,7 @@ void open_files(const Scratch& scratch, std::uint64_t max_bytes) {
   ASSERT_TRUE(record::create_trace_file(trace, kTraceId, max_bytes));
   ASSERT_TRUE(record::start_rings(rings, kTraceId));
   record::keep_losses_in(record::ring_header());
-  record::start_windows(false, 0, 0);
+  record::start_windows(false, 0, 0, &record::copy_text, &record::has_ring);
 }
 
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes) {

@@ -1,6 +1,16 @@
 // Room: tests.
 // Job: the log of a process too small to leave a file: whatever folds, sums hold and live blocks stay.
 #include "preload/record/cold.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +23,6 @@
 #include <vector>
 
 #include "child.h"
-#include "preload/record/recorder.h"
-#include "preload/record/recording.h"
-#include "preload/record/ring.h"
-#include "preload/record/small.h"
 #include "reading.h"
 
 namespace memtrace::record {

@@ -1,15 +1,17 @@
 // Room: tests.
 // Job: texts and stacks get one id each, and the trace says what it is before it is used.
 #include "preload/record/definitions.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/stack.h"
+#include "preload/record/thread_entry.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "child.h"
-#include "preload/record/recording.h"
-#include "preload/record/ring.h"
-#include "preload/record/stack.h"
 #include "reading.h"
 
 namespace memtrace::record {

@@ -1,6 +1,16 @@
 // Room: tests.
 // Job: the background thread comes, works, goes when asked and comes back when due.
+#include "preload/record/doorbell.h"
 #include "preload/record/drain.h"
+#include "preload/record/os_gate.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/sample_times.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/upcalls.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -14,10 +24,6 @@
 #include <vector>
 
 #include "child.h"
-#include "preload/record/os.h"
-#include "preload/record/os_gate.h"
-#include "preload/record/recording.h"
-#include "preload/record/ring.h"
 #include "reading.h"
 
 namespace memtrace::record {

@@ -7,11 +7,17 @@
 
 #include "births.h"
 #include "child.h"
+#include "preload/record/ended_thread.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/recorder.h"
 #include "preload/record/recording.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/small.h"
 #include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/thread_list.h"
 #include "preload/record/trace_file.h"
 #include "preload/record/windows.h"
 #include "reading.h"
@@ -123,10 +129,10 @@ TEST(EndedThread, FoldedFlowsMoveNoLevel) {
       give_folded(*ended, {1000, 0, 1, 0});
     }).join();
     const std::int64_t before = host_level();
-    EXPECT_FALSE(ring_release(*ended)) << "its records wait for a pass";
+    EXPECT_FALSE(release_ended(*ended)) << "its records wait for a pass";
     EXPECT_EQ(host_level(), before + 100);
     drain_rings(true);
-    EXPECT_TRUE(ring_release(*ended));
+    EXPECT_TRUE(release_ended(*ended));
     EXPECT_EQ(host_level(), before + 100);
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
     const auto counters = all_of(segments, format::EventType::counters);

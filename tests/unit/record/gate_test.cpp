@@ -11,8 +11,12 @@
 #include <thread>
 
 #include "child.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
+#include "preload/record/os_files.h"
 #include "preload/record/os_gate.h"
+#include "preload/record/os_mappings.h"
+#include "preload/record/os_sandbox.h"
+#include "preload/record/os_threads.h"
 #include "preload/record/thread_privileges.h"
 
 namespace memtrace::record {

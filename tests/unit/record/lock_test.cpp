@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "child.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/spin_lock.h"
 #include "preload/record/stamp.h"
+#include "preload/record/thread_entry.h"
 
 namespace memtrace::record {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "child.h"
 #include "preload/record/line.h"
-#include "preload/record/os.h"
+#include "preload/record/os_files.h"
 #include "preload/record/place.h"
 #include "preload/record/settings.h"
 #include "preload/record/talk.h"
@@ -147,7 +147,7 @@ TEST(Directories, OneOfOurOwn) {
   EXPECT_FALSE(made);
   for (const unsigned mode : {0770u, 0707u, 01777u}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
-    EXPECT_EQ(make_own_directory(path.c_str(), &made), kWritableByOthers) << std::oct << mode;
+    EXPECT_EQ(make_own_directory(path.c_str(), &made), os::kWritableByOthers) << std::oct << mode;
   }
   ASSERT_EQ(::symlink(path.c_str(), scratch.file("link").c_str()), 0);
   EXPECT_EQ(make_own_directory(scratch.file("link").c_str(), &made), -ELOOP);

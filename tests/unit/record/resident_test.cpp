@@ -13,7 +13,7 @@
 #include "child.h"
 #include "preload/record/holes.h"
 #include "preload/record/maps_text.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/own_ranges.h"
 #include "preload/record/pages.h"
 #include "preload/record/python_arenas.h"

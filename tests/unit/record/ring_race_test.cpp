@@ -11,9 +11,11 @@
 
 #include "births.h"
 #include "child.h"
-#include "preload/record/os.h"
+#include "preload/record/os_clocks.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 #include "preload/record/trace_file.h"
 #include "reading.h"
 

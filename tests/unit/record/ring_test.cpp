@@ -1,6 +1,16 @@
 // Room: tests.
 // Job: rings that fill, meet the bound, are renewed and passed on: no record is lost uncounted.
+#include "preload/record/exec.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/trace_file.h"
+#include "preload/record/windows.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,12 +22,6 @@
 
 #include "births.h"
 #include "child.h"
-#include "preload/record/recorder.h"
-#include "preload/record/recording.h"
-#include "preload/record/small.h"
-#include "preload/record/stamp.h"
-#include "preload/record/trace_file.h"
-#include "preload/record/windows.h"
 #include "reading.h"
 
 namespace memtrace::record {
@@ -281,7 +285,7 @@ TEST(Ring, RenewedWhileThreadsRecord) {
     });
     for (int renewals = 0; renewals < 50;) {
       remove_ring_file();
-      renewals += renew_ring_file() ? 1 : 0;
+      renewals += renew_rings() ? 1 : 0;
     }
     __atomic_store_n(&over, true, __ATOMIC_RELEASE);
     for (std::thread& thread : threads) thread.join();
@@ -306,7 +310,7 @@ TEST(Ring, RenewedAfterAFailedExec) {
     for (std::uint64_t i = 10; i < 20; ++i) ASSERT_TRUE(append_birth(thread, i)); // while the exec was tried
     remove_ring_file();
     EXPECT_FALSE(std::filesystem::exists(scratch.file("t.rings")));
-    ASSERT_TRUE(renew_ring_file());
+    ASSERT_TRUE(renew_rings());
     EXPECT_TRUE(std::filesystem::exists(scratch.file("t.rings")));
     EXPECT_EQ(tests::lost_for(format::Loss::stacks), 3u) << "totals go with it";
     EXPECT_EQ(ring_header()->trace_id, tests::kTraceId);
@@ -340,7 +344,7 @@ TEST(Ring, RenewedWhileAnotherThreadHasASlot) {
     EXPECT_EQ(ring_header()->uncounted_bound, 0u);
     for (int times = 0; times < 2; ++times) {
       remove_ring_file();
-      ASSERT_TRUE(renew_ring_file());
+      ASSERT_TRUE(renew_rings());
       EXPECT_EQ(ring_header()->uncounted_bound, kTickBytes + kFolded);
     }
     next();

@@ -1,19 +1,17 @@
 // Room: tests.
 // Job: the draw against the exponential law, the table of drawn blocks against a set of the standard library's.
+#include "child.h"
+#include "preload/record/loss.h"
 #include "preload/record/sampling.h"
-
-#include <gtest/gtest.h>
-
+#include "preload/record/settings.h"
+#include "preload/record/tracked_filter.h"
 #include <atomic>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 #include <set>
 #include <thread>
 #include <vector>
-
-#include "child.h"
-#include "preload/record/loss.h"
-#include "preload/record/tracked_filter.h"
 
 namespace memtrace::record {
 namespace {

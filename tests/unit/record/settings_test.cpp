@@ -1,5 +1,6 @@
 // Room: tests.
 // Job: what the variables may say, and what is told about those that say something else.
+#include "preload/record/read_settings.h"
 #include "preload/record/settings.h"
 
 #include <fcntl.h>

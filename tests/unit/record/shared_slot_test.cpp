@@ -6,12 +6,16 @@
 #include <thread>
 
 #include "births.h"
+#include "preload/record/exec.h"
 #include "preload/record/loss.h"
 #include "preload/record/recorder.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/settings.h"
 #include "preload/record/small.h"
 #include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 #include "preload/record/trace_file.h"
 
 namespace memtrace::record {
@@ -128,7 +132,7 @@ TEST(SharedSlot, FlowsOfAThreadWithAnOldSlotCountOnce) {
     });
     wait_for(1);
     remove_ring_file();
-    ASSERT_TRUE(renew_ring_file());
+    ASSERT_TRUE(renew_rings());
     fill_own_slots();
     next();
     one.join();

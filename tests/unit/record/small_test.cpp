@@ -1,6 +1,14 @@
 // Room: tests.
 // Job: small blocks as the hooks report them, against what the trace then holds.
+#include "preload/record/live_levels.h"
+#include "preload/record/recorder.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/sampling.h"
 #include "preload/record/small.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +18,6 @@
 #include <vector>
 
 #include "child.h"
-#include "preload/record/recorder.h"
-#include "preload/record/recording.h"
-#include "preload/record/ring.h"
-#include "preload/record/sampling.h"
 #include "reading.h"
 
 namespace memtrace::record {

@@ -7,11 +7,18 @@
 
 #include "births.h"
 #include "child.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/recorder.h"
+#include "preload/record/recorder_state.h"
 #include "preload/record/recording.h"
 #include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
 #include "preload/record/settings.h"
 #include "preload/record/small.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/thread_list.h"
 
 namespace memtrace::record {
 namespace {

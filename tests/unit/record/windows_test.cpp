@@ -1,6 +1,17 @@
 // Room: tests.
 // Job: windows begin, are used again and are kept where a level was highest; a disk that fails loses what it
 // must.
+#include "preload/format/coarse.h"
+#include "preload/record/definitions.h"
+#include "preload/record/loss.h"
+#include "preload/record/os_threads.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/recording.h"
+#include "preload/record/ring.h"
+#include "preload/record/ring_file.h"
+#include "preload/record/stamp.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/trace_file.h"
 #include "preload/record/windows.h"
 
 #include <gtest/gtest.h>
@@ -11,12 +22,6 @@
 #include <set>
 
 #include "child.h"
-#include "preload/format/coarse.h"
-#include "preload/record/loss.h"
-#include "preload/record/os.h"
-#include "preload/record/recording.h"
-#include "preload/record/ring.h"
-#include "preload/record/trace_file.h"
 #include "reading.h"
 
 namespace memtrace::record {
@@ -172,7 +177,7 @@ TEST(Windows, ADirectoryThatVanishesAndComesBack) {
     ASSERT_TRUE(create_trace_file(trace, tests::kTraceId, kBound));
     ASSERT_TRUE(start_rings(rings, tests::kTraceId));
     keep_losses_in(ring_header());
-    start_windows(false, 0, 0);
+    start_windows(false, 0, 0, &copy_text, &has_ring);
     enter(State::hot);
     EXPECT_EQ(churn(0, 10'000), 0u);
     drain_rings(false);

@@ -1,0 +1,58 @@
+// Runs: inside the victim's malloc, threads lock held.
+// Purpose: takes its slot from a thread that has ended, and writes what it left.
+#include "preload/record/ended_thread.h"
+
+#include "preload/record/cold.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/new_record.h"
+#include "preload/record/recorder_state.h"
+#include "preload/record/ring.h"
+#include "preload/record/stamp.h"
+
+namespace memtrace::record {
+
+using format::RingRecord;
+using format::SmallTotals;
+
+namespace {
+
+// Recording cannot begin here, as it may in emit(): the threads lock is held.
+bool store(Thread& thread, RingRecord& record) {
+  if (state() == State::cold)
+    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
+      return kept == Kept::yes || kept == Kept::crowded;
+  return ring_append(thread, record);
+}
+
+} // namespace
+
+bool publish_left_over(Thread& thread) {
+  if (state() == State::inert) return true;
+  if (const SmallTotals folded = take_folded(thread); !is_zero(folded)) {
+    RingRecord again = counters_of(folded, draw_stamp());
+    again.flags = format::kBefore; // they moved the level when they were published first
+    if (!store(thread, again)) {
+      give_folded(thread, folded);
+      return false;
+    }
+  }
+  if (const SmallTotals flows = unpublished(thread); !none(flows)) {
+    level(0, change_of(flows));
+    RingRecord record = counters_of(flows, draw_stamp());
+    if (!store(thread, record)) {
+      level(0, -change_of(flows)); // the next record will carry these flows, and move the level again
+      return false;
+    }
+    set_published(thread, flows);
+  }
+  return is_zero(thread.folded); // a full log gives back flows when a record comes
+}
+
+bool release_ended(Thread& thread) {
+  if (!leave_old_file(thread)) return false;
+  // Not into a ring that is half full: that might take a pass.
+  if (has_left_over(thread) && (ring_is_half_full(thread) || !publish_left_over(thread))) return false;
+  return release_slot(thread);
+}
+
+} // namespace memtrace::record

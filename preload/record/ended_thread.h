@@ -1,0 +1,15 @@
+// Runs: inside the victim's malloc, threads lock held.
+// Purpose: takes its slot from a thread that has ended, and writes what it left.
+#pragma once
+
+#include "preload/record/thread.h"
+
+namespace memtrace::record {
+
+// Publishes what an ended thread left and frees its slot. False if a record of it waits to be written, or a
+// pass is under way: ask again later.
+bool release_ended(Thread& thread);
+// Publishes the flows that an ended thread left. Returns false if some are left.
+bool publish_left_over(Thread& thread);
+
+} // namespace memtrace::record

@@ -1,5 +1,5 @@
-// Room: cupti. Inside CUPTI's callbacks.
-// Job: from CUPTI's callback to the recorder's door.
+// Purpose: from CUPTI's callback to the recorder's door.
+// Runs: inside CUPTI's callbacks.
 #pragma once
 
 #include <cupti.h>

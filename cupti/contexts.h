@@ -1,5 +1,5 @@
-// Room: cupti. Inside CUPTI's callbacks.
-// Job: which device a context is of, and how much code was loaded there.
+// Purpose: which device a context is of, and how much code was loaded there.
+// Runs: inside CUPTI's callbacks.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// Room: cupti. On the program's threads, outside its allocators and outside callbacks.
-// Job: when to ask the cards what they show, and who they are.
+// Purpose: when to ask the cards what they show, and who they are.
+// Runs: on the program's threads, outside its allocators and outside callbacks.
 #include "cupti/devices.h"
 
 #include <time.h>

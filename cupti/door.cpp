@@ -1,5 +1,5 @@
-// Room: cupti. Outside callbacks.
-// Job: the recorder's door, found once.
+// Purpose: the recorder's door, found once.
+// Runs: outside callbacks.
 #include "cupti/door.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Room: cupti. Outside callbacks.
-// Job: the recorder's door, found once.
+// Purpose: the recorder's door, found once.
+// Runs: outside callbacks.
 #pragma once
 
 #include "preload/api/intake.h"

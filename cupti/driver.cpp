@@ -1,5 +1,5 @@
-// Room: cupti. At quiet moments, and in the doctor.
-// Job: what the driver says of its devices, where it is loaded already. It is never initialised by us.
+// Purpose: what the driver says of its devices, where it is loaded already. It is never initialised by us.
+// Runs: at quiet moments, and in the doctor.
 #include "cupti/driver.h"
 
 #include <dlfcn.h>

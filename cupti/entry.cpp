@@ -1,5 +1,5 @@
-// Room: cupti. Inside cuInit, and inside a program's first NVTX call.
-// Job: the names by which the driver, NVTX and the doctor find this library.
+// Purpose: the names by which the driver, NVTX and the doctor find this library.
+// Runs: inside cuInit, and inside a program's first NVTX call.
 #include <errno.h>
 
 #include "cupti/callback.h"

@@ -1,5 +1,5 @@
-// Room: cupti. Outside callbacks.
-// Job: libcupti, opened at run time: which one, and the few functions that are used of it.
+// Purpose: libcupti, opened at run time: which one, and the few functions that are used of it.
+// Runs: outside callbacks.
 #pragma once
 
 #include <cupti.h>

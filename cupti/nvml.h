@@ -1,5 +1,5 @@
-// Room: cupti. At quiet moments, and in the doctor.
-// Job: what a card says of itself and of who uses it, by NVML, which is opened at run time.
+// Purpose: what a card says of itself and of who uses it, by NVML, which is opened at run time.
+// Runs: at quiet moments, and in the doctor.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Room: cupti. On the program's threads, in its NVTX calls.
-// Job: NVTX ranges become phases.
+// Purpose: NVTX ranges become phases.
+// Runs: on the program's threads, in its NVTX calls.
 #include "cupti/nvtx.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Room: cupti. Once, at the program's first NVTX call in each library that has NVTX in it.
-// Job: NVTX ranges become phases.
+// Purpose: NVTX ranges become phases.
+// Runs: once, at the program's first NVTX call in each library that has NVTX in it.
 #pragma once
 
 #include "cupti/nvtx_abi.h"

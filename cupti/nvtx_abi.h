@@ -1,6 +1,5 @@
-// Room: cupti. Shapes only.
-// Job: what of NVTX 3's interface between a program and its tool is used here. Its headers are not needed: they
-// have kept these shapes since 2016, and not every toolkit has them.
+// Purpose: what of NVTX 3's interface between a program and its tool is used here. Its headers are not needed:
+// they have kept these shapes since 2016, and not every toolkit has them. Shapes only.
 #pragma once
 
 #include <cstddef>

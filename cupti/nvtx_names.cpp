@@ -1,5 +1,5 @@
-// Room: cupti. On the program's threads.
-// Job: names of NVTX ranges, each kept once, for good.
+// Purpose: names of NVTX ranges, each kept once, for good.
+// Runs: on the program's threads.
 #include "cupti/nvtx_names.h"
 
 #include <sys/mman.h>

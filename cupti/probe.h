@@ -1,5 +1,5 @@
-// Room: cupti. In a child of `memtrace doctor`.
-// Job: what of driver, CUPTI and NVML can be used here, by trying it.
+// Purpose: what of driver, CUPTI and NVML can be used here, by trying it.
+// Runs: in a child of `memtrace doctor`.
 #pragma once
 
 // What was tried, and what came of it. `works`: memtrace can use it.

@@ -1,5 +1,5 @@
-// Room: cupti. Outside callbacks.
-// Job: subscribe to the driver's calls, politely: one may, and it may be somebody else.
+// Purpose: subscribe to the driver's calls, politely: one may, and it may be somebody else.
+// Runs: outside callbacks.
 #include "cupti/subscriber.h"
 
 #include "cupti/text.h"

@@ -1,5 +1,5 @@
-// Room: cupti. Outside callbacks.
-// Job: a bounded line, for notes and for the doctor.
+// Purpose: a bounded line, for notes and for the doctor.
+// Runs: outside callbacks.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Room: cupti. Inside CUPTI's callbacks.
-// Job: one call of the driver -> what became of memory. Pure: nothing is called, so tests need no GPU.
+// Purpose: one call of the driver -> what became of memory. Pure: nothing is called, so tests need no GPU.
+// Runs: inside CUPTI's callbacks.
 #pragma once
 
 #include <cupti.h>

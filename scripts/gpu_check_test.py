@@ -1,4 +1,4 @@
-"""Job: scripts/gpu_check where there is no GPU: its errors, its comparison, and all of it with a fake CUDA runtime.
+"""Purpose: scripts/gpu_check where there is no GPU: its errors, its comparison, and all of it with a fake CUDA runtime.
 
 usage: BUILD_DIR=build/dev python3 scripts/gpu_check_test.py
 """

@@ -1,5 +1,5 @@
-# Room: scripts. Sourced, never run.
-# Job: what the scripts share: where things are, and how they talk.
+# Purpose: what the scripts share: where things are, and how they talk.
+# Sourced, never run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${MEMTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/memtrace}

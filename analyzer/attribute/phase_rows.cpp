@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/replay/wrapping_sum.h"
-#include "preload/format/coding.h"
+#include "preload/format/record_coding.h"
 
 namespace memtrace::replay {
 namespace {

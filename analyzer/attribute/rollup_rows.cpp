@@ -71,7 +71,7 @@ void merge(format::PhaseRow& into, const format::PhaseRow& row) {
   }
 }
 
-StepSpan span_of(std::uint64_t bucket, std::uint64_t width, const format::CoarseHalf& half) {
+StepSpan span_of(std::uint64_t bucket, std::uint64_t width, const format::RollupHalf& half) {
   if (bucket == kNoStepBucket) return {};
   std::uint64_t first = bucket * width;
   std::uint64_t last = first + (width - 1);
@@ -83,15 +83,15 @@ StepSpan span_of(std::uint64_t bucket, std::uint64_t width, const format::Coarse
 class Reader {
  public:
   Reader(const trace::Trace& trace, Account& account)
-      : trace_(trace), account_(account), coarse_(*trace.coarse()) {}
+      : trace_(trace), account_(account), rollup_(*trace.rollup()) {}
 
   Buckets read() && {
-    out_.width = coarse_.half.phase_width;
-    out_.refused = coarse_.refused;
-    if (coarse_.half.first_step <= coarse_.half.last_step)
-      out_.steps = {static_cast<Step>(coarse_.half.first_step), static_cast<Step>(coarse_.half.last_step)};
+    out_.width = rollup_.half.phase_width;
+    out_.refused = rollup_.refused;
+    if (rollup_.half.first_step <= rollup_.half.last_step)
+      out_.steps = {static_cast<Step>(rollup_.half.first_step), static_cast<Step>(rollup_.half.last_step)};
     phases();
-    for (const format::SiteRow& row : coarse_.sites) site(row);
+    for (const format::SiteRow& row : rollup_.sites) site(row);
     return std::move(out_);
   }
 
@@ -105,8 +105,8 @@ class Reader {
 
   void phases() {
     std::map<std::tuple<Step, Step, PathId>, std::map<std::uint8_t, format::PhaseRow>> all;
-    for (const format::PhaseRow& row : coarse_.phases) {
-      const StepSpan steps = span_of(row.bucket, coarse_.half.phase_width, coarse_.half);
+    for (const format::PhaseRow& row : rollup_.phases) {
+      const StepSpan steps = span_of(row.bucket, rollup_.half.phase_width, rollup_.half);
       auto& memories = all[{steps.first, steps.last, path(row.path)}];
       const auto [at, fresh] = memories.try_emplace(row.memory, row);
       if (!fresh) merge(at->second, row);
@@ -132,7 +132,7 @@ class Reader {
 
   void site(const format::SiteRow& row) {
     Births births;
-    births.steps = span_of(row.bucket, coarse_.half.site_width, coarse_.half);
+    births.steps = span_of(row.bucket, rollup_.half.site_width, rollup_.half);
     births.stack = format::StackId{row.stack};
     births.kind = static_cast<format::Kind>(row.kind);
     births.tensor = (row.flags & format::kTensor) != 0;
@@ -151,7 +151,7 @@ class Reader {
 
   const trace::Trace& trace_;
   Account& account_;
-  const trace::Coarse& coarse_;
+  const trace::Rollup& rollup_;
   std::map<std::uint32_t, PathId> paths_;
   Buckets out_;
 };
@@ -200,7 +200,7 @@ std::vector<Births> Buckets::births(const BucketRow& row, MemoryId memory) const
 }
 
 Buckets buckets(const trace::Trace& trace, Account& account) {
-  if (trace.coarse() == nullptr) return {};
+  if (trace.rollup() == nullptr) return {};
   Buckets out = Reader(trace, account).read();
   for (const BucketRow& row : out.rows) {
     if (row.most.count == 0) continue;

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "preload/format/event.h"
+#include "preload/format/records.h"
 
 namespace memtrace::trace {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "preload/format/model.h"
+#include "preload/format/predictor.h"
 
 namespace memtrace::trace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::trace {
 

@@ -11,21 +11,21 @@
 namespace memtrace::trace {
 namespace {
 
-using format::CoarseHalf;
-using format::CoarseHeader;
 using format::PhaseRow;
+using format::RollupHalf;
+using format::RollupHeader;
 using format::SiteRow;
 
 constexpr std::uint64_t kMostBytes = 1 << 28; // of a half: a writer's has some MiB
 constexpr int kTries = 8;
 
-bool sound(const CoarseHeader& header, std::uint64_t trace_id, std::uint64_t file_bytes) {
-  return std::memcmp(header.magic, format::kCoarseMagic, sizeof header.magic) == 0 &&
+bool sound(const RollupHeader& header, std::uint64_t trace_id, std::uint64_t file_bytes) {
+  return std::memcmp(header.magic, format::kRollupMagic, sizeof header.magic) == 0 &&
          header.version == format::kVersion && header.trace_id == trace_id && header.active <= 1 &&
          header.half_bytes <= kMostBytes && format::kPage + 2 * header.half_bytes <= file_bytes;
 }
 
-bool sound(const CoarseHalf& half, std::uint64_t bytes) {
+bool sound(const RollupHalf& half, std::uint64_t bytes) {
   const std::uint64_t rows = std::uint64_t{half.phase_capacity} * sizeof(PhaseRow) +
                              std::uint64_t{half.site_capacity} * sizeof(SiteRow);
   // A step is a count, never negative; so no bucket and no end of one runs over.
@@ -33,13 +33,13 @@ bool sound(const CoarseHalf& half, std::uint64_t bytes) {
          std::has_single_bit(half.site_width) && half.last_step <= ~std::uint64_t{0} >> 2;
 }
 
-bool same(const CoarseHalf& a, const CoarseHalf& b) {
+bool same(const RollupHalf& a, const RollupHalf& b) {
   return a.phase_width == b.phase_width && a.site_width == b.site_width && a.first_step == b.first_step &&
          a.last_step == b.last_step && a.phase_capacity == b.phase_capacity &&
          a.site_capacity == b.site_capacity;
 }
 
-bool within(std::uint64_t bucket, std::uint64_t width, const CoarseHalf& half) {
+bool within(std::uint64_t bucket, std::uint64_t width, const RollupHalf& half) {
   // A phase that was open since before may be of an earlier step.
   return bucket == format::kNoStepBucket || bucket <= half.last_step / width;
 }
@@ -50,16 +50,16 @@ bool used(const PhaseRow& row) {
 bool used(const SiteRow& row) {
   return row.count != 0;
 }
-bool sensible(const PhaseRow& row, const CoarseHalf& half) {
+bool sensible(const PhaseRow& row, const RollupHalf& half) {
   return within(row.bucket, half.phase_width, half);
 }
-bool sensible(const SiteRow& row, const CoarseHalf& half) {
+bool sensible(const SiteRow& row, const RollupHalf& half) {
   return within(row.bucket, half.site_width, half) && row.kind < format::kKinds && row.min <= row.max;
 }
 
 // Takes the rows in use of a table. A large table is mostly empty, so it is read piece by piece.
 template <typename Row>
-bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, const CoarseHalf& half,
+bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, const RollupHalf& half,
                 std::vector<Row>& out, std::uint64_t& refused) {
   constexpr std::uint32_t kPiece = 1024;
   std::vector<Row> piece(std::min(capacity, kPiece));
@@ -81,14 +81,14 @@ bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, 
 }
 
 // Nothing when it makes no sense. `again` is set when that may be because it was replaced meanwhile.
-std::optional<Coarse> read_once(const File& file, std::uint64_t trace_id, bool& again) {
+std::optional<Rollup> read_once(const File& file, std::uint64_t trace_id, bool& again) {
   again = false;
-  Coarse out;
-  CoarseHeader& header = out.header;
+  Rollup out;
+  RollupHeader& header = out.header;
   if (file.read(0, &header, sizeof header) != sizeof header || !sound(header, trace_id, file.size()))
     return std::nullopt;
   const std::uint64_t at = format::kPage + header.active * header.half_bytes;
-  CoarseHalf& half = out.half;
+  RollupHalf& half = out.half;
   if (file.read(at, &half, sizeof half) != sizeof half || !sound(half, header.half_bytes)) {
     again = true;
     return std::nullopt;
@@ -98,8 +98,8 @@ std::optional<Coarse> read_once(const File& file, std::uint64_t trace_id, bool& 
   if (!read_table(file, phases, half.phase_capacity, half, out.phases, out.refused) ||
       !read_table(file, sites, half.site_capacity, half, out.sites, out.refused))
     return std::nullopt;
-  CoarseHeader header_now{};
-  CoarseHalf half_now{};
+  RollupHeader header_now{};
+  RollupHalf half_now{};
   again = file.read(0, &header_now, sizeof header_now) != sizeof header_now ||
           file.read(at, &half_now, sizeof half_now) != sizeof half_now || header_now.active != header.active ||
           !same(half, half_now);
@@ -108,12 +108,12 @@ std::optional<Coarse> read_once(const File& file, std::uint64_t trace_id, bool& 
 
 } // namespace
 
-CoarseFile read_coarse(const std::string& path, std::uint64_t trace_id) try {
+RollupFile read_rollup(const std::string& path, std::uint64_t trace_id) try {
   const File file(path, files::Origin::found);
-  CoarseFile out;
+  RollupFile out;
   out.bytes = file.size();
   bool again = true;
-  for (int i = 0; i < kTries && again; ++i) out.coarse = read_once(file, trace_id, again);
+  for (int i = 0; i < kTries && again; ++i) out.rollup = read_once(file, trace_id, again);
   return out;
 } catch (const ReadError&) {
   return {}; // nothing was folded

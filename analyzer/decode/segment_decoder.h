@@ -6,7 +6,7 @@
 #include <span>
 
 #include "analyzer/decode/growing_model.h"
-#include "preload/format/coding.h"
+#include "preload/format/record_coding.h"
 
 namespace memtrace::trace {
 

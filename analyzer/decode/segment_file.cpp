@@ -10,7 +10,7 @@
 
 #include "analyzer/decode/read_error.h"
 #include "analyzer/files/read_budget.h"
-#include "preload/format/checksum.h"
+#include "preload/format/crc32c.h"
 
 namespace memtrace::trace {
 namespace {

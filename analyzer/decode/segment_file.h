@@ -7,7 +7,7 @@
 
 #include "analyzer/decode/progress.h"
 #include "analyzer/files/reading.h"
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::trace {
 

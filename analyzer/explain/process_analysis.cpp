@@ -80,7 +80,7 @@ double ProcessAnalysis::seconds(format::Stamp stamp) const {
 }
 
 std::optional<std::uint64_t> ProcessAnalysis::own_bytes() const {
-  std::uint64_t bytes = trace->coarse() != nullptr ? trace->coarse()->header.own_bytes : 0;
+  std::uint64_t bytes = trace->rollup() != nullptr ? trace->rollup()->header.own_bytes : 0;
   if (const auto note = facts().note("own"); note && bytes == 0)
     std::from_chars(note->data(), note->data() + note->size(), bytes);
   const trace::Rings* const rings = trace->rings();

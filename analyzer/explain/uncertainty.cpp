@@ -41,9 +41,9 @@ std::uint64_t highest_of_host(const ProcessAnalysis& analysis) {
 
 // Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
 Uncertainty dropped_error(const ProcessAnalysis& analysis) {
-  const trace::Coarse* const coarse = analysis.trace->coarse();
-  if (coarse == nullptr) return {};
-  const format::CoarseHeader& header = coarse->header;
+  const trace::Rollup* const rollup = analysis.trace->rollup();
+  if (rollup == nullptr) return {};
+  const format::RollupHeader& header = rollup->header;
   const std::uint64_t peak = highest_of_host(analysis);
   const bool seen_there = clamp_to_zero(header.highest) >= peak;
   return {seen_there ? saturating_sub(peak, clamp_to_zero(header.highest_at_least)) : 0,

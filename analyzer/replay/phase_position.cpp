@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analyzer/decode/definitions.h"
-#include "preload/format/coarse.h"
+#include "preload/format/rollup_layout.h"
 
 namespace memtrace::replay {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "preload/format/event.h"
+#include "preload/format/records.h"
 
 namespace memtrace::replay {
 

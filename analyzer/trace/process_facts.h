@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyzer/decode/definitions.h"
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::trace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/trace/thinned_series.h"
-#include "preload/format/ledger_worth.h"
+#include "preload/format/ledger_soundness.h"
 
 namespace memtrace::trace {
 

@@ -80,7 +80,7 @@ Trace::Trace(const std::string& path, Progress* progress)
   find_rings();
   const std::string stem = stem_of(file_.path());
   windows_ = find_windows(stem, index_.trace_id());
-  coarse_ = read_coarse(stem + ".coarse", index_.trace_id());
+  rollup_ = read_rollup(stem + ".coarse", index_.trace_id());
   if (rings_ || !windows_.empty()) {
     index_.extend();
     build_parts();
@@ -304,7 +304,7 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
 }
 
 std::uint64_t Trace::bytes() const {
-  std::uint64_t sum = index_.bytes() + coarse_.bytes;
+  std::uint64_t sum = index_.bytes() + rollup_.bytes;
   for (const Window& window : windows_) sum += window.index->bytes();
   return sum;
 }
@@ -327,9 +327,9 @@ Losses Trace::losses(const OrderCounts& counts) const {
     losses.damage(damage.bytes, damage.first_offset, window.file->path());
     torn += damage.torn_records;
   }
-  if (!coarse_.coarse) losses.damage(coarse_.bytes, 0, stem_of(file_.path()) + ".coarse");
-  losses.coarsened = coarse_.coarse ? coarse_.coarse->header.coarsened : std::max(folded_, facts_.coarsened);
-  losses.rows_missing = folded_ != 0 && !coarse_.coarse;
+  if (!rollup_.rollup) losses.damage(rollup_.bytes, 0, stem_of(file_.path()) + ".coarse");
+  losses.coarsened = rollup_.rollup ? rollup_.rollup->header.coarsened : std::max(folded_, facts_.coarsened);
+  losses.rows_missing = folded_ != 0 && !rollup_.rollup;
   if (rings_) losses.damage(rings_->missing, 0, stem_of(file_.path()) + ".rings");
   if (rings_ && rings_->header.shut_since != 0) {
     losses.shut_since = rings_->header.shut_since;

@@ -52,7 +52,7 @@ class Trace {
   bool has_rings() const { return rings_.has_value(); }
   const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
   // What is left of steps that were folded away; null when none was.
-  const Coarse* coarse() const { return coarse_.coarse ? &*coarse_.coarse : nullptr; }
+  const Rollup* rollup() const { return rollup_.rollup ? &*rollup_.rollup : nullptr; }
 
   // Every event in order. After a gap between windows a `window` event comes first, with what was so then: see
   // snapshot.h. Returns what the pass counted.
@@ -84,7 +84,7 @@ class Trace {
   SegmentIndex index_;
   std::optional<Rings> rings_;
   std::vector<Window> windows_;
-  CoarseFile coarse_;
+  RollupFile rollup_;
   std::vector<Part> parts_;
   Definitions definitions_;
   Facts facts_;

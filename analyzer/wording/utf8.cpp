@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "preload/format/shown.h"
+#include "preload/format/printable.h"
 
 namespace memtrace::report {
 namespace {

@@ -1,5 +1,5 @@
-/* Room: api. Between libmemtrace.so and libmemtrace_cupti.so, which may come from different builds.
- * Job: the versioned C door by which device events and NVTX ranges reach the one recorder.
+/* Purpose: the versioned C door by which device events and NVTX ranges reach the one recorder.
+ * Runs: between libmemtrace.so and libmemtrace_cupti.so, which may come from different builds.
  *
  * libmemtrace.so exports memtrace_open_door, found by dlsym; nothing is linked. A door is never changed in
  * place: new members go to its end, `bytes` says how much of it is there, and `version` rises only when a

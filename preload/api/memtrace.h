@@ -1,5 +1,5 @@
-/* Room: api. Compiled into the traced program.
- * Job: marks that a C or C++ program may set. Nothing is linked; without memtrace the calls do nothing.
+/* Purpose: marks that a C or C++ program may set. Nothing is linked; without memtrace the calls do nothing.
+ * Compiled into the traced program.
  *
  * A program that is not position-independent (-no-pie) must be linked with -z dynamic-undefined-weak: otherwise
  * GNU ld decides at link time that the symbols are absent, and the calls never do anything. */

@@ -1,6 +1,6 @@
-# Room: python. Runs inside the traced interpreter, before the program's first import.
-# Job: mark the phases of training, by wrappers on PyTorch and its kin as soon as they are imported.
-"""Embedded in libmemtrace.so; hooks/python.cpp compiles it and runs it in a dict of its own, with `_memtrace`.
+# Purpose: mark the phases of training, by wrappers on PyTorch and its kin as soon as they are imported.
+# Runs: inside the traced interpreter, before the program's first import.
+"""Embedded in libmemtrace.so; hooks/python/interpreter_startup.cpp compiles it and runs it in a dict of its own, with `_memtrace`.
 
 Rules. Nothing is imported here, for that would show (-X importtime, sys.modules). Nothing raises into the program:
 each patch is tried by itself, and what another version of a library lacks is noted in the trace. A wrapper pushes,
@@ -11,7 +11,7 @@ stacklevel=2 still names the program's line. `_without_us` takes our frames out 
 """
 import sys
 
-AUTO, SKIPPED, GRAD_OFF, CLOSURE = 1, 2, 4, 8  # format/event.h
+AUTO, SKIPPED, GRAD_OFF, CLOSURE = 1, 2, 4, 8  # format/records.h
 
 
 class _Finder:

@@ -1,5 +1,5 @@
-# Room: python. Runs inside the traced interpreter, before bootstrap.py.
-# Job: the wrappers on PyTorch and its kin that mark the phases of training.
+# Purpose: the wrappers on PyTorch and its kin that mark the phases of training.
+# Runs: inside the traced interpreter, before bootstrap.py.
 """See bootstrap.py for the rules, and for the names that are not defined here."""
 
 

@@ -1,5 +1,5 @@
-# Room: python. Runs inside the traced interpreter, before bootstrap.py.
-# Job: how many parameters there are, and what the tensors of modules and optimizers are for, by their addresses.
+# Purpose: how many parameters there are, and what the tensors of modules and optimizers are for, by their addresses.
+# Runs: inside the traced interpreter, before bootstrap.py.
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 No reference is kept, not even a weak one to a tensor: swap_tensors minds. What lives on is labelled once or seldom;

@@ -1,13 +1,13 @@
-// Runs: inside the victim's malloc, threads lock held.
 // Purpose: takes its slot from a thread that has ended, and writes what it left.
+// Runs: inside the program's malloc, threads lock held.
 #include "preload/record/ended_thread.h"
 
-#include "preload/record/cold.h"
+#include "preload/os/timestamp.h"
 #include "preload/record/live_levels.h"
-#include "preload/record/new_record.h"
-#include "preload/record/recorder_state.h"
-#include "preload/record/ring.h"
-#include "preload/record/stamp.h"
+#include "preload/record/startup_log.h"
+#include "preload/ring/ring.h"
+#include "preload/state/new_record.h"
+#include "preload/state/recorder_state.h"
 
 namespace memtrace::record {
 

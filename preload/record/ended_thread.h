@@ -1,8 +1,8 @@
-// Runs: inside the victim's malloc, threads lock held.
 // Purpose: takes its slot from a thread that has ended, and writes what it left.
+// Runs: inside the program's malloc, threads lock held.
 #pragma once
 
-#include "preload/record/thread.h"
+#include "preload/state/thread.h"
 
 namespace memtrace::record {
 

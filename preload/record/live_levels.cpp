@@ -1,11 +1,11 @@
-// Runs: inside the victim's malloc.
 // Purpose: the rough level of each memory, by which recording begins and looks at RSS are made.
+// Runs: inside the program's malloc.
 #include "preload/record/live_levels.h"
 
-#include "preload/record/doorbell.h"
-#include "preload/record/os_clocks.h"
-#include "preload/record/ring_file.h"
-#include "preload/record/settings.h"
+#include "preload/os/clocks.h"
+#include "preload/ring/ring_file.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/settings.h"
 
 namespace memtrace::record {
 

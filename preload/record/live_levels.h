@@ -1,5 +1,5 @@
-// Runs: inside the victim's malloc.
 // Purpose: the rough level of each memory, by which recording begins and looks at RSS are made.
+// Runs: inside the program's malloc.
 #pragma once
 
 #include <cstdint>

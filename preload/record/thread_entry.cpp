@@ -1,21 +1,21 @@
-// Runs: inside the victim's malloc.
 // Purpose: gives the calling thread its record.
+// Runs: inside the program's malloc.
 #include "preload/record/thread_entry.h"
 
 #include <cstddef>
 #include <cstring>
 
-#include "preload/record/doorbell.h"
+#include "preload/os/gate/syscall_gate.h"
+#include "preload/os/threads.h"
+#include "preload/record/block_sampler.h"
 #include "preload/record/ended_thread.h"
-#include "preload/record/os_gate.h"
-#include "preload/record/os_threads.h"
-#include "preload/record/recorder_state.h"
-#include "preload/record/ring.h"
-#include "preload/record/sampling.h"
-#include "preload/record/settings.h"
 #include "preload/record/thread_list.h"
-#include "preload/record/trace_file.h"
-#include "preload/record/upcalls.h"
+#include "preload/ring/ring.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/settings.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/trace_file.h"
 
 namespace memtrace::record {
 

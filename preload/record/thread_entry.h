@@ -1,8 +1,8 @@
-// Runs: inside the victim's malloc.
 // Purpose: gives the calling thread its record.
+// Runs: inside the program's malloc.
 #pragma once
 
-#include "preload/record/thread.h"
+#include "preload/state/thread.h"
 
 namespace memtrace::record {
 

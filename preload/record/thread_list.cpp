@@ -1,11 +1,11 @@
-// Runs: inside the victim's malloc.
 // Purpose: all threads that the recorder knows.
+// Runs: inside the program's malloc.
 #include "preload/record/thread_list.h"
 
-#include "preload/record/os_mappings.h"
-#include "preload/record/os_threads.h"
-#include "preload/record/ring.h"
-#include "preload/record/settings.h"
+#include "preload/os/mappings.h"
+#include "preload/os/threads.h"
+#include "preload/ring/ring.h"
+#include "preload/state/settings.h"
 
 namespace memtrace::record {
 

@@ -1,16 +1,17 @@
-// Runs: inside the victim's malloc.
 // Purpose: all threads that the recorder knows.
+// Runs: inside the program's malloc.
 #pragma once
 
-#include "preload/record/spin_lock.h"
-#include "preload/record/thread.h"
+#include "preload/bounded/spin_lock.h"
+#include "preload/state/thread.h"
 
 namespace memtrace::record {
 
 // Guards the list: who holds it may add a thread or give a record to another one.
 extern constinit SpinLock threads_lock;
 
-// Indices below threads_made() are valid. The threads of some have ended (`tid` 0, or no thread of that number).
+// Indices below threads_made() are valid. The threads of some have ended (`tid` 0, or no thread of that
+// number).
 std::uint32_t threads_made();
 Thread* thread_in_list(std::uint32_t index);
 // Returns a new record; null: the list is full, or there is no memory. The last record is kept for the thread
@@ -31,7 +32,8 @@ format::SmallTotals unpublished_of_all();
 // bytes it may count before it takes one. RingFileHeader.uncounted_bound is their sum. May be called again.
 void set_uncounted_bounds();
 
-// Returns the thread pointer, within [start, end), of a thread other than the first that lives; 0: there is none.
+// Returns the thread pointer, within [start, end), of a thread other than the first that lives; 0: there is
+// none.
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end);
 
 // Returns the thread with this number, null if none. For the cold log. Takes no lock.

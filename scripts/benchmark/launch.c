@@ -1,5 +1,5 @@
-// Room: scripts. Run by scripts/bench around every program it measures.
-// Job: run a command to its end, with all that it leaves behind, and write down what the kernel counted for it.
+// Purpose: run a command to its end, with all that it leaves behind, and write down what the kernel counted for
+// it. Run by scripts/bench around every program it measures.
 //
 // usage: launch RESULT [NAME=VALUE...] COMMAND [ARGUMENT...]
 // In C and small, since a child's highest RSS begins with that of the process that forked it; and a tool's

@@ -1,5 +1,5 @@
-// Room: scripts. Run by scripts/bench, bare and under each tool, and under callgrind.
-// Job: COUNT pairs of malloc and free by THREADS threads, and nothing else; says how many allocations it made.
+// Purpose: COUNT pairs of malloc and free by THREADS threads, and nothing else; says how many allocations it
+// made. Run by scripts/bench, bare and under each tool, and under callgrind.
 //
 // SIZE: blocks of SIZE bytes, each freed at once. SIZE 0: each thread keeps 10,000 blocks of 16 to 528 bytes
 // and frees one of them, chosen at random, for each new one; so caches miss, lists are walked, filters are

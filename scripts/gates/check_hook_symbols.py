@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Job: the preload object takes and gives no more than it may.
+"""Purpose: the preload object takes and gives no more than it may.
 
 usage: check_hook_symbols.py LIBRARY [--allow FILE] [--intercepted FILE] [--exports MAP]
 
@@ -66,7 +66,7 @@ def check_undefined(library, allow_file, intercepted_file):
     intercepted = read_names(intercepted_file)
     for name in sorted(set(dynamic_names(library, "--undefined-only")) - TOOLCHAIN):
         if name in intercepted:
-            yield f"a sanitizer stands before it: {name} (take libc's own, see preload/record/libc.h)"
+            yield f"a sanitizer stands before it: {name} (take libc's own, see preload/os/libc/libc_table.h)"
         elif CPP_RUNTIME.match(name) and name not in allow:
             yield f"needs the C++ runtime: {name}"
         elif name not in allow:

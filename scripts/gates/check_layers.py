@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Job: includes follow layers.txt, run in no circle, and a file says its folder's name and its job.
+"""Purpose: includes follow layers.txt and run in no circle, and each file begins with its purpose.
 
 usage: check_layers.py ROOT        the tree
        check_layers.py --planted ROOT   a tree of a few files: only with a layers.txt of its own are rows
@@ -20,7 +20,7 @@ FORBIDDEN_INSIDE = re.compile(
 INSIDE = ("preload/", "cupti/")
 LOGS = ("analyzer/cli", "analyzer/job", "analyzer/symbols")  # only they log
 # A file is opened in one place, which knows what another user may have put at its name.
-OPENERS = ("preload/record/os.cpp", "analyzer/files/")
+OPENERS = ("preload/os/files.cpp", "preload/os/gate/raw_call.h", "analyzer/files/")
 OPEN = re.compile(r"\bSYS_open\w*|\b__NR_open\w*|(?<![\w>])::(?:open|open64|openat|openat2|creat|fopen|fopen64)\s*\("
                   r"|\b(?:fopen|fopen64|openat|openat2|creat)\s*\(|<fstream>|\b[io]?fstream\b|\bfilebuf\b")
 SUFFIXES = (".h", ".cpp", ".c", ".def")
@@ -32,13 +32,10 @@ class Layers:
     """The rows of layers.txt: folders in their order, with their namespace and the folders that they may include."""
 
     def __init__(self, path):
-        self.namespace, self.may, self.circles, self.faults = {}, {}, {}, []
+        self.namespace, self.may, self.faults = {}, {}, []
         with open(path, encoding="utf-8") as file:
             rows = [line.split("#")[0].split() for line in file]
         for row in filter(None, rows):
-            if row[0] == "circle":
-                self.circles[row[1]] = int(row[2])
-                continue
             folder, namespace, *may = row
             for other in may:
                 if other not in self.may:
@@ -72,16 +69,13 @@ def includes(text):
             yield number, *found.groups()
 
 
-def check_opening(path, name, text):
-    first, second = (text.splitlines() + ["", ""])[:2]
-    if path.startswith("analyzer/"):
-        if not re.match(r"// Purpose: \S", first):
-            yield f"{path}:1: the first line must be '// Purpose: ...'"
-        return
-    if not re.match(rf"(//|/\*) Room: {name}\.", first):  # /* */ is for the public header, which C89 reads
-        yield f"{path}:1: the first line must be '// Room: {name}. ...'"
-    if not re.match(r"(//| \*) Job: \S", second):
-        yield f"{path}:2: the second line must be '// Job: ...'"
+def check_opening(path, text):
+    """Inside the traced process, the reader of a source must know on which thread and under what lock it runs."""
+    if not re.match(r"(//|/\*) Purpose: \S", text):  # /* */ is for the public header, which C89 reads
+        yield f"{path}:1: the first line must be '// Purpose: ...'"
+    opening = re.match(r"(//.*\n)*", text).group()
+    if path.startswith(INSIDE) and path.endswith(".cpp") and "\n// Runs: " not in opening:
+        yield f"{path}:2: a line '// Runs: ...' must follow the purpose"
 
 
 def check_includes(layers, path, folder, text):
@@ -120,8 +114,8 @@ def check_namespace(path, name, text):
 def check_forbidden_last(path, text):
     """In a hook file the poisoned names come after every other include, or a system header would trip over them."""
     targets = [target for _, _, target in includes(text)]
-    if path.endswith(".cpp") and "preload/record/forbidden.h" not in targets[-1:]:
-        yield f"{path}: preload/record/forbidden.h must be its last include"
+    if path.endswith(".cpp") and "preload/os/gate/forbidden.h" not in targets[-1:]:
+        yield f"{path}: preload/os/gate/forbidden.h must be its last include"
 
 
 def circles_of(edges):
@@ -159,7 +153,7 @@ def circles_of(edges):
     return out
 
 
-def check_circles(layers, texts):
+def check_circles(texts):
     """A unit is a source with its header."""
     edges = defaultdict(set)
     for path, text in texts.items():
@@ -167,9 +161,6 @@ def check_circles(layers, texts):
         edges[unit] |= {os.path.splitext(target)[0] for _, quote, target in includes(text)
                         if quote == '"' and target in texts} - {unit}
     for circle in circles_of(edges):
-        folders = {os.path.dirname(unit) for unit in circle}
-        if len(folders) == 1 and layers.circles.get(folders.pop(), 0) >= len(circle):
-            continue
         yield f"{len(circle)} files include each other: {', '.join(circle)}"
 
 
@@ -202,11 +193,11 @@ def main():
     own = os.path.join(args.root, "layers.txt")
     layers = Layers(own if os.path.exists(own) else os.path.join(HERE, "layers.txt"))
     faults, texts = list(layers.faults), {}
-    has_forbidden = os.path.exists(os.path.join(args.root, "preload/record/forbidden.h"))
+    has_forbidden = os.path.exists(os.path.join(args.root, "preload/os/gate/forbidden.h"))
     for path in sources(args.root):
         text = read(args.root, path)
         if path.startswith("tests/"):
-            faults += check_opening(path, "tests", text)
+            faults += check_opening(path, text)
             continue
         folder = layers.folder_of(path)
         if folder is None:
@@ -214,15 +205,15 @@ def main():
             continue
         texts[path] = text
         name = layers.namespace[folder]
-        faults += check_opening(path, name, text)
+        faults += check_opening(path, text)
         faults += check_includes(layers, path, folder, text)
         faults += check_opens(path, text)
         if path.endswith(".def"):
             continue
         faults += check_namespace(path, name, text)
-        if has_forbidden and folder == "preload/hooks":
+        if has_forbidden and folder.startswith("preload/hooks"):
             faults += check_forbidden_last(path, text)
-    faults += check_circles(layers, texts)
+    faults += check_circles(texts)
     if not args.planted or os.path.exists(own):
         faults += check_table(args.root, layers, texts)
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")

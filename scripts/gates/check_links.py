@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Job: every relative link of a Markdown file leads to a file, and its #part to a heading, that exists."""
+"""Purpose: every relative link of a Markdown file leads to a file, and its #part to a heading, that exists."""
 import os
 import re
 import sys

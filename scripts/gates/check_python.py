@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Job: every Python file compiles, and none carries tabs or trailing blanks."""
+"""Purpose: every Python file compiles, and none carries tabs or trailing blanks."""
 import sys
 
 

@@ -1,4 +1,4 @@
-"""Job: scripts/gpu where there is no GPU: its checks on reports made by hand, and its runner on programs that need none.
+"""Purpose: scripts/gpu where there is no GPU: its checks on reports made by hand, and its runner on programs that need none.
 
 usage: python3 scripts/gpu/run_test.py
 """

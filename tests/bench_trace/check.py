@@ -1,4 +1,4 @@
-"""Job: the report of a generated trace says what its generator knows: events, steps and both peaks.
+"""Purpose: the report of a generated trace says what its generator knows: events, steps and both peaks.
 
 usage: check.py GENERATOR MEMTRACE SIZE
 """

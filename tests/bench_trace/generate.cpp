@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: writes a trace of a given size, and says what the analyzer must find in it.
+// Purpose: writes a trace of a given size, and says what the analyzer must find in it.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

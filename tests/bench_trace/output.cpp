@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
+// Purpose: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
 #include "output.h"
 
 #include <stdexcept>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
+// Purpose: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/record/encode.h"
+#include "preload/trace/record_encoder.h"
 
 namespace memtrace::tests {
 

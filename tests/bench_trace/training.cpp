@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a training run without end, as the recorder would see it, with its own account of the levels.
+// Purpose: a training run without end, as the recorder would see it, with its own account of the levels.
 #include "training.h"
 
 #include <algorithm>

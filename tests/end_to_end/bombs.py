@@ -1,4 +1,4 @@
-"""Job: traces of a few kilobytes that are dear to read, each of a size that is asked for."""
+"""Purpose: traces of a few kilobytes that are dear to read, each of a size that is asked for."""
 from rawwriter import RING, Bomb, halves, segment
 
 KIB = 1 << 10

@@ -1,4 +1,4 @@
-"""Job: a memory cgroup of version 1 of our own, and what the kernel says of kills in it."""
+"""Purpose: a memory cgroup of version 1 of our own, and what the kernel says of kills in it."""
 import itertools
 import os
 import subprocess

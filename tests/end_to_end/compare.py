@@ -1,4 +1,4 @@
-"""Job: a command bare, and traced in several ways: the same each time."""
+"""Purpose: a command bare, and traced in several ways: the same each time."""
 import os
 import shutil
 

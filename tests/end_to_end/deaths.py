@@ -1,4 +1,4 @@
-"""Job: run something until it dies, in a cgroup of its own, and read its post-mortem."""
+"""Purpose: run something until it dies, in a cgroup of its own, and read its post-mortem."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Job: run a command bare or under memtrace, in a directory of its own, and read what was recorded."""
+"""Purpose: run a command bare or under memtrace, in a directory of its own, and read what was recorded."""
 import glob
 import json
 import os

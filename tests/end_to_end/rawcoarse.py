@@ -1,4 +1,4 @@
-"""Job: read a STEM.coarse by preload/format/coarse.h alone, sharing no code with the recorder or the analyzer."""
+"""Purpose: read a STEM.coarse by preload/format/rollup_layout.h alone, sharing no code with the recorder or the analyzer."""
 import struct
 from collections import namedtuple
 

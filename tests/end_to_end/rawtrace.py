@@ -1,4 +1,4 @@
-"""Job: read a trace by docs/trace-format.md alone, sharing no code with the recorder or the analyzer.
+"""Purpose: read a trace by docs/trace-format.md alone, sharing no code with the recorder or the analyzer.
 
 A second reader, so that a mistake which writer and reader have in common does not go unseen. It is slow and
 trusts its input.
@@ -8,7 +8,7 @@ import re
 import struct
 from collections import namedtuple
 
-NAMES = os.path.join(os.path.dirname(__file__), "..", "..", "preload", "format", "names.def")
+NAMES = os.path.join(os.path.dirname(__file__), "..", "..", "preload", "format", "event_names.def")
 SEGMENT = struct.Struct("<4sHBBIIIIQQQQQ")
 RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")
@@ -60,7 +60,7 @@ NOTHING = (None, 0, 0, (0,) * 6, 0)  # type, kind, flags, words, distance
 
 
 class Model:
-    """What the writer expected next; see preload/format/coding.h for what is coded against it."""
+    """What the writer expected next; see preload/format/record_coding.h for what is coded against it."""
 
     def __init__(self):
         self.stamp = 0

@@ -1,4 +1,4 @@
-"""Job: write traces by docs/trace-format.md alone, as small as the coding allows: bombs for the analyzer.
+"""Purpose: write traces by docs/trace-format.md alone, as small as the coding allows: bombs for the analyzer.
 
 It shares the model of rawtrace.py and no code with the recorder.
 """

@@ -1,4 +1,4 @@
-"""Job: run tests/victims/stress, and compare the figures of the report with the program's own count."""
+"""Purpose: run tests/victims/stress, and compare the figures of the report with the program's own count."""
 import contextlib
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Job: a job that begins anew where it died for memory says so, and what it died of can be read."""
+"""Purpose: a job that begins anew where it died for memory says so, and what it died of can be read."""
 import os
 import resource
 import shutil

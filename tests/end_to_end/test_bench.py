@@ -1,4 +1,4 @@
-"""Job: scripts/bench runs, its tables have their shape, and it believes no run that recorded nothing or too little."""
+"""Purpose: scripts/bench runs, its tables have their shape, and it believes no run that recorded nothing or too little."""
 import json
 import os
 import shutil

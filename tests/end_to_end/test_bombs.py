@@ -1,4 +1,4 @@
-"""Job: a trace of some kilobytes takes neither the machine's memory nor a day: a report, or one clear line."""
+"""Purpose: a trace of some kilobytes takes neither the machine's memory nor a day: a report, or one clear line."""
 import os
 import resource
 import subprocess

@@ -1,4 +1,4 @@
-"""Job: a run far longer than its trace may be large: nothing is lost, each step is answered, the ends in detail.
+"""Purpose: a run far longer than its trace may be large: nothing is lost, each step is answered, the ends in detail.
 
 The truth is the victim's own rule (tests/victims/many_steps.c), worked out here once more. MEMTRACE_TEST_STEPS
 sets the number of steps: with a million the bound is the 16 MiB that are promised for it.

@@ -1,4 +1,4 @@
-"""Job: programs of real frameworks that waste nothing get no finding, in any of their processes."""
+"""Purpose: programs of real frameworks that waste nothing get no finding, in any of their processes."""
 import shutil
 import unittest
 

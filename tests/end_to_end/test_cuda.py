@@ -1,4 +1,4 @@
-"""Job: what CUDA gives and takes is in the trace, for each function that we stand before, and is not when it is removed.
+"""Purpose: what CUDA gives and takes is in the trace, for each function that we stand before, and is not when it is removed.
 
 The truth is in the programs: each gives or takes a known number of bytes (tests/fakes/use_cuda.cpp).
 """
@@ -13,7 +13,7 @@ import rawtrace
 
 MIB = harness.MIB
 KEPT, FREED = 6 * MIB, 4 * MIB
-LIST = os.path.join(harness.ROOT, "preload", "hooks", "cuda_functions.def")
+LIST = os.path.join(harness.ROOT, "preload", "hooks", "cuda", "functions.def")
 TOOLKIT = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "include")
 KINDS = {"pinned", "registered", "managed", "device", "device_async", "device_vmm"}
 

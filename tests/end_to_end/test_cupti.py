@@ -1,4 +1,4 @@
-"""Job: device memory by CUPTI's callbacks: the same figures as by the hooks, what they cannot see, and each way to fail.
+"""Purpose: device memory by CUPTI's callbacks: the same figures as by the hooks, what they cannot see, and each way to fail.
 
 The driver, CUPTI and NVML are the fakes of tests/fakes; the programs and their figures are those of test_cuda.
 """

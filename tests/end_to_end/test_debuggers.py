@@ -1,4 +1,4 @@
-"""Job: under valgrind, gdb, strace and rr a traced program does, says and is blamed for what it is without memtrace."""
+"""Purpose: under valgrind, gdb, strace and rr a traced program does, says and is blamed for what it is without memtrace."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Job: whatever becomes of the disk, the program does what it does, what was recorded is readable, losses counted."""
+"""Purpose: whatever becomes of the disk, the program does what it does, what was recorded is readable, losses counted."""
 import ctypes
 import glob
 import os

@@ -1,4 +1,4 @@
-"""Job: memtrace doctor says what can be used here, and why not the rest."""
+"""Purpose: memtrace doctor says what can be used here, and why not the rest."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Job: each way to end is called what it is, and none but a kernel's kill for memory is called that.
+"""Purpose: each way to end is called what it is, and none but a kernel's kill for memory is called that.
 
 Truth: the status that the parent sees, the kernel's log and counters, and what the program does, by hand.
 """

@@ -1,4 +1,4 @@
-"""Job: what an orchestrator or a kernel's log from elsewhere says of a process is believed where it is about it."""
+"""Purpose: what an orchestrator or a kernel's log from elsewhere says of a process is believed where it is about it."""
 import json
 import os
 import signal

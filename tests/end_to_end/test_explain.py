@@ -1,4 +1,4 @@
-"""Job: bytes per parameter. Truth: the sizes of the tensors, by PyTorch or by hand; DeepSpeed's source for its buffers."""
+"""Purpose: bytes per parameter. Truth: the sizes of the tensors, by PyTorch or by hand; DeepSpeed's source for its buffers."""
 import json
 import os
 import socket

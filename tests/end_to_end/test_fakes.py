@@ -1,4 +1,4 @@
-"""Job: PyTorch's calls reach the real library unchanged, and are in the report."""
+"""Purpose: PyTorch's calls reach the real library unchanged, and are in the report."""
 import os
 import unittest
 

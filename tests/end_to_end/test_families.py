@@ -1,4 +1,4 @@
-"""Job: of a family or a job it is said who died first, who only followed, and what they had together.
+"""Purpose: of a family or a job it is said who died first, who only followed, and what they had together.
 
 Truth: the kernel's log and counters, the cgroup's charge, and what the programs do, by hand.
 """

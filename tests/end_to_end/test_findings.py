@@ -1,4 +1,4 @@
-"""Job: what makes the peak of a training run is found with its size and its remedy; the nearest run without it has none.
+"""Purpose: what makes the peak of a training run is found with its size and its remedy; the nearest run without it has none.
 
 What a remedy is said to save is held against a run that took it.
 """

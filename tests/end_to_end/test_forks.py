@@ -1,4 +1,4 @@
-"""Job: the recorder's own thread is not noticed: by os.fork() of CPython 3.12, by unshare, by children."""
+"""Purpose: the recorder's own thread is not noticed: by os.fork() of CPython 3.12, by unshare, by children."""
 import glob
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Job: whatever another user puts at a name that memtrace uses, no program hangs and no file of anyone is changed."""
+"""Purpose: whatever another user puts at a name that memtrace uses, no program hangs and no file of anyone is changed."""
 import glob
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Job: what a traced program does and says is what it does and says without memtrace."""
+"""Purpose: what a traced program does and says is what it does and says without memtrace."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Job: after SIGKILL at any instant nothing that was recorded is lost."""
+"""Purpose: after SIGKILL at any instant nothing that was recorded is lost."""
 import os
 import random
 import signal

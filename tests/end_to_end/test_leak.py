@@ -1,4 +1,4 @@
-"""Job: what every step of a training run leaves behind is found, with its line; what goes again is none."""
+"""Purpose: what every step of a training run leaves behind is found, with its line; what goes again is none."""
 import unittest
 
 import harness

@@ -1,4 +1,4 @@
-"""Job: the ledger of a process closes: what the kernel counts is explained by rows that were measured."""
+"""Purpose: the ledger of a process closes: what the kernel counts is explained by rows that were measured."""
 import glob
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Job: what the workers of a loader hold together is a finding of the job; a loader that holds little has none."""
+"""Purpose: what the workers of a loader hold together is a finding of the job; a loader that holds little has none."""
 import unittest
 
 import harness

@@ -1,4 +1,4 @@
-"""Job: mlockall locks what the program has, as without memtrace, and nothing of memtrace's."""
+"""Purpose: mlockall locks what the program has, as without memtrace, and nothing of memtrace's."""
 import os
 import resource
 import subprocess

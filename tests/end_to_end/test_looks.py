@@ -1,4 +1,4 @@
-"""Job: looks at a program's memory are bounded, whatever it has mapped, and come close to a kill, however fast it
+"""Purpose: looks at a program's memory are bounded, whatever it has mapped, and come close to a kill, however fast it
 grows.
 """
 import contextlib

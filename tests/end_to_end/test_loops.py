@@ -1,4 +1,4 @@
-"""Job: loops that others wrote have the right steps and phases. Truth: how often the model itself was called in each."""
+"""Purpose: loops that others wrote have the right steps and phases. Truth: how often the model itself was called in each."""
 import json
 import os
 import unittest

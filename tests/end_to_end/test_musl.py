@@ -1,4 +1,4 @@
-"""Job: a program of musl runs under `memtrace run`, without the preload object, with a line that says so."""
+"""Purpose: a program of musl runs under `memtrace run`, without the preload object, with a line that says so."""
 import os
 import shutil
 import subprocess

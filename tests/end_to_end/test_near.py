@@ -1,4 +1,4 @@
-"""Job: at a real limit of the kernel's: what it kills is recorded to the last block, samples come close before,
+"""Purpose: at a real limit of the kernel's: what it kills is recorded to the last block, samples come close before,
 and far from a limit they do not come more often.
 """
 import os

@@ -1,4 +1,4 @@
-"""Job: NVTX ranges become phases, by libmemtrace_cupti.so, and the program sees what it sees without a tool.
+"""Purpose: NVTX ranges become phases, by libmemtrace_cupti.so, and the program sees what it sees without a tool.
 
 Each range of tests/fakes/use_nvtx.c takes 1 MiB, which stays: so its row's flows say where it began and ended.
 """

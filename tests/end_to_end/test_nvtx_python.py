@@ -1,4 +1,4 @@
-"""Job: ranges of Python programs become phases: by the package nvtx of PyPI, and by torch.cuda.nvtx.
+"""Purpose: ranges of Python programs become phases: by the package nvtx of PyPI, and by torch.cuda.nvtx.
 
 Neither is fetched here. MEMTRACE_NVTX_PYTHON may name interpreters that have them, with `:` between.
 """

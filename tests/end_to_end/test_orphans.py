@@ -1,4 +1,4 @@
-"""Job: shared memory that a process left in /dev/shm is found, and none that somebody holds or may still remove.
+"""Purpose: shared memory that a process left in /dev/shm is found, and none that somebody holds or may still remove.
 
 Truth: what the kernel says that the files take, and what the program does.
 """

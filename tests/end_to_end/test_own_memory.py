@@ -1,4 +1,4 @@
-"""Job: what memtrace says of its own memory, held against what the kernel says that it costs."""
+"""Purpose: what memtrace says of its own memory, held against what the kernel says that it costs."""
 import unittest
 
 import harness

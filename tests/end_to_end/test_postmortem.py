@@ -1,4 +1,4 @@
-"""Job: a program that loads a checkpoint twice is explained at each limit at which the kernel kills it.
+"""Purpose: a program that loads a checkpoint twice is explained at each limit at which the kernel kills it.
 
 Truth: the kernel's log, PyTorch's own figures (shared/workloads/README.md), and what the program does, by hand.
 """

@@ -1,4 +1,4 @@
-"""Job: no thread of memtrace's keeps what the program gives up, and what the new credentials cannot write is said."""
+"""Purpose: no thread of memtrace's keeps what the program gives up, and what the new credentials cannot write is said."""
 import os
 import shutil
 import unittest

@@ -1,4 +1,4 @@
-"""Job: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
+"""Purpose: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
 import collections
 import os
 import random

@@ -1,4 +1,4 @@
-"""Job: the tests' own reader of traces is right about the coding, before it judges others."""
+"""Purpose: the tests' own reader of traces is right about the coding, before it judges others."""
 import struct
 import unittest
 

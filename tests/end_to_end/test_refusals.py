@@ -1,4 +1,4 @@
-"""Job: an allocation that fails leaves its size, its stack and what was held; the program sees what it would."""
+"""Purpose: an allocation that fails leaves its size, its stack and what was held; the program sees what it would."""
 import os
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""Job: findings about what is resident and not used, and the reverse: each program that has one, and its nearest."""
+"""Purpose: findings about what is resident and not used, and the reverse: each program that has one, and its nearest."""
 import sys
 import unittest
 

@@ -1,4 +1,4 @@
-"""Job: what tensors are for, said by modules, optimizers, engines and sites. Truth: PyTorch's own sizes of the same."""
+"""Purpose: what tensors are for, said by modules, optimizers, engines and sites. Truth: PyTorch's own sizes of the same."""
 import json
 import socket
 import unittest

@@ -1,4 +1,4 @@
-"""Job: `memtrace run` is to the command as if it were not there, and sees from outside how processes end."""
+"""Purpose: `memtrace run` is to the command as if it were not there, and sees from outside how processes end."""
 import glob
 import json
 import os

@@ -1,4 +1,4 @@
-"""Job: programs that put themselves in a sandbox live as they do bare, and what is lost there is said."""
+"""Purpose: programs that put themselves in a sandbox live as they do bare, and what is lost there is said."""
 import shutil
 import struct
 import unittest

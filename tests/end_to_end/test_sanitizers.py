@@ -1,4 +1,4 @@
-"""Job: programs that are built with a sanitizer do and say under memtrace what they do without it."""
+"""Purpose: programs that are built with a sanitizer do and say under memtrace what they do without it."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Job: the settings and marks of the contract do what it says."""
+"""Purpose: the settings and marks of the contract do what it says."""
 import os
 import re
 import unittest

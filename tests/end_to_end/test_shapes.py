@@ -1,4 +1,4 @@
-"""Job: on other shapes, every phase's tensor bytes are those of PyTorch's own allocator events."""
+"""Purpose: on other shapes, every phase's tensor bytes are those of PyTorch's own allocator events."""
 import os
 import re
 import unittest

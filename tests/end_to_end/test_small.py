@@ -1,4 +1,4 @@
-"""Job: small blocks: counted to the last one, and drawn as the law says."""
+"""Purpose: small blocks: counted to the last one, and drawn as the law says."""
 import math
 import shutil
 import unittest

@@ -1,4 +1,4 @@
-"""Job: optimizer states that come when there is no room for them are named; with room, or without states, they are not.
+"""Purpose: optimizer states that come when there is no room for them are named; with room, or without states, they are not.
 
 Truth: the kernel's cgroup, its limit and its kill, and what Adam has: two states for each parameter.
 """

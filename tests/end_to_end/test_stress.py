@@ -1,4 +1,4 @@
-"""Job: the figures of the report against the count of a program with many threads, also when it is killed.
+"""Purpose: the figures of the report against the count of a program with many threads, also when it is killed.
 
 The program is tests/victims/stress.cpp. Each verdict: the reported figure is the truth, or the truth lies in the
 interval that the report admits. Where nothing was lost and each block is recorded by itself it is the truth to the

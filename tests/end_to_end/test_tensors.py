@@ -1,4 +1,4 @@
-"""Job: tensor bytes per phase of a real training run agree with figures measured without memtrace.
+"""Purpose: tensor bytes per phase of a real training run agree with figures measured without memtrace.
 
 The table is that of shared/workloads/README.md, MiB.
 """

@@ -1,4 +1,4 @@
-"""Job: PyTorch's allocators on a card and of pinned memory, as fakes of its libraries use them, against their own figures."""
+"""Purpose: PyTorch's allocators on a card and of pinned memory, as fakes of its libraries use them, against their own figures."""
 import math
 import os
 import unittest

@@ -1,4 +1,4 @@
-"""Job: tensors that are not all in memory are told from those that are, with the phase that wrote to them first.
+"""Purpose: tensors that are not all in memory are told from those that are, with the phase that wrote to them first.
 
 The truth is the program's own: which part of which tensor it writes to, and in which step.
 """

@@ -1,4 +1,4 @@
-"""Job: victims, and what is recorded of them, where users run: without rights, in containers' file systems and filters.
+"""Purpose: victims, and what is recorded of them, where users run: without rights, in containers' file systems and filters.
 
 Each environment of the table runs the same programs, bare and traced there. The output and the status are the same, the
 trace is whole, and the figures of the stress program are exact. What the environment takes from memtrace is said in one

@@ -1,4 +1,4 @@
-"""Job: each victim tells the same with and without the tracer, and what was recorded of it can be read.
+"""Purpose: each victim tells the same with and without the tracer, and what was recorded of it can be read.
 
 Each runs bare, with the defaults, recorded from its first block, and with a bound of 1 MiB: the same output, status,
 files, and descriptors at its end.

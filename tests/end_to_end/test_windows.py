@@ -1,4 +1,4 @@
-"""Job: many steps under a small bound: no byte more on disk, nothing lost, and every bucket encloses the truth.
+"""Purpose: many steps under a small bound: no byte more on disk, nothing lost, and every bucket encloses the truth.
 
 The truth is the victim's own formula (tests/victims/many_steps.c). A longer run: MEMTRACE_TEST_STEPS=1000000.
 """

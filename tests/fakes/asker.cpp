@@ -1,5 +1,5 @@
-// Room: tests. Stands for libnccl.so.2, libcublas.so.13 and an extension of a user's.
-// Job: takes memory of the card for itself, by the driver as it found it.
+// Purpose: takes memory of the card for itself, by the driver as it found it.
+// Stands for libnccl.so.2, libcublas.so.13 and an extension of a user's.
 #include "tests/fakes/cuda.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// Room: tests. Stands for PyTorch's libc10.so.
-// Job: its CPU allocator and its report of device blocks, called inside it through the PLT as the real one
+// Purpose: its CPU allocator and its report of device blocks, called inside it through the PLT as the real one
 // does.
+// Stands for PyTorch's libc10.so.
 #include "tests/fakes/c10.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Room: tests. Shared by the fake libc10.so and the programs that use it.
-// Job: PyTorch's names with their real mangling, and the count of calls that reached them.
+// Purpose: PyTorch's names with their real mangling, and the count of calls that reached them.
+// Shared by the fake libc10.so and the programs that use it.
 #pragma once
 
 #include <cstddef>

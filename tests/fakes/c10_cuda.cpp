@@ -1,7 +1,7 @@
-// Room: tests. Stands for PyTorch's libc10_cuda.so.
-// Job: its caching allocator for one device: blocks in segments of cudaMalloc, or, as PyTorch's DriverAPI does,
-// in pages that a table of the driver's functions maps (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Each
-// block is told to c10, and what could not be had.
+// Purpose: its caching allocator for one device: blocks in segments of cudaMalloc, or, as PyTorch's DriverAPI
+// does, in pages that a table of the driver's functions maps
+// (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Each block is told to c10, and what could not be had.
+// Stands for PyTorch's libc10_cuda.so.
 #include "tests/fakes/c10_cuda.h"
 
 #include <cstdlib>

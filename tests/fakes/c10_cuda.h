@@ -1,5 +1,5 @@
-// Room: tests. Shared by the fake libc10_cuda.so and the programs that use it.
-// Job: tensors on the current device, as its caching allocator gives them.
+// Purpose: tensors on the current device, as its caching allocator gives them.
+// Shared by the fake libc10_cuda.so and the programs that use it.
 #pragma once
 
 #include <cstddef>

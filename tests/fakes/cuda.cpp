@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
-// Job: what it exports, and how a name is looked up there; each call is counted and shown to the observer.
+// Purpose: what it exports, and how a name is looked up there; each call is counted and shown to the observer.
+// Stands for libcuda.so.1 where there is no CUDA.
 #include <cstring>
 
 #include "tests/fakes/cuda_card.h"

@@ -1,17 +1,16 @@
-// Room: tests. Shared by the fake CUDA, its observers and the programs that use it.
-// Job: the fake libraries' functions as the real headers declare them, and what is asked of the fakes beside
-// those.
+// Purpose: the fake libraries' functions as the real headers declare them, and what is asked of the fakes
+// beside those. Shared by the fake CUDA, its observers and the programs that use it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/hooks/cuda_types.h"
+#include "preload/hooks/cuda/types.h"
 #include "tests/fakes/image.h"
 
 namespace fake {
 
-using namespace memtrace::hooks::cuda; // compared with the toolkit's own in tests/unit/hooks
+using namespace memtrace::hooks::cuda; // compared with the toolkit's own in tests/unit/preload/hooks
 using std::size_t;
 struct Uuid {
   unsigned char bytes[16];

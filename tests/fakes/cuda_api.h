@@ -1,5 +1,5 @@
-// Room: tests. Shared by the programs that use the fake CUDA and the module that is linked against it.
-// Job: all of CUDA's functions as a table of pointers, however they were found.
+// Purpose: all of CUDA's functions as a table of pointers, however they were found.
+// Shared by the programs that use the fake CUDA and the module that is linked against it.
 #pragma once
 
 #include "tests/fakes/cuda.h"

@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
-// Job: two cards of 80 GiB: what is allocated is taken from them, and gives an address that nobody may touch.
+// Purpose: two cards of 80 GiB: what is allocated is taken from them, and gives an address that nobody may
+// touch. Stands for libcuda.so.1 where there is no CUDA.
 #include "tests/fakes/cuda_card.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Room: tests. Shared by the parts of the fake libcuda.so.1.
-// Job: the two cards: their contexts, what was given from them, and to whom.
+// Purpose: the two cards: their contexts, what was given from them, and to whom.
+// Shared by the parts of the fake libcuda.so.1.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
-// Job: its devices, contexts and modules: what they take of a card, and what goes with a context.
+// Purpose: its devices, contexts and modules: what they take of a card, and what goes with a context.
+// Stands for libcuda.so.1 where there is no CUDA.
 #include <cstring>
 
 #include <dlfcn.h>

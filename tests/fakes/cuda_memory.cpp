@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
-// Job: its calls that give and take memory of a context, physical memory, and addresses.
+// Purpose: its calls that give and take memory of a context, physical memory, and addresses.
+// Stands for libcuda.so.1 where there is no CUDA.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Room: tests. Stands for a Python module that is linked against CUDA.
-// Job: the functions as this module's own relocations found them.
+// Purpose: the functions as this module's own relocations found them.
+// Stands for a Python module that is linked against CUDA.
 #include "tests/fakes/cuda_api.h"
 
 void fake_cuda_api(fake::Api* out) {

@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcuda.so.1 where there is no CUDA.
-// Job: its pools, the memory of graphs, and what comes from other processes and interfaces.
+// Purpose: its pools, the memory of graphs, and what comes from other processes and interfaces.
+// Stands for libcuda.so.1 where there is no CUDA.
 #include "tests/fakes/cuda_card.h"
 
 namespace fake::driver {

@@ -1,6 +1,6 @@
-// Room: tests. Stands for libcudart.so.13, .12 and .11.0 where there is no CUDA.
-// Job: the runtime as it is made: it opens libcuda.so.1, asks cuGetProcAddress for what it needs, and calls
+// Purpose: the runtime as it is made: it opens libcuda.so.1, asks cuGetProcAddress for what it needs, and calls
 // that.
+// Stands for libcudart.so.13, .12 and .11.0 where there is no CUDA.
 #include "tests/fakes/cuda.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Room: tests. Stands for libcupti.so where there is no driver that CUPTI would talk to.
-// Job: one subscriber, callbacks from inside the fake driver's calls, and the ways in which CUPTI says no.
+// Purpose: one subscriber, callbacks from inside the fake driver's calls, and the ways in which CUPTI says no.
+// Stands for libcupti.so where there is no driver that CUPTI would talk to.
 //
 // FAKE_CUPTI says how it behaves: nothing: well; `held=NAME`: NAME is the subscriber; `error=N`: refuses with
 // N; `dies=N`: finalizes itself after N callbacks, as when another tool calls cuptiFinalize.

@@ -1,5 +1,5 @@
-// Room: tests. Stands for any library of CUDA's, by its name alone.
-// Job: says in the file DECOY that it was opened.
+// Purpose: says in the file DECOY that it was opened.
+// Stands for any library of CUDA's, by its name alone.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Room: tests. In the programs that use the fake CUDA.
-// Job: its functions, found in each of the ways in which programs find them.
+// Purpose: its functions, found in each of the ways in which programs find them.
+// In the programs that use the fake CUDA.
 #include "tests/fakes/find_cuda.h"
 
 #include <cstdio>

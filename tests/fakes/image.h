@@ -1,5 +1,5 @@
-// Room: tests. Shared by the fake driver, the fake CUPTI and the programs that load modules.
-// Job: what cuModuleLoadData takes here: how much code it is, and how much of the card it needs.
+// Purpose: what cuModuleLoadData takes here: how much code it is, and how much of the card it needs.
+// Shared by the fake driver, the fake CUPTI and the programs that load modules.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Room: tests. Stands for libnvidia-ml.so.1 where there is no card.
-// Job: one card by its uuid, who uses it, and whether somebody left it open.
+// Purpose: one card by its uuid, who uses it, and whether somebody left it open.
+// Stands for libnvidia-ml.so.1 where there is no card.
 //
 // FAKE_NVML: `container`: it knows this process by another pid; `error=N`: it cannot be initialised; `others`:
 // a second process holds 3 GiB. What the process itself uses is asked of the fake driver.

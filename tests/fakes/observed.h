@@ -1,5 +1,5 @@
-// Room: tests. Inside the fake libcuda.so.1.
-// Job: each call counted, and shown to the observer with its arguments laid out as CUPTI lays them out.
+// Purpose: each call counted, and shown to the observer with its arguments laid out as CUPTI lays them out.
+// Inside the fake libcuda.so.1.
 #pragma once
 
 #include <cstring>

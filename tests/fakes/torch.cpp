@@ -1,5 +1,5 @@
-// Room: tests. Stands for libtorch_cpu.so and libc10_cuda.so: what calls libc10.so from another library.
-// Job: 50 tensors of 1 MiB and 50 of 1000 bytes, 60 dropped; two device blocks in one segment, one given back.
+// Purpose: 50 tensors of 1 MiB and 50 of 1000 bytes, 60 dropped; two device blocks in one segment, one given
+// back. Stands for libtorch_cpu.so and libc10_cuda.so: what calls libc10.so from another library.
 #include "tests/fakes/c10.h"
 
 extern "C" void fake_torch_calls(C10Calls* out) {

@@ -1,6 +1,5 @@
-// Room: tests. Stands for PyTorch's libtorch_cpu.so.
-// Job: the bytes of a tensor's storage are computed, then an allocator is asked for them: through the PLT, as
-// there.
+// Purpose: the bytes of a tensor's storage are computed, then an allocator is asked for them: through the PLT,
+// as there. Stands for PyTorch's libtorch_cpu.so.
 #include "tests/fakes/torch_cpu.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// Room: tests. Shared by the fake libtorch_cpu.so, libtorch_cuda.so and the programs that use them.
-// Job: PyTorch's names of tensors' storage with their real mangling, and tensors as those are made.
+// Purpose: PyTorch's names of tensors' storage with their real mangling, and tensors as those are made.
+// Shared by the fake libtorch_cpu.so, libtorch_cuda.so and the programs that use them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Room: tests. Stands for PyTorch's libtorch_cuda.so.
-// Job: its caching allocator of pinned memory: powers of two, kept when they are given back.
+// Purpose: its caching allocator of pinned memory: powers of two, kept when they are given back.
+// Stands for PyTorch's libtorch_cuda.so.
 #include "tests/fakes/torch_cpu.h"
 
 #include <bit>

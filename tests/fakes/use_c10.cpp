@@ -1,5 +1,5 @@
-// Room: tests. A victim: linked against what needs libc10.so, or opening it RTLD_LOCAL as Python opens torch.
-// Job: run the fake PyTorch; print what reached the library.
+// Purpose: run the fake PyTorch; print what reached the library.
+// A victim: linked against what needs libc10.so, or opening it RTLD_LOCAL as Python opens torch.
 #include <cstdio>
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// Room: tests. A victim that trains on the fake card as PyTorch does.
-// Job: tensors of 8, 30 and 0.5 MiB, of which the second goes and comes again smaller; the cache is emptied;
-// one is too large. Prints PyTorch's counters after each.
+// Purpose: tensors of 8, 30 and 0.5 MiB, of which the second goes and comes again smaller; the cache is
+// emptied; one is too large. Prints PyTorch's counters after each. A victim that trains on the fake card as
+// PyTorch does.
 #include <cstdio>
 
 #include "tests/fakes/c10_cuda.h"

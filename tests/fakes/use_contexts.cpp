@@ -1,8 +1,8 @@
-// Room: tests. A victim that uses CUDA.
-// Job: use_contexts WHAT: a context on the first card with 2 GiB in it, and beside it: `other`, one on the
+// Purpose: use_contexts WHAT: a context on the first card with 2 GiB in it, and beside it: `other`, one on the
 // second card in which nothing is; `both`, 1 GiB there as well; `code`, a module that takes 700 MiB of the
 // card; `module`, one of 30 MiB; `stacks`, 2 KiB for each thread's stack instead of 1. Between any two of these
 // the card is looked at.
+// A victim that uses CUDA.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Room: tests. A victim that uses CUDA.
-// Job: use_cuda WAY FUNCTION: that function, found in that way (fakes/find_cuda.h), gives or takes a known
+// Purpose: use_cuda WAY FUNCTION: that function, found in that way (fakes/find_cuda.h), gives or takes a known
 // number of bytes. Prints what the fake card has given at the end.
+// A victim that uses CUDA.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: a program with NVIDIA's own NVTX 3 headers in it.
-// Job: ranges of every kind, 1 MiB taken in each; prints what its calls returned, which is as without a tool.
+// Purpose: ranges of every kind, 1 MiB taken in each; prints what its calls returned, which is as without a
+// tool. A victim: a program with NVIDIA's own NVTX 3 headers in it.
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>

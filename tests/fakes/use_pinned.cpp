@@ -1,8 +1,8 @@
-// Room: tests. A victim that holds in host memory what DeepSpeed's ZeRO-2 holds with its optimizer on the CPU.
-// Job: use_pinned P pinned|pageable|cache. For P parameters of this rank's partition: fp32 master weights,
+// Purpose: use_pinned P pinned|pageable|cache. For P parameters of this rank's partition: fp32 master weights,
 // which are pinned from a pageable copy, a bf16 buffer for the copy to the device, fp32 gradients, and Adam's
 // two states, which never are pinned. "cache": a batch of P bytes is pinned and dropped, twice. Prints what the
 // pinned allocator says.
+// A victim that holds in host memory what DeepSpeed's ZeRO-2 holds with its optimizer on the CPU.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
-// Room: tests. A victim that allocates on the fake card as PyTorch does.
-// Job: use_segments KEPT: ten times a tensor of 1 GiB comes and goes, and one of KEPT MiB takes its place and
-// stays; prints PyTorch's counters where it holds most.
+// Purpose: use_segments KEPT: ten times a tensor of 1 GiB comes and goes, and one of KEPT MiB takes its place
+// and stays; prints PyTorch's counters where it holds most. A victim that allocates on the fake card as PyTorch
+// does.
 #include <cstdio>
 #include <cstdlib>
 

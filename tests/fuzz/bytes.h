@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: takes the parts of a fuzz input from its front, and writes them back in the same order.
+// Purpose: takes the parts of a fuzz input from its front, and writes them back in the same order.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: texts, code, modules and stacks, from records to the names of sites.
+// Purpose: fuzz target: texts, code, modules and stacks, from records to the names of sites.
 //
 // Input: records of 64 bytes; `commit` is the thread. Whatever they hold, they survive a round trip.
 #include "analyzer/symbols/symbolizer.h"

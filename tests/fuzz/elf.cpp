@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: an ELF file, from its sections to the libraries it needs and the names of a stack's
+// Purpose: fuzz target: an ELF file, from its sections to the libraries it needs and the names of a stack's
 // functions.
 #include "analyzer/symbols/elf_symbols.h"
 

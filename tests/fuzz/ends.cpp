@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: how processes ended, as it was seen from outside.
+// Purpose: fuzz target: how processes ended, as it was seen from outside.
 #include "analyzer/evidence/watched_ends.h"
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what a post-mortem asks of evidence: which of it is about which process, and that it can be kept.
+// Purpose: what a post-mortem asks of evidence: which of it is about which process, and that it can be kept.
 #include "evidence_use.h"
 
 #include "analyzer/evidence/evidence_store.h"

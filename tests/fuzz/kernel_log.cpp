@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: a kernel's log, from its lines to the process that each kill is about.
+// Purpose: fuzz target: a kernel's log, from its lines to the process that each kill is about.
 //
 // Input: text. The first line that is a number is about when the processes were there.
 #include "analyzer/evidence/sources/kernel_log.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a directory for the files of one fuzz target: its readers open paths.
+// Purpose: a directory for the files of one fuzz target: its readers open paths.
 #pragma once
 
 #include <string>

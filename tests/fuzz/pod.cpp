@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: what Kubernetes says of a pod's containers.
+// Purpose: fuzz target: what Kubernetes says of a pod's containers.
 #include "analyzer/evidence/sources/kubernetes_pod.h"
 
 #include "bytes.h"

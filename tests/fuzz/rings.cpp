@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: a ring file beside a trace.
+// Purpose: fuzz target: a ring file beside a trace.
 //
 // Input: what is in use of a ring file, see rings_input.h.
 #include "analyzer/decode/ring_reader.h"

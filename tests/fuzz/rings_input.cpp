@@ -1,9 +1,8 @@
-// Room: tests.
-// Job: a ring file from a fuzz input, and a fuzz input from a ring file.
+// Purpose: a ring file from a fuzz input, and a fuzz input from a ring file.
 #include "rings_input.h"
 
 #include "builder.h"
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::tests {
 namespace {

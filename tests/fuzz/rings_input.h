@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a ring file from a fuzz input, and a fuzz input from a ring file.
+// Purpose: a ring file from a fuzz input, and a fuzz input from a ring file.
 //
 // A ring file has 16 KiB for each chunk, and a long ring 128. An input holds only what is in use: options, the
 // slots that the header counts, the slots that follow, a length to cut; a RingFileHeader or Figures; then for

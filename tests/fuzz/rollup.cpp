@@ -1,10 +1,9 @@
-// Room: tests.
-// Job: fuzz target: the rows of steps that were folded away.
+// Purpose: fuzz target: the rows of steps that were folded away.
 //
-// Input: options, a CoarseHeader, a CoarseHalf, rows. The file has the header's page and two halves.
+// Input: options, a RollupHeader, a RollupHalf, rows. The file has the header's page and two halves.
 #include <bit>
 
-#include "preload/format/coarse.h"
+#include "preload/format/rollup_layout.h"
 
 #include "analyzer/decode/rollup_reader.h"
 #include "builder.h"
@@ -23,10 +22,10 @@ constexpr std::uint8_t kCut = 2;       // the file ends early
 std::string file_of(Bytes input) {
   const auto options = input.next<std::uint8_t>();
   const auto cut = input.next<std::uint8_t>();
-  auto header = input.next<format::CoarseHeader>();
+  auto header = input.next<format::RollupHeader>();
   std::string half(input.rest());
   if ((options & kRawHeader) == 0) {
-    std::memcpy(header.magic, format::kCoarseMagic, sizeof header.magic);
+    std::memcpy(header.magic, format::kRollupMagic, sizeof header.magic);
     header.version = format::kVersion;
     header.trace_id = Builder::kTraceId;
     header.half_bytes = half.size();
@@ -48,11 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const bool written = (put_file(path, plain_trace()), true);
   const std::string rows = in_place("t.coarse");
   put_file(rows, file_of(Bytes(data, size)));
-  if (const trace::CoarseFile read = trace::read_coarse(rows, Builder::kTraceId); written && read.coarse) {
+  if (const trace::RollupFile read = trace::read_rollup(rows, Builder::kTraceId); written && read.rollup) {
     expect(
-        std::has_single_bit(read.coarse->half.phase_width) && std::has_single_bit(read.coarse->half.site_width),
+        std::has_single_bit(read.rollup->half.phase_width) && std::has_single_bit(read.rollup->half.site_width),
         "a width that is no power of two");
-    for (const format::SiteRow& row : read.coarse->sites) expect(row.kind < format::kKinds, "a row of no kind");
+    for (const format::SiteRow& row : read.rollup->sites) expect(row.kind < format::kKinds, "a row of no kind");
   }
   use_trace(path);
   return 0;

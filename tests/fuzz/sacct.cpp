@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: what Slurm's accounting says of a job's steps.
+// Purpose: fuzz target: what Slurm's accounting says of a job's steps.
 #include "analyzer/evidence/sources/slurm_sacct.h"
 
 #include "bytes.h"

@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: writes what the recorder's encoder makes as first inputs of the fuzz targets, a folder for each target.
+// Purpose: writes what the recorder's encoder makes as first inputs of the fuzz targets, a folder for each
+// target.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include "analyzer/evidence/watched_ends.h"
 #include "builder.h"
 #include "bytes.h"
-#include "preload/format/coarse.h"
+#include "preload/format/rollup_layout.h"
 #include "program.h"
 #include "rings_input.h"
 #include "segment_edit.h"
@@ -90,11 +90,11 @@ std::string windows() {
 
 std::string rollup(std::uint32_t active) {
   std::string out(2, '\0');
-  format::CoarseHeader header{};
+  format::RollupHeader header{};
   header.active = active;
   header.coarsened = 77;
   append(out, header);
-  append(out, format::CoarseHalf{2, 4, 1, 30, 4, 2});
+  append(out, format::RollupHalf{2, 4, 1, 30, 4, 2});
   for (std::uint64_t bucket = 0; bucket < 4; ++bucket) {
     format::PhaseRow row{};
     row.bucket = bucket == 3 ? format::kNoStepBucket : bucket;
@@ -132,10 +132,10 @@ std::optional<std::string> rollup_of(std::string_view file) {
     const std::string_view rest = file.substr(std::min(at, file.size()));
     return Bytes(reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size());
   };
-  const auto header = from(0).next<format::CoarseHeader>();
-  if (std::memcmp(header.magic, format::kCoarseMagic, sizeof header.magic) != 0) return std::nullopt;
+  const auto header = from(0).next<format::RollupHeader>();
+  if (std::memcmp(header.magic, format::kRollupMagic, sizeof header.magic) != 0) return std::nullopt;
   const std::size_t at = format::kPage + header.active * header.half_bytes;
-  auto half = from(at).next<format::CoarseHalf>();
+  auto half = from(at).next<format::RollupHalf>();
   const std::size_t phases = at + sizeof half;
   const std::size_t sites = phases + half.phase_capacity * sizeof(format::PhaseRow);
   std::string rows;

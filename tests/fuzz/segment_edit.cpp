@@ -1,13 +1,12 @@
-// Room: tests.
-// Job: fuzz inputs that are segments: taken apart, their checksums mended, put together.
+// Purpose: fuzz inputs that are segments: taken apart, their checksums mended, put together.
 #include "segment_edit.h"
 
 #include <memory>
 
 #include "analyzer/decode/segment_decoder.h"
 #include "bytes.h"
-#include "preload/format/checksum.h"
-#include "preload/record/encode.h"
+#include "preload/format/crc32c.h"
+#include "preload/trace/record_encoder.h"
 
 namespace memtrace::tests {
 namespace {

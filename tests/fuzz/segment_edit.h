@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz inputs that are segments: taken apart, their checksums mended, put together.
+// Purpose: fuzz inputs that are segments: taken apart, their checksums mended, put together.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::tests {
 

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: mutations of fuzz inputs that are segments: of records as well as of bytes.
+// Purpose: mutations of fuzz inputs that are segments: of records as well as of bytes.
 #include "segment_mutate.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: mutations of fuzz inputs that are segments: of records as well as of bytes.
+// Purpose: mutations of fuzz inputs that are segments: of records as well as of bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: a trace file, from its segments to the fold.
+// Purpose: fuzz target: a trace file, from its segments to the fold.
 #include "bytes.h"
 #include "place.h"
 #include "segment_edit.h"

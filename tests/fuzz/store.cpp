@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: the evidence that is kept beside a trace.
+// Purpose: fuzz target: the evidence that is kept beside a trace.
 #include "analyzer/evidence/evidence_store.h"
 
 #include "bytes.h"

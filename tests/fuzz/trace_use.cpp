@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what the report asks of a trace, from the pass over its events to the sets at its peaks.
+// Purpose: what the report asks of a trace, from the pass over its events to the sets at its peaks.
 #include "trace_use.h"
 
 #include "analyzer/attribute/peak_composition.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: fuzz target: the windows beside a trace file, from their snapshots to the fold.
+// Purpose: fuzz target: the windows beside a trace file, from their snapshots to the fold.
 //
 // Input: the trace file, then up to four windows, each after kNext.
 #include "bytes.h"

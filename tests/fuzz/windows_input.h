@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what separates the files in an input of the target `windows`.
+// Purpose: what separates the files in an input of the target `windows`.
 #pragma once
 
 #include <string_view>

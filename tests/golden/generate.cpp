@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: writes the golden traces and their reports anew.
+// Purpose: writes the golden traces and their reports anew.
 #include <cstdio>
 #include <fstream>
 

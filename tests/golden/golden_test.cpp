@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a trace that was written once reads as it did, and is written as it was.
+// Purpose: a trace that was written once reads as it did, and is written as it was.
 #include <gtest/gtest.h>
 
 #include <cstring>

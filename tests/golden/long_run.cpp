@@ -1,12 +1,11 @@
-// Room: tests.
-// Job: a forked worker that ran long and was killed: its trace file, a window after a gap, rows, rings.
+// Purpose: a forked worker that ran long and was killed: its trace file, a window after a gap, rows, rings.
 #include "long_run.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "builder.h"
-#include "preload/format/coarse.h"
+#include "preload/format/rollup_layout.h"
 #include "window_files.h"
 
 namespace memtrace::tests {
@@ -96,7 +95,7 @@ std::string snapshot_of(Builder& b, std::uint32_t site, std::uint64_t loaded) {
 
 // Of steps 0 to 4, whose events are gone.
 std::string rows(Builder& b, std::uint32_t site) {
-  format::CoarseHalf half{};
+  format::RollupHalf half{};
   half.phase_width = half.site_width = 8;
   half.first_step = 0;
   half.last_step = 4;
@@ -123,7 +122,7 @@ std::string rows(Builder& b, std::uint32_t site) {
   made.count = 5;
   made.sum = 40 * kMiB;
   made.min = made.max = 8 * kMiB;
-  return coarse_file(half, {phase}, {made}, 0, kFolded, 3 * kMiB);
+  return rollup_file(half, {phase}, {made}, 0, kFolded, 3 * kMiB);
 }
 
 } // namespace

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a forked worker that ran long and was killed: its trace file, a window after a gap, rows, rings.
+// Purpose: a forked worker that ran long and was killed: its trace file, a window after a gap, rows, rings.
 #pragma once
 
 #include <map>

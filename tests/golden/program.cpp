@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: the training that the golden trace tells of: a model of eight parameters, six steps of AdamW, a device.
+// Purpose: the training that the golden trace tells of: a model of eight parameters, six steps of AdamW, a
+// device.
 #include "program.h"
 
 #include <string>

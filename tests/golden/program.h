@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: the training that the golden trace tells of.
+// Purpose: the training that the golden trace tells of.
 #pragma once
 
 #include "writer.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what the command says of a trace, without what changes with its wording.
+// Purpose: what the command says of a trace, without what changes with its wording.
 #include "report.h"
 
 #include <stdlib.h>

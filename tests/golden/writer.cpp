@@ -1,12 +1,11 @@
-// Room: tests.
-// Job: records -> the bytes of a trace.
+// Purpose: records -> the bytes of a trace.
 #include "writer.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
-#include "preload/record/encode.h"
+#include "preload/trace/record_encoder.h"
 
 namespace memtrace::tests {
 

@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: records -> the bytes of a trace, with invented addresses and times, and its own account of the levels.
+// Purpose: records -> the bytes of a trace, with invented addresses and times, and its own account of the
+// levels.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::tests {
 

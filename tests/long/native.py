@@ -1,4 +1,4 @@
-"""Job: programs in C and C++ that test themselves, from Debian's packages: a line of JSON for each test's outcome.
+"""Purpose: programs in C and C++ that test themselves, from Debian's packages: a line of JSON for each test's outcome.
 
 usage: native.py glib|stress-ng RESULT [GLOB]     GLOB: the names of the programs to run
 Programs of GLib say in TAP how each of their tests ended. Those of stress-ng check what they do, and end with 0 if it

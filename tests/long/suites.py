@@ -1,4 +1,4 @@
-"""Job: test suites of others, bare and traced: the same names passed, failed and skipped.
+"""Purpose: test suites of others, bare and traced: the same names passed, failed and skipped.
 
 usage: suites.py [--only GLOB] [--table FILE]
 A name whose outcome differs between two bare runs is flaky, and not compared. Exit status 1: a name differs, or a

@@ -1,4 +1,4 @@
-"""Job: samples of PyTorch's own table of operators (OpInfo), on the CPU; one line of JSON for each operator's outcome.
+"""Purpose: samples of PyTorch's own table of operators (OpInfo), on the CPU; one line of JSON for each operator's outcome.
 
 usage: torch_ops.py RESULT [EVERY]     every EVERY-th operator of the table, 6 if not given
 """

@@ -1,4 +1,4 @@
-"""Job: docs/long-tests.md from the logs of tests/long/run.
+"""Purpose: docs/long-tests.md from the logs of tests/long/run.
 
 usage: write_results.py LOGS FAILED     FAILED: the names of the parts that failed, empty if none did
 """

@@ -1,5 +1,4 @@
-/* Room: tests.
- * Job: the protocol of a fork as a model: preload/record/life.cpp and drain.cpp.
+/* Purpose: the protocol of a fork as a model: preload/process/fork.cpp and preload/drain/drain_thread.cpp.
  *
  * Threads that record and fork, the drain, and the children. A child has a copy of all words of the recorder as they
  * were at the instant of the fork, and one thread. README.md lists the planted faults, each a macro.

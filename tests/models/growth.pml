@@ -1,5 +1,4 @@
-/* Room: tests.
- * Job: rings that grow, are taken back and are given back, as a model: preload/record/ring.cpp, ring_file.cpp and pass.cpp.
+/* Purpose: rings that grow, are taken back and are given back, as a model: preload/ring/ring.cpp, ring_file.cpp and drain_pass.cpp.
  *
  * ring.pml has the records' order, the cut and the locks of one ring for each thread. Here a thread moves from ring to
  * ring, and chunks go from thread to thread. Every step is one load, one store or one locked step of the code that is
@@ -122,7 +121,7 @@ inline take_back(at) {
   fi
 }
 
-/* pass.cpp: pass(). */
+/* drain_pass.cpp: pass(). */
 inline pass(got) {
   BEGIN_PASS
   lock(pass_lock, got);
@@ -403,7 +402,7 @@ lost:
   ended[me] = 1
 }
 
-/* drain.cpp: run(), and what end_life() does after it. */
+/* drain_thread.cpp: run(), and what end_life() does after it. */
 proctype Drain() {
   byte i, next, passes;
   bit got;

@@ -1,9 +1,8 @@
-/* Room: tests.
- * Job: the protocol of the rings as a model: preload/record/ring.cpp and pass.cpp, and the reader of trace/rings.cpp.
+/* Purpose: the protocol of the rings as a model: preload/ring/ring.cpp and drain_pass.cpp, and the reader of analyzer/decode/ring_reader.cpp.
  *
  * Every step below is one load, one store or one locked step of the code that is named beside it. Spin tries every
  * order of the steps of all processes. What the steps leave out, memory orders, is for the thread sanitizer
- * (tests/unit/record/ring_race_test.cpp). README.md lists the planted faults, each a macro.
+ * (tests/unit/preload/ring/ring_race_test.cpp). README.md lists the planted faults, each a macro.
  *
  * Holds: a record that was taken is in the file once, in order and unchanged, and is folded once, after what it
  * depends on. A reader that looks at any instant finds all that was taken before, in the ring or in the file.
@@ -60,7 +59,7 @@ inline lock(which, got) {
 }
 inline unlock(which) { which = 0 }
 
-/* pass.cpp: pass(). The lock guards the runs, the file and the tails. */
+/* drain_pass.cpp: pass(). The lock guards the runs, the file and the tails. */
 inline pass(got) {
 #ifdef NO_PASS_LOCK
   got = 1;
@@ -280,7 +279,7 @@ done:
   ended[me] = 1
 }
 
-/* drain.cpp: run(), and what end_life() does after it. */
+/* drain_thread.cpp: run(), and what end_life() does after it. */
 proctype Drain() {
   byte i, next, least, cut, passes;
   bit got;

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: the aligned family, with odd sizes, small and huge alignments, and its failures.
+// Purpose: the aligned family, with odd sizes, small and huge alignments, and its failures.
+// A victim: its output must be the same with and without the tracer.
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Room: tests. Opened RTLD_LOCAL by the victim lookups.
-// Job: what comes after this library, which only its own scope says: libm, that it alone is linked with.
+// Purpose: what comes after this library, which only its own scope says: libm, that it alone is linked with.
+// Opened RTLD_LOCAL by the victim lookups.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

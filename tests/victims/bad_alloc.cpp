@@ -1,5 +1,5 @@
-// Room: tests. A victim.
-// Job: blocks of 32 MiB under a limit of the address space, until one cannot be had and nobody catches that.
+// Purpose: blocks of 32 MiB under a limit of the address space, until one cannot be had and nobody catches
+// that. A victim.
 #include <sys/resource.h>
 
 #include <cstring>

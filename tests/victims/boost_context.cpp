@@ -1,6 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: fibers of Boost on stacks from malloc and from mmap: they allocate, switch, throw, and go on in another
-// thread.
+// Purpose: fibers of Boost on stacks from malloc and from mmap: they allocate, switch, throw, and go on in
+// another thread. A victim: its output must be the same with and without the tracer.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: sbrk of the program's own beside malloc's, forwards and back.
+// Purpose: sbrk of the program's own beside malloc's, forwards and back.
+// A victim: its output must be the same with and without the tracer.
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdint.h>

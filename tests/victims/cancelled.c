@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: threads that are cancelled while they allocate, at once and at the next cancellation point.
+// Purpose: threads that are cancelled while they allocate, at once and at the next cancellation point.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

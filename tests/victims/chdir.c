@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: go elsewhere, take the directory away, lower the umask: the trace's place was decided before.
+// Purpose: go elsewhere, take the directory away, lower the umask: the trace's place was decided before.
+// A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

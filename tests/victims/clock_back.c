@@ -1,6 +1,6 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a child whose monotonic clock is set back by 1,000 seconds, in a time namespace of its own.
+// Purpose: a child whose monotonic clock is set back by 1,000 seconds, in a time namespace of its own.
 // Says "refused" and ends with 77 where none can be made.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a raw clone that shares memory and descriptors, and a raw fork by syscall, which no handler sees.
+// Purpose: a raw clone that shares memory and descriptors, and a raw fork by syscall, which no handler sees.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

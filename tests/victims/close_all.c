@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: close every descriptor, also by close_range, and go on: none of them may have been the tracer's.
+// Purpose: close every descriptor, also by close_range, and go on: none of them may have been the tracer's.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: count its own mallocs in a shared page, so that a kill at any instant can be checked.
+// Purpose: count its own mallocs in a shared page, so that a kill at any instant can be checked.
+// A victim: its output must be the same with and without the tracer.
 //
 // usage: counting_victim PAGE [--size N] [--threads T] [--count N] [--pattern keep|window|free] [--pause NS]
 // PAGE is a file of one page per thread, mapped MAP_SHARED; word 0 of page t is the count of thread t, stored

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: each CPU touches pages by a thread bound to it, so that counters of RSS which are kept by CPU leave
+// Purpose: each CPU touches pages by a thread bound to it, so that counters of RSS which are kept by CPU leave
 // parts out. Then it says what smaps_rollup, statm and status have.
 //
 // usage: cpu_parts PAGES MS     that many by each thread, 200 at a time with a pause of MS

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: leave the terminal by two forks and tell through a pipe; the first process is long gone.
+// Purpose: leave the terminal by two forks and tell through a pipe; the first process is long gone.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

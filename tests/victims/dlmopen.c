@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: dlmopen: a library, and its libc, in a namespace of its own, whose malloc is another one.
+// Purpose: dlmopen: a library, and its libc, in a namespace of its own, whose malloc is another one.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: dlopen a library that is found by this program's $ORIGIN RUNPATH alone, again and again.
+// Purpose: dlopen a library that is found by this program's $ORIGIN RUNPATH alone, again and again.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

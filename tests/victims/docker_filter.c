@@ -1,6 +1,5 @@
-// Room: tests. Runs a victim, and is none itself.
-// Job: run a program under a system call filter like the default one of Docker: what that does not allow fails
-// with EPERM, clone3 with ENOSYS.
+// Purpose: run a program under a system call filter like the default one of Docker: what that does not allow
+// fails with EPERM, clone3 with ENOSYS. A victim, and is none itself.
 //
 // usage: docker_filter PROGRAM [ARGUMENT...]
 // The calls are those that Docker's documentation names as blocked ("Seccomp security profiles for Docker").

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: print the environment, and run env -i: the tracer may not add what others can see beyond its own.
+// Purpose: print the environment, and run env -i: the tracer may not add what others can see beyond its own.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: become itself five times, with memory held each time; the last one tells.
+// Purpose: become itself five times, with memory held each time; the last one tells.
+// A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: an exec that fails, after which the program goes on and allocates.
+// Purpose: an exec that fails, after which the program goes on and allocates.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. Runs a victim, and is none itself.
-// Job: run a program, and list the descriptors that it has at the instant when it ends.
+// Purpose: run a program, and list the descriptors that it has at the instant when it ends.
+// A victim, and is none itself.
 //
 // usage: exit_descriptors FILE PROGRAM [ARGUMENT...]     ends as the program did
 #include <dirent.h>

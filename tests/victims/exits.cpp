@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: every way to end: exit, _exit, quick_exit, abort, from a thread, pthread_exit of main, a signal.
+// Purpose: every way to end: exit, _exit, quick_exit, abort, from a thread, pthread_exit of main, a signal.
+// A victim: its output must be the same with and without the tracer.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

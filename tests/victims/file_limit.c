@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a limit on the size of files with its signal held back, then let in: whose signal comes?
+// Purpose: a limit on the size of files with its signal held back, then let in: whose signal comes?
+// A victim: its output must be the same with and without the tracer.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Room: tests. It stands in for a container's runtime.
-// Job: runs a command under a seccomp filter that answers some calls with EPERM.
+// Purpose: runs a command under a seccomp filter that answers some calls with EPERM.
+// It stands in for a container's runtime.
 //
 // usage: filtered some|append COMMAND...
 #define _GNU_SOURCE

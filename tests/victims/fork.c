@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: fork from a process with threads that allocate; the children allocate, fork again and leave.
+// Purpose: fork from a process with threads that allocate; the children allocate, fork again and leave.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: many threads fork at once, then allocate from places not seen before. A lock that a fork leaves held
+// Purpose: many threads fork at once, then allocate from places not seen before. A lock that a fork leaves held
 // shows as a time: then each new place takes a tenth of a second and more.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim, of the kernel: it takes memory until a limit ends it.
-// Job: count its own blocks in a shared page, so that what was recorded at the kill can be checked.
+// Purpose: count its own blocks in a shared page, so that what was recorded at the kill can be checked.
+// A victim, of the kernel: it takes memory until a limit ends it.
 //
 // usage: glutton PAGE [--size N] [--threads T] [--forks] [--worker] [--most N] [--pause NS]
 // PAGE is a file of one page per thread, mapped MAP_SHARED: word 0 of page t is the count of thread t, stored

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: the edges of malloc: nothing, too much, overflow, realloc to nothing, errno after each.
+// Purpose: the edges of malloc: nothing, too much, overflow, realloc to nothing, errno after each.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>

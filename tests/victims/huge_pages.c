@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: huge pages: of the pool (MAP_HUGETLB, memfd), and transparent ones where the program asks for them.
+// Purpose: huge pages: of the pool (MAP_HUGETLB, memfd), and transparent ones where the program asks for them.
+// A victim: its output must be the same with and without the tracer.
 //
 // usage: huge_pages pool|advised     pool: says "refused" and ends with 77 where the pool is empty
 #define _GNU_SOURCE

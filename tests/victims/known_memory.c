@@ -1,6 +1,5 @@
-// Room: tests. Run under memtrace.
-// Job: memory of every kind, each of a size that is known, and what the allocator and the kernel say of it. Of
-// the first blocks every other one is given back, and stays with malloc. With an argument: a peak that ends
+// Purpose: memory of every kind, each of a size that is known, and what the allocator and the kernel say of it.
+// Of the first blocks every other one is given back, and stays with malloc. With an argument: a peak that ends
 // where it is reached, of 256 MiB (spike), or memory that is read and never written to, of 100 MiB (zeros);
 // with no second thread.
 #include <fcntl.h>

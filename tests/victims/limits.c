@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: few descriptors, then no address space, then files of size 0: the tracer may lose, the program may not.
+// Purpose: few descriptors, then no address space, then files of size 0: the tracer may lose, the program may
+// not. A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

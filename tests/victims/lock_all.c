@@ -1,6 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: mlockall with the flags of argv[1], under the limit of argv[2] KiB if there is one: what is locked then
-// and later.
+// Purpose: mlockall with the flags of argv[1], under the limit of argv[2] KiB if there is one: what is locked
+// then and later. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

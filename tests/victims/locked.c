@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: mlockall for all that is and comes, then blocks, mappings and threads; also a bound on locked memory.
+// Purpose: mlockall for all that is and comes, then blocks, mappings and threads; also a bound on locked
+// memory. A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: leave frames by longjmp, out of a handler too, while memory is allocated on the way.
+// Purpose: leave frames by longjmp, out of a handler too, while memory is allocated on the way.
+// A victim: its output must be the same with and without the tracer.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

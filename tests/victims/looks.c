@@ -1,5 +1,5 @@
-// Room: tests. A victim whose address space is expensive to look at.
-// Job: make one shape of address space, stay for a while, and say what memtrace's own thread cost meanwhile.
+// Purpose: make one shape of address space, stay for a while, and say what memtrace's own thread cost
+// meanwhile. A victim whose address space is expensive to look at.
 //
 // usage: looks SECONDS SHAPE ...
 //   reserve TIB MIB PIECES     one mapping without reservation, MIB of it touched in PIECES places

@@ -1,6 +1,6 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: what dlsym and dlvsym answer to each kind of question, to a program and to a library, and what they
+// Purpose: what dlsym and dlvsym answer to each kind of question, to a program and to a library, and what they
 // leave behind.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: as many steps as asked, whose sizes follow from the step's number, in three threads.
+// Purpose: as many steps as asked, whose sizes follow from the step's number, in three threads.
+// A victim: its output must be the same with and without the tracer.
 //
 // Sizes are multiples of 16 below malloc's mmap threshold, so that a block of n bytes is n + 8 usable ones.
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: every way to map: reservations, protection, holes, moves, overlays, shared memory, files.
+// Purpose: every way to map: reservations, protection, holes, moves, overlays, shared memory, files.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: mark phases and steps of known sizes through memtrace.h, in two threads; harmless when not traced.
+// Purpose: mark phases and steps of known sizes through memtrace.h, in two threads; harmless when not traced.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: which descriptors are open, and which the next one is, before and after a lot of memory.
+// Purpose: which descriptors are open, and which the next one is, before and after a lot of memory.
+// A victim: its output must be the same with and without the tracer.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: ask for far more than a kernel that counts what it promised gives, and go on with what it does give.
+// Purpose: ask for far more than a kernel that counts what it promised gives, and go on with what it does give.
+// A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: bring its own malloc for a while: blocks of brk and of __libc_malloc, freed by hand and by others.
+// Purpose: bring its own malloc for a while: blocks of brk and of __libc_malloc, freed by hand and by others.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Room: tests. Counted by callgrind.
-// Job: pairs COUNT: so many times a block of 64 bytes and one of 8 KiB, each freed at once.
+// Purpose: pairs COUNT: so many times a block of 64 bytes and one of 8 KiB, each freed at once.
+// Counted by callgrind.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: what the dlopen victim loads.
+// Purpose: what the dlopen victim loads.
+// A victim: its output must be the same with and without the tracer.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: posix_spawn with attributes and file actions, from several threads at once; and a program that is not
-// there.
+// Purpose: posix_spawn with attributes and file actions, from several threads at once; and a program that is
+// not there. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: it gives up privileges, in each way that there is, and says whether any thread of its process kept them.
+// Purpose: it gives up privileges, in each way that there is, and says whether any thread of its process kept
+// them. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

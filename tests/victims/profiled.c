@@ -1,6 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a storm of SIGPROF, as from a sampling profiler, whose handler allocates nothing but takes long, on its
-// own stack.
+// Purpose: a storm of SIGPROF, as from a sampling profiler, whose handler allocates nothing but takes long, on
+// its own stack. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: the last thread ends by the raw system call: whatever other thread there is would keep the process for
-// ever.
+// Purpose: the last thread ends by the raw system call: whatever other thread there is would keep the process
+// for ever. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

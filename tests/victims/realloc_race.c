@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: eight threads of large reallocs: what one gives up, another gets at once at the same address.
+// Purpose: eight threads of large reallocs: what one gives up, another gets at once at the same address.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

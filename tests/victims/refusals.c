@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: allocations that fail for want of memory, calls that fail for other reasons; what each gave.
+// Purpose: allocations that fail for want of memory, calls that fail for other reasons; what each gave.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a directory is moved away while the program runs, and a link to another one takes its name.
+// Purpose: a directory is moved away while the program runs, and a link to another one takes its name.
+// A victim: its output must be the same with and without the tracer.
 //
 // usage: replaced_directory DIRECTORY OTHER
 #include <stdio.h>

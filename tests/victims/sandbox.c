@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: it puts itself in a sandbox and works on. A system call that the list does not have kills the process.
+// Purpose: it puts itself in a sandbox and works on. A system call that the list does not have kills the
+// process. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: malloc in a signal handler that interrupts what does not hold malloc's lock, and errno there.
+// Purpose: malloc in a signal handler that interrupts what does not hold malloc's lock, and errno there.
+// A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
-// Room: tests. A victim: what it says of itself must be what its trace says.
-// Job: small blocks by every call that gives or frees them, on several threads and in signal handlers, and its
-// own account of them.
+// Purpose: small blocks by every call that gives or frees them, on several threads and in signal handlers, and
+// its own account of them. A victim: what it says of itself must be what its trace says.
 //
 // usage: small_blocks THREADS COUNT [signals]
 // Says births, deaths, bytes allocated, bytes freed of blocks of less than 4096 usable bytes. With `signals` a

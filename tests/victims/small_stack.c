@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: the allocation that begins the recording, on a thread with the smallest stack there is.
+// Purpose: the allocation that begins the recording, on a thread with the smallest stack there is.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: a child with busy threads is stopped for a while, by SIGSTOP or by a freezer cgroup, and goes on.
+// Purpose: a child with busy threads is stopped for a while, by SIGSTOP or by a freezer cgroup, and goes on.
+// A victim: its output must be the same with and without the tracer.
 //
 // usage: stopped MILLISECONDS [FREEZER]     FREEZER: the directory of a cgroup of its own
 #include <pthread.h>

@@ -1,5 +1,4 @@
-// Room: tests. Run under memtrace.
-// Job: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
+// Purpose: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
 //
 // usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large|narrow|tiny]
 //               [--operations N] [--held BYTES] [--seed N] [--stay 1] [--touch 1] [--meet SECONDS] [--meetings

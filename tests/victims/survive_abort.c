@@ -1,5 +1,5 @@
-// Room: tests. A victim.
-// Job: a handler jumps out of abort(); the program goes on, and is killed later.
+// Purpose: a handler jumps out of abort(); the program goes on, and is killed later.
+// A victim.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>

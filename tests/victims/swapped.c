@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: more memory than its cgroup has, in turns, so that the kernel swaps what the other turns wrote.
+// Purpose: more memory than its cgroup has, in turns, so that the kernel swaps what the other turns wrote.
+// A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: 10,000 short threads which allocate and leave a block to the next one.
+// Purpose: 10,000 short threads which allocate and leave a block to the next one.
+// A victim: its output must be the same with and without the tracer.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

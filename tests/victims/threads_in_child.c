@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: 512 threads at once in a forked child. Each holds a block while all of them are there.
+// Purpose: 512 threads at once in a forked child. Each holds a block while all of them are there.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: throw through frames, from a destructor's neighbour, in a thread, with allocations on the way.
+// Purpose: throw through frames, from a destructor's neighbour, in a thread, with allocations on the way.
+// A victim: its output must be the same with and without the tracer.
 #include <cstdio>
 #include <stdexcept>
 #include <string>

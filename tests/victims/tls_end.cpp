@@ -1,5 +1,5 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: allocate and free in destructors of thread-local objects and of pthread keys, to the very end.
+// Purpose: allocate and free in destructors of thread-local objects and of pthread keys, to the very end.
+// A victim: its output must be the same with and without the tracer.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Room: tests. A victim: its output must be the same with and without the tracer.
-// Job: 64 contexts of makecontext on stacks of malloc, 16 KiB each. They allocate and are switched between
+// Purpose: 64 contexts of makecontext on stacks of malloc, 16 KiB each. They allocate and are switched between
 // threads.
+// A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

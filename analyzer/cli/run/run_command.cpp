@@ -68,7 +68,7 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
     return;
   }
   // ASan ends a program in which another object comes before its runtime. The program's children inherit no
-  // more than memtrace (preload/hooks/entry.cpp): one that has ASan, too, is to bear with that.
+  // more than memtrace (preload/hooks/constructor.cpp): one that has ASan, too, is to bear with that.
   ::setenv("LD_PRELOAD", (runtime + ":" + object + others).c_str(), 1);
   ::setenv("MEMTRACE_RUNTIME", runtime.c_str(), 1);
   const char* const options = std::getenv("ASAN_OPTIONS");

@@ -1,5 +1,5 @@
-# Room: python. Imported by the program.
-# Job: marks that a Python program may set; without memtrace they do nothing.
+# Purpose: marks that a Python program may set; without memtrace they do nothing.
+# Imported by the program.
 """Mark phases and steps for memtrace.
 
     import memtrace

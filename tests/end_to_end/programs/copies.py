@@ -1,4 +1,4 @@
-"""Job: what is made beside the model: activations on the host, activations computed again, checkpoints.
+"""Purpose: what is made beside the model: activations on the host, activations computed again, checkpoints.
 
 Says afterwards what there was, by PyTorch's own figures.
 usage: copies.py offload|recompute|recompute-reentrant|save|async|snapshot|generate

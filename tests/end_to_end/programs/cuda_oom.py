@@ -1,4 +1,4 @@
-"""Job: take device memory until the runtime refuses, then give up as PyTorch does, with an exception.
+"""Purpose: take device memory until the runtime refuses, then give up as PyTorch does, with an exception.
 
 usage: cuda_oom.py LIBCUDART BLOCKS   40 MiB each, then 2 TiB.
 """

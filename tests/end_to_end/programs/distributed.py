@@ -1,4 +1,4 @@
-"""Job: two ranks over gloo: what data parallel training, a gather, and sharding keep beside the model.
+"""Purpose: two ranks over gloo: what data parallel training, a gather, and sharding keep beside the model.
 
 Says afterwards what there was, by PyTorch's own figures. usage: distributed.py ddp|ddp-view|gather|sharded
 """

@@ -1,4 +1,4 @@
-"""Job: hold 100 MiB, then end as the argument says."""
+"""Purpose: hold 100 MiB, then end as the argument says."""
 import ctypes
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Job: a parent and its children, one of which takes memory until somebody ends it.
+"""Purpose: a parent and its children, one of which takes memory until somebody ends it.
 
 usage: family.py CHILDREN EATER MIB [--enter GROUP]   the child EATER (from 0) takes up to MIB, 1 MiB at a time;
 with --enter it first moves itself into the cgroup directory GROUP. All others hold 48 MiB until it is gone.

@@ -1,6 +1,6 @@
-// Room: tests. Run under valgrind, gdb and strace, bare and traced.
-// Job: errors that valgrind's tools count: a race, a read beyond a block, a jump on a value never set, lost
+// Purpose: errors that valgrind's tools count: a race, a read beyond a block, a jump on a value never set, lost
 // blocks.
+// Run under valgrind, gdb and strace, bare and traced.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""Job: greenlets of gevent that allocate, wait, hand results on and are killed; also in a pool of threads."""
+"""Purpose: greenlets of gevent that allocate, wait, hand results on and are killed; also in a pool of threads."""
 import gevent
 import gevent.event
 import gevent.pool

@@ -1,4 +1,4 @@
-"""Job: hold memory in one of the ways that RSS alone cannot tell apart, say what PyTorch counts, and end at once.
+"""Purpose: hold memory in one of the ways that RSS alone cannot tell apart, say what PyTorch counts, and end at once.
 
 usage: ledger.py list|leak|checkpoint
 """

@@ -1,4 +1,4 @@
-"""Job: shared memory with a name, made in one of several ways. Says the file's name, then waits, or ends.
+"""Purpose: shared memory with a name, made in one of several ways. Says the file's name, then waits, or ends.
 
 usage: left_behind.py HOW MIB [unlink] [child] [attach] [end]
 HOW: shm_open, shared_memory, torch

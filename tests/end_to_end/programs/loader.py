@@ -1,4 +1,4 @@
-"""Job: a DataLoader of two workers, one of which keeps all it ever made, 16 MiB for each item.
+"""Purpose: a DataLoader of two workers, one of which keeps all it ever made, 16 MiB for each item.
 
 An item takes 20 ms at least, as one that is read and decoded does: at 2 GiB a second, as fast as pages come, the last
 sample before the kill is 175 MiB short of it.

@@ -1,4 +1,4 @@
-"""Job: loops that others wrote: transformers' Trainer, accelerate, LBFGS and SGD with closures.
+"""Purpose: loops that others wrote: transformers' Trainer, accelerate, LBFGS and SGD with closures.
 
 Says afterwards how often each step went forward and backward, as the loop itself counts.
 usage: loops.py trainer|accelerate|lbfgs|closure

@@ -1,4 +1,4 @@
-"""Job: ranges by the package nvtx of PyPI, in each of its ways: each takes so many MiB of its own."""
+"""Purpose: ranges by the package nvtx of PyPI, in each of its ways: each takes so many MiB of its own."""
 import ctypes
 
 import nvtx

@@ -1,4 +1,4 @@
-"""Job: ranges by torch.cuda.nvtx, in each of its ways: each takes so many MiB of its own."""
+"""Purpose: ranges by torch.cuda.nvtx, in each of its ways: each takes so many MiB of its own."""
 import ctypes
 
 from torch.cuda import nvtx

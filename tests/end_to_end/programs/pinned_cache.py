@@ -1,4 +1,4 @@
-"""Room: tests. A victim: 64 MiB are pinned before five steps, and all, or a part, is used in them, or given back.
+"""Purpose: 64 MiB are pinned before five steps, and all, or a part, is used in them, or given back.
 
 usage: pinned_cache.py LIBCUDART held|used|emptied. PyTorch without CUDA has no pinned allocator: its figures are stood
 in for.

@@ -1,4 +1,4 @@
-"""Room: tests. A victim: one training step before it pins memory, one after, as its allocator would tell of it.
+"""Purpose: one training step before it pins memory, one after, as its allocator would tell of it.
 
 usage: pinned_stats.py LIBCUDART. PyTorch without CUDA has no pinned allocator: its figures are stood in for.
 """

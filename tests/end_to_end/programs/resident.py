@@ -1,4 +1,4 @@
-"""Job: memory that is resident and not used, or used and not resident; and the nearest program where it is not so.
+"""Purpose: memory that is resident and not used, or used and not resident; and the nearest program where it is not so.
 
 usage: resident.py mapped|read|kept|given_back|untouched|touched|objects|array
 """

@@ -1,4 +1,4 @@
-"""Job: a small training run; says afterwards what its tensors of each role take, by PyTorch's own figures."""
+"""Purpose: a small training run; says afterwards what its tensors of each role take, by PyTorch's own figures."""
 import json
 import sys
 

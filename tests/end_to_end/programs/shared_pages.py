@@ -1,4 +1,4 @@
-"""Job: workers that share pages of a file and of their parent, and write to some; says what the kernel counts of all.
+"""Purpose: workers that share pages of a file and of their parent, and write to some; says what the kernel counts of all.
 
 usage: shared_pages.py
 """

@@ -1,4 +1,4 @@
-"""Job: tensors that are made early and written to later, in part, or never; says which.
+"""Purpose: tensors that are made early and written to later, in part, or never; says which.
 
 usage: touched.py
 """

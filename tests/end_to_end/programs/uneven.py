@@ -1,4 +1,4 @@
-"""Job: three ranks, of which the last holds more than the others by the MiB named.
+"""Purpose: three ranks, of which the last holds more than the others by the MiB named.
 
 usage: uneven.py MIB
 """

@@ -1,4 +1,4 @@
-"""Job: ZeRO with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam.
+"""Purpose: ZeRO with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam.
 
 usage: zero.py STAGE ACCUMULATION
 """

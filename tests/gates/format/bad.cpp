@@ -1,3 +1,2 @@
-// Room: tests.
-// Job: a planted fault of the format gate.
+// Purpose: a planted fault of the format gate.
 int   planted( int x ){return x ;}

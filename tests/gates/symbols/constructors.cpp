@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: more than its one constructor runs at load.
+// Purpose: a planted fault of the symbols gate: more than its one constructor runs at load.
 // expect: functions run at load
 // flags: -fPIC -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 #define RUNS(n) __attribute__((constructor)) static void n() { asm volatile(""); }

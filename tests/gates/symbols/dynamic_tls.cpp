@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: thread-local storage by the general model.
+// Purpose: a planted fault of the symbols gate: thread-local storage by the general model.
 // expect: initial-exec
 // flags: -fPIC -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 extern "C" {

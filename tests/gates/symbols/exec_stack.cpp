@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: it asks for an executable stack.
+// Purpose: a planted fault of the symbols gate: it asks for an executable stack.
 // expect: executable stack
 // flags: -fPIC -Wl,-z,execstack -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 extern "C" int planted_entry() { return 0; }

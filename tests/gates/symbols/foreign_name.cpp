@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: it calls what the allow-list does not name.
+// Purpose: a planted fault of the symbols gate: it calls what the allow-list does not name.
 // expect: not on the allow-list: getppid
 // flags: -fPIC -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: its calls are resolved inside hooks.
+// Purpose: a planted fault of the symbols gate: its calls are resolved inside hooks.
 // expect: -z now
 // flags: -fPIC -nostartfiles -nodefaultlibs -lc -Wl,-z,lazy
 extern "C" int getpid();

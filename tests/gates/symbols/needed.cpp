@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: it needs a library beside libc.
+// Purpose: a planted fault of the symbols gate: it needs a library beside libc.
 // expect: DT_NEEDED
 // flags: -fPIC -Wl,-z,now -Wl,--no-as-needed -lm
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: it needs a glibc above the floor.
+// Purpose: a planted fault of the symbols gate: it needs a glibc above the floor.
 // expect: above the floor
 // flags: -fPIC -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 extern "C" int _dl_find_object(void*, void*);

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the symbols gate: its code is patched at load.
+// Purpose: a planted fault of the symbols gate: its code is patched at load.
 // expect: text relocations
 // flags: -fno-pic -mcmodel=large -Wl,-z,notext -Wno-attributes -nostartfiles -nodefaultlibs -lc -Wl,-z,now
 extern "C" int getpid();

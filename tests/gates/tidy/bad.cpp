@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a planted fault of the clang-tidy gate: a value that is used after it was moved away.
+// Purpose: a planted fault of the clang-tidy gate: a value that is used after it was moved away.
 #include <string>
 #include <utility>
 

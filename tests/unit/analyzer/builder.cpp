@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: writes traces as the recorder would, and damaged ones as it would not.
+// Purpose: writes traces as the recorder would, and damaged ones as it would not.
 #include "builder.h"
 
 #include <cstdlib>
@@ -9,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "preload/record/encode.h"
+#include "preload/trace/record_encoder.h"
 
 namespace memtrace::tests {
 

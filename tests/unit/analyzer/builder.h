@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: writes traces as the recorder would, and damaged ones as it would not.
+// Purpose: writes traces as the recorder would, and damaged ones as it would not.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/format/header.h"
+#include "preload/format/file_headers.h"
 
 namespace memtrace::tests {
 

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: from what a builder holds to what the fold makes of it.
+// Purpose: from what a builder holds to what the fold makes of it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: all files of one process in a directory, and the report of them.
+// Purpose: all files of one process in a directory, and the report of them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: this test program as a module of a trace, so that its functions can be looked up by address.
+// Purpose: this test program as a module of a trace, so that its functions can be looked up by address.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a report's JSON as a tree, as those that read it see it.
+// Purpose: a report's JSON as a tree, as those that read it see it.
 #pragma once
 
 #include "analyzer/print/json/document.h"

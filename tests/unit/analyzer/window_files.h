@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: the files of a long run beside its trace file: a snapshot, rows of steps whose events are gone.
+// Purpose: the files of a long run beside its trace file: a snapshot, rows of steps whose events are gone.
 #pragma once
 
 #include <cstring>
@@ -7,7 +6,7 @@
 #include <vector>
 
 #include "builder.h"
-#include "preload/format/coarse.h"
+#include "preload/format/rollup_layout.h"
 
 namespace memtrace::tests {
 
@@ -27,17 +26,17 @@ inline std::string snapshot(const std::vector<RingRecord>& records) {
 }
 
 // STEM.coarse with everything in the half `active`.
-inline std::string coarse_file(const format::CoarseHalf& half, const std::vector<format::PhaseRow>& phases,
+inline std::string rollup_file(const format::RollupHalf& half, const std::vector<format::PhaseRow>& phases,
                                const std::vector<format::SiteRow>& sites, std::uint32_t active = 0,
                                std::uint64_t coarsened = 0, std::uint64_t own = 0) {
-  format::CoarseHeader header{};
-  std::memcpy(header.magic, format::kCoarseMagic, sizeof header.magic);
+  format::RollupHeader header{};
+  std::memcpy(header.magic, format::kRollupMagic, sizeof header.magic);
   header.version = format::kVersion;
   header.active = active;
   header.trace_id = Builder::kTraceId;
   header.coarsened = coarsened;
   header.own_bytes = own;
-  format::CoarseHalf filled = half;
+  format::RollupHalf filled = half;
   filled.phase_capacity = static_cast<std::uint32_t>(phases.size());
   filled.site_capacity = static_cast<std::uint32_t>(sites.size());
   std::string content(reinterpret_cast<const char*>(&filled), sizeof filled);

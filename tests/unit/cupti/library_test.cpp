@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what is asked of a libcupti of each age; and of the real one, where there is one.
+// Purpose: what is asked of a libcupti of each age; and of the real one, where there is one.
 #include "cupti/library.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: names of ranges are kept once, whatever they are given as.
+// Purpose: names of ranges are kept once, whatever they are given as.
 #include "cupti/nvtx_names.h"
 
 #include <gtest/gtest.h>

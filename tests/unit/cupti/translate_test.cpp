@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: each driver call as CUPTI shows it, and what the recorder is told of it.
+// Purpose: each driver call as CUPTI shows it, and what the recorder is told of it.
 #include "cupti/translate.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: a small ELF object with global, local and indirect functions, as first input of the fuzz target `elf`.
+// Purpose: a small ELF object with global, local and indirect functions, as first input of the fuzz target
+// `elf`.
 int value;
 static int hidden(int x) {
   return x * 3 + value;

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what was alive at a peak, against a model that keeps everything and is too simple to be wrong.
+// Purpose: what was alive at a peak, against a model that keeps everything and is too simple to be wrong.
 #include "analyzer/attribute/peak_composition.h"
 #include "analyzer/passes/peak_without.h"
 

@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: rows come out of their packing as they went in, and blocks out of their table, however many there are.
+// Purpose: rows come out of their packing as they went in, and blocks out of their table, however many there
+// are.
 #include "analyzer/attribute/phase_rows.h"
 
 #include <map>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: steps that were folded away are answered by their bucket, and hostile rows by nothing worse.
+// Purpose: steps that were folded away are answered by their bucket, and hostile rows by nothing worse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,13 +9,13 @@
 namespace memtrace::report {
 namespace {
 
-using format::CoarseHalf;
 using format::Figure;
 using format::Kind;
 using format::PhaseRow;
+using format::RollupHalf;
 using format::SiteRow;
 using tests::Builder;
-using tests::coarse_file;
+using tests::rollup_file;
 
 constexpr std::int64_t kMib = 1 << 20;
 
@@ -86,7 +85,7 @@ class Buckets : public tests::Folder {
   Builder builder;
   std::uint32_t site = 0, forward = 0;
   std::size_t head = 0;
-  CoarseHalf half{};
+  RollupHalf half{};
   std::vector<PhaseRow> phases;
   std::vector<SiteRow> sites;
 };
@@ -95,7 +94,7 @@ TEST_F(Buckets, DoNotKnowWhatACardShowed) {
   builder.put(format::EventType::sample_device, 0, 1 << format::kMemoryShift,
               {500 * kMib, 500 * kMib, 1000 * kMib, 0, 0, 0});
   head = builder.records(0).size();
-  write_all(coarse_file(half, phases, sites));
+  write_all(rollup_file(half, phases, sites));
   const Json out = process();
   const auto used = std::find_if(out["peaks"].begin(), out["peaks"].end(),
                                  [](const Json& peak) { return peak["measure"] == "used"; });
@@ -110,7 +109,7 @@ TEST_F(Buckets, DoNotKnowWhatACardShowed) {
 }
 
 TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
-  write_all(coarse_file(half, phases, sites, 1, 123456, 9 * kMib));
+  write_all(rollup_file(half, phases, sites, 1, 123456, 9 * kMib));
   options.steps.range = replay::StepRange{0, 600};
   const Json out = process();
   EXPECT_EQ(out["trace"]["coarsened_events"], 123456);
@@ -147,7 +146,7 @@ TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
 }
 
 TEST_F(Buckets, HaveOneRowEachAmongAllSteps) {
-  write_all(coarse_file(half, phases, sites));
+  write_all(rollup_file(half, phases, sites));
   options.steps.all = true;
   const Json out = process();
   std::map<std::int64_t, int> rows;
@@ -160,7 +159,7 @@ TEST_F(Buckets, HaveOneRowEachAmongAllSteps) {
 }
 
 TEST_F(Buckets, TellAPeakThatNoEventIsLeftOf) {
-  write_all(coarse_file(half, phases, sites));
+  write_all(rollup_file(half, phases, sites));
   const Json out = process();
   ASSERT_FALSE(out["peaks"].empty());
   for (const Json& peak : out["peaks"]) {
@@ -176,7 +175,7 @@ TEST_F(Buckets, TellAPeakThatNoEventIsLeftOf) {
 }
 
 TEST_F(Buckets, HostileFilesNeverCrash) {
-  const std::string good = coarse_file(half, phases, sites, 0, 5, 5);
+  const std::string good = rollup_file(half, phases, sites, 0, 5, 5);
   write_all(good);
   std::mt19937 random(3);
   const auto wild = [&random] {
@@ -212,7 +211,7 @@ TEST_F(Buckets, HostileFilesNeverCrash) {
 }
 
 TEST_F(Buckets, AFileThatMakesNoSenseIsDamage) {
-  std::string bytes = coarse_file(half, phases, sites, 0, 5, 5);
+  std::string bytes = rollup_file(half, phases, sites, 0, 5, 5);
   bytes[0] = 'X';
   write_all(bytes);
   const Json out = process();
@@ -228,7 +227,7 @@ TEST_F(Buckets, ARangeWithoutEndIsCut) {
   half.phase_width = std::uint64_t{1} << 40;
   phases.resize(1);
   phases[0].bucket = 1 << 20;
-  write_all(coarse_file(half, phases, {}));
+  write_all(rollup_file(half, phases, {}));
   options.steps.range = replay::StepRange{std::uint64_t{1} << 60, ~std::uint64_t{0}};
   EXPECT_TRUE(analysis().shown.cut);
   EXPECT_LE(analysis().shown.rows.size(), replay::kMostSteps);

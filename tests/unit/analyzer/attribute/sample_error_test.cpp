@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: sampled blocks move no level, and what they stand for is right on average.
+// Purpose: sampled blocks move no level, and what they stand for is right on average.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what arguments mean, and what is refused in one line.
+// Purpose: what arguments mean, and what is refused in one line.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: progress shows on a terminal when work takes long, goes away, and shows nowhere else.
+// Purpose: progress shows on a terminal when work takes long, goes away, and shows nowhere else.
 #include "analyzer/cli/common/progress_meter.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: names are cut and kept once, a chain of frames is walked once, and what is beyond the budget is refused.
+// Purpose: names are cut and kept once, a chain of frames is walked once, and what is beyond the budget is
+// refused.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,5 @@
-// Room: tests.
-// Job: the checksum is CRC-32C, by either way, from any address and in any number of parts.
-#include "preload/format/checksum.h"
+// Purpose: the checksum is CRC-32C, by either way, from any address and in any number of parts.
+#include "preload/format/crc32c.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,11 @@
-// Room: tests.
-// Job: what the recorder codes comes out of the decoder, and what it did not code does no harm.
+// Purpose: what the recorder codes comes out of the decoder, and what it did not code does no harm.
 #include "analyzer/decode/segment_decoder.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "preload/record/encode.h"
+#include "preload/trace/record_encoder.h"
 
 namespace memtrace::trace {
 namespace {

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what others say of an end: logs, counters, pods and job steps as their writers document them.
+// Purpose: what others say of an end: logs, counters, pods and job steps as their writers document them.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: evidence finds its process by time, cgroup and size, and no other.
+// Purpose: evidence finds its process by time, cgroup and size, and no other.
 #include <gtest/gtest.h>
 
 #include "analyzer/evidence/kill_matching.h"

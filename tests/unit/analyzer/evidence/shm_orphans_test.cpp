@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: files in /dev/shm: who holds them, whose they are, and what is said of those that nobody has.
+// Purpose: files in /dev/shm: who holds them, whose they are, and what is said of those that nobody has.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what a watcher wrote is read as it was, and what is damaged is passed over.
+// Purpose: what a watcher wrote is read as it was, and what is damaged is passed over.
 #include "analyzer/evidence/watched_ends.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what two instants differ in, against sums by hand.
+// Purpose: what two instants differ in, against sums by hand.
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/print/json/diff_json.h"
 #include "analyzer/print/text/diff_text.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: which files the analyzer reads and writes, and that it waits for none for ever.
+// Purpose: which files the analyzer reads and writes, and that it waits for none for ever.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

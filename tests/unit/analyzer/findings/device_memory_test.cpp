@@ -1,6 +1,5 @@
-// Room: tests.
-// Job: what a card holds beside allocations and blocks, by sums made by hand; a finding where it is one, and
-// none in the program beside it.
+// Purpose: what a card holds beside allocations and blocks, by sums made by hand; a finding where it is one,
+// and none in the program beside it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a finding where the trace proves one, and none where it does not.
+// Purpose: a finding where the trace proves one, and none where it does not.
 #include "analyzer/findings/all_findings.h"
 
 #include <gtest/gtest.h>

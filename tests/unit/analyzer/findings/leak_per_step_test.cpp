@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: a leak where every part of a run leaves something behind, and none where it does not.
+// Purpose: a leak where every part of a run leaves something behind, and none where it does not.
 #include "analyzer/findings/process/leak_per_step.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: verdicts: each needs its witness, and says no more than that.
+// Purpose: verdicts: each needs its witness, and says no more than that.
 #include <gtest/gtest.h>
 
 #include "analyzer/findings/all_findings.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: the two renderings: keys and sums of the JSON, width and first lines of the text.
+// Purpose: the two renderings: keys and sums of the JSON, width and first lines of the text.
 #include <gtest/gtest.h>
 
 #include <cstddef>

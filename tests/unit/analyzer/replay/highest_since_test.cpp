@@ -1,5 +1,5 @@
-// Room: tests.
-// Job: the highest since each of many instants is what a look at all of them finds, and few values are kept.
+// Purpose: the highest since each of many instants is what a look at all of them finds, and few values are
+// kept.
 #include "analyzer/replay/highest_since.h"
 
 #include <gtest/gtest.h>

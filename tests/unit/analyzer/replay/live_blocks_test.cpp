@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: what counts as alive: moves, mappings given back in parts, reservations, forked children.
+// Purpose: what counts as alive: moves, mappings given back in parts, reservations, forked children.
 #include "analyzer/replay/live_blocks.h"
 
 #include "folded.h"

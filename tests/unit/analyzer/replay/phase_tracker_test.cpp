@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: phases and steps by the contract's rules.
+// Purpose: phases and steps by the contract's rules.
 #include "analyzer/replay/phase_tracker.h"
 
 #include "folded.h"

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: the moment at which the processes of a machine had most together, against a search over all moments.
+// Purpose: the moment at which the processes of a machine had most together, against a search over all moments.
 #include "analyzer/rss/job_pss.h"
 
 #include <gtest/gtest.h>

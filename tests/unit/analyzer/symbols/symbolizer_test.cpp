@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: names of frames: this program's own functions, by build id, and titles of sites.
+// Purpose: names of frames: this program's own functions, by build id, and titles of sites.
 #include "analyzer/symbols/symbolizer.h"
 
 #include <gtest/gtest.h>

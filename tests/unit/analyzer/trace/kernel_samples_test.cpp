@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: samples and failures as they are read from a trace: firsts, lasts, highest, and what is not said.
+// Purpose: samples and failures as they are read from a trace: firsts, lasts, highest, and what is not said.
 #include "analyzer/trace/kernel_samples.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: ledgers as they are read from a trace: the highest, the last, and one that is said again.
+// Purpose: ledgers as they are read from a trace: the highest, the last, and one that is said again.
 #include "analyzer/trace/rss_ledgers.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: files that are whole, torn, foreign, damaged, and rings of processes that were killed.
+// Purpose: files that are whole, torn, foreign, damaged, and rings of processes that were killed.
 #include "analyzer/trace/trace.h"
 
 #include <gtest/gtest.h>

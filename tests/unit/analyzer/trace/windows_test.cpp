@@ -1,5 +1,4 @@
-// Room: tests.
-// Job: windows beside a trace file: merged as one where nothing is missing, begun anew where something is.
+// Purpose: windows beside a trace file: merged as one where nothing is missing, begun anew where something is.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -261,10 +260,10 @@ TEST_F(Gap, TotalsOfTheRingsGoOnFromTheSnapshot) {
 
 TEST_F(Gap, ADroppedWindowMayHaveHadTheHighestLevel) {
   write_all(tests::snapshot(states));
-  std::string rows = tests::coarse_file({1, 1, 0, 0, 0, 0}, {}, {});
+  std::string rows = tests::rollup_file({1, 1, 0, 0, 0, 0}, {}, {});
   const auto put = [&](std::int64_t seen, std::int64_t at_least, std::int64_t at_most) {
     const std::int64_t levels[] = {seen, at_least, at_most};
-    std::memcpy(rows.data() + offsetof(format::CoarseHeader, highest), levels, sizeof levels);
+    std::memcpy(rows.data() + offsetof(format::RollupHeader, highest), levels, sizeof levels);
     write(".coarse", rows);
     return process()["trace"]["error"];
   };

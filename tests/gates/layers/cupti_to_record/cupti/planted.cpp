@@ -1,3 +1,2 @@
-// Room: cupti.
-// Job: a planted fault: a second door to the recorder.
-#include "preload/record/recording.h"
+// Purpose: a planted fault: a second door to the recorder.
+#include "preload/blocks/recording.h"

@@ -1,2 +1,2 @@
 // Purpose: a planted fault: the analyzer reaches into the recorder.
-#include "preload/record/ring.h"
+#include "preload/ring/ring.h"

@@ -1,4 +1,3 @@
-// Room: hooks.
-// Job: a planted fault: the poisoned names come too early.
-#include "preload/record/forbidden.h"
+// Purpose: a planted fault: the poisoned names come too early.
+#include "preload/os/gate/forbidden.h"
 #include <sys/mman.h>

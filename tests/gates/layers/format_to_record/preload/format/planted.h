@@ -1,4 +1,3 @@
-// Room: format.
-// Job: a planted fault: shapes that know who writes them.
-#include "preload/record/ring.h"
+// Purpose: a planted fault: shapes that know who writes them.
+#include "preload/ring/ring.h"
 namespace memtrace::format {}

@@ -1,3 +1,2 @@
-// Room: hooks.
-// Job: a planted fault: a header that allocates.
+// Purpose: a planted fault: a header that allocates.
 #include <vector>

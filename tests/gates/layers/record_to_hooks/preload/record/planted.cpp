@@ -1,3 +1,2 @@
-// Room: record.
-// Job: a planted fault: an arrow backwards.
-#include "preload/hooks/real.h"
+// Purpose: a planted fault: an arrow backwards.
+#include "preload/hooks/symbols/real_functions.h"

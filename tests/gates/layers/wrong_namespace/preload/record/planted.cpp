@@ -1,3 +1,2 @@
-// Room: record.
-// Job: a planted fault: another room's namespace.
+// Purpose: a planted fault: another room's namespace.
 namespace memtrace::hooks {}

@@ -1,0 +1,206 @@
+// Purpose: the one door from a hook to the recorder.
+// Runs: inside the program's malloc.
+#include "preload/blocks/recording.h"
+
+#include <cstring>
+
+#include "preload/blocks/counted_mappings.h"
+#include "preload/job/job_attempt.h"
+#include "preload/kernel/address_space_limit.h"
+#include "preload/os/timestamp.h"
+#include "preload/record/emit.h"
+#include "preload/record/interner.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/stack_capture.h"
+#include "preload/record/thread_entry.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+
+namespace {
+
+std::uint16_t flags_of(const Block& block) {
+  return static_cast<std::uint16_t>(block.flags | block.memory << format::kMemoryShift);
+}
+
+bool counts(const Block& block) {
+  return (block.flags & (format::kNoAccess | format::kSampled)) == 0 && block.kind != format::Kind::none &&
+         block.kind != format::Kind::mmap_file && block.kind != format::Kind::registered;
+}
+
+bool is_mapping(const Block& block) {
+  return block.kind == format::Kind::mmap_anon || block.kind == format::Kind::shm ||
+         (block.flags & format::kRange) != 0;
+}
+
+void update_level_at_birth(const Block& block) {
+  if (is_mapping(block)) {
+    if (counts(block)) level(0, count_mapping(block.address, block.given));
+  } else if (counts(block)) {
+    level(block.memory, static_cast<std::int64_t>(block.given));
+  }
+  if ((block.flags & format::kTensor) && block.memory == 0)
+    tensor_level(static_cast<std::int64_t>(block.given));
+}
+
+// True if a whole mapping died that counted.
+bool update_level_at_death(const Block& block) {
+  std::int64_t mapped = 0;
+  if (is_mapping(block)) {
+    mapped = uncount_mapping(block.address, block.given);
+    level(0, -mapped);
+  } else if (counts(block)) {
+    level(block.memory, -static_cast<std::int64_t>(block.given));
+  }
+  if ((block.flags & format::kTensor) && block.memory == 0)
+    tensor_level(-static_cast<std::int64_t>(block.given));
+  return mapped != 0;
+}
+
+void update_level_at_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
+  if ((to.flags & format::kRange) == 0) {
+    level(0, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
+  } else if (const std::int64_t gone = uncount_mapping(from, given_before); gone != 0) {
+    level(0, count_mapping(to.address, to.given) - gone);
+  }
+}
+
+bool only_counted(const Block& block) {
+  return settings.counting && block.kind == format::Kind::heap && !is_mapping(block) && block.memory == 0;
+}
+
+constexpr std::int64_t kCountingTick = 8 << 20;
+
+// By their thread's counters, as small blocks are, but published at wider gaps.
+void count_flows(const Recording& here, const Block& block, std::uint64_t born, std::uint64_t died) {
+  if ((block.flags & format::kSampled) != 0) return; // counted already, as a small block
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return lost(loss_without_thread());
+  if (born != 0) {
+    add_to(local.small->allocated, born);
+    add_to(local.small->births, 1);
+  }
+  if (died != 0) {
+    add_to(local.small->freed, died);
+    add_to(local.small->deaths, 1);
+  }
+  if (!take_from(local.deaths_left, born + died)) return;
+  local.deaths_left = kCountingTick;
+  set_look_at_deaths(*thread, kCountingTick);
+  here.tick();
+}
+
+} // namespace
+
+void Recording::born(const Block& block) const {
+  notice_fork();
+  if (only_counted(block)) return count_flows(*this, block, block.given, 0);
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::birth);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.address;
+  record.word[1] = block.given;
+  record.word[2] = block.asked;
+  record.word[3] = static_cast<std::uint32_t>(capture_stack(true));
+  record.stamp = draw_stamp();
+  update_level_at_birth(block);
+  emit(record);
+}
+
+void Recording::died(const Block& block, format::Stamp death) const {
+  notice_fork();
+  if (only_counted(block)) return count_flows(*this, block, 0, block.given);
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::death);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.address;
+  record.word[1] = block.given;
+  record.stamp = death;
+  // A forked child's trace has no birth of what it inherited: the kind says then that this was memory.
+  if (update_level_at_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
+  emit(record);
+}
+
+void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to,
+                      format::Stamp death) const {
+  notice_fork();
+  if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
+  const auto stack = static_cast<std::uint32_t>(capture_stack(true));
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::move);
+  record.kind = static_cast<std::uint8_t>(to.kind);
+  record.flags = flags_of(to);
+  record.word[0] = from;
+  record.word[1] = to.address;
+  record.word[2] = to.given;
+  record.word[3] = to.asked;
+  record.word[4] = given_before;
+  const format::Stamp birth = draw_stamp();
+  const std::uint64_t between = birth - death;
+  record.word[5] = format::halves(stack, between > ~0u ? ~0u : static_cast<std::uint32_t>(between));
+  record.stamp = death;
+  update_level_at_move(from, given_before, to);
+  emit(record);
+}
+
+// A process that is too small to leave a file keeps the first few: they never fold away.
+void Recording::failed(const Block& block, const Refusal& why) const {
+  constexpr std::uint32_t kMostCold = 64;
+  static constinit std::uint32_t kept = 0;
+  notice_fork();
+  if (state() == State::cold && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::failure);
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  record.word[0] = block.asked;
+  record.word[1] = format::halves(why.code, why.map_flags);
+  record.word[2] = static_cast<std::uint32_t>(capture_stack(true));
+  const std::int64_t live = level_of(block.memory);
+  record.word[3] = static_cast<std::uint64_t>(live > 0 ? live : 0);
+  const bool of_addresses = block.memory == 0 && why.total == format::kNotSaid;
+  const AddressLimit met = of_addresses ? address_limit(block.asked) : AddressLimit{why.free, why.total};
+  record.word[4] = met.free;
+  record.word[5] = met.total;
+  record.stamp = draw_stamp();
+  emit(record);
+  remember_refusal(block.asked);
+  if (state() == State::hot) request_full_sample();
+}
+
+void Recording::tick() const {
+  notice_fork();
+  mark(EventType::counters, 0, 0);
+}
+
+void Recording::mark(EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1, std::uint64_t w2,
+                     std::uint64_t w3) const {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(type);
+  record.flags = flags;
+  record.word[0] = w0;
+  record.word[1] = w1;
+  record.word[2] = w2;
+  record.word[3] = w3;
+  record.stamp = draw_stamp();
+  emit(record);
+}
+
+void Recording::device(unsigned memory, const char* source) const {
+  RingRecord record{};
+  record.type = static_cast<std::uint8_t>(EventType::device);
+  record.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
+  record.word[4] = static_cast<std::uint32_t>(intern_text(source, std::strlen(source)));
+  record.stamp = draw_stamp();
+  emit(record);
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,76 @@
+// Purpose: a bounded string on the stack, for paths and for the one line people see.
+// Runs: on any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "preload/format/printable.h"
+
+namespace memtrace::record {
+
+// Keeps what fits, always NUL-terminated; `cut()` says whether something did not fit.
+template <std::size_t Capacity>
+class Line {
+ public:
+  Line& add(const char* text, std::size_t bytes) {
+    const std::size_t room = Capacity - 1 - size_;
+    if (bytes > room) cut_ = true;
+    const std::size_t n = bytes < room ? bytes : room;
+    std::memcpy(text_ + size_, text, n);
+    size_ += n;
+    text_[size_] = '\0';
+    return *this;
+  }
+  Line& add(const char* text) { return add(text, std::strlen(text)); }
+  Line& add(std::uint64_t value, unsigned base = 10) {
+    char digits[24];
+    std::size_t at = sizeof digits;
+    do {
+      digits[--at] = "0123456789abcdef"[value % base];
+      value /= base;
+    } while (value != 0);
+    return add(digits + at, sizeof digits - at);
+  }
+  // For people: what would steer a terminal, and what is no UTF-8, becomes "\x1b" for each byte.
+  Line& shown(const char* text) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const format::Character one = format::first_character(rest);
+      const std::size_t bytes = one.bytes == 0 ? 1 : one.bytes;
+      const bool hidden = one.bytes == 0 || format::steers(one.code);
+      if (!hidden) add(rest.data(), bytes);
+      for (std::size_t i = 0; hidden && i < bytes; ++i) {
+        const auto byte = static_cast<std::uint8_t>(rest[i]);
+        add("\\x").add(byte >> 4, 16).add(byte & 15, 16);
+      }
+      rest.remove_prefix(bytes);
+    }
+    return *this;
+  }
+  // At least `width` digits.
+  Line& padded(std::uint64_t value, std::size_t width) {
+    std::uint64_t limit = 10;
+    for (std::size_t i = 1; i < width; ++i, limit *= 10)
+      if (value < limit) add("0");
+    return add(value);
+  }
+  void clear() {
+    size_ = 0;
+    cut_ = false;
+    text_[0] = '\0';
+  }
+  const char* text() const { return text_; }
+  std::size_t size() const { return size_; }
+  bool cut() const { return cut_; }
+
+ private:
+  char text_[Capacity] = {};
+  std::size_t size_ = 0;
+  bool cut_ = false;
+};
+
+using Path = Line<4096>;
+
+} // namespace memtrace::record

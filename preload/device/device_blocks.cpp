@@ -1,0 +1,302 @@
+// Purpose: what they gave, by address: a free says neither how much that was nor on which device.
+// Runs: inside the calls of CUDA's runtime and driver.
+#include "preload/device/device_blocks.h"
+
+#include "preload/bounded/spin_lock.h"
+#include "preload/device/device_call_scope.h"
+#include "preload/os/mappings.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::record {
+
+using format::Kind;
+using format::Stamp;
+
+namespace {
+
+// What a key is. A registered block may lie at the address of an allocated one, a mapping at that of a
+// reservation.
+enum class Is : std::uint8_t { nothing, allocated, registered, handle, mapping };
+
+struct Entry {
+  std::uint64_t key;
+  std::uint64_t bytes;
+  std::uint64_t handle; // of a mapping; of a block, its context
+  std::uint16_t taken;  // of a handle: times to be released
+  std::uint16_t mapped; // of a handle: mappings of it
+  std::uint8_t flags;
+  std::uint8_t memory;
+  Kind kind;
+  Is is;
+};
+static_assert(sizeof(Entry) == 32 && format::kNoAccess < 256);
+
+constexpr unsigned kMemories = 256; // the host and 255 devices: a byte of a record's flags
+constexpr std::uint32_t kFirst = 1u << 10;
+constexpr std::uint32_t kMost = 1u << 20; // half of them used: 32 MiB
+
+// Linear probing, at most half full, no tombstones.
+class Entries {
+ public:
+  Entry* find(Is is, std::uint64_t key) {
+    if (at_ == nullptr) return nullptr;
+    Entry& entry = at_[search(is, key)];
+    return entry.is == Is::nothing ? nullptr : &entry;
+  }
+  // Found or new. Null: no room.
+  Entry* add(Is is, std::uint64_t key) {
+    if (2 * (used_ + 1) > slots_ && !grow()) return nullptr;
+    Entry& entry = at_[search(is, key)];
+    if (entry.is == Is::nothing) {
+      entry.is = is;
+      entry.key = key;
+      ++used_;
+    }
+    return &entry;
+  }
+  std::uint64_t bytes() const { return slots_ * sizeof(Entry); }
+  void forget() { *this = {}; } // its memory stays mapped: a thread was changing it
+  // The first block of that context from slot `from` on; null: none.
+  Entry* of_context(std::uint64_t context, std::uint32_t* from) {
+    for (; *from < slots_; ++*from) {
+      Entry& entry = at_[*from];
+      if (entry.handle == context && (entry.is == Is::allocated || entry.is == Is::registered)) return &entry;
+    }
+    return nullptr;
+  }
+  void erase(Entry* entry) {
+    auto gap = static_cast<std::uint32_t>(entry - at_);
+    for (std::uint32_t at = next(gap); at_[at].is != Is::nothing; at = next(at)) {
+      if (((at - home(at_[at].is, at_[at].key)) & mask()) < ((at - gap) & mask())) continue;
+      at_[gap] = at_[at];
+      gap = at;
+    }
+    at_[gap] = {};
+    --used_;
+  }
+
+ private:
+  std::uint32_t mask() const { return slots_ - 1; }
+  std::uint32_t next(std::uint32_t at) const { return (at + 1) & mask(); }
+  std::uint32_t home(Is is, std::uint64_t key) const {
+    return static_cast<std::uint32_t>(((key >> 4) + static_cast<std::uint8_t>(is)) * 0x9E3779B97F4A7C15u >>
+                                      32) &
+           mask();
+  }
+  std::uint32_t search(Is is, std::uint64_t key) const {
+    std::uint32_t at = home(is, key);
+    while (at_[at].is != Is::nothing && (at_[at].key != key || at_[at].is != is)) at = next(at);
+    return at;
+  }
+  bool grow() {
+    const std::uint32_t wanted = slots_ == 0 ? kFirst : 2 * slots_;
+    auto* const larger =
+        wanted > kMost ? nullptr : static_cast<Entry*>(os::map_private(wanted * sizeof(Entry)));
+    if (larger == nullptr) return false;
+    Entry* const before = at_;
+    const std::uint32_t slots = slots_;
+    at_ = larger;
+    slots_ = wanted;
+    for (std::uint32_t i = 0; i < slots; ++i)
+      if (before[i].is != Is::nothing) at_[search(before[i].is, before[i].key)] = before[i];
+    if (before != nullptr) os::unmap(before, slots * sizeof(Entry));
+    return true;
+  }
+
+  Entry* at_ = nullptr;
+  std::uint32_t slots_ = 0; // a power of two
+  std::uint32_t used_ = 0;
+};
+
+constinit Entries entries;
+constinit SpinLock entries_lock;
+constinit bool announced[kMemories] = {};
+constinit std::int64_t pinned_blocks = 0;
+
+void count_pinned(Kind kind, std::int64_t change) {
+  if (kind == Kind::pinned || kind == Kind::registered)
+    __atomic_add_fetch(&pinned_blocks, change, __ATOMIC_RELAXED);
+}
+
+Is table_of(Kind kind) {
+  return kind == Kind::registered ? Is::registered : Is::allocated;
+}
+
+// The first of a device says who counts it.
+void announce(const Recording& here, unsigned memory) {
+  if (memory == 0 || memory >= kMemories || announced[memory]) return;
+  announced[memory] = true;
+  here.device(memory, cupti_owns_devices() ? "cupti" : "hooks");
+}
+
+bool remember(Is is, const Block& block, std::uint64_t context = 0) {
+  const Locked locked(entries_lock);
+  Entry* const entry = locked ? entries.add(is, block.address) : nullptr;
+  if (entry == nullptr) {
+    lost(format::Loss::memory);
+    return false;
+  }
+  *entry = {block.address,
+            block.given,
+            context,
+            1,
+            0,
+            static_cast<std::uint8_t>(block.flags),
+            static_cast<std::uint8_t>(block.memory),
+            block.kind,
+            is};
+  return true;
+}
+
+void say_born(const Recording& here, const Block& block) {
+  announce(here, block.memory);
+  count_pinned(block.kind, 1);
+  here.born(block);
+}
+
+void say_died(const Recording& here, const Entry& gone, Stamp death) {
+  count_pinned(gone.kind, -1);
+  here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);
+}
+
+// One release or one unmapping less holds it. True: it is gone, and `*gone` says what it was.
+bool let_go(Entry* entry, Entry* gone) {
+  if (entry->taken != 0 || entry->mapped != 0) return false;
+  *gone = *entry;
+  entries.erase(entry);
+  return true;
+}
+
+} // namespace
+
+bool pinned_memory_is_held() {
+  return __atomic_load_n(&pinned_blocks, __ATOMIC_RELAXED) > 0;
+}
+
+void device_born(const Block& block, std::uint64_t context) {
+  const Recording here;
+  if (here && remember(table_of(block.kind), block, context)) say_born(here, block);
+}
+
+void device_died(std::uint64_t address, Kind kind, Stamp death) {
+  const Recording here;
+  if (!here) return;
+  Entry gone{};
+  {
+    const Locked locked(entries_lock);
+    Entry* const entry = locked ? entries.find(table_of(kind), address) : nullptr;
+    if (entry == nullptr) return;
+    gone = *entry;
+    entries.erase(entry);
+  }
+  say_died(here, gone, death);
+}
+
+void handle_born(const Block& block) {
+  const Recording here;
+  if (!here) return;
+  {
+    const Locked locked(entries_lock);
+    Entry* const known = locked ? entries.find(Is::handle, block.address) : nullptr;
+    if (known != nullptr) {
+      ++known->taken;
+      return;
+    }
+  }
+  if (remember(Is::handle, block)) say_born(here, block);
+}
+
+void handle_taken(std::uint64_t handle) {
+  const Recording here;
+  const Locked locked(entries_lock);
+  Entry* const entry = here && locked ? entries.find(Is::handle, handle) : nullptr;
+  if (entry != nullptr) ++entry->taken;
+}
+
+void handle_released(std::uint64_t handle, Stamp death) {
+  const Recording here;
+  if (!here) return;
+  Entry gone{};
+  {
+    const Locked locked(entries_lock);
+    Entry* const entry = locked ? entries.find(Is::handle, handle) : nullptr;
+    if (entry == nullptr || entry->taken == 0) return;
+    --entry->taken;
+    if (!let_go(entry, &gone)) return;
+  }
+  say_died(here, gone, death);
+}
+
+void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
+  const Recording here;
+  if (!here) return;
+  const Locked locked(entries_lock);
+  if (!locked || entries.find(Is::handle, handle) == nullptr) return;
+  Entry* const mapping = entries.add(Is::mapping, address);
+  if (mapping == nullptr) return lost(format::Loss::memory);
+  mapping->bytes = bytes;
+  mapping->handle = handle;
+  ++entries.find(Is::handle, handle)->mapped; // looked up again: the table may have grown
+}
+
+void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
+  const Recording here;
+  if (!here) return;
+  for (std::uint64_t at = address; at - address < bytes;) {
+    Entry gone{};
+    {
+      const Locked locked(entries_lock);
+      Entry* const mapping = locked ? entries.find(Is::mapping, at) : nullptr;
+      if (mapping == nullptr || mapping->bytes == 0) return;
+      at += mapping->bytes;
+      const std::uint64_t handle = mapping->handle;
+      entries.erase(mapping);
+      Entry* const entry = entries.find(Is::handle, handle);
+      if (entry == nullptr || entry->mapped == 0) continue;
+      --entry->mapped;
+      if (!let_go(entry, &gone)) continue;
+    }
+    say_died(here, gone, death);
+  }
+}
+
+// Few at a time are taken from the table under its lock. A slot that is emptied is looked at again, for others
+// move up; what another thread's free moves past the slot that is due comes in another round.
+void context_died(std::uint64_t context, Stamp death) {
+  const Recording here;
+  if (!here || context == 0) return;
+  constexpr int kAtOnce = 32;
+  Entry gone[kAtOnce];
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t at = 0;;) {
+      int count = 0;
+      {
+        const Locked locked(entries_lock);
+        if (!locked) return lost(format::Loss::memory);
+        while (count < kAtOnce) {
+          Entry* const entry = entries.of_context(context, &at);
+          if (entry == nullptr) break;
+          gone[count++] = *entry;
+          entries.erase(entry);
+        }
+      }
+      for (int i = 0; i < count; ++i) say_died(here, gone[i], death);
+      any = any || count != 0;
+      if (count < kAtOnce) break;
+    }
+  }
+}
+
+void device_memory_forked() {
+  if (!entries_lock.try_lock()) entries.forget();
+  entries_lock.reset();
+  for (bool& one : announced) one = false; // not in this process's trace
+}
+
+std::uint64_t device_memory_bytes() {
+  return entries.bytes();
+}
+
+} // namespace memtrace::record

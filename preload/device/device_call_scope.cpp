@@ -1,0 +1,30 @@
+// Purpose: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
+// Runs: inside the calls of CUDA's runtime and driver.
+#include "preload/device/device_call_scope.h"
+
+#include "preload/blocks/recording.h"
+#include "preload/record/interner.h"
+
+namespace memtrace::record {
+namespace {
+
+constinit bool cupti_owns = false;
+
+} // namespace
+
+bool cupti_owns_devices() {
+  return __atomic_load_n(&cupti_owns, __ATOMIC_ACQUIRE);
+}
+
+void give_devices_to_cupti(bool owns) {
+  __atomic_store_n(&cupti_owns, owns, __ATOMIC_RELEASE);
+}
+
+void DeviceCall::cupti_is_gone() {
+  if (!__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) return;
+  static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks alone from here";
+  if (const Recording here; here)
+    here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(kNote, sizeof kNote - 1)));
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,185 @@
+// Purpose: rings -> segments, and the samples, off the program's threads.
+// Runs: on the background thread, all signals blocked, unknown to glibc.
+#include "preload/drain/drain_thread.h"
+
+#include "preload/bounded/spin_lock.h"
+#include "preload/drain/disk_sync.h"
+#include "preload/kernel/thread_privileges.h"
+#include "preload/os/clocks.h"
+#include "preload/os/libc/valgrind.h"
+#include "preload/os/mappings.h"
+#include "preload/os/sandbox.h"
+#include "preload/os/threads.h"
+#include "preload/ring/ring.h"
+#include "preload/ring/shut_files.h"
+#include "preload/rss/ledger_schedule.h"
+#include "preload/samples/block_residency.h"
+#include "preload/samples/pss_samples.h"
+#include "preload/samples/sample_schedule.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/trace_file.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kTlsBytes = 64 * 1024;
+constexpr std::uint64_t kPeriodNs = 250'000'000; // data reaches the file within two of these
+
+constinit SpinLock control;
+constinit bool stop = false;
+constinit bool wanted = false;     // recording: there should be one
+constinit std::uint32_t holds = 0; // calls under way that it may not outlive
+constinit char* memory = nullptr;  // its stack and the block that stands in for TLS
+
+// Until it is rung for, or so long. Peaks of RSS are shorter than that: it is looked at meanwhile, without a
+// pass.
+void rest(std::uint32_t heard, std::uint64_t pause) {
+  const std::uint64_t until = os::monotonic_ns() + pause;
+  for (std::uint64_t now;
+       (now = os::monotonic_ns()) < until && __atomic_load_n(&bell, __ATOMIC_ACQUIRE) == heard;) {
+    std::uint64_t look = ledger_pause();
+    if (const std::uint64_t growth = growth_pause(); growth < look) look = growth;
+    os::futex_wait(&bell, heard, look < until - now ? look : until - now);
+    look_at_growth_if_due();
+    ledger_turn();
+  }
+}
+
+// A system call that the program makes itself, past all libraries, is not seen: the thread that memtrace
+// started before it would keep what the program has given up.
+class Likeness {
+ public:
+  // True: it may do what the program's first thread may, or that cannot be told.
+  bool holds() {
+    const std::uint64_t now = os::monotonic_ns();
+    if (now - looked_ < kBetweenLooksNs) return true;
+    looked_ = now;
+    if (!own_.known) own_ = privileges_of(os::thread_id());
+    first_ = privileges_of(os::process_id());
+    return !own_.known || !first_.known || (own_.credentials == first_.credentials && !has_more_filters());
+  }
+  bool has_more_filters() const { return first_.strict || first_.filters > own_.filters; }
+  bool first_is_strict() const { return first_.strict; }
+
+ private:
+  static constexpr std::uint64_t kBetweenLooksNs = 100'000'000;
+  ThreadPrivileges own_{}, first_{};
+  std::uint64_t looked_ = 0;
+};
+
+// The thread that started it may have been another than the first one.
+constexpr std::uint64_t kUnlikeNs = 1'000'000'000;
+
+void end_for_unlikeness(const Likeness& likeness) {
+  if (likeness.has_more_filters()) {
+    os::stop_calls(likeness.first_is_strict() ? os::Counter::refused : os::Counter::readable);
+    shut_files(format::Loss::sandbox);
+    return;
+  }
+  set_drain_due(os::monotonic_ns() + kUnlikeNs);
+}
+
+void run(void*) {
+  os::close_all_of_this_thread();
+  Likeness likeness;
+  while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+    if (!likeness.holds()) return end_for_unlikeness(likeness);
+    const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+    ledger_turn(); // first: a thread of the program may stand for it
+    drain_rings(false);
+    look_at_blocks_if_due();
+    const std::uint64_t pause = sample_if_due();
+    sample_share_if_due();
+    sync_if_due();
+    rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
+  }
+  take_last_ledger_if_asked();
+  leave_ledger();
+}
+
+} // namespace
+
+void start_drain() {
+  if (under_valgrind) return;      // it refuses the clone, and ends the process
+  if (!control.try_lock()) return; // somebody else is at it
+  wanted = true;
+  set_drain_due(0);
+  if (holds != 0) {
+    // It comes when they are over.
+  } else if (!drain_is_running()) {
+    if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
+    if (memory != nullptr) {
+      // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the
+      // stack.
+      char* const block = memory + kStackBytes + kTlsBytes / 2;
+      *reinterpret_cast<void**>(block) = block;
+      *reinterpret_cast<void**>(block + 16) = block;
+      __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
+      os::start_thread(&run, nullptr, memory, kStackBytes, block, &drain_tid);
+    }
+  } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+    // One that was told to end is still in a slow write: try again when it is gone.
+    set_drain_due(os::monotonic_ns() + kPeriodNs);
+  }
+  control.unlock();
+}
+
+namespace {
+
+bool retire_within(std::uint64_t patience_ns) {
+  const std::uint32_t id = __atomic_load_n(&drain_tid, __ATOMIC_ACQUIRE);
+  if (id == 0) return true;
+  const std::uint64_t until = os::monotonic_ns() + patience_ns;
+  // The kernel clears the word before it takes the thread off its count: wait for that too.
+  while (drain_is_running() || os::thread_exists(static_cast<int>(id))) {
+    if (os::monotonic_ns() > until) return false;
+    // Each time: another thread that forks may have started a new drain meanwhile, which has not heard of it.
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    wake_drain();
+    os::yield();
+  }
+  return true;
+}
+
+} // namespace
+
+bool retire_drain() {
+  // A disk that hangs would cost this with each fork.
+  return retire_within(disk_is_slow() ? 20'000'000 : 500'000'000);
+}
+
+bool hold_drain() {
+  // Under the lock: one that is being started is seen.
+  const bool locked = control.lock();
+  __atomic_fetch_add(&holds, 1u, __ATOMIC_ACQ_REL);
+  if (locked) control.unlock();
+  // A signal handler may have interrupted the holder of a lock that it waits for, a second at most.
+  return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
+}
+
+void release_drain(std::uint64_t quiet_ns) {
+  __atomic_fetch_sub(&holds, 1u, __ATOMIC_ACQ_REL);
+  restart_drain_after(quiet_ns);
+}
+
+void restart_drain_after(std::uint64_t quiet_ns) {
+  if (wanted) set_drain_due(os::monotonic_ns() + quiet_ns);
+}
+
+void forget_drain() {
+  control.reset();
+  drain_tid = 0;
+  wanted = false;
+  holds = 0;
+  set_drain_due(0);
+  forget_asked_sample();
+  forget_sampling_times();
+  forget_ledgers();
+  forget_shares();
+  forget_touched();
+  forget_syncs();
+}
+
+} // namespace memtrace::record

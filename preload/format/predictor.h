@@ -1,0 +1,168 @@
+// Purpose: what the next record of a thread will probably be, from those before it.
+// Shared by writer and reader: both must guess alike, so there is one of it.
+#pragma once
+
+#include <cstring>
+
+#include "preload/format/records.h"
+
+namespace memtrace::format {
+
+// Training repeats itself: after the same two records the same third one comes, but for its stamp and its
+// address, and what dies is a block born so many births ago as last time. Records are coded as the difference
+// to such a guess; it takes about half of the bytes that the difference to the last record of the same type
+// takes.
+//
+// About 190 KiB, all of it private, none of it needed to be zero but `epoch_`, so that a restart is cheap.
+struct ModelSizes {
+  static constexpr std::size_t kContexts = 2048;
+  static constexpr std::size_t kBirths = 2048; // how many births back a death may refer
+
+  struct Guess {
+    std::uint64_t word[kWords];
+    std::uint32_t epoch; // of what is not of this one nothing is known
+    std::uint16_t flags;
+    std::uint16_t distance; // of a death: births between; 0: of no recent block
+    std::uint8_t type;
+    std::uint8_t kind;
+  };
+  struct Birth {
+    std::uint64_t address;
+    std::uint64_t given;
+    std::uint16_t flags;
+    std::uint8_t kind;
+  };
+};
+
+// Where a writer's model keeps what it learned. A reader has as many models as threads are interleaved, so it
+// has tables of its own, which grow (analyzer/decode/growing_model.h).
+class WholeTables : public ModelSizes {
+ public:
+  const Guess& guess(std::size_t slot) const { return guesses_[slot]; }
+  Guess& guess(std::size_t slot) { return guesses_[slot]; }
+  const Birth& birth(std::size_t place) const { return recent_[place]; }
+  void set_birth(std::size_t place, const Birth& birth) { recent_[place] = birth; }
+  std::uint16_t number(std::size_t hash) const { return births_by_address_[hash]; }
+  void set_number(std::size_t hash, std::uint16_t number) { births_by_address_[hash] = number; }
+
+ private:
+  Guess guesses_[kContexts] = {};
+  Birth recent_[kBirths] = {};
+  std::uint16_t births_by_address_[2 * kBirths] = {};
+};
+
+template <class Tables>
+class BasicModel : public ModelSizes {
+ public:
+  // Forgets all: what follows can be read without what came before.
+  void restart() {
+    ++epoch_;
+    births_ = 0;
+    stamp = 0;
+    context_[0] = context_[1] = 0;
+    slot_ = slot();
+    fresh_ = true;
+  }
+  bool fresh() const { return fresh_; } // nothing learned since the restart
+
+  Stamp stamp = 0; // of the last record
+
+  // Type of the record that is expected now; kEventTypes: none is.
+  std::size_t likely_type() const {
+    const Guess& guess = tables_.guess(slot_);
+    return guess.epoch == epoch_ ? guess.type : kEventTypes;
+  }
+  // What a record of this type is coded against.
+  Guess base(std::size_t type) const {
+    const Guess& guess = tables_.guess(slot_);
+    if (guess.epoch == epoch_ && guess.type == type) return guess;
+    return last_of(last_[type]);
+  }
+  // Once its flags are known: a frame of a stack is like the last one of its language, and follows the last
+  // one.
+  void refine(Guess& base, bool python) const {
+    const Guess frame = last_of(frames_[python]);
+    std::memcpy(base.word, frame.word, sizeof base.word);
+    const std::uint32_t before = low(last_of(last_[static_cast<std::size_t>(EventType::stack)]).word[0]);
+    base.word[0] = halves(before + 1, before);
+  }
+
+  // The block that was born `distance` births ago; null: there is none.
+  const Birth* born(std::uint64_t distance) const {
+    if (distance == 0 || distance > kBirths || distance > births_) return nullptr;
+    return &tables_.birth((births_ - distance) % kBirths);
+  }
+  // How many births ago a block at this address was born; 0: unknown. The writer's.
+  std::uint16_t distance_of(std::uint64_t address) const {
+    const std::uint64_t number = tables_.number(hash(address)); // modulo 2^16, of any epoch
+    const auto distance = static_cast<std::uint16_t>(births_ - number);
+    const Birth* const birth = born(distance);
+    return birth != nullptr && birth->address == address ? distance : 0;
+  }
+
+  // `distance` as it was coded, for a death.
+  void learn(const RingRecord& record, std::uint16_t distance) {
+    Guess& guess = tables_.guess(slot_);
+    guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
+    std::memcpy(guess.word, record.word, sizeof guess.word);
+    last_[record.type] = guess;
+    const auto type = static_cast<EventType>(record.type);
+    if (type == EventType::stack) frames_[record.flags & kPythonFrame] = guess;
+    if (type == EventType::birth) remember(record, record.word[0], record.word[1]);
+    if (type == EventType::move) remember(record, record.word[1], record.word[2]);
+    context_[0] = context_[1];
+    context_[1] = trait(record);
+    slot_ = slot();
+    stamp = record.stamp;
+    fresh_ = false;
+  }
+
+ private:
+  Guess last_of(const Guess& guess) const {
+    if (guess.epoch == epoch_) return guess;
+    return Guess{};
+  }
+  // What of a record says what comes next: who asked for how much, not where it lay.
+  static std::uint64_t trait(const RingRecord& record) {
+    const std::uint64_t type = record.type * 0x100000001B3u;
+    switch (static_cast<EventType>(record.type)) {
+      case EventType::birth:
+        return type ^ (low(record.word[3]) * 31u + record.word[1]);
+      case EventType::death:
+        return type ^ record.word[1];
+      case EventType::move:
+        return type ^ low(record.word[5]);
+      case EventType::phase_begin:
+      case EventType::phase_end:
+        return type ^ record.word[0];
+      default:
+        return type;
+    }
+  }
+  std::size_t slot() const {
+    const std::uint64_t mixed = (context_[1] * 0x9E3779B97F4A7C15u + context_[0]) * 0x9E3779B97F4A7C15u;
+    return static_cast<std::size_t>(mixed >> 53); // 11 bits
+  }
+  static std::size_t hash(std::uint64_t address) {
+    return static_cast<std::size_t>(address * 0x9E3779B97F4A7C15u >> 52); // 12 bits
+  }
+  void remember(const RingRecord& record, std::uint64_t address, std::uint64_t given) {
+    tables_.set_birth(births_ % kBirths, {address, given, record.flags, record.kind});
+    tables_.set_number(hash(address), static_cast<std::uint16_t>(births_));
+    ++births_;
+  }
+
+  std::uint32_t epoch_ = 1; // 0 is that of memory never written to
+  bool fresh_ = true;
+  std::uint64_t births_ = 0;
+  std::uint64_t context_[2] = {};
+  std::size_t slot_ = 0; // of `context_`
+  Guess last_[kEventTypes] = {};
+  Guess frames_[2] = {};
+  Tables tables_;
+  static_assert(kContexts == 1 << 11 && 2 * kBirths == 1 << 12);
+};
+
+using Model = BasicModel<WholeTables>;
+
+} // namespace memtrace::format

@@ -1,0 +1,129 @@
+// Purpose: names that we export and nothing below us has look missing, as they are without us.
+// Runs: in the constructor.
+#include "preload/hooks/absent_symbols.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+#include "preload/hooks/cuda/function_table.h"
+#include "preload/hooks/symbols/loaded_objects.h"
+#include "preload/os/libc/libc_table.h"
+#include "preload/os/mappings.h"
+#include "preload/os/paths.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::hooks {
+namespace {
+
+namespace os = record::os;
+
+// Of C23 and of old: in no glibc yet, or no more.
+constexpr const char* kHeap[] = {"free_sized", "free_aligned_sized", "cfree"};
+constexpr std::size_t kMostHeap = sizeof kHeap / sizeof *kHeap;
+
+struct Names {
+  bool cuda = false;
+  const char* heap[kMostHeap] = {};
+  std::size_t count = 0;
+
+  void add(const char* name) { heap[count++] = name; }
+  bool has(const char* name) const {
+    if (*name != 'c' && *name != 'f') return false;
+    if (cuda && cuda::named(name) != nullptr) return true;
+    for (std::size_t i = 0; i < count; ++i)
+      if (std::strcmp(name, heap[i]) == 0) return true;
+    return false;
+  }
+};
+
+// A symbol without a value is passed over by the loader.
+void hide_own(const link_map* self, const Names& names) {
+  const Dynamic own(self);
+  if (!own.complete()) return;
+  ElfW(Sym)* lowest = nullptr, *highest = nullptr;
+  own.each_defined([&](ElfW(Sym) & symbol) {
+    if (!names.has(own.names + symbol.st_name)) return;
+    if (lowest == nullptr || &symbol < lowest) lowest = &symbol;
+    if (&symbol > highest) highest = &symbol;
+  });
+  if (lowest == nullptr) return;
+  const auto bytes = static_cast<std::size_t>(highest + 1 - lowest) * sizeof *lowest;
+  if (!os::make_writable(lowest, bytes)) return;
+  own.each_defined([&](ElfW(Sym) & symbol) {
+    if (!names.has(own.names + symbol.st_name)) return;
+    symbol.st_value = 0;
+    symbol.st_shndx = SHN_UNDEF;
+  });
+}
+
+bool refers_weakly(const Dynamic& object, const Names& names) {
+  for (std::uint32_t i = 1; i < object.undefined_end(); ++i)
+    if (const char* const name = object.names + object.symbols[i].st_name;
+        ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK &&
+        (names.has(name) || cuda::named(name) != nullptr))
+      return true;
+  return false;
+}
+
+// A library with them may still be opened, so they stay exported; what the loader bound until now would be
+// null.
+bool is_ours_alone(const char* name, void* bound) {
+  cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
+  return function != nullptr && bound == function->hook && cuda::real_of(*function) == nullptr;
+}
+
+// Slots that the loader filled with our functions while it bound this object go back to null.
+void clear_weak_references(const link_map* map, const Names& names) {
+  const Dynamic object(map);
+  if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr ||
+      !refers_weakly(object, names))
+    return;
+  for (int table = 0; table < 2; ++table) {
+    for (std::size_t i = 0; i < object.bytes[table] / sizeof(ElfW(Rela)); ++i) {
+      const ElfW(Rela)& relocation = object.tables[table][i];
+      const auto& symbol = object.symbols[ELF64_R_SYM(relocation.r_info)];
+      if (ELF64_R_SYM(relocation.r_info) == 0 || ELF64_ST_BIND(symbol.st_info) != STB_WEAK) continue;
+      const char* const name = object.names + symbol.st_name;
+      auto* const slot = reinterpret_cast<void**>(map->l_addr + relocation.r_offset);
+      if (!names.has(name) && !is_ours_alone(name, *slot)) continue;
+      if (os::make_writable(slot, sizeof *slot)) *slot = nullptr;
+    }
+  }
+}
+
+} // namespace
+
+bool cuda_is_there() {
+  for (const char* path : {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl"})
+    if (os::exists(path)) return true;
+  for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
+    void* const library = record::libc.dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    dlclose(library);
+    return true;
+  }
+  record::libc.dlerror();
+  return false;
+}
+
+void hide_absent(bool cuda) {
+  Names names;
+  for (const char* name : kHeap)
+    if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
+  names.cuda = !cuda;
+  if (names.cuda) cuda::hide();
+  record::libc.dlerror(); // nothing is left for the program to find
+  const link_map* const self = own_object();
+  if (self == nullptr) return;
+  hide_own(self, names);
+  const link_map* first = self;
+  while (first->l_prev != nullptr) first = first->l_prev;
+  for (const link_map* map = first; map != nullptr; map = map->l_next)
+    if (map != self) clear_weak_references(map, names);
+}
+
+} // namespace memtrace::hooks

@@ -1,0 +1,189 @@
+// Purpose: the ways round a symbol's binding: dlsym, dlvsym, cuGetProcAddress, cudaGetDriverEntryPoint. A CUDA
+// function that we stand before is answered by our hook where the real one is there, and by nothing where it is
+// not.
+// Runs: on the program's thread, when it looks a function up by name.
+#include <dlfcn.h>
+
+#include "preload/hooks/cuda/function_table.h"
+#include "preload/hooks/cuda/types.h"
+#include "preload/hooks/symbols/real_lookups.h"
+
+#include "preload/os/gate/forbidden.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace memtrace::hooks {
+namespace {
+
+// In two registers: what the assembler below looks at.
+struct Answer {
+  void* value;
+  std::uint64_t given; // 0: the real function answers, called as if by our caller
+};
+constexpr Answer kNotOurs = {nullptr, 0};
+
+// Nothing, and dlerror says so.
+Answer missing(const char* name, const char* version) {
+  return {version != nullptr ? memtrace_real_dlvsym(RTLD_NEXT, name, version) : real_dlsym(RTLD_NEXT, name), 1};
+}
+
+Answer answer(void* handle, const char* name, const char* version) {
+  find_real_lookups();
+  cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
+  if (function == nullptr) return kNotOurs;
+  void* const real = cuda::real_of(*function);
+  if (real == nullptr) { // a handle's own library may still have one of its own
+    void* const found = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : real_dlsym(handle, name);
+    return found != nullptr && found != function->hook ? kNotOurs : missing(name, version);
+  }
+  if (handle == RTLD_NEXT) return kNotOurs; // what comes next depends on who asks
+  if (handle == RTLD_DEFAULT && version == nullptr) return {function->hook, 1};
+  void* const found =
+      version != nullptr ? memtrace_real_dlvsym(handle, name, version) : real_dlsym(handle, name);
+  return {found == real ? function->hook : found, 1};
+}
+
+} // namespace
+
+} // namespace memtrace::hooks
+
+extern "C" __attribute__((visibility("hidden"), used)) memtrace::hooks::Answer memtrace_look_up(
+    void* handle, const char* name, const char* version) {
+  return memtrace::hooks::answer(handle, name, version);
+}
+
+// dlsym depends on its caller (RTLD_NEXT, RTLD_DEFAULT), so the real one is jumped to: it sees our caller's
+// address. What does not begin with "cu" goes there at once.
+asm(R"(
+  .text
+  .globl dlsym
+  .type dlsym, @function
+dlsym:
+  .cfi_startproc
+  movq memtrace_real_dlsym(%rip), %rax
+  testq %rax, %rax
+  je 1f
+  cmpb $99, (%rsi)    # c
+  jne 2f
+  cmpb $117, 1(%rsi)  # u
+  jne 2f
+1:
+  subq $24, %rsp
+  .cfi_adjust_cfa_offset 24
+  movq %rdi, (%rsp)
+  movq %rsi, 8(%rsp)
+  xorl %edx, %edx
+  call memtrace_look_up
+  movq (%rsp), %rdi
+  movq 8(%rsp), %rsi
+  addq $24, %rsp
+  .cfi_adjust_cfa_offset -24
+  testq %rdx, %rdx
+  jne 3f
+  movq memtrace_real_dlsym(%rip), %rax
+2:
+  jmp *%rax
+3:
+  ret
+  .cfi_endproc
+  .size dlsym, .-dlsym
+
+  .globl dlvsym
+  .type dlvsym, @function
+dlvsym:
+  .cfi_startproc
+  subq $40, %rsp
+  .cfi_adjust_cfa_offset 40
+  movq %rdi, (%rsp)
+  movq %rsi, 8(%rsp)
+  movq %rdx, 16(%rsp)
+  call memtrace_look_up
+  movq (%rsp), %rdi
+  movq 8(%rsp), %rsi
+  testq %rdx, %rdx
+  movq 16(%rsp), %rdx
+  leaq 40(%rsp), %rsp
+  .cfi_adjust_cfa_offset -40
+  jne 4f
+  jmp *memtrace_real_dlvsym(%rip)
+4:
+  ret
+  .cfi_endproc
+  .size dlvsym, .-dlvsym
+)");
+
+namespace {
+
+namespace cuda = memtrace::hooks::cuda;
+using cuda::Function;
+
+using GetOld = int(const char*, void**, int, std::uint64_t);
+using Get = int(const char*, void**, int, std::uint64_t, int*);
+using Entry = int(const char*, void**, unsigned long long, int*);
+using EntryByVersion = int(const char*, void**, unsigned, unsigned long long, int*);
+
+// Without a version the runtime asks for what names meant in its own.
+int runtime_version() {
+  static constinit int version = 0;
+  if (version != 0) return version;
+  int known = 0;
+  if (auto* const ask = reinterpret_cast<int (*)(int*)>(cuda::of_runtime("cudaRuntimeGetVersion"));
+      ask != nullptr)
+    ask(&known);
+  return version = known;
+}
+
+void replace(int result, const char* name, void** out, int version, std::uint64_t flags) {
+  if (result == 0 && name != nullptr && out != nullptr) *out = cuda::stands_for(name, version, flags, *out);
+}
+
+int entry(Function function, const char* name, void** out, unsigned long long flags, std::uint64_t more,
+          int* status) {
+  auto* const real = cuda::real<Entry>(function);
+  if (real == nullptr) return cuda::kNoDriver;
+  const int result = real(name, out, flags, status);
+  replace(result, name, out, runtime_version(), flags | more);
+  return result;
+}
+int entry_by_version(Function function, const char* name, void** out, unsigned version,
+                     unsigned long long flags, std::uint64_t more, int* status) {
+  auto* const real = cuda::real<EntryByVersion>(function);
+  if (real == nullptr) return cuda::kNoDriver;
+  const int result = real(name, out, version, flags, status);
+  replace(result, name, out, static_cast<int>(version), flags | more);
+  return result;
+}
+
+} // namespace
+
+EXPORT int cuGetProcAddress(const char* name, void** out, int version, std::uint64_t flags) {
+  auto* const real = cuda::real<GetOld>(Function::cuGetProcAddress);
+  if (real == nullptr) return cuda::kNotFound;
+  const int result = real(name, out, version, flags);
+  replace(result, name, out, version, flags);
+  return result;
+}
+EXPORT int cuGetProcAddress_v2(const char* name, void** out, int version, std::uint64_t flags, int* status) {
+  auto* const real = cuda::real<Get>(Function::cuGetProcAddress_v2);
+  if (real == nullptr) return cuda::kNotFound;
+  const int result = real(name, out, version, flags, status);
+  replace(result, name, out, version, flags);
+  return result;
+}
+
+// With three arguments up to CUDA 11: the fourth is passed on as it came.
+EXPORT int cudaGetDriverEntryPoint(const char* name, void** out, unsigned long long flags, int* status) {
+  return entry(Function::cudaGetDriverEntryPoint, name, out, flags, 0, status);
+}
+EXPORT int cudaGetDriverEntryPoint_ptsz(const char* name, void** out, unsigned long long flags, int* status) {
+  return entry(Function::cudaGetDriverEntryPoint_ptsz, name, out, flags, cuda::kPerThreadStream, status);
+}
+EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned version,
+                                            unsigned long long flags, int* status) {
+  return entry_by_version(Function::cudaGetDriverEntryPointByVersion, name, out, version, flags, 0, status);
+}
+EXPORT int cudaGetDriverEntryPointByVersion_ptsz(const char* name, void** out, unsigned version,
+                                                 unsigned long long flags, int* status) {
+  return entry_by_version(Function::cudaGetDriverEntryPointByVersion_ptsz, name, out, version, flags,
+                          cuda::kPerThreadStream, status);
+}

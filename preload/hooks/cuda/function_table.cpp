@@ -1,0 +1,112 @@
+// Purpose: CUDA's functions that we stand before: by name, by what cuGetProcAddress calls them, and the real
+// ones.
+// Runs: inside the calls of CUDA, and of whoever looks for them.
+#include "preload/hooks/cuda/function_table.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "preload/hooks/cuda/types.h"
+#include "preload/hooks/symbols/real_lookups.h"
+#include "preload/os/libc/libc_table.h"
+
+#define RUNTIME(name) extern "C" void name();
+#define DRIVER(name, base, since) extern "C" void name();
+#include "preload/hooks/cuda/functions.def"
+
+namespace memtrace::hooks::cuda {
+namespace {
+
+#define RUNTIME(name) {#name, reinterpret_cast<void*>(&::name), nullptr, 0, nullptr},
+#define DRIVER(name, base, since) {#name, reinterpret_cast<void*>(&::name), #base, since, nullptr},
+Hooked table[] = {
+#include "preload/hooks/cuda/functions.def"
+};
+
+} // namespace
+} // namespace memtrace::hooks::cuda
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::hooks::cuda {
+namespace {
+
+constinit bool are_hidden = false;
+
+bool per_thread(const Hooked& function) {
+  const std::size_t length = std::strlen(function.name);
+  return length > 5 && std::strcmp(function.name + length - 5, "_ptsz") == 0;
+}
+
+constexpr const char* kDriver[] = {"libcuda.so.1"};
+constexpr const char* kRuntime[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
+
+// After us in the global scope, or in a library that was opened RTLD_LOCAL.
+template <std::size_t N>
+void* below(const char* const (&sonames)[N], const char* name) {
+  void* found = real_dlsym(RTLD_NEXT, name);
+  for (std::size_t i = 0; found == nullptr && i < N; ++i) {
+    void* const library = record::libc.dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    found = real_dlsym(library, name);
+    dlclose(library); // its count only: it stays loaded
+  }
+  if (found == nullptr) record::libc.dlerror(); // nothing is left for the program to find
+  return found;
+}
+
+// Our own is no real one: it would call itself.
+void remember(Hooked& function, void* found) {
+  if (found != nullptr && found != function.hook) __atomic_store_n(&function.real, found, __ATOMIC_RELEASE);
+}
+
+} // namespace
+
+Hooked* named(const char* name) {
+  if (name[0] != 'c' || name[1] != 'u') return nullptr;
+  for (Hooked& function : table)
+    if (std::strcmp(function.name, name) == 0) return &function;
+  return nullptr;
+}
+
+void* real_of(Hooked& function) {
+  if (void* const known = __atomic_load_n(&function.real, __ATOMIC_ACQUIRE); known != nullptr) return known;
+  remember(function, function.base != nullptr ? of_driver(function.name) : of_runtime(function.name));
+  return __atomic_load_n(&function.real, __ATOMIC_ACQUIRE);
+}
+
+void* real_of(Function function) {
+  return real_of(table[static_cast<std::size_t>(function)]);
+}
+
+void* stands_for(const char* base, int version, std::uint64_t flags, void* found) {
+  if (found == nullptr || are_hidden) return found;
+  Hooked* best = nullptr;
+  const bool wants_per_thread = (flags & kPerThreadStream) != 0;
+  for (Hooked& function : table) {
+    if (function.base == nullptr || version < function.since || std::strcmp(function.base, base) != 0) continue;
+    if (per_thread(function) && !wants_per_thread) continue;
+    // Later ones of the list are newer, or for that stream.
+    if (best == nullptr || function.since >= best->since) best = &function;
+  }
+  if (best == nullptr) return found;
+  if (real_of(*best) == nullptr) remember(*best, found);
+  return best->hook;
+}
+
+void* of_driver(const char* name) {
+  return below(kDriver, name);
+}
+void* of_runtime(const char* name) {
+  return below(kRuntime, name);
+}
+
+void hide() {
+  are_hidden = true;
+}
+bool hidden() {
+  return are_hidden;
+}
+
+} // namespace memtrace::hooks::cuda

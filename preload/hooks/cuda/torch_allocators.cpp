@@ -1,0 +1,211 @@
+// Purpose: which blocks are tensors, and what the caching allocators hold.
+// Runs: inside PyTorch's allocators.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "preload/blocks/recording.h"
+#include "preload/hooks/cuda/device_facts.h"
+#include "preload/hooks/cuda/torch_allocators.h"
+#include "preload/hooks/cuda/types.h"
+#include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/libc/libc_table.h"
+#include "preload/os/timestamp.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+
+#include "preload/os/gate/forbidden.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace memtrace::hooks {
+namespace {
+
+using format::Kind;
+using record::local;
+using record::Recording;
+
+// c10::Device: two int8 that travel in one register.
+struct Device {
+  std::int8_t type;
+  std::int8_t index;
+};
+constexpr std::int8_t kCuda = 1;
+
+using AllocCpu = void* (*)(std::size_t);
+using FreeCpu = void (*)(void*);
+using Report = void (*)(void*, std::int64_t, std::size_t, std::size_t, Device);
+using ReportSigned = void (*)(void*, std::int64_t, std::int64_t, std::int64_t, Device);
+
+constinit AllocCpu real_alloc_cpu = nullptr;
+constinit FreeCpu real_free_cpu = nullptr;
+constinit Report real_report = nullptr;
+constinit ReportSigned real_report_signed = nullptr;
+constinit std::uint64_t last_reserved[256] = {};
+
+// c10::ArrayRef<long>: two words, in two registers.
+struct Sizes {
+  const long* data;
+  std::size_t length;
+};
+using StorageBytes = std::size_t (*)(Sizes, Sizes, std::size_t, std::size_t);
+using StorageBytesContiguous = std::size_t (*)(Sizes, std::size_t, std::size_t);
+using OutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, Device);
+using OutOfMemorySigned = void (*)(std::int64_t, std::int64_t, std::int64_t, Device);
+constinit StorageBytes real_storage_bytes = nullptr;
+constinit StorageBytesContiguous real_storage_bytes_contiguous = nullptr;
+constinit OutOfMemory real_out_of_memory = nullptr;
+constinit OutOfMemorySigned real_out_of_memory_signed = nullptr;
+
+// Python loads torch RTLD_LOCAL, where RTLD_NEXT does not look. Called by a function of libc10's, so it is
+// there; not inside malloc, so the loader's lock may be taken.
+template <class F>
+void find_in_c10(F* out, const char* name) {
+  static constexpr const char* sonames[] = {"libc10.so", nullptr};
+  if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
+}
+template <class F>
+void find_in_torch(F* out, const char* name) {
+  static constexpr const char* sonames[] = {"libtorch_cpu.so", "libtorch.so", nullptr};
+  if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
+}
+
+void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved, Device device) {
+  if (device.type != kCuda || device.index < 0) return;
+  const auto memory = static_cast<unsigned>(device.index) + 1;
+  local.storage_bytes = 0; // it was for this block
+  const Recording here;
+  if (!here) return;
+  const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
+  record::Block block = {reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
+  if (size > 0) {
+    here.born(block);
+  } else {
+    here.died(block, record::draw_stamp());
+  }
+  if (reserved != last_reserved[memory]) {
+    last_reserved[memory] = reserved;
+    here.mark(format::EventType::reserved, static_cast<std::uint16_t>(memory << format::kMemoryShift),
+              allocated, reserved);
+  }
+}
+
+// Not what cudaMalloc could not give, for PyTorch tries again, but what a tensor did not get.
+[[gnu::cold]] void report_out_of_memory(std::int64_t asked, Device device) {
+  if (device.type != kCuda || device.index < 0 || !record::active()) return;
+  record::Refusal why{cuda::kOutOfMemory};
+  cuda::memory_left(&why.free, &why.total);
+  const Recording here;
+  if (here)
+    here.failed({0, 0, static_cast<std::uint64_t>(asked), Kind::none, format::kTensor,
+                 static_cast<unsigned>(device.index) + 1},
+                why);
+}
+
+} // namespace
+
+bool is_torch_allocator(const void* code) {
+  // A few call sites in a process: their addresses, the lowest bit of which says no.
+  static constinit std::uintptr_t sites[16] = {};
+  const auto at = reinterpret_cast<std::uintptr_t>(code) << 1;
+  std::uintptr_t& site = sites[at >> 3 & 15];
+  const std::uintptr_t known = __atomic_load_n(&site, __ATOMIC_RELAXED);
+  if (known >> 1 == at >> 1) return (known & 1) == 0;
+  Dl_info where{};
+  const bool torch = record::libc.dladdr(code, &where) != 0 && where.dli_fname != nullptr &&
+                     std::strstr(where.dli_fname, "libc10_cuda.so") != nullptr;
+  __atomic_store_n(&site, at | (torch ? 0u : 1u), __ATOMIC_RELAXED);
+  return torch;
+}
+
+std::size_t torch_asked(std::size_t given) {
+  const std::size_t wanted = local.storage_bytes;
+  local.storage_bytes = 0;
+  const bool next_power = wanted != 0 && (given & (given - 1)) == 0 && wanted <= given && wanted > given / 2;
+  return next_power ? wanted : given;
+}
+
+} // namespace memtrace::hooks
+
+using namespace memtrace::hooks;
+
+// c10::alloc_cpu(size_t): what a tensor asked for. It takes its memory by posix_memalign, in our hook, marked.
+EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
+  find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
+  if (real_alloc_cpu == nullptr) return nullptr;
+  if (memtrace::record::active()) local.tensor_bytes = n;
+  local.storage_bytes = 0; // it was for this block
+  void* const p = real_alloc_cpu(n);
+  local.tensor_bytes = 0;
+  return p;
+}
+
+// c10::free_cpu(void*)
+EXPORT void _ZN3c108free_cpuEPv(void* p) {
+  find_in_c10(&real_free_cpu, "_ZN3c108free_cpuEPv");
+  if (real_free_cpu == nullptr) return;
+  if (memtrace::record::active() && p != nullptr) local.tensor_freed = true;
+  real_free_cpu(p);
+  local.tensor_freed = false;
+}
+
+// c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): every block of the caching
+// allocators.
+EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size,
+                                                                  std::size_t allocated, std::size_t reserved,
+                                                                  Device device) {
+  find_in_c10(&real_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+  report_block(p, size, allocated, reserved, device);
+  if (real_report != nullptr) real_report(p, size, allocated, reserved, device);
+}
+
+// The same up to PyTorch 1.x, with signed totals.
+EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size,
+                                                                  std::int64_t allocated, std::int64_t reserved,
+                                                                  Device device) {
+  find_in_c10(&real_report_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
+  report_block(p, size, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), device);
+  if (real_report_signed != nullptr) real_report_signed(p, size, allocated, reserved, device);
+}
+
+// c10::reportOutOfMemoryToProfiler(int64, size_t, size_t, Device): the caching allocator has given up.
+EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(std::int64_t asked, std::size_t allocated,
+                                                                std::size_t reserved, Device device) {
+  find_in_c10(&real_out_of_memory, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+  report_out_of_memory(asked, device);
+  if (real_out_of_memory != nullptr) real_out_of_memory(asked, allocated, reserved, device);
+}
+EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t asked, std::int64_t allocated,
+                                                                std::int64_t reserved, Device device) {
+  find_in_c10(&real_out_of_memory_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
+  report_out_of_memory(asked, device);
+  if (real_out_of_memory_signed != nullptr) real_out_of_memory_signed(asked, allocated, reserved, device);
+}
+
+// at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous: each
+// tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what. Where
+// the real one is in a library of another name, what it does is done here.
+EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(Sizes sizes, Sizes strides,
+                                                                               std::size_t item,
+                                                                               std::size_t offset) {
+  find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");
+  if (real_storage_bytes != nullptr)
+    return local.storage_bytes = real_storage_bytes(sizes, strides, item, offset);
+  std::size_t numbers = offset + 1;
+  for (std::size_t i = 0; i < sizes.length; ++i) {
+    if (sizes.data[i] == 0) return local.storage_bytes = 0;
+    numbers += static_cast<std::size_t>(strides.data[i] * (sizes.data[i] - 1));
+  }
+  return local.storage_bytes = item * numbers;
+}
+EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(Sizes sizes,
+                                                                                      std::size_t item,
+                                                                                      std::size_t offset) {
+  find_in_torch(&real_storage_bytes_contiguous,
+                "_ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm");
+  if (real_storage_bytes_contiguous != nullptr)
+    return local.storage_bytes = real_storage_bytes_contiguous(sizes, item, offset);
+  std::size_t numbers = 1;
+  for (std::size_t i = 0; i < sizes.length; ++i) numbers *= static_cast<std::size_t>(sizes.data[i]);
+  return local.storage_bytes = item * (offset + numbers);
+}

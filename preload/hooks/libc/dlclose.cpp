@@ -1,0 +1,25 @@
+// Purpose: dlclose. Unlike dlopen it does not depend on who calls it, so a wrapper is no difference.
+// Runs: on the program's thread, when it unloads a library.
+#include <errno.h>
+
+#include "preload/hooks/symbols/find_symbol.h"
+#include "preload/stack/native_unwinder.h"
+#include "preload/state/recorder_state.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace {
+
+using Close = int (*)(void*);
+constinit Close real_close = nullptr;
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noexcept {
+  if (real_close == nullptr) memtrace::hooks::find_next(&real_close, "dlclose");
+  const int result = real_close(library);
+  const int errno_after = errno;
+  if (memtrace::record::active()) memtrace::record::code_was_unloaded();
+  errno = errno_after;
+  return result;
+}

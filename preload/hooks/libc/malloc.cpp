@@ -1,0 +1,305 @@
+// Purpose: the malloc family.
+// Runs: inside the program's malloc: call the real function, record, return.
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "preload/blocks/recording.h"
+#include "preload/blocks/small_blocks.h"
+#include "preload/hooks/symbols/real_functions.h"
+#include "preload/os/timestamp.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+
+#include "preload/os/gate/forbidden.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace memtrace::hooks {
+namespace {
+
+using format::Kind;
+using format::Stamp;
+using record::Block;
+using record::draw_stamp;
+using record::local;
+using record::Recording;
+
+// Mappings that the allocator below makes for its blocks are not the program's. glibc's own pass no hook.
+class Inside {
+ public:
+  Inside() : is_(foreign_allocator) {
+    if (is_) ++local.inside;
+  }
+  ~Inside() {
+    if (is_) --local.inside;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool is_; // as it was when the call began: the first call of all finds out
+};
+
+// What no cache of a thread gives: glibc's have blocks of at most 1032 bytes, jemalloc's of 32 KiB.
+bool beyond_caches(std::size_t asked) {
+  return asked >= (foreign_allocator ? 64 * 1024 : 4 * 1024);
+}
+
+Block block_of(void* p, std::size_t usable, std::size_t asked) {
+  return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
+}
+
+// The real call gave nothing. Only for want of memory: an alignment that cannot be is the caller's fault.
+[[gnu::cold, gnu::noinline]] void refused(std::size_t asked, int code) {
+  if (code != ENOMEM || !record::active()) return;
+  record::check_raw_fork();
+  const Recording here;
+  if (!here) {
+    record::event_is_lost();
+    return;
+  }
+  Block block = block_of(nullptr, 0, asked);
+  if (local.tensor_bytes != 0) {
+    block.flags = format::kTensor;
+    block.asked = local.tensor_bytes;
+  }
+  here.failed(block, {static_cast<std::uint32_t>(code)});
+}
+
+// After the real call. `p` may be null: nothing happened then. Returns it.
+[[gnu::noinline]] void* born(void* p, std::size_t asked) {
+  if (p == nullptr) {
+    if (asked != 0) refused(asked, errno);
+    return p;
+  }
+  if (!record::active() || is_bootstrap(p)) return p;
+  record::check_raw_fork();
+  const std::size_t usable = usable_size(p);
+  const std::size_t tensor = local.tensor_bytes;
+  if (tensor == 0 && !record::tracked(usable)) {
+    record::small_born(usable, reinterpret_cast<std::uint64_t>(p), asked);
+    return p;
+  }
+  const Recording here;
+  if (!here) {
+    record::block_not_recorded(usable, 0, tensor != 0);
+    return p;
+  }
+  Block block = block_of(p, usable, asked);
+  if (tensor != 0) {
+    block.flags = format::kTensor;
+    block.asked = tensor;
+    local.tensor_bytes = 0;
+  }
+  here.born(block);
+  return p;
+}
+
+// The same, and a moment to ask the allocator, which took the locks just now that asking takes.
+[[gnu::noinline]] void* born_in_turn(void* p, std::size_t asked) {
+  if (born(p, asked) != nullptr && beyond_caches(asked)) record::ledger_moment();
+  return p;
+}
+
+// Before the real call, which cannot fail.
+void dies(void* p) {
+  if (!record::active()) return;
+  record::check_raw_fork();
+  const std::size_t usable = usable_size(p);
+  record::before_large_death(usable);
+  const bool tensor = local.tensor_freed;
+  if (!tensor && !record::tracked(usable)) {
+    record::small_died(usable);
+    if (record::maybe_tracked(p)) record::sampled_dies(reinterpret_cast<std::uint64_t>(p), usable);
+    return;
+  }
+  const Recording here;
+  if (!here) return record::block_not_recorded(0, usable, tensor);
+  local.tensor_freed = false;
+  Block block = block_of(p, usable, 0);
+  if (tensor) block.flags = format::kTensor;
+  here.died(block, draw_stamp());
+}
+
+// A real call that gives memory, and its record.
+template <class Call>
+[[gnu::noinline]] void* take(std::size_t asked, Call call) {
+  void* p;
+  {
+    const Inside inside;
+    p = call();
+  }
+  return born_in_turn(p, asked);
+}
+
+[[gnu::noinline]] void give_back(void* p) {
+  if (p == nullptr || is_bootstrap(p)) return;
+  dies(p);
+  const Inside inside;
+  real.free(p);
+}
+
+// The thread's countdown has run out: the block is looked at, and counted.
+[[gnu::noinline]] void* looked_at(void* p, std::size_t asked) {
+  record::look_at_birth(reinterpret_cast<std::uint64_t>(p), usable_size(p), asked);
+  return p;
+}
+[[gnu::noinline]] void give_back_looked_at(void* p) {
+  record::look_at_death(usable_size(p));
+  real.free(p);
+}
+
+// True: the block is small, no tensor's, this is not the child of a raw clone, and something is recorded.
+inline bool only_counted(std::size_t header, bool tensor) {
+  return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::fork_mark->small_below;
+}
+
+// The common case, in as few instructions as we know: a small block of glibc's malloc. What is not that goes
+// out of line with all it needs, so that nothing is kept for it here.
+template <class Call>
+inline void* take_quickly(std::size_t asked, Call call) {
+  if (!real.sizes_in_headers) [[unlikely]]
+    return take(asked, call);
+  void* const p = call();
+  if (p == nullptr) [[unlikely]]
+    return born(p, asked);
+  const std::size_t header = header_of(p);
+  if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
+    return born_in_turn(p, asked);
+  if (record::count_small_birth(size_in(header))) [[unlikely]]
+    return looked_at(p, asked);
+  return p;
+}
+inline void give_back_quickly(void* p) {
+  if (!real.sizes_in_headers || record::maybe_tracked(p)) [[unlikely]] // so is null, so are bootstrap blocks
+    return give_back(p);
+  const std::size_t header = header_of(p);
+  if (!only_counted(header, local.tensor_freed)) [[unlikely]]
+    return give_back(p);
+  if (record::count_small_death(size_in(header))) [[unlikely]]
+    return give_back_looked_at(p);
+  real.free(p);
+}
+
+// realloc of a block that the real allocator knows.
+void* reallocate(void* p, std::size_t n) {
+  if (!record::active()) return real.realloc(p, n);
+  record::check_raw_fork();
+  const std::size_t before = usable_size(p);
+  if (n < before / 2) record::before_large_death(before);
+  const bool small = !record::tracked(before);
+  const Block old = block_of(p, before, 0);
+  // A drawn block is forgotten before another thread can be given its address.
+  const bool drawn = small && record::maybe_tracked(p) && record::sampled_leaves(old.address);
+  const Stamp death = !small || drawn ? draw_stamp() : 0;
+  void* q;
+  {
+    const Inside inside;
+    local.moving_from = old.address;
+    local.moving = before < n ? before : n;
+    q = real.realloc(p, n);
+    local.moving = 0;
+  }
+  if (q == nullptr && n != 0) { // failed: the old block lives on
+    if (drawn) record::sampled_stays(old.address);
+    refused(n, errno);
+    return nullptr;
+  }
+  const std::size_t after = q == nullptr ? 0 : usable_size(q);
+  if (q != nullptr && !small && record::tracked(after)) {
+    if (const Recording here; here) {
+      here.moved(old.address, before, block_of(q, after, n), death);
+    } else {
+      record::block_not_recorded(after, before);
+    }
+    if (beyond_caches(n)) record::ledger_moment();
+    return q;
+  }
+  if (small) {
+    record::small_died(before);
+    if (drawn) record::sampled_died(old.address, before, death);
+  } else if (const Recording here; here) {
+    here.died(old, death);
+  } else {
+    record::block_not_recorded(0, before);
+  }
+  if (q != nullptr) born(q, n); // realloc(p, 0) was a death
+  return q;
+}
+
+} // namespace
+} // namespace memtrace::hooks
+
+using namespace memtrace::hooks;
+
+EXPORT void* malloc(std::size_t n) noexcept {
+  return take_quickly(n, [=] { return real.malloc(n); });
+}
+
+EXPORT void free(void* p) noexcept {
+  give_back_quickly(p);
+}
+EXPORT void cfree(void* p) noexcept {
+  free(p);
+}
+EXPORT void free_sized(void* p, std::size_t) noexcept {
+  free(p);
+}
+EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
+  free(p);
+}
+
+EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = ~std::size_t{0}; // it fails, and that much was asked
+  return take_quickly(bytes, [=] { return real.calloc(count, size); });
+}
+
+EXPORT void* realloc(void* p, std::size_t n) noexcept {
+  if (p == nullptr) return malloc(n);
+  if (!is_bootstrap(p)) return reallocate(p, n);
+  void* const q = malloc(n); // a block from before the real allocator was known moves to it
+  if (q != nullptr) __builtin_memcpy(q, p, bootstrap_size(p) < n ? bootstrap_size(p) : n);
+  return q;
+}
+
+EXPORT void* reallocarray(void* p, std::size_t count, std::size_t size) noexcept {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    refused(~std::size_t{0}, ENOMEM);
+    return nullptr;
+  }
+  return realloc(p, bytes);
+}
+
+EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept {
+  int result;
+  {
+    const Inside inside;
+    result = real.posix_memalign(out, align, n);
+  }
+  if (result == 0) {
+    born_in_turn(*out, n);
+  } else {
+    refused(n, result);
+  }
+  return result;
+}
+
+EXPORT void* aligned_alloc(std::size_t align, std::size_t n) noexcept {
+  return take(n, [=] { return real.aligned_alloc(align, n); });
+}
+EXPORT void* memalign(std::size_t align, std::size_t n) noexcept {
+  return take(n, [=] { return real.memalign(align, n); });
+}
+EXPORT void* valloc(std::size_t n) noexcept {
+  return take(n, [=] { return real.valloc(n); });
+}
+EXPORT void* pvalloc(std::size_t n) noexcept {
+  return take(n, [=] { return real.pvalloc(n); });
+}

@@ -1,0 +1,39 @@
+// Purpose: the C doors of memtrace.h.
+// Runs: on the program's thread.
+#define MEMTRACE_IMPLEMENTATION
+#include "preload/api/memtrace.h"
+
+#include <cstring>
+
+#include "preload/marks/phase_marks.h"
+#include "preload/state/settings.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace record = memtrace::record;
+
+namespace {
+
+bool wanted() {
+  return record::settings.phases != record::PhaseSource::off;
+}
+
+} // namespace
+
+void memtrace_phase_begin(const char* name) {
+  if (name != nullptr && wanted()) record::phase_begin(name, std::strlen(name), 0);
+}
+
+void memtrace_phase_end() {
+  char name[256];
+  const std::size_t bytes = record::phase_current(name, sizeof name);
+  if (bytes != 0 && wanted()) record::phase_end(name, bytes, 0);
+}
+
+void memtrace_step(uint64_t n) {
+  if (wanted()) record::step_begin(n);
+}
+
+void memtrace_label(const void* ptr, size_t bytes, const char* role, const char* name) {
+  record::label(ptr, bytes, role != nullptr ? role : "", name != nullptr ? name : "");
+}

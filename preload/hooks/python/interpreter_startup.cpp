@@ -1,0 +1,174 @@
+// Purpose: an audit hook that waits for the interpreter, then runs the embedded bootstrap in it.
+// Runs: on the program's thread, under the GIL, never inside malloc.
+#include "preload/hooks/python/interpreter_startup.h"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "preload/allocator/pymalloc_arenas.h"
+#include "preload/hooks/python/python_module.h"
+#include "preload/marks/phase_marks.h"
+#include "preload/os/libc/libc_table.h"
+#include "preload/stack/python_frames.h"
+
+#include "preload/os/gate/forbidden.h"
+
+extern "C" {
+extern const char memtrace_bootstrap_source[];
+extern const char memtrace_bootstrap_source_end[];
+}
+
+namespace memtrace::hooks {
+namespace {
+
+constexpr int kFileInput = 257; // Py_file_input
+constexpr int kRawDomain = 0;
+
+constinit const char* g_mode = nullptr;
+constinit bool g_started = false;
+
+// ---- Getting in --------------------------------------------------------------------------------------------
+
+// The file name is seen in tracebacks of 3.9 and 3.10 only; why it reads so, see bootstrap.py.
+bool run_bootstrap(Object* module) {
+  Object* code =
+      g_python.Py_CompileString(memtrace_bootstrap_source, "<memtrace importlib._bootstrap>", kFileInput);
+  if (code == nullptr) return false;
+  Object* globals = g_python.PyDict_New();
+  Object* result = nullptr;
+  if (globals != nullptr && g_python.PyDict_SetItemString(globals, "_memtrace", module) == 0 &&
+      g_python.PyDict_SetItemString(globals, "__builtins__", g_python.PyEval_GetBuiltins()) == 0 &&
+      set_attribute(module, "__doc__", g_python.PyUnicode_FromString("memtrace"))) {
+    result = g_python.PyEval_EvalCode(code, globals, globals);
+  }
+  if (globals != nullptr) g_python.Py_DecRef(globals); // what the bootstrap left on sys.meta_path keeps it
+  g_python.Py_DecRef(code);
+  if (result != nullptr) g_python.Py_DecRef(result);
+  return result != nullptr;
+}
+
+void note(const char* text) {
+  record::note(text, std::strlen(text));
+}
+
+void install() {
+  // First: compiling and running raise audit events too.
+  if (__atomic_exchange_n(&g_started, true, __ATOMIC_ACQ_REL)) return;
+  if (!find_python()) {
+    note("python=unsupported (a function is missing)");
+    return;
+  }
+  // We may be in the middle of anything, with an error pending.
+  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
+  g_python.PyErr_Fetch(&type, &value, &traceback);
+  Object* module = g_python.PyModule_New("_memtrace");
+  if (module == nullptr || !fill_module(module, g_mode) || !run_bootstrap(module)) {
+    g_python.PyErr_Clear();
+    note("python=bootstrap failed");
+  }
+  if (module != nullptr) g_python.Py_DecRef(module);
+  g_python.PyErr_Restore(type, value, traceback);
+}
+
+// ---- Getting out -------------------------------------------------------------------------------------------
+
+// CPython keeps the hook in a block of the raw allocator and frees it at the end. Ours is got before Python has
+// read its options: with -X dev or PYTHONMALLOC=debug it is freed by another allocator than it came from, one
+// that wants its own header before the block, and the process aborts in its last moment (3.9 to 3.13). So, when
+// the two differ, one is put between that knows our block and steps aside.
+int on_audit(const char* event, Object* args, void* user);
+
+constinit Allocator g_first{}; // the raw allocator when the hook was added
+constinit Allocator g_last{};  // the one that was between it and the end
+
+void* last_malloc(void*, std::size_t bytes) {
+  return g_last.malloc(g_last.context, bytes);
+}
+void* last_calloc(void*, std::size_t count, std::size_t bytes) {
+  return g_last.calloc(g_last.context, count, bytes);
+}
+void* last_realloc(void*, void* block, std::size_t bytes) {
+  return g_last.realloc(g_last.context, block, bytes);
+}
+void last_free(void*, void* block) {
+  // The entry is {next, hook, user}; the smallest block of any malloc holds two words.
+  AuditHook hook = nullptr;
+  if (block != nullptr) std::memcpy(&hook, static_cast<char*>(block) + sizeof(void*), sizeof(hook));
+  if (hook != on_audit) {
+    g_last.free(g_last.context, block);
+    return;
+  }
+  g_first.free(g_first.context, block);
+  g_python.PyMem_SetAllocator(kRawDomain, &g_last);
+}
+
+void before_hooks_are_freed() {
+  if (g_python.PyMem_SetAllocator == nullptr || g_first.free == nullptr) return;
+  g_python.PyMem_GetAllocator(kRawDomain, &g_last);
+  if (g_last.free == g_first.free) return;
+  Allocator between{nullptr, last_malloc, last_calloc, last_realloc, last_free};
+  g_python.PyMem_SetAllocator(kRawDomain, &between);
+}
+
+bool starts_with(const char* text, const char* with) {
+  return std::strncmp(text, with, std::strlen(with)) == 0;
+}
+
+// About 8 events per training step, 17,000 in `import torch`. Never says no.
+int on_audit(const char* event, Object*, void*) {
+  int saved = errno;
+  bool import = std::strcmp(event, "import") == 0;
+  if (import) record::outside_hook();
+  if (!__atomic_load_n(&g_started, __ATOMIC_ACQUIRE)) {
+    // The first import with an interpreter is that of `site`; with -S it is the program that starts. A startup
+    // file (PYTHONSTARTUP) runs before "run_stdin".
+    if (import || (starts_with(event, "cpython.run_") && std::strcmp(event, "cpython.run_startup") != 0)) {
+      auto* initialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+      if (initialized != nullptr && initialized() != 0) install();
+    }
+  } else if (std::strcmp(event, "cpython._PySys_ClearAuditHooks") == 0) {
+    record::python_detach(); // where atexit was not to be had
+    before_hooks_are_freed();
+  }
+  errno = saved;
+  return 0;
+}
+
+// PyObjectArenaAllocator. Asking for it is legal before Py_Initialize; it is a function of CPython's own unless
+// the program has set another.
+void find_arenas() {
+  struct ArenaAllocator {
+    void* context;
+    void* (*map)(void*, std::size_t);
+    void (*unmap)(void*, void*, std::size_t);
+  } arenas{};
+  auto* get = reinterpret_cast<void (*)(ArenaAllocator*)>(dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator"));
+  if (get == nullptr) {
+    record::libc.dlerror();
+    return;
+  }
+  get(&arenas);
+  record::python_arenas_come_from(reinterpret_cast<const void*>(arenas.map));
+}
+
+} // namespace
+
+// Legal before Py_Initialize. A libpython that is loaded later, by an embedder's dlopen, is not found: such a
+// process has native stacks and the marks of C and NVTX.
+void python_start(const char* mode) {
+  g_mode = mode;
+  auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
+  auto* allocator = reinterpret_cast<void (*)(int, Allocator*)>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
+  find_arenas();
+  if (add != nullptr && allocator != nullptr) {
+    allocator(kRawDomain, &g_first);
+    add(on_audit, nullptr);
+  } else {
+    record::libc.dlerror(); // a miss leaves a message that the program would find
+  }
+}
+
+} // namespace memtrace::hooks

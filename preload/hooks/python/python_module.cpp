@@ -1,0 +1,264 @@
+// Purpose: the module `_memtrace`, by which the bootstrap tells the recorder what it sees.
+// Runs: on the program's thread, under the GIL, never inside malloc.
+#include "preload/hooks/python/python_module.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "preload/device/device_blocks.h"
+#include "preload/format/records.h"
+#include "preload/marks/phase_marks.h"
+#include "preload/os/libc/libc_table.h"
+#include "preload/os/paths.h"
+#include "preload/record/stack_capture.h"
+#include "preload/stack/python_frames.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::hooks {
+namespace {
+
+constexpr int kMaxName = 200;    // what the recorder keeps of a phase's name
+constexpr int kMaxVersion = 120; // of Py_GetVersion() in a note
+
+struct Text {
+  const char* data = "";
+  std::size_t bytes = 0;
+};
+
+// The bootstrap's own str objects: ASCII, so that this cannot fail but for a caller's mistake.
+Text text_of(Object* object) {
+  Ssize bytes = 0;
+  const char* data = g_python.PyUnicode_AsUTF8AndSize(object, &bytes);
+  if (data == nullptr) {
+    g_python.PyErr_Clear();
+    return {};
+  }
+  return {data, static_cast<std::size_t>(bytes)};
+}
+
+std::uint64_t number_of(Object* object) {
+  std::uint64_t value = g_python.PyLong_AsUnsignedLongLongMask(object);
+  if (value == ~std::uint64_t{0}) g_python.PyErr_Clear();
+  return value;
+}
+
+// Results that nobody uses: a bool comes without a symbol to look up and without a count to keep.
+Object* done() {
+  return g_python.PyBool_FromLong(1);
+}
+
+Object* begin(Object*, Object* const* args, Ssize count) {
+  if (count > 0) {
+    Text name = text_of(args[0]);
+    record::phase_begin(name.data, name.bytes, static_cast<std::uint16_t>(count > 1 ? number_of(args[1]) : 0));
+  }
+  return done();
+}
+
+// True: there is pinned memory, and its allocator is to be asked how much of it is in use.
+Object* end(Object*, Object* const* args, Ssize count) {
+  if (count > 0) {
+    Text name = text_of(args[0]);
+    record::phase_end(name.data, name.bytes, static_cast<std::uint16_t>(count > 1 ? number_of(args[1]) : 0));
+  }
+  return g_python.PyBool_FromLong(record::pinned_memory_is_held() ? 1 : 0);
+}
+
+Object* pinned(Object*, Object* const* args, Ssize count) { // bytes in use, bytes held
+  if (count < 2) return done();
+  record::pinned_use(number_of(args[0]), number_of(args[1]));
+  return done();
+}
+
+Object* label(Object*, Object* const* args, Ssize count) { // address, bytes, role, name, memory
+  if (count < 5) return done();
+  const void* const address = reinterpret_cast<const void*>(number_of(args[0]));
+  record::label(address, number_of(args[1]), text_of(args[2]).data, text_of(args[3]).data,
+                static_cast<unsigned>(number_of(args[4])));
+  return done();
+}
+
+Object* current(Object*, Object* const*, Ssize) {
+  char name[kMaxName];
+  std::size_t bytes = record::phase_current(name, sizeof(name));
+  Object* text = g_python.PyUnicode_FromStringAndSize(name, static_cast<Ssize>(bytes));
+  if (text != nullptr) return text;
+  g_python.PyErr_Clear(); // a user's name that is not UTF-8
+  return g_python.PyUnicode_FromString("?");
+}
+
+Object* inside(Object*, Object* const* args, Ssize count) {
+  Text name = count > 0 ? text_of(args[0]) : Text{};
+  return g_python.PyBool_FromLong(record::phase_inside(name.data, name.bytes) ? 1 : 0);
+}
+
+bool same(const char* name, std::size_t bytes, const char* other) {
+  return bytes == std::strlen(other) && std::memcmp(name, other, bytes) == 0;
+}
+
+// Is a module call now part of something that has its phase? Asked at every call of every layer. In backward
+// and in an optimizer's closure it is not, whatever is around them.
+Object* nested(Object*, Object* const*, Ssize) {
+  constexpr const char* kOwners[] = {"forward", "eval", "recompute", "generate", "data", "save", "init"};
+  constexpr const char* kOpen[] = {"backward", "step"};
+  char name[kMaxName];
+  std::size_t bytes = record::phase_current(name, sizeof(name));
+  if (bytes == 0) return g_python.PyBool_FromLong(0);
+  for (const char* owner : kOwners) {
+    if (same(name, bytes, owner)) return g_python.PyBool_FromLong(1);
+  }
+  for (const char* open : kOpen) {
+    if (same(name, bytes, open)) return g_python.PyBool_FromLong(0);
+  }
+  for (const char* owner : kOwners) {
+    if (record::phase_inside(owner, std::strlen(owner))) return g_python.PyBool_FromLong(1);
+  }
+  return g_python.PyBool_FromLong(0);
+}
+
+Object* step(Object*, Object* const* args, Ssize count) {
+  if (count > 0) record::step_begin(number_of(args[0]));
+  return done();
+}
+
+Object* parameters(Object*, Object* const* args,
+                   Ssize count) { // count, trainable, bytes, tensors, {dtype: count}
+  if (count < 5) return done();
+  record::parameters(number_of(args[0]), number_of(args[1]), number_of(args[2]), number_of(args[3]));
+  Object* dtype = nullptr;
+  Object* numbers = nullptr;
+  for (Ssize at = 0; g_python.PyDict_Next(args[4], &at, &dtype, &numbers) != 0;) {
+    Text name = text_of(dtype);
+    record::parameter_dtype(name.data, name.bytes, number_of(numbers));
+  }
+  return done();
+}
+
+Object* note(Object*, Object* const* args, Ssize count) {
+  Text text = count > 0 ? text_of(args[0]) : Text{};
+  if (text.bytes > 0) record::note(text.data, text.bytes);
+  return done();
+}
+
+// "python=unsupported 3.14.0": stacks of this process are native only.
+void note_unsupported() {
+  constexpr char kKey[] = "python=unsupported ";
+  char text[sizeof(kKey) + kMaxVersion];
+  std::memcpy(text, kKey, sizeof(kKey));
+  const char* version = g_python.Py_GetVersion();
+  std::size_t bytes = strnlen(version, kMaxVersion);
+  std::memcpy(text + sizeof(kKey) - 1, version, bytes);
+  record::note(text, sizeof(kKey) - 1 + bytes);
+}
+
+// attach(code of the caller): starts the walk of frames, if it finds the caller. A vendor's interpreter may say
+// a version that we know and have another layout.
+Object* attach(Object*, Object* const* args, Ssize count) {
+  record::PythonSymbols symbols{g_python.PyGILState_GetThisThreadState, g_python.Py_GetVersion(),
+                                dlsym(RTLD_DEFAULT, "_PyRuntime")};
+  // With Py_TRACE_REFS every object begins with two words more.
+  bool known = dlsym(RTLD_DEFAULT, "_Py_AddToAllObjects") == nullptr && record::python_attach(symbols);
+  record::PythonFrame frame{};
+  if (known && (record::python_walk(&frame, 1) != 1 || count < 1 || frame.code != args[0])) {
+    record::python_detach();
+    known = false;
+  }
+  if (known) {
+    record::python_hide(frame.file);
+    record::hide_interpreter(reinterpret_cast<const void*>(g_python.Py_GetVersion));
+  } else {
+    note_unsupported();
+  }
+  return g_python.PyBool_FromLong(known ? 1 : 0);
+}
+
+Object* detach(Object*, Object* const*, Ssize) {
+  record::python_detach();
+  return done();
+}
+
+// What then() gives; self is (call, after). A function of C leaves no frame in a traceback.
+Object* run_then(Object* self, Object* const* args, Ssize count) {
+  Object* tuple = g_python.PyTuple_New(count);
+  if (tuple == nullptr) return nullptr;
+  for (Ssize i = 0; i < count; ++i) {
+    g_python.Py_IncRef(args[i]);
+    g_python.PyTuple_SetItem(tuple, i, args[i]);
+  }
+  Object* result = g_python.PyObject_CallObject(g_python.PyTuple_GetItem(self, 0), tuple);
+  if (result != nullptr) {
+    Object* ignored = g_python.PyObject_CallObject(g_python.PyTuple_GetItem(self, 1), tuple);
+    if (ignored == nullptr) {
+      g_python.PyErr_Clear();
+    } else {
+      g_python.Py_DecRef(ignored);
+    }
+  }
+  g_python.Py_DecRef(tuple);
+  return result;
+}
+
+constinit MethodDef g_run_then = {"exec_module", run_then, kFastCall, nullptr};
+
+// then(call, after): a callable that does `call`, then, if that raised nothing, `after`, whose errors are
+// dropped.
+Object* then(Object*, Object* const* args, Ssize count) {
+  Object* pair = g_python.PyTuple_New(2);
+  if (pair == nullptr || count != 2) return pair;
+  for (Ssize i = 0; i < 2; ++i) {
+    g_python.Py_IncRef(args[i]);
+    g_python.PyTuple_SetItem(pair, i, args[i]);
+  }
+  Object* callable = g_python.PyCFunction_NewEx(&g_run_then, pair, nullptr);
+  g_python.Py_DecRef(pair);
+  return callable;
+}
+
+constinit MethodDef g_methods[] = {
+    {"begin", begin, kFastCall, nullptr},     {"end", end, kFastCall, nullptr},
+    {"current", current, kFastCall, nullptr}, {"inside", inside, kFastCall, nullptr},
+    {"nested", nested, kFastCall, nullptr},   {"step", step, kFastCall, nullptr},
+    {"note", note, kFastCall, nullptr},       {"parameters", parameters, kFastCall, nullptr},
+    {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
+    {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
+    {"label", label, kFastCall, nullptr},
+};
+
+// The package `memtrace` in an install tree: beside this library. Empty: not there, or not a name in UTF-8.
+Object* package_path() {
+  constexpr char kInside[] = "memtrace/python/memtrace/__init__.py";
+  char path[4096];
+  Dl_info self{};
+  std::size_t bytes = 0;
+  if (record::libc.dladdr(reinterpret_cast<const void*>(&package_path), &self) != 0 &&
+      self.dli_fname[0] == '/') {
+    bytes = static_cast<std::size_t>(std::strrchr(self.dli_fname, '/') + 1 - self.dli_fname);
+    if (bytes + sizeof(kInside) > sizeof(path)) bytes = 0;
+  }
+  if (bytes != 0) {
+    std::memcpy(path, self.dli_fname, bytes);
+    std::memcpy(path + bytes, kInside, sizeof(kInside));
+    bytes = record::os::exists(path) ? bytes + sizeof(kInside) - 1 : 0;
+  }
+  Object* text = g_python.PyUnicode_FromStringAndSize(path, static_cast<Ssize>(bytes));
+  if (text == nullptr) {
+    g_python.PyErr_Clear();
+    text = g_python.PyUnicode_FromString("");
+  }
+  return text;
+}
+
+} // namespace
+
+bool fill_module(Object* module, const char* mode) {
+  for (MethodDef& method : g_methods) {
+    if (!set_attribute(module, method.name, g_python.PyCFunction_NewEx(&method, nullptr, nullptr)))
+      return false;
+  }
+  return set_attribute(module, "mode", g_python.PyUnicode_FromString(mode)) &&
+         set_attribute(module, "package", package_path());
+}
+
+} // namespace memtrace::hooks

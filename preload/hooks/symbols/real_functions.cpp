@@ -1,0 +1,226 @@
+// Purpose: the functions we stand in front of, found once; and memory for the calls that come before that.
+// Runs: inside the program's malloc.
+#include "preload/hooks/symbols/real_functions.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "preload/allocator/allocator_stats.h"
+#include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/libc/libc_table.h"
+#include "preload/os/libc/valgrind.h"
+#include "preload/os/mappings.h"
+#include "preload/record/sampled_address_filter.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::hooks {
+
+constinit bool foreign_allocator = false;
+
+namespace {
+
+namespace os = record::os;
+
+constexpr std::size_t kArenaBytes = 256 * 1024;
+constexpr std::size_t kHeader = 16;
+
+alignas(16) constinit char arena[kArenaBytes] = {};
+constinit std::size_t arena_used = 0;
+constinit bool finding = false;
+constinit bool found = false;
+
+// Size in front of the block. Beyond the arena blocks are pages of their own, told by their own range.
+constinit std::uintptr_t overflow_low = ~std::uintptr_t{0};
+constinit std::uintptr_t overflow_high = 0;
+
+void* bootstrap_take(std::size_t align, std::size_t bytes) {
+  if (align < 16) align = 16;
+  if (bytes > ~std::size_t{0} / 2 - align) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  const std::size_t need = kHeader + align + ((bytes + 15) & ~std::size_t{15});
+  const std::size_t at = __atomic_fetch_add(&arena_used, need, __ATOMIC_RELAXED);
+  char* start = arena + at;
+  if (at + need > kArenaBytes) {
+    start = static_cast<char*>(os::map_private(need));
+    if (start == nullptr) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    const auto low = reinterpret_cast<std::uintptr_t>(start);
+    if (low < overflow_low) overflow_low = low;
+    if (low + need > overflow_high) overflow_high = low + need;
+  }
+  const auto aligned = (reinterpret_cast<std::uintptr_t>(start) + kHeader + align - 1) & ~(align - 1);
+  auto* const block = reinterpret_cast<char*>(aligned);
+  std::memcpy(block - kHeader, &bytes, sizeof bytes);
+  record::filter_pin(aligned); // so that a free of it is looked at
+  return block;                // fresh memory is zero
+}
+
+// What `real` holds until the search is over. While it runs, and only then, memory comes from the arena.
+void* early_malloc(std::size_t n) {
+  find_real();
+  return real.malloc == early_malloc ? bootstrap_take(16, n) : real.malloc(n);
+}
+void early_free(void* p) {
+  find_real();
+  if (real.free != early_free) real.free(p);
+}
+void* early_calloc(std::size_t n, std::size_t size) {
+  find_real();
+  if (real.calloc != early_calloc) return real.calloc(n, size);
+  std::size_t bytes;
+  if (__builtin_mul_overflow(n, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return bootstrap_take(16, bytes);
+}
+void* early_realloc(void* p, std::size_t n) {
+  find_real();
+  if (real.realloc != early_realloc) return real.realloc(p, n);
+  void* const q = bootstrap_take(16, n);
+  if (q != nullptr && p != nullptr) std::memcpy(q, p, bootstrap_size(p) < n ? bootstrap_size(p) : n);
+  return q;
+}
+int early_posix_memalign(void** out, std::size_t align, std::size_t n) {
+  find_real();
+  if (real.posix_memalign != early_posix_memalign) return real.posix_memalign(out, align, n);
+  void* const p = bootstrap_take(align, n);
+  if (p == nullptr) return ENOMEM;
+  *out = p;
+  return 0;
+}
+void* early_aligned_alloc(std::size_t align, std::size_t n) {
+  find_real();
+  return real.aligned_alloc == early_aligned_alloc ? bootstrap_take(align, n) : real.aligned_alloc(align, n);
+}
+void* early_memalign(std::size_t align, std::size_t n) {
+  find_real();
+  return real.memalign == early_memalign ? bootstrap_take(align, n) : real.memalign(align, n);
+}
+void* early_valloc(std::size_t n) {
+  find_real();
+  return real.valloc == early_valloc ? bootstrap_take(4096, n) : real.valloc(n);
+}
+void* early_pvalloc(std::size_t n) {
+  find_real();
+  return real.pvalloc == early_pvalloc ? bootstrap_take(4096, (n + 4095) & ~std::size_t{4095})
+                                       : real.pvalloc(n);
+}
+std::size_t early_usable(void*) {
+  return 0;
+}
+
+void* early_mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
+  find_real();
+  if (real.mmap != early_mmap) return real.mmap(at, n, prot, flags, fd, offset);
+  errno = EAGAIN; // only while dlsym itself runs, which does not come here
+  return MAP_FAILED;
+}
+int early_munmap(void* at, std::size_t n) {
+  find_real();
+  return real.munmap != early_munmap ? real.munmap(at, n) : 0;
+}
+void* early_mremap(void* at, std::size_t before, std::size_t after, int flags, ...) {
+  find_real();
+  if (real.mremap != early_mremap) return real.mremap(at, before, after, flags);
+  errno = EAGAIN;
+  return MAP_FAILED;
+}
+int early_mprotect(void* at, std::size_t n, int prot) {
+  find_real();
+  return real.mprotect != early_mprotect ? real.mprotect(at, n, prot) : 0;
+}
+int early_madvise(void* at, std::size_t n, int advice) {
+  find_real();
+  return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
+}
+
+// One block of each way that glibc keeps them, but for mappings: giving one back changes when it maps the next.
+bool headers_agree(const Real& next) {
+  static constexpr std::size_t sizes[] = {1, 24, 25, 1000, 1033, 5000};
+  bool agree = next.usable != early_usable;
+  for (const std::size_t n : sizes) {
+    void* const p = next.malloc(n);
+    if (p == nullptr) return false;
+    const std::size_t header = header_of(p);
+    agree = agree && ((header & kHeaderMapped) != 0 || size_in(header) == next.usable(p));
+    next.free(p);
+  }
+  return agree;
+}
+
+} // namespace
+
+alignas(64) constinit Real real = {early_malloc,         early_free,          early_calloc,   early_realloc,
+                                   early_posix_memalign, early_aligned_alloc, early_memalign, early_valloc,
+                                   early_pvalloc,        early_usable,        early_mmap,     early_munmap,
+                                   early_mremap,         early_mprotect,      early_madvise,  false};
+
+bool is_bootstrap(const void* p) {
+  const auto at = reinterpret_cast<std::uintptr_t>(p);
+  const auto low = reinterpret_cast<std::uintptr_t>(arena);
+  return at - low < kArenaBytes || (at >= overflow_low && at < overflow_high);
+}
+
+std::size_t bootstrap_size(const void* p) {
+  std::size_t bytes;
+  std::memcpy(&bytes, static_cast<const char*>(p) - kHeader, sizeof bytes);
+  return bytes;
+}
+
+// The tool's blocks have none of glibc's headers.
+bool malloc_is_valgrinds() {
+  return record::under_valgrind && !foreign_allocator && !real.sizes_in_headers;
+}
+
+void find_real() {
+  if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL))
+    return;
+  const int errno_before = errno;
+  record::find_valgrind();
+  const record::Unjudged unjudged; // words in front of blocks are read
+  Real next = real;
+  find_next(&next.malloc, "malloc");
+  find_next(&next.free, "free");
+  find_next(&next.calloc, "calloc");
+  find_next(&next.realloc, "realloc");
+  find_next(&next.posix_memalign, "posix_memalign");
+  find_next(&next.aligned_alloc, "aligned_alloc");
+  find_next(&next.memalign, "memalign");
+  find_next(&next.valloc, "valloc");
+  find_next(&next.pvalloc, "pvalloc");
+  find_next(&next.usable, "malloc_usable_size");
+  find_next(&next.mmap, "mmap");
+  find_next(&next.munmap, "munmap");
+  find_next(&next.mremap, "mremap");
+  find_next(&next.mprotect, "mprotect");
+  find_next(&next.madvise, "madvise");
+  Dl_info here{}, libc{};
+  foreign_allocator =
+      record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
+      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime.get()), &libc) != 0 &&
+      here.dli_fbase != libc.dli_fbase;
+  // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
+  // as 0.
+  Dl_info sizes{};
+  if (record::libc.dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 ||
+      sizes.dli_fbase != here.dli_fbase)
+    next.usable = early_usable;
+  next.sizes_in_headers = !foreign_allocator && headers_agree(next);
+  if (next.sizes_in_headers) record::tool_leaves_malloc();
+  record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
+  record::filter_pin(0); // free(nullptr) is looked at as well
+  real = next;
+  errno = errno_before;
+  __atomic_store_n(&found, true, __ATOMIC_RELEASE);
+}
+
+} // namespace memtrace::hooks

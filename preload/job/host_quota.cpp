@@ -1,0 +1,220 @@
+// Purpose: this process's share of what a job may write on this host.
+// Runs: once, when recording begins; also inside a malloc, on a small stack.
+#include "preload/job/host_quota.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "preload/format/file_headers.h"
+#include "preload/job/job_directory.h"
+#include "preload/os/files.h"
+#include "preload/os/paths.h"
+#include "preload/state/settings.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::size_t kFigure = 20;          // digits of a claim, so that it can be changed in place
+constexpr std::uint64_t kMostRead = 4 << 20; // of the file: some ten thousand processes
+constexpr std::uint64_t kCountingPart = 16;  // of MEMTRACE_MAX_NODE: kept for those that only count
+constexpr const char* kOthers[] = {".coarse", ".window-0", ".window-1", ".window-2", ".window-3"};
+static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 1);
+
+// One process begins to record at a time, and its stack may be small.
+constinit Path path{};
+constinit Line<4400> line{};
+constinit char buffer[16 * 1024];
+// This process's claim.
+constinit Path own_directory{};
+constinit std::uint64_t own_offset = 0;
+constinit std::uint64_t own_bytes = 0;
+constinit Share granted{};
+
+struct Claim {
+  std::uint64_t bytes;
+  const char* stem; // both end with NUL
+  const char* rings;
+};
+
+// "BYTES STEM RINGS" without its newline, taken apart in place.
+bool parse(char* text, Claim* out) {
+  out->bytes = 0;
+  for (std::size_t i = 0; i < kFigure; ++i) {
+    if (text[i] < '0' || text[i] > '9') return false;
+    out->bytes = out->bytes * 10 + static_cast<std::uint64_t>(text[i] - '0');
+  }
+  if (text[kFigure] != ' ') return false;
+  char* const stem = text + kFigure + 1;
+  char* const gap = std::strchr(stem, ' ');
+  if (gap == nullptr) return false;
+  *gap = '\0';
+  out->stem = stem;
+  out->rings = gap + 1;
+  return true;
+}
+
+const char* beside(const char* directory, const char* stem, const char* suffix) {
+  static constinit Path name{};
+  name.clear();
+  return name.add(directory).add("/").add(stem).add(suffix).text();
+}
+
+std::uint64_t size_of(const char* directory, const char* stem, const char* suffix) {
+  const long bytes = os::size_of(beside(directory, stem, suffix));
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+std::uint64_t counts_with(const Claim& claim, const char* directory) {
+  const bool near = std::strcmp(claim.rings, "-") == 0;
+  if (os::exists(near ? beside(directory, claim.stem, ".rings") : claim.rings)) return claim.bytes;
+  std::uint64_t bytes = size_of(directory, claim.stem, ".memtrace");
+  for (const char* suffix : kOthers) bytes += size_of(directory, claim.stem, suffix);
+  return bytes < claim.bytes ? bytes : claim.bytes;
+}
+
+// Gives each line before ours to `take`; where ours begins, or -1 if it was not found.
+template <class Take>
+long lines_before(long fd, const char* stem, Take take) {
+  std::size_t have = 0;
+  std::uint64_t at = 0; // of the buffer's first byte in the file
+  while (at < kMostRead) {
+    const long got = os::read_all(fd, buffer + have, sizeof buffer - 1 - have);
+    if (got <= 0) return -1;
+    have += static_cast<std::size_t>(got);
+    buffer[have] = '\0';
+    std::size_t done = 0;
+    for (char* end; (end = static_cast<char*>(std::memchr(buffer + done, '\n', have - done))) != nullptr;) {
+      *end = '\0';
+      Claim claim;
+      if (parse(buffer + done, &claim)) {
+        if (std::strcmp(claim.stem, stem) == 0) return static_cast<long>(at + done);
+        take(claim);
+      }
+      done = static_cast<std::size_t>(end + 1 - buffer);
+    }
+    if (done == 0) return -1; // no line is as long as this
+    std::memmove(buffer, buffer + done, have - done);
+    have -= done;
+    at += done;
+  }
+  return -1;
+}
+
+// What the lines before ours take of the bound, by `take(claim)`.
+template <class Take>
+long taken_before(const char* stem, std::uint64_t* taken, Take take) {
+  *taken = 0;
+  const long fd = os::open_own(path.text(), os::For::reading);
+  if (fd < 0) return -1;
+  const long ours = lines_before(fd, stem, [&](const Claim& claim) { *taken += take(claim); });
+  os::close(fd);
+  return ours;
+}
+
+bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
+  const long made = os::create(path.text()); // fails where it is there
+  if (made >= 0) os::close(made);
+  const long fd = os::open_own(path.text(), os::For::appending);
+  if (fd < 0) return false;
+  line.clear();
+  line.padded(asked, kFigure).add(" ").add(stem).add(" ").add(rings).add("\n");
+  const long written = line.cut() ? -1 : os::write_all(fd, line.text(), line.size());
+  os::close(fd);
+  return written >= 0;
+}
+
+void change_claim(std::uint64_t offset, std::uint64_t bytes) {
+  const long fd = os::open_own(path.text(), os::For::changing);
+  if (fd < 0) return;
+  line.clear();
+  line.padded(bytes, kFigure);
+  os::write_at(fd, offset, line.text(), line.size());
+  os::close(fd);
+}
+
+Share share_of(std::uint64_t left, std::uint64_t asked) {
+  const std::uint64_t kept = settings.max_node / kCountingPart;
+  const std::uint64_t room = left > kept ? left - kept : 0;
+  if (room >= asked) return {Detail::full, asked};
+  if (room >= kSensibleTrace) return {Detail::less, room};
+  if (left >= kLeastTrace) return {Detail::counts, kLeastTrace};
+  return {Detail::none, 0};
+}
+
+} // namespace
+
+const Path& claims_of(const char* directory, const char* host) {
+  path.clear();
+  return path.add(directory).add("/node-").add(host);
+}
+
+long refused_by_claims(const char* directory) {
+  claims_of(directory, place.host.text());
+  const long fd = os::open_own(path.text(), os::For::appending);
+  if (fd >= 0) os::close(fd);
+  const bool in_the_way = fd == os::kNotOurs || fd == -ELOOP || fd == -ENXIO || fd == -EISDIR || fd == -EACCES;
+  return in_the_way ? fd : 0;
+}
+
+namespace {
+
+Share first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+  claims_of(directory, place.host.text());
+  std::uint64_t taken = 0;
+  // The claims alone, without a look at any other file, are enough for most processes.
+  const long ours = append_claim(stem, rings, asked)
+                        ? taken_before(stem, &taken, [](const Claim& c) { return c.bytes; })
+                        : -1;
+  if (ours < 0) return {Detail::counts, kLeastTrace};
+  own_offset = static_cast<std::uint64_t>(ours);
+  const auto left = [&] { return settings.max_node > taken ? settings.max_node - taken : 0; };
+  Share share = share_of(left(), asked);
+  if (share.detail == Detail::full) return share;
+  taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
+  share = share_of(left(), asked);
+  if (share.detail != Detail::full) change_claim(static_cast<std::uint64_t>(ours), share.bytes);
+  return share;
+}
+
+} // namespace
+
+Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+  granted = first_claim(directory, stem, rings, asked);
+  own_directory.clear();
+  own_directory.add(directory);
+  own_bytes = granted.bytes;
+  return granted;
+}
+
+const Share& share() {
+  return granted;
+}
+
+// The claim is raised first and read with all others then, so of two processes at least one sees both.
+bool raise_claim(std::uint64_t bytes) {
+  if (own_directory.size() == 0) return false;
+  claims_of(own_directory.text(), place.host.text());
+  change_claim(own_offset, bytes);
+  std::uint64_t taken = 0;
+  const long fd = os::open_own(path.text(), os::For::reading);
+  if (fd < 0) return false;
+  lines_before(fd, "", [&](const Claim& claim) { taken += counts_with(claim, own_directory.text()); });
+  os::close(fd);
+  if (taken + settings.max_node / kCountingPart <= settings.max_node) {
+    own_bytes = bytes;
+    return true;
+  }
+  change_claim(own_offset, own_bytes);
+  return false;
+}
+
+void each_claim(const char* directory, const char* host,
+                void (*take)(void* context, const char* stem, const char* rings), void* context) {
+  claims_of(directory, host);
+  const long fd = os::open_own(path.text(), os::For::reading);
+  if (fd < 0) return;
+  lines_before(fd, "", [&](const Claim& claim) { take(context, claim.stem, claim.rings); });
+  os::close(fd);
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,159 @@
+// Purpose: the marks of phases and steps, as the hooks (Python, C, NVTX) make them.
+// Runs: on the program's thread, outside malloc.
+#include "preload/marks/phase_marks.h"
+
+#include <cstring>
+#include <initializer_list>
+
+#include "preload/blocks/recording.h"
+#include "preload/record/interner.h"
+#include "preload/record/thread_entry.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/samples/sample_schedule.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/safe_point.h"
+#include "preload/state/thread.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/write_allowance.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::halves;
+using format::TextId;
+
+namespace {
+
+constexpr std::size_t kMaxName = 200;
+
+std::uint32_t id(TextId text) {
+  return static_cast<std::uint32_t>(text);
+}
+
+TextId name_of(const char* name, std::size_t bytes) {
+  return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
+}
+
+// Depth of the innermost open phase of that name, from 1; 0: none.
+std::uint32_t depth_of(const Thread& thread, TextId name) {
+  for (std::uint32_t depth = thread.depth < kMaxPhases ? thread.depth : kMaxPhases; depth > 0; --depth)
+    if (thread.phases[depth - 1] == name) return depth;
+  return 0;
+}
+
+bool is_training(const char* name, std::size_t bytes) {
+  for (const char* phase : {"forward", "backward", "step"})
+    if (bytes == std::strlen(phase) && std::memcmp(name, phase, bytes) == 0) return true;
+  return false;
+}
+
+// A mark is reason enough to leave a trace.
+void begin_if_cold() {
+  if (state() == State::cold) begin_recording();
+}
+
+void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+  const Recording here;
+  if (!here) return;
+  notice_fork();
+  if ((flags & format::kAuto) != 0 && is_training(name, bytes)) becomes_trainer();
+  begin_if_cold();
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  const TextId text = name_of(name, bytes);
+  here.mark(EventType::phase_begin, flags, halves(id(text), thread->depth));
+  if (thread->depth < kMaxPhases) thread->phases[thread->depth] = text;
+  ++thread->depth;
+  request_sample();
+}
+
+void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
+  const Recording here;
+  if (!here) return;
+  notice_fork();
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  const TextId text = name_of(name, bytes);
+  if (thread->depth <= kMaxPhases) {
+    const std::uint32_t depth = depth_of(*thread, text);
+    if (depth == 0) return;
+    for (std::uint32_t i = depth; i < thread->depth; ++i) thread->phases[i - 1] = thread->phases[i];
+  }
+  --thread->depth;
+  here.mark(EventType::phase_end, flags, halves(id(text), thread->depth));
+  request_sample();
+}
+
+} // namespace
+
+void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+  mark_begin(name, bytes, flags);
+  quiet_moment();
+  ledger_moment();
+}
+
+void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
+  mark_end(name, bytes, flags);
+  quiet_moment();
+  ledger_moment();
+}
+
+std::size_t phase_current(char* out, std::size_t capacity) {
+  const Thread* const thread = local.thread;
+  if (thread == nullptr || thread->depth == 0 || thread->depth > kMaxPhases) return 0;
+  return copy_text(thread->phases[thread->depth - 1], out, capacity);
+}
+
+bool phase_inside(const char* name, std::size_t bytes) {
+  const Thread* const thread = local.thread;
+  if (thread == nullptr || thread->depth == 0) return false;
+  char text[kMaxName];
+  for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
+    const std::size_t have = copy_text(thread->phases[i], text, sizeof text);
+    if (have == bytes && std::memcmp(text, name, bytes) == 0) return true;
+  }
+  return false;
+}
+
+void step_begin(std::uint64_t number) {
+  const Recording here;
+  if (!here) return;
+  begin_if_cold();
+  here.mark(EventType::step, 0, number);
+}
+
+void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors) {
+  if (const Recording here; here) here.mark(EventType::parameters, 0, count, trainable, bytes, tensors);
+}
+
+void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) {
+  const Recording here;
+  if (here) here.mark(EventType::parameter_dtype, 0, id(name_of(dtype, bytes)), count);
+}
+
+void pinned_use(std::uint64_t in_use, std::uint64_t held) {
+  if (const Recording here; here) here.mark(EventType::reserved, 0, in_use, held);
+}
+
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
+  const Recording here;
+  if (!here) return;
+  const TextId role_text = name_of(role, std::strlen(role));
+  const TextId name_text = name_of(name, std::strlen(name));
+  here.mark(EventType::label, static_cast<std::uint16_t>(memory << format::kMemoryShift),
+            reinterpret_cast<std::uint64_t>(address), bytes, halves(id(role_text), id(name_text)));
+}
+
+void note(const char* text, std::size_t bytes) {
+  constexpr char kWorker[] = "kind=worker";
+  if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
+  if (const Recording here; here) here.mark(EventType::note, 0, id(name_of(text, bytes)));
+}
+
+void outside_hook() {
+  keep_drain_running();
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,41 @@
+// Purpose: whether the recorder may make system calls.
+// Runs: in front of each system call of the recorder.
+#include "preload/os/gate/syscall_gate.h"
+
+namespace memtrace::record::os {
+
+namespace {
+
+constinit std::uint32_t inside = 0; // calls under way
+constinit std::uint32_t files = 0;  // descriptors open
+
+} // namespace
+
+// Counted before the stage is read, so that stop_calls() sees each call that it does not stop.
+Passage::Passage(bool opens) {
+  __atomic_fetch_add(&inside, 1u, __ATOMIC_SEQ_CST);
+  free_ = __atomic_load_n(&call_stage, __ATOMIC_SEQ_CST) < (opens ? 1 : 2);
+}
+Passage::~Passage() {
+  __atomic_fetch_sub(&inside, 1u, __ATOMIC_RELEASE);
+}
+
+void opened(long fd) {
+  if (fd >= 0) __atomic_fetch_add(&files, 1u, __ATOMIC_RELAXED);
+}
+void closed() {
+  __atomic_fetch_sub(&files, 1u, __ATOMIC_RELEASE);
+}
+
+std::uint32_t calls_under_way() {
+  return __atomic_load_n(&inside, __ATOMIC_SEQ_CST);
+}
+std::uint32_t descriptors_open() {
+  return __atomic_load_n(&files, __ATOMIC_SEQ_CST);
+}
+
+void forget_calls() {
+  inside = files = 0;
+}
+
+} // namespace memtrace::record::os

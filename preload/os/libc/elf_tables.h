@@ -1,0 +1,64 @@
+// Purpose: the symbols of loaded objects, read from their own tables, without a call to the loader.
+// Runs: in the constructor, or before it.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memtrace::record {
+
+// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the
+// vDSO's.
+struct Dynamic {
+  ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* hash =
+      nullptr; // DT_GNU_HASH: buckets, first hashed symbol, words of the filter, its shift
+  const ElfW(Rela) * tables[2] = {};
+  std::size_t bytes[2] = {};
+
+  explicit Dynamic(const link_map* object);
+  bool complete() const { return symbols != nullptr && names != nullptr && hash != nullptr; }
+  // Undefined symbols come first: the hash table begins behind them.
+  std::uint32_t undefined_end() const { return hash[1]; }
+
+  // Each symbol that the object defines, or once did.
+  template <class Take>
+  void each_defined(Take take) const {
+    const std::uint32_t buckets = hash[0], first = hash[1];
+    for (std::uint32_t b = 0; b < buckets; ++b) {
+      for (std::uint32_t i = bucket(b); i >= first; ++i) {
+        take(symbols[i]);
+        if (ends_chain(i)) break;
+      }
+    }
+  }
+
+  // The function of this name that the object at `base` defines. Null if there is none.
+  void* function(ElfW(Addr) base, const char* name) const;
+
+ private:
+  const std::uint32_t* first_bucket() const {
+    return hash + 4 + hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  }
+  std::uint32_t bucket(std::uint32_t b) const { return first_bucket()[b]; }
+  bool ends_chain(std::uint32_t i) const { return (first_bucket()[hash[0] + i - hash[1]] & 1) != 0; }
+};
+
+// The program headers of the object that this is linked into, as they lie in memory.
+struct Segments {
+  std::uintptr_t base;
+  ElfW(Phdr) * headers;
+  std::size_t count;
+};
+Segments own_segments();
+
+// The first object of the program's list: the executable.
+const link_map* first_object();
+// The next definition of a function in `map` or in an object after it. Null: there is none.
+void* function_from(const link_map* map, const char* name);
+
+} // namespace memtrace::record

@@ -1,0 +1,70 @@
+// Purpose: the few functions of libc that a sanitizer's runtime stands before, taken from libc's own table.
+// Runs: on any thread, also before any constructor.
+#include "preload/os/libc/libc_table.h"
+
+#include <cstring>
+
+#include "preload/os/gate/raw_call.h"
+#include "preload/os/libc/elf_tables.h"
+
+#include "preload/os/gate/forbidden.h"
+
+namespace memtrace::record {
+namespace {
+
+void find();
+
+// Without libc's table there is the system call, and no answer from the loader.
+int first_clock_gettime(clockid_t clock, timespec* out) {
+  find();
+  return libc.clock_gettime != first_clock_gettime
+             ? libc.clock_gettime(clock, out)
+             : static_cast<int>(os::call(SYS_clock_gettime, clock, os::word(out)));
+}
+void* first_dlopen(const char* name, int flags) {
+  find();
+  return libc.dlopen != first_dlopen ? libc.dlopen(name, flags) : nullptr;
+}
+char* first_dlerror() {
+  find();
+  return libc.dlerror != first_dlerror ? libc.dlerror() : nullptr;
+}
+int first_dladdr(const void* address, Dl_info* out) {
+  find();
+  return libc.dladdr != first_dladdr ? libc.dladdr(address, out) : 0;
+}
+int first_on_exit(void (*call)(int, void*), void* argument) {
+  find();
+  return libc.on_exit != first_on_exit ? libc.on_exit(call, argument) : -1;
+}
+
+bool is_libc(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  return std::strcmp(slash != nullptr ? slash + 1 : path, "libc.so.6") == 0;
+}
+
+template <class F>
+void take(const Dynamic& object, const link_map* map, const char* name, Found<F>* out) {
+  if (void* const found = object.function(map->l_addr, name); found != nullptr)
+    __atomic_store_n(&out->function, reinterpret_cast<F*>(found), __ATOMIC_RELAXED);
+}
+
+void find() {
+  for (const link_map* map = first_object(); map != nullptr; map = map->l_next) {
+    if (map->l_name == nullptr || !is_libc(map->l_name)) continue;
+    const Dynamic object(map);
+    if (!object.complete()) return;
+    take(object, map, "clock_gettime", &libc.clock_gettime);
+    take(object, map, "dlopen", &libc.dlopen);
+    take(object, map, "dlerror", &libc.dlerror);
+    take(object, map, "dladdr", &libc.dladdr);
+    take(object, map, "on_exit", &libc.on_exit);
+    return;
+  }
+}
+
+} // namespace
+
+constinit Libc libc = {{first_clock_gettime}, {first_dlopen}, {first_dlerror}, {first_dladdr}, {first_on_exit}};
+
+} // namespace memtrace::record

@@ -1,0 +1,37 @@
+// Purpose: the lines of the recorder on the program's standard error.
+// Runs: on any thread, also on one that glibc does not know.
+#include "preload/os/standard_error.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "preload/os/gate/raw_call.h"
+#include "preload/os/gate/write_signals.h"
+
+namespace memtrace::record::os {
+
+namespace {
+
+struct stat stderr_at_start {};
+bool has_stderr = false;
+bool looked = false;
+
+} // namespace
+
+void remember_stderr() {
+  has_stderr = call(SYS_fstat, 2, word(&stderr_at_start)) == 0;
+}
+
+void say(const char* text, std::size_t bytes) {
+  if (!looked) remember_stderr();
+  struct stat now {};
+  if (!has_stderr || call(SYS_fstat, 2, word(&now)) != 0 || now.st_dev != stderr_at_start.st_dev ||
+      now.st_ino != stderr_at_start.st_ino)
+    return;
+  pollfd ready{2, POLLOUT, 0};
+  if (call(SYS_poll, word(&ready), 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  const NoWriteSignal quiet;
+  call(SYS_write, 2, word(text), static_cast<long>(bytes));
+}
+
+} // namespace memtrace::record::os

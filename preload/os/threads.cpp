@@ -1,0 +1,120 @@
+// Purpose: processes and threads: who this one is, how it waits, and how one is started.
+// Runs: on any thread, also on one that glibc does not know.
+#include "preload/os/threads.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "preload/os/gate/raw_call.h"
+
+namespace memtrace::record::os {
+
+namespace {
+
+constinit int process = 0; // as long as the recorder could ask
+
+} // namespace
+
+std::uint32_t user() {
+  return static_cast<std::uint32_t>(call(SYS_geteuid));
+}
+
+std::uint64_t resource_limit(int resource) {
+  rlimit limit{};
+  if (call(SYS_prlimit64, 0, resource, 0, word(&limit)) < 0) return ~std::uint64_t{0};
+  return limit.rlim_cur; // RLIM_INFINITY is all ones
+}
+bool host_name(char* out, std::size_t capacity) {
+  utsname system{};
+  if (call(SYS_uname, word(&system)) != 0) return false;
+  std::size_t bytes = 0;
+  for (; bytes + 1 < capacity && system.nodename[bytes] != '\0'; ++bytes) out[bytes] = system.nodename[bytes];
+  out[bytes] = '\0';
+  return true;
+}
+// In a sandbox the last answer: no fork ends there as another process that records.
+int process_id() {
+  const long id = call(SYS_getpid);
+  if (id > 0) __atomic_store_n(&process, static_cast<int>(id), __ATOMIC_RELAXED);
+  return id > 0 ? static_cast<int>(id) : __atomic_load_n(&process, __ATOMIC_RELAXED);
+}
+int parent_id() {
+  return static_cast<int>(call(SYS_getppid));
+}
+int thread_id() {
+  return static_cast<int>(call(SYS_gettid));
+}
+std::uint64_t voluntary_switches() {
+  rusage usage{};
+  call(SYS_getrusage, RUSAGE_THREAD, word(&usage));
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+}
+bool thread_exists(int tid) {
+  return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH;
+}
+void yield() {
+  call(SYS_sched_yield);
+}
+void sleep_ns(std::uint64_t ns) {
+  const timespec duration{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
+  call(SYS_nanosleep, word(&duration), 0);
+}
+void futex_wait(const std::uint32_t* word_, std::uint32_t expected, std::uint64_t timeout_ns) {
+  const timespec duration{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                          static_cast<long>(timeout_ns % 1'000'000'000u)};
+  call(SYS_futex, word(word_), FUTEX_WAIT, static_cast<long>(expected), word(&duration));
+}
+bool in_signal_handler() {
+  std::uint64_t blocked = 0;
+  if (call(SYS_rt_sigprocmask, SIG_BLOCK, 0, word(&blocked), sizeof blocked) < 0) return true;
+  return (blocked & ~(std::uint64_t{1} << (SIGPIPE - 1))) != 0;
+}
+void futex_wake(const std::uint32_t* word_) {
+  call(SYS_futex, word(word_), FUTEX_WAKE, 1);
+}
+
+void close_all_of_this_thread() {
+  if (call(SYS_close_range, 0, ~0u, 0) == 0) return;
+  for (int fd = 0; fd < 65536; ++fd) call(SYS_close, fd); // before Linux 5.9
+}
+
+long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
+                  std::uint32_t* tid) {
+  const Passage passage;
+  if (!passage) return -EPERM;
+  // The new thread starts with this one's mask: block everything around the clone.
+  std::uint64_t all = ~std::uint64_t{0}, before = 0;
+  call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);
+  // A descriptor table of its own: what it opens must not take a number that the program is about to be given.
+  const long flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;
+  top[0] = word(argument);
+  top[1] = reinterpret_cast<long>(run);
+  long result;
+  register std::uint32_t* r10 asm("r10") = tid;
+  register void* r8 asm("r8") = tls;
+  asm volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t" // the outermost frame
+      "pop %%rdi\n\t"
+      "pop %%rax\n\t"
+      "call *%%rax\n\t"
+      "xor %%edi, %%edi\n\t"
+      "mov %[exit], %%eax\n\t" // this thread only
+      "syscall\n\t"
+      "1:"
+      : "=a"(result)
+      : "a"(SYS_clone), "D"(flags), "S"(top), "d"(tid), "r"(r10), "r"(r8), [exit] "i"(SYS_exit)
+      : "rcx", "r11", "memory");
+  call(SYS_rt_sigprocmask, SIG_SETMASK, word(&before), 0, sizeof before);
+  return result;
+}
+
+} // namespace memtrace::record::os

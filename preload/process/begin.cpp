@@ -1,0 +1,180 @@
+// Purpose: from inert to cold, and from cold to hot.
+// Runs: in the constructor, in a forked child, and once when recording begins.
+#include "preload/process/begin.h"
+
+#include <cstring>
+
+#include "preload/allocator/allocator_stats.h"
+#include "preload/blocks/recording.h"
+#include "preload/bounded/spin_lock.h"
+#include "preload/job/host_quota.h"
+#include "preload/job/job_directory.h"
+#include "preload/os/clocks.h"
+#include "preload/os/files.h"
+#include "preload/os/libc/valgrind.h"
+#include "preload/os/paths.h"
+#include "preload/os/standard_error.h"
+#include "preload/process/open_files.h"
+#include "preload/process/own_process.h"
+#include "preload/process/process_notes.h"
+#include "preload/record/emit.h"
+#include "preload/record/interner.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/stack_capture.h"
+#include "preload/record/startup_log.h"
+#include "preload/record/thread_entry.h"
+#include "preload/record/thread_list.h"
+#include "preload/ring/ring.h"
+#include "preload/ring/ring_file.h"
+#include "preload/rss/inherited_ranges.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/samples/sample_schedule.h"
+#include "preload/stack/loaded_modules.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
+#include "preload/state/read_settings.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/settings.h"
+#include "preload/state/thread.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constexpr std::uint64_t kBeginningNs =
+    50'000'000; // so long after recording began to begin, new threads do not wait for it
+
+constinit SpinLock beginning;
+constinit std::uint64_t beginning_ns = 0; // when a thread took that lock
+constinit Parent parent{};
+constinit Path executable{};
+constinit Line<512> malloc_object{}; // empty: its blocks pass our hooks
+
+void note_ring_place() {
+  if (!rings_are_elsewhere()) return;
+  static constinit Line<4200> text{};
+  text.clear();
+  put_note(text.add("rings=").add(ring_path().text()));
+}
+
+// What stands between the program and us: nothing of it is a loss, for it was never there to be recorded.
+void note_unseen() {
+  Line<640> text;
+  if (malloc_object.size() != 0) put_note(text.add("malloc=").add(malloc_object.text()));
+  text.clear();
+  if (under_valgrind) put_note(text.add("valgrind=no drain"));
+}
+
+// Whose log tells of this process, and in which namespace its pid is one.
+void note_kernel() {
+  char text[64];
+  const long file = os::open_kernel("/proc/sys/kernel/random/boot_id");
+  const long bytes = file < 0 ? file : os::read_all(file, text, sizeof text);
+  if (file >= 0) os::close(file);
+  Line<128> boot;
+  if (bytes > 1) put_note(boot.add("boot=").add(text, static_cast<std::size_t>(bytes) - 1));
+  const long link = os::read_link("/proc/self/ns/pid", text, sizeof text); // "pid:[4026531836]"
+  Line<64> pids;
+  if (link > 6) put_note(pids.add("pids=").add(text + 5, static_cast<std::size_t>(link) - 6));
+}
+
+// Heap blocks are counted from now on, not recorded. A forked child has a share of its own.
+void count_only(bool only) {
+  settings.counting = only;
+  if (only) settings.stacks = Stacks::none;
+}
+
+// The phases that a forked child inherits.
+void put_inherited_phases() {
+  const Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
+    format::RingRecord record = record_of(format::EventType::phase_begin);
+    record.flags = format::kAuto;
+    record.word[0] = format::halves(static_cast<std::uint32_t>(thread->phases[i]), i);
+    emit(record);
+  }
+}
+
+} // namespace
+
+void start_life(bool may_unwind) {
+  char path[4096];
+  const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
+  executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const char* const slash = std::strrchr(executable.text(), '/');
+  os::begin_clock();
+  take_process();
+  os::remember_stderr();
+  set_birth(false);
+  find_place(); // an inert process founds its job too, and hands it on
+  read_settings(slash != nullptr ? slash + 1 : executable.text());
+  if (!settings.active) return;
+  find_modules_by(executable.text());
+  find_allocator_library();
+  if (!may_unwind && settings.stacks == Stacks::both) settings.stacks = Stacks::python;
+  if (!may_unwind && settings.stacks == Stacks::native) settings.stacks = Stacks::none;
+  prepare_stacks();
+  set_fork_mark();
+  enter(State::cold);
+  if (settings.min_peak != 0) return;
+  if (const Recording here; here) begin_recording();
+}
+
+void malloc_is_elsewhere(const char* object) {
+  malloc_object.clear();
+  malloc_object.add(object);
+}
+
+void begin_recording() {
+  if (!beginning.try_lock()) return; // another thread is at it
+  __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
+  if (state() == State::cold) {
+    if (open_files()) {
+      keep_losses_in(ring_header());
+      note_beginning();
+      count_only(share().detail == Detail::counts);
+      prepare_identity(parent);
+      write_definitions(&put_identity);
+      start_windows(parent.pid != 0, parent.live, parent.tensor, &copy_text, &has_ring);
+      set_uncounted_bounds();
+      const bool held = pass_lock.lock(); // what the cold log has is folded first
+      enter(State::hot);
+      cold_flush();
+      if (held) pass_lock.unlock();
+      set_uncounted_bounds(); // again: threads began meanwhile, or were looked at
+      if (settings.counting) put_flows_of_others();
+      note_ring_place();
+      note_kernel();
+      note_share();
+      note_unseen();
+      put_inherited_phases();
+      announce();
+      if (parent.pid != 0) {
+        note_inherited();
+        call_for_ledger(); // what its allocator has of its parent is known best before more comes
+      }
+      sample_first();
+      start_drain();
+    } else {
+      enter(State::inert);
+    }
+  }
+  beginning.unlock();
+}
+
+void wait_for_beginning() {
+  if (!beginning.is_held()) return;
+  const std::uint64_t passed = os::monotonic_ns() - __atomic_load_n(&beginning_ns, __ATOMIC_RELAXED);
+  if (passed < kBeginningNs && beginning.lock_within(kBeginningNs - passed)) beginning.unlock();
+}
+
+void forget_beginning(const Parent& of) {
+  parent = of;
+  beginning.reset();
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,91 @@
+// Purpose: the orderly end: all that was recorded is written, and the ring file is removed.
+// Runs: on the thread that ends the process.
+#include "preload/process/end.h"
+
+#include <signal.h>
+
+#include "preload/blocks/recording.h"
+#include "preload/drain/drain_thread.h"
+#include "preload/job/host_quota.h"
+#include "preload/job/job_attempt.h"
+#include "preload/os/gate/syscall_gate.h"
+#include "preload/os/libc/valgrind.h"
+#include "preload/process/own_process.h"
+#include "preload/process/privilege_change.h"
+#include "preload/process/process_notes.h"
+#include "preload/ring/ring.h"
+#include "preload/ring/ring_file.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/rss/ledger_schedule.h"
+#include "preload/samples/pss_samples.h"
+#include "preload/samples/sample_schedule.h"
+#include "preload/state/recorder_state.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constinit int exit_code = 0;
+
+} // namespace
+
+void end_life(int code) {
+  const Unjudged unjudged;
+  if (!active() || !is_own_process()) return;
+  if (state() != State::hot) {
+    enter(State::inert);
+    return;
+  }
+  bool said = false; // the end record is in a ring
+  {
+    const Recording here;
+    if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    look_at_files(here);
+    // At the bound a full ring takes nothing more: the last records have room of their own.
+    drain_rings(true);
+    open_reserve();
+    put_flows_of_others();
+    if (share().detail == Detail::full) note_share();
+    note_losses();
+    note_own_memory();
+    said = put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
+                      static_cast<std::uint32_t>(code));
+    if (code != 0) note_giving_up();
+  }
+  if (os::calls_are_stopped()) { // the ring file keeps it all
+    enter(State::inert);
+    ring_header()->ended = 1;
+    return;
+  }
+  answer_at_end();
+  ask_for_last_ledger();
+  const bool drain_gone = retire_drain();
+  if (drain_gone) sample_last();
+  if (drain_gone) sample_last_share();
+  enter(State::inert);
+  drain_rings(true);
+  close_windows();
+  // Without the end record in the trace, the ring file stays: it has what was lost.
+  if (said) ring_header()->ended = 1;
+  if (said && drain_gone && rings_are_empty()) remove_ring_file();
+}
+
+// The process may go on, by a handler that jumps: then this thread has later records, and the end was none.
+void note_abort() {
+  if (!active() || !is_own_process() || state() != State::hot) return;
+  const Recording here;
+  if (!here) return;
+  put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::signal), SIGABRT);
+  ring_header()->ended = 2;
+  note_giving_up();
+}
+
+void remember_exit_code(int code) {
+  exit_code = code;
+}
+int remembered_exit_code() {
+  return exit_code;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,80 @@
+// Purpose: everything is on disk before the program becomes another one; if it does not, recording goes on.
+// Runs: around exec.
+#include "preload/process/exec.h"
+
+#include <cstring>
+
+#include "preload/blocks/recording.h"
+#include "preload/bounded/spin_lock.h"
+#include "preload/drain/drain_thread.h"
+#include "preload/os/gate/syscall_gate.h"
+#include "preload/process/own_process.h"
+#include "preload/process/process_notes.h"
+#include "preload/record/interner.h"
+#include "preload/record/thread_list.h"
+#include "preload/ring/ring.h"
+#include "preload/ring/ring_file.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/messages.h"
+#include "preload/state/recorder_state.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constinit SpinLock exec_lock;        // held from before an exec until it has failed
+constinit bool ring_removed = false; // for that exec
+
+// A later record of its thread tells that an exec failed, also if the process is killed before it allocates.
+void note_failed_exec() {
+  const Recording here;
+  if (!here) return;
+  Line<16> text;
+  put_note(text.add("exec=failed"));
+}
+
+} // namespace
+
+bool before_exec(const char* path) {
+  if (!active() || !is_own_process() || state() != State::hot) return false;
+  const Recording here;
+  if (!here || !exec_lock.lock()) return false;
+  ring_removed = false;
+  drain_rings(true);
+  open_reserve();
+  note_losses();
+  note_own_memory();
+  put_record(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
+  const bool said = put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  if (os::calls_are_stopped()) return true; // the ring file keeps it all
+  retire_drain();
+  drain_rings(true);
+  ring_removed = said && rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
+  if (ring_removed) remove_ring_file();
+  return true;
+}
+
+void after_failed_exec() {
+  const bool has_rings = !ring_removed || renew_rings();
+  exec_lock.unlock();
+  restart_drain_after(0);
+  if (has_rings) {
+    note_failed_exec();
+    return;
+  }
+  say({"not recording any more: no ring can be written in the place of ", ring_path().text()});
+  enter(State::inert);
+}
+
+bool renew_rings() {
+  if (!renew_ring_file()) return false;
+  set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
+  keep_losses_in(ring_header());
+  return true;
+}
+
+void forget_exec() {
+  exec_lock.reset();
+}
+
+} // namespace memtrace::record

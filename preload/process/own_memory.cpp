@@ -1,0 +1,26 @@
+// Purpose: how much private memory the recorder has.
+// Runs: on the thread that makes a pass, pass lock held.
+#include "preload/device/device_blocks.h"
+#include "preload/record/interner.h"
+#include "preload/record/stack_capture.h"
+#include "preload/stack/unwind_rule_cache.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/coding_models.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+namespace {
+
+// The pass's buffer, the background thread's stack and TLS as far as they are touched, the samples, .bss of the
+// rest.
+constexpr std::uint64_t kFixedBytes = 512 * 1024;
+
+} // namespace
+
+std::uint64_t own_bytes() {
+  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + frame_rules_bytes() +
+         model_bytes() + device_memory_bytes() + window_buffer_bytes() + kFixedBytes;
+}
+
+} // namespace memtrace::record

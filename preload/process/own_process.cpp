@@ -1,0 +1,26 @@
+// Purpose: which process's life this is: a child of vfork has the memory of its parent.
+// Runs: on any thread.
+#include "preload/process/own_process.h"
+
+#include "preload/os/threads.h"
+#include "preload/state/thread.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constinit int owner = 0; // its pid
+
+} // namespace
+
+int take_process() {
+  const int before = owner;
+  owner = os::process_id();
+  return before;
+}
+
+bool is_own_process() {
+  return !local.filtered_child && owner == os::process_id();
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,27 @@
+// Purpose: who this process is, as records.
+// Runs: when recording begins.
+#pragma once
+
+#include "preload/format/records.h"
+
+namespace memtrace::record {
+
+// Where this process came from, if it was forked from one that memtrace was in.
+struct Parent {
+  std::uint32_t pid = 0;
+  std::uint64_t trace_id = 0; // 0: the parent had no trace
+  format::Stamp stamp = 0;
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+};
+
+// Interns what `put_identity` will name. Reads /proc/self. Guard held.
+void prepare_identity(const Parent& parent);
+// Puts process, job and, for a forked child, fork records.
+void put_identity(void (*put)(void* out, const format::RingRecord& record), void* out);
+
+// Replaces values in a NUL-separated argument list that look like secrets by `***`, in place. Returns the new
+// size.
+std::size_t redact(char* arguments, std::size_t bytes);
+
+} // namespace memtrace::record

@@ -1,0 +1,80 @@
+// Purpose: what the trace says of the process as a whole.
+// Runs: at the edges of a process's life, guard held.
+#include "preload/process/process_notes.h"
+
+#include "preload/job/host_quota.h"
+#include "preload/os/timestamp.h"
+#include "preload/record/emit.h"
+#include "preload/record/interner.h"
+#include "preload/record/thread_list.h"
+#include "preload/ring/ring_file.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
+#include "preload/state/thread.h"
+#include "preload/trace/trace_file.h"
+#include "preload/trace/write_allowance.h"
+
+namespace memtrace::record {
+
+bool put_record(format::EventType type, std::uint8_t kind, std::uint64_t word) {
+  format::RingRecord record = record_of(type);
+  record.kind = kind;
+  record.word[0] = word;
+  return emit(record);
+}
+
+void put_note(const char* text, std::size_t bytes) {
+  put_record(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text, bytes)));
+}
+
+void put_flows_of_others() {
+  format::SmallTotals flows = take_unpublished_of_others();
+  add(flows, take_slotless_flows());
+  if (is_zero(flows)) return;
+  format::RingRecord record = counters_of(flows, draw_stamp());
+  emit_bare(record);
+}
+
+namespace {
+
+// "lost.births=EVENTS BYTES UNCOUNTED TENSOR", and the same of deaths: see LostBlocks.
+void note_lost_blocks() {
+  const format::LostBlocks lost = lost_blocks_so_far();
+  if ((lost.births | lost.deaths) == 0) return;
+  Line<160> text;
+  const auto put_sums = [&text](std::uint64_t events, std::uint64_t bytes, std::uint64_t uncounted,
+                                std::uint64_t tensor) {
+    put_note(text.add(events).add(" ").add(bytes).add(" ").add(uncounted).add(" ").add(tensor));
+    text.clear();
+  };
+  text.add("lost.births=");
+  put_sums(lost.births, lost.birth_bytes, lost.uncounted_birth_bytes, lost.tensor_birth_bytes);
+  text.add("lost.deaths=");
+  put_sums(lost.deaths, lost.death_bytes, lost.uncounted_death_bytes, lost.tensor_death_bytes);
+}
+
+} // namespace
+
+void note_losses() {
+  for (std::size_t i = 0; i < format::kLosses; ++i) {
+    const std::uint64_t count = lost_so_far(static_cast<format::Loss>(i));
+    if (count == 0) continue;
+    Line<64> text;
+    put_note(text.add("lost.").add(format::kLossNames[i]).add("=").add(count));
+  }
+  note_lost_blocks();
+}
+
+void note_own_memory() {
+  Line<64> text;
+  put_note(text.add("own=").add(ring_header()->own_bytes));
+}
+
+void note_share() {
+  if (share().detail == Detail::full && !bound_became_known()) return;
+  Line<64> text;
+  put_note(
+      text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(trace_file.max_bytes));
+}
+
+} // namespace memtrace::record

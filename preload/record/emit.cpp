@@ -1,0 +1,147 @@
+// Purpose: where every record goes: the cold log, a ring, or nowhere.
+// Runs: inside the program's malloc.
+#include "preload/record/emit.h"
+
+#include "preload/record/live_levels.h"
+#include "preload/record/startup_log.h"
+#include "preload/record/thread_entry.h"
+#include "preload/ring/ring.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+#include "preload/state/upcalls.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+using format::SmallTotals;
+
+namespace {
+
+bool carries_flows(const RingRecord& record) {
+  return record.type == static_cast<std::uint8_t>(EventType::birth) ||
+         record.type == static_cast<std::uint8_t>(EventType::death);
+}
+
+bool fits(const SmallTotals& flows) {
+  return (flows.allocated | flows.freed | flows.births | flows.deaths) >> 32 == 0;
+}
+
+// Ring or cold log. False: lost, and counted.
+bool store(Thread& thread, RingRecord& record) {
+  if (state() == State::hot) return ring_append(thread, record);
+  // A block's move is kept as the death and the birth it is, so that the log can fold it. A mapping's stays:
+  // what it becomes depends on what it was.
+  if (record.type != static_cast<std::uint8_t>(EventType::move) || (record.flags & format::kRange) != 0) {
+    record.commit = 0;
+    const Kept kept = cold_append(thread, record);
+    if (kept == Kept::yes) return true;
+    if (kept == Kept::closed) return ring_append(thread, record);
+    if (kept == Kept::crowded || kept == Kept::full) begin_recording();
+    return kept == Kept::crowded;
+  }
+  RingRecord half{};
+  half.flags = record.flags;
+  half.kind = record.kind;
+  half.type = static_cast<std::uint8_t>(EventType::death);
+  half.stamp = record.stamp;
+  half.word[0] = record.word[0];
+  half.word[1] = record.word[4];
+  if (!store(thread, half)) lost_block(half);
+  half.type = static_cast<std::uint8_t>(EventType::birth);
+  half.flags = static_cast<std::uint16_t>(half.flags & ~format::kRange);
+  half.stamp = record.stamp + format::high(record.word[5]);
+  half.word[0] = record.word[1];
+  half.word[1] = record.word[2];
+  half.word[2] = record.word[3];
+  half.word[3] = format::low(record.word[5]);
+  if (!store(thread, half)) lost_block(half);
+  return true;
+}
+
+// A record under another thread's number carries these flows. What is left is what this thread's records will
+// carry, so that a reader may compare both.
+void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
+  add_to(thread.own.allocated, -flows.allocated);
+  add_to(thread.own.freed, -flows.freed);
+  add_to(thread.own.births, -flows.births);
+  add_to(thread.own.deaths, -flows.deaths);
+}
+
+// `record` carries `flows`. Ask the record, not the state, where it went: if recording began after it was
+// stored, a record in the cold log would look shared, and later flows would be lost.
+void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record) {
+  if (is_shared(record)) {
+    carried_elsewhere(thread, flows);
+  } else {
+    set_published(thread, flows);
+  }
+}
+
+// The next record will carry these flows, and move the level again.
+[[gnu::cold]] void not_carried(const SmallTotals& flows) {
+  level(0, -change_of(flows));
+}
+
+void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
+  RingRecord record = counters_of(flows, stamp);
+  if (store(thread, record)) return carried(thread, flows, record);
+  if (thread.slot != nullptr || state() != State::hot) return not_carried(flows);
+  keep_slotless_flows(flows);
+  carried_elsewhere(thread, flows);
+}
+
+// They moved the level when they were published first. The log may give back more while this record is stored.
+[[gnu::cold]] void emit_folded(Thread& thread, format::Stamp stamp) {
+  const SmallTotals folded = take_folded(thread);
+  RingRecord record = counters_of(folded, stamp);
+  record.flags = format::kBefore;
+  if (!store(thread, record)) give_folded(thread, folded);
+}
+
+} // namespace
+
+bool emit(RingRecord& record) {
+  Thread* const thread = this_thread();
+  if (thread == nullptr) {
+    lost(loss_without_thread());
+    lost_block(record);
+    return false;
+  }
+  if (!none(thread->folded)) emit_folded(*thread, record.stamp);
+  const SmallTotals flows = unpublished(*thread);
+  if (!none(flows)) level(0, change_of(flows));
+  const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
+  bool stored = true;
+  if (none(flows)) {
+    stored = only_flows || store(*thread, record);
+  } else if (carries_flows(record) && fits(flows)) {
+    record.word[4] =
+        format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
+    record.word[5] =
+        format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
+    stored = store(*thread, record);
+    if (stored) {
+      carried(*thread, flows, record);
+    } else {
+      not_carried(flows);
+    }
+  } else {
+    emit_counters(*thread, flows, record.stamp);
+    stored = only_flows || store(*thread, record);
+  }
+  if (!stored) lost_block(record);
+  if (state() == State::cold && due_to_begin()) begin_recording();
+  keep_drain_running();
+  return stored;
+}
+
+void emit_bare(RingRecord& record) {
+  Thread* const thread = this_thread();
+  if (thread != nullptr) ring_append(*thread, record);
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,254 @@
+// Purpose: events of a process too small to leave a file: a bounded log in private memory.
+// Runs: inside the program's malloc.
+#include "preload/record/startup_log.h"
+
+#include <iterator>
+
+#include "preload/bounded/spin_lock.h"
+#include "preload/os/mappings.h"
+#include "preload/os/timestamp.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/thread_list.h"
+#include "preload/ring/ring_file.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
+#include "preload/state/settings.h"
+#include "preload/trace/record_encoder.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::high;
+using format::low;
+using format::RingRecord;
+
+namespace {
+
+struct Entry {
+  std::uint32_t thread;
+  std::uint32_t gone;
+  RingRecord record;
+};
+
+constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills; one more when it is written
+constexpr std::uint32_t kCrowded = kCapacity / 4 * 3;
+constexpr std::uint32_t kEntries = kCapacity + 1;
+constexpr std::uint32_t kTable = 2 * kCapacity;
+constexpr std::uint32_t kEmpty = 0;
+constexpr std::uint32_t kInSegment = 2; // Entry.gone: in the segment that is being written
+constexpr std::size_t kBufferBytes = 256 * 1024;
+
+constinit SpinLock log_lock;
+constinit Entry* log = nullptr;
+constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
+constinit std::uint32_t used = 0;
+constinit bool closed = false;
+constinit std::uint64_t highest = 1;           // level of the host since the log began, not 0
+constinit format::SmallTotals folded_blocks{}; // that left the log
+
+bool is(const Entry& entry, EventType type) {
+  return entry.record.type == static_cast<std::uint8_t>(type);
+}
+
+std::uint32_t start_of(std::uint64_t address) {
+  return static_cast<std::uint32_t>((address >> 4) * 0x9E3779B97F4A7C15u >> 40) % kTable;
+}
+
+// The place where `address` is, or the empty one where it would be. Entries are only ever superseded, not
+// deleted: the table is cleared by each fold.
+std::uint32_t* place_of(std::uint64_t address) {
+  std::uint32_t at = start_of(address);
+  while (table[at] != kEmpty && log[table[at] - 1].record.word[0] != address) at = (at + 1) % kTable;
+  return &table[at];
+}
+
+// What a record that leaves the log carried goes back to its thread, which publishes it again.
+void fold_into_counters(const Entry& entry) {
+  Thread* thread = thread_at(entry.thread);
+  if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
+  if (thread == nullptr) return;
+  const RingRecord& record = entry.record;
+  give_folded(*thread, {low(record.word[4]), high(record.word[4]), low(record.word[5]), high(record.word[5])});
+  if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
+  if (is(entry, EventType::birth)) {
+    folded_blocks.allocated += record.word[1];
+    ++folded_blocks.births;
+  } else {
+    folded_blocks.freed += record.word[1];
+    ++folded_blocks.deaths;
+  }
+}
+
+bool pair_up(Entry& birth, Entry& death) {
+  const bool same = birth.record.word[1] == death.record.word[1] &&
+                    birth.record.flags >> format::kMemoryShift == 0 &&
+                    birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file) &&
+                    ((birth.record.flags ^ death.record.flags) & format::kSampled) == 0;
+  if (birth.gone || !is(birth, EventType::birth) || !same) return false;
+  birth.gone = death.gone = 1;
+  fold_into_counters(birth);
+  // A reservation's death moves no level either.
+  if (birth.record.flags & format::kNoAccess) death.record.flags |= format::kNoAccess;
+  fold_into_counters(death);
+  return true;
+}
+
+void fold() {
+  for (std::uint32_t i = 0; i < kTable; ++i) table[i] = kEmpty;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    Entry& entry = log[i];
+    if (!is(entry, EventType::birth) && !is(entry, EventType::death)) continue;
+    std::uint32_t* const place = place_of(entry.record.word[0]);
+    if (is(entry, EventType::birth)) {
+      *place = i + 1;
+    } else if (*place != kEmpty) {
+      pair_up(log[*place - 1], entry);
+    }
+  }
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < used; ++i)
+    if (!log[i].gone) log[kept++] = log[i];
+  used = kept;
+}
+
+// Blocks that are only counted leave the log: their threads publish them.
+void fold_heap() {
+  for (std::uint32_t i = 0; i < used; ++i) {
+    Entry& entry = log[i];
+    const bool block = is(entry, EventType::birth) || is(entry, EventType::death);
+    if (!block || entry.gone || entry.record.kind != static_cast<std::uint8_t>(format::Kind::heap) ||
+        (entry.record.flags & format::kRange) != 0)
+      continue;
+    fold_into_counters(entry);
+    entry.gone = 1;
+  }
+}
+
+// One record of them all, under the number of some thread. Their levels moved when they were born and died.
+void add_folded_blocks() {
+  if ((folded_blocks.births | folded_blocks.deaths) == 0) return;
+  RingRecord record = counters_of(folded_blocks, draw_stamp());
+  record.flags = format::kBefore | format::kBlocks;
+  log[used] = {used != 0 ? log[used - 1].thread : 1, 0, record};
+  ++used;
+  folded_blocks = {};
+}
+
+// The level has the record that is new here. The log may be another thread's.
+[[gnu::always_inline]] inline void note_highest() {
+  const std::int64_t level = host_level();
+  if (level <= static_cast<std::int64_t>(highest)) return; // `beginning` is at least `highest`
+  raise(highest, static_cast<std::uint64_t>(level));
+  note_level(level);
+}
+
+} // namespace
+
+void note_beginning() {
+  const format::SmallTotals small = unpublished_of_all();
+  const Locked locked(log_lock);
+  format::RingFileHeader* const header = ring_header();
+  header->beginning_small = small.allocated + small.freed;
+  for (unsigned memory = 0; memory < std::size(header->live); ++memory) {
+    const std::int64_t now = level_of(memory);
+    header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
+  }
+  note_highest();
+  header->beginning = highest;
+  begin_to_note_levels();
+}
+
+Kept cold_append(Thread& thread, const RingRecord& record) {
+  const Locked locked(log_lock);
+  if (!locked) { // the log is being written, and its thread got no CPU: others give up meanwhile
+    lost(format::Loss::busy);
+    note_highest();
+    return Kept::lost;
+  }
+  if (closed) return Kept::closed;
+  if (log == nullptr) {
+    log = static_cast<Entry*>(os::map_private(kEntries * sizeof(Entry)));
+    table = static_cast<std::uint32_t*>(os::map_private(kTable * sizeof(std::uint32_t)));
+    if (log == nullptr || table == nullptr) {
+      log = nullptr;
+      lost(format::Loss::memory);
+      return Kept::lost;
+    }
+  }
+  if (used == kCapacity) fold();
+  if (used == kCapacity) {
+    lost(format::Loss::cold);
+    return Kept::full;
+  }
+  log[used++] = {thread.index, 0, record};
+  note_highest();
+  return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
+}
+
+void cold_flush() {
+  const Locked locked(log_lock);
+  auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (!locked || buffer == nullptr) {
+    lost(format::Loss::cold, used);
+    stop_noting_levels(); // the ring file goes on to say that the trace lacks what came before
+    return;
+  }
+  if (settings.counting) fold_heap();
+  if (log != nullptr) add_folded_blocks();
+  for (std::uint32_t i = 0; i < used; ++i)
+    if (!log[i].gone) folded.apply(log[i].thread, log[i].record);
+  folded.passed(true);
+  std::uint64_t sequence = 0;
+  for (std::uint32_t i = 0; i < used; ++i) {
+    if (log[i].gone) continue;
+    // One segment of this thread's records from here on.
+    const std::uint32_t thread = log[i].thread;
+    beginning_model.restart();
+    Encoder encoder(buffer, kBufferBytes, beginning_model);
+    sequence = log[i].record.commit; // set below for later entries of the same thread
+    const std::uint64_t first = sequence;
+    std::uint32_t next = i;
+    for (; next < used; ++next) {
+      Entry& entry = log[next];
+      if (entry.gone || entry.thread != thread) continue;
+      if (!encoder.add(entry.record)) break;
+      entry.gone = kInSegment;
+      ++sequence;
+    }
+    for (std::uint32_t rest = next; rest < used; ++rest)
+      if (!log[rest].gone && log[rest].thread == thread)
+        log[rest].record.commit = static_cast<std::uint32_t>(sequence);
+    const format::SegmentHeader header =
+        encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
+    const Appended appended = append_to_trace(header, buffer, Part::definitions);
+    if (appended != Appended::yes) {
+      lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
+      for (std::uint32_t at = i; at < next; ++at)
+        if (log[at].gone == kInSegment) lost_folded_block(log[at].record);
+    }
+    for (std::uint32_t at = i; at < next; ++at)
+      if (log[at].gone == kInSegment) log[at].gone = 1;
+  }
+  os::unmap(buffer, kBufferBytes);
+  closed = true;
+  stop_noting_levels();
+  ring_header()->highest_before = highest;
+  __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
+  used = 0;
+  if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
+  if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
+  log = nullptr;
+  table = nullptr;
+}
+
+void cold_forget() {
+  log_lock.reset();
+  stop_noting_levels();
+  closed = false;
+  highest = 1;
+  used = 0;
+  folded_blocks = {};
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,260 @@
+// Purpose: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/ring/drain_pass.h"
+
+#include "preload/os/clocks.h"
+#include "preload/os/gate/syscall_gate.h"
+#include "preload/os/mappings.h"
+#include "preload/os/timestamp.h"
+#include "preload/ring/ring_file.h"
+#include "preload/ring/ring_lease.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/thread.h"
+#include "preload/state/upcalls.h"
+#include "preload/trace/coding_models.h"
+#include "preload/trace/record_encoder.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+using format::kRingRecords;
+using format::RingRecord;
+using format::RingSlot;
+
+namespace {
+
+constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
+constexpr std::uint64_t kAhead = 6;               // records: as long as memory takes to answer
+constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
+constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last pass, on a slow disk
+
+struct Run {           // records of one slot that were appended and wait to be folded
+  format::Stamp stamp; // of the next
+  RingSlot* slot;
+  const RingRecord* records; // the ring as the pass found it: its owner may move to a longer one meanwhile
+  std::uint32_t mask;
+  std::uint32_t thread;
+  std::uint64_t next;
+  std::uint64_t end;
+  const RingRecord& at(std::uint64_t sequence) const { return records[sequence & mask]; }
+};
+
+constinit std::uint8_t* buffer = nullptr;
+constinit Run* runs = nullptr;          // a heap by stamp
+constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
+constinit bool at_bound = false;
+constinit std::uint32_t said_in[format::kMaxSlots] = {}; // the window in which the slot's thread has a segment
+constinit std::uint32_t said_slots = 0;                  // slots below it were claimed
+
+bool committed(const RingRecord& record, std::uint64_t sequence) {
+  return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
+}
+
+// Of a move the second stamp too.
+bool before(const RingRecord& record, format::Stamp cut) {
+  const bool moves = record.type == static_cast<std::uint8_t>(format::EventType::move);
+  return record.stamp + (moves ? format::high(record.word[5]) : 0) < cut;
+}
+
+// Codes what `run` has before `cut`, as far as there is room. Returns the sequence after it and sets `whole` if
+// that is all of it.
+std::uint64_t code(const Run& run, format::Stamp cut, Encoder& encoder, bool* whole) {
+  std::uint64_t next = run.next;
+  for (*whole = true; next - run.next <= run.mask; ++next) {
+    const RingRecord& record = run.at(next);
+    if (!committed(record, next) || record.type >= format::kEventTypes || !before(record, cut)) break;
+    if (!encoder.add(record)) {
+      *whole = false;
+      break;
+    }
+    if (is_late(record.type)) note_late(record);
+  }
+  return next;
+}
+
+// One segment of what a slot holds. On success it waits to be folded in `run`. `said`: the window in which the
+// slot's thread has a segment.
+Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last, Run* run) {
+  const std::uint64_t room = events_room(last);
+  const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
+                               : room > sizeof(format::SegmentHeader)
+                                   ? static_cast<std::size_t>(room - sizeof(format::SegmentHeader))
+                                   : 0;
+  const std::uint64_t first = __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
+  *run = {0, slot, ring.records, ring.size - 1, slot->thread, first, first};
+  const RingRecord& head = run->at(first);
+  if (!committed(head, first) || !before(head, cut)) return Passed::all;
+  const std::uint32_t window = current_window();
+  ThreadModel* const model = model_for(run->thread, window, first);
+  if (model == nullptr) return Passed::failed;
+  Encoder encoder(buffer, capacity, model->model);
+  bool whole;
+  const std::uint64_t next = code(*run, cut, encoder, &whole);
+  const Passed all = whole ? Passed::all : trace_file.shares.window != 0 ? Passed::some : Passed::no_room;
+  if (next == first) { // no room
+    coded(*model, first);
+    return all;
+  }
+  const bool opens = window != 0 && said != window;
+  const format::SegmentHeader header = encoder.header(trace_file.trace_id, run->thread, format::Source::ring,
+                                                      first, opens ? format::kAfterWindow : std::uint8_t{0});
+  const Appended appended = append_events(header, buffer, last);
+  if (appended == Appended::failed) return Passed::failed;
+  if (appended == Appended::no_room) return Passed::some;
+  coded(*model, next);
+  said = window;
+  run->end = next;
+  run->stamp = head.stamp;
+  return all;
+}
+
+// --- the runs, merged by stamp ---
+
+void sink(std::uint32_t at, std::uint32_t count) {
+  const Run run = runs[at];
+  for (std::uint32_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && runs[child + 1].stamp < runs[child].stamp) ++child;
+    if (runs[child].stamp >= run.stamp) break;
+    runs[at] = runs[child];
+  }
+  runs[at] = run;
+}
+
+// `all`: of all threads that recorded anything.
+void fold_runs(std::uint32_t count, bool all) {
+  const bool windows = folded.attached();
+  if (!all) folded.pass_lacks_records();
+  if (windows) folded.level_error().pass_begins(folded.levels()[0][rollup::live]);
+  for (std::uint32_t i = 0; windows && i < count; ++i)
+    folded.level_error().thread_begins(runs[i].at(runs[i].next));
+  for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
+  while (count != 0) {
+    Run& run = runs[0];
+    // Up to where another thread comes in.
+    format::Stamp other = ~format::Stamp{0};
+    if (count > 1) other = runs[1].stamp;
+    if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
+    do {
+      if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
+      const RingRecord& record = run.at(run.next);
+      folded.apply(run.thread, record);
+      ++run.next;
+      if (windows)
+        folded.level_error().add_record(record, run.next == run.end ? nullptr : &run.at(run.next),
+                                        folded.levels()[0][rollup::live]);
+      if (run.next == run.end) break;
+      run.stamp = run.at(run.next).stamp;
+    } while (run.stamp <= other);
+    if (run.next == run.end) {
+      __atomic_store_n(&run.slot->tail, run.end, __ATOMIC_RELEASE);
+      runs[0] = runs[--count];
+    }
+    if (count != 0) sink(0, count);
+  }
+  if (windows) folded.level_error().pass_ends(all);
+  folded.passed(all);
+}
+
+Passed worse(Passed a, Passed b) {
+  return static_cast<int>(a) > static_cast<int>(b) ? a : b;
+}
+
+void publish_own_bytes() {
+  ring_header()->own_bytes = own_bytes();
+  if (folded.attached()) folded.header().own_bytes = ring_header()->own_bytes;
+}
+
+// What happened before the cut is seen by now, and so is all that it depends on: a birth's record is there
+// before its block can die.
+Passed pass_all(bool last) {
+  const format::Stamp cut = draw_stamp();
+  Passed result = Passed::all;
+  const std::uint64_t until = os::monotonic_ns() + kEndNs;
+  std::uint32_t used = 0;
+  for (std::uint32_t i = 0, count = slots_made(); i < count; ++i) {
+    RingSlot* const slot = slot_at(i);
+    if (last && os::monotonic_ns() > until) { // a program's thread: the ring file keeps what is left
+      result = Passed::failed;
+      break;
+    }
+    if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) == 0) continue;
+    result = worse(result, append(slot, ring_of(i), said_in[i], cut, last, &runs[used]));
+    if (runs[used].end != runs[used].next) {
+      ++used;
+    } else {
+      take_back_if_short(i);
+    }
+  }
+  write_late();
+  const format::LostBlocks lost = lost_blocks_so_far();
+  folded.lost(lost.births, lost.deaths);
+  fold_runs(used, result == Passed::all);
+  settle_rings();
+  return result;
+}
+
+// Pass lock held.
+template <class Pass>
+Passed in_file(bool last, Pass pass) {
+  if (!rotate_if_due() && events_room(last) < sizeof(format::SegmentHeader) + format::kMaxCoded)
+    return Passed::failed;
+  const Passed result = pass();
+  publish_own_bytes();
+  return result;
+}
+
+template <class Pass>
+Passed within_bounds(bool last, Pass pass) {
+  if (os::calls_are_stopped()) return Passed::failed;
+  if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
+  if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
+  if (fork_mark->here == 0) return Passed::busy; // a forked child that does not know it yet
+  const Locked locked(pass_lock);
+  if (!locked) return Passed::busy;
+  const Passed result = in_file(last, pass);
+  if (result == Passed::no_room) __atomic_store_n(&at_bound, true, __ATOMIC_RELAXED);
+  if (result == Passed::failed) __atomic_store_n(&not_before, os::monotonic_ns() + kRetryNs, __ATOMIC_RELAXED);
+  return result;
+}
+
+} // namespace
+
+bool prepare_pass() {
+  if (buffer == nullptr) buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+  if (runs == nullptr) runs = static_cast<Run*>(os::map_private(format::kMaxSlots * sizeof(Run)));
+  return buffer != nullptr && runs != nullptr;
+}
+
+void forget_pass() {
+  not_before = 0;
+  at_bound = false;
+  forget_models();
+  for (std::uint32_t i = 0; i < said_slots; ++i) said_in[i] = 0;
+  said_slots = 0;
+}
+
+void forget_pass_errors() {
+  __atomic_store_n(&not_before, 0u, __ATOMIC_RELAXED);
+}
+
+void slot_claimed(std::uint32_t index) {
+  if (index >= said_slots) said_slots = index + 1;
+  __atomic_store_n(&said_in[index], 0u, __ATOMIC_RELAXED);
+}
+
+Passed pass(bool last) {
+  return within_bounds(last, [last] { return pass_all(last); });
+}
+
+Passed pass_over(RingSlot* slot, const Ring& ring) {
+  return within_bounds(false, [&] {
+    std::uint32_t said = 0;
+    const Passed result = append(slot, ring, said, draw_stamp(), false, &runs[0]);
+    write_late();
+    fold_runs(runs[0].end != runs[0].next ? 1 : 0, false);
+    return result;
+  });
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,60 @@
+// Purpose: what the owner of a slot and the others agree on: who holds it, and what of its ring is written out.
+// Runs: inside the program's malloc, and in the drain.
+#pragma once
+
+#include "preload/format/file_headers.h"
+#include "preload/os/threads.h"
+
+namespace memtrace::record {
+
+// Holds a slot while its thread writes or its ring is taken back.
+inline bool try_hold(format::RingSlot* slot) {
+  return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
+}
+inline void let_go(format::RingSlot* slot) {
+  __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
+}
+
+// Holds a slot while it lives. Not held if the one that has it gets no turn.
+class Writing {
+ public:
+  explicit Writing(format::RingSlot* slot) : slot_(slot) {
+    for (int tries = 0; !try_hold(slot); ++tries) {
+      if (tries == kPatience) {
+        slot_ = nullptr;
+        return;
+      }
+      if (tries < kSpins) {
+        __builtin_ia32_pause();
+      } else {
+        os::yield();
+      }
+    }
+  }
+  ~Writing() {
+    if (slot_ != nullptr) let_go(slot_);
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  explicit operator bool() const { return slot_ != nullptr; }
+
+ private:
+  static constexpr int kSpins = 64, kPatience = 1000;
+  format::RingSlot* slot_;
+};
+
+// Records before `sequence` that are not written out. The places of all others may be written to: no pass reads
+// them any more.
+inline std::uint64_t waiting_in(const format::RingSlot* slot, std::uint64_t sequence) {
+  return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+}
+
+// What another thread may change at any time: for a comparison alone, not for what the records before it hold.
+inline std::uint64_t tail_now(const format::RingSlot* slot) {
+  return __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
+}
+inline bool drained(const format::RingSlot* slot) {
+  return tail_now(slot) == __atomic_load_n(&slot->head, __ATOMIC_RELAXED);
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,49 @@
+// Purpose: what is kept of one live block, in 48 bytes, since there may be millions.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#pragma once
+
+#include "preload/rollup/phase_paths.h"
+
+namespace memtrace::rollup {
+
+struct Block {
+  std::uint64_t address;
+  std::uint64_t given; // bytes
+  std::uint64_t asked; // bytes
+  format::Stamp birth;
+  std::uint32_t stack;
+  StepId step;
+  PathId path;
+  std::uint8_t role; // label: index of a text, 0 none
+  std::uint8_t kind;
+  std::uint8_t memory;
+  std::uint8_t state;
+
+  static constexpr std::uint8_t kUsed = 1;
+  static constexpr std::uint8_t kTensor = 2;
+  static constexpr std::uint8_t kCounted = 4; // in `live`
+  static constexpr std::uint8_t kSampled = 8;
+  static constexpr std::uint8_t kArena = 16; // Python's, for its small objects
+  static constexpr std::uint8_t kWhole = 32; // all its pages were seen in memory
+
+  bool is(std::uint8_t bit) const { return (state & bit) != 0; }
+  std::uint64_t tensor_bytes() const { return !is(kTensor) ? 0 : asked != 0 ? asked : given; }
+};
+static_assert(sizeof(Block) == 48);
+
+inline bool is_mapping(std::uint8_t kind) {
+  const auto is = static_cast<format::Kind>(kind);
+  return is == format::Kind::mmap_anon || is == format::Kind::mmap_file || is == format::Kind::shm ||
+         is == format::Kind::stack;
+}
+// Registered memory was counted when it was got; a block of kind none lies inside memory that was.
+inline bool is_memory(std::uint8_t kind) {
+  const auto is = static_cast<format::Kind>(kind);
+  return is != format::Kind::none && is != format::Kind::registered && is != format::Kind::mmap_file;
+}
+
+inline std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
+  return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
+}
+
+} // namespace memtrace::rollup

@@ -1,0 +1,150 @@
+// Purpose: what is alive and how much that is, by the rules of analyzer/replay/live_blocks.h.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#pragma once
+
+#include "preload/rollup/live_table.h"
+#include "preload/rollup/mapping_table.h"
+#include "preload/rollup/step_rows.h"
+
+namespace memtrace::rollup {
+
+enum Measure : unsigned { live, tensor, reserved, kMeasures };
+using Levels = std::int64_t[kMemories][kMeasures];
+
+class Ledger {
+ public:
+  struct Orphan { // a death whose birth was not there
+    std::uint64_t address;
+    std::uint64_t given; // bytes; 0: of a sampled block, which is in no level
+    format::Stamp stamp;
+    std::uint8_t memory;
+    std::uint8_t table; // Live::kTables: of a mapping
+    std::uint8_t kind;
+    bool tensor;
+  };
+  // A block or mapping with a newer one at its place, which is in no level any more: the record of its end
+  // comes late, for its thread got no turn.
+  struct Displaced {
+    Block block;
+    format::Stamp by; // when the newer one was made
+    bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
+  };
+
+  void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
+
+  // What they take of a record is in the format's text. `place`: where its thread is.
+  [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // a birth or a death, soon
+    live_.expect(record.word[0], static_cast<std::uint8_t>(record.flags >> format::kMemoryShift),
+                 Live::table_of(record.kind));
+  }
+  void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void death(const Host& host, const format::RingRecord& record, const Place& place);
+  // mremap, in two halves: the real call lies between, and other threads may unmap the new place before it.
+  // Takes the mapping away from its old place and makes `record` the half that put_down() takes. False: there
+  // was none.
+  bool lift(const Host& host, format::RingRecord& record, const Place& place);
+  void put_down(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void protect(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
+  void small(const Host& host, const format::SmallTotals& flows, const Place& place);
+  void label(const format::RingRecord& record);
+  void reserve(unsigned memory, std::uint64_t bytes);
+
+  // Births and deaths that the recorder dropped so far: their bytes are in the flows of small blocks.
+  void lost(std::uint64_t births, std::uint64_t deaths) {
+    lost_births_ = births;
+    lost_deaths_ = deaths;
+  }
+
+  // Something recorded earlier than what comes next is still missing: deaths may come before their births. When
+  // all is there, those that found none never had one.
+  void ragged(bool is);
+
+  // Memories that were used are below `seen`; what they reached since the last call of rest().
+  const Levels& levels() const { return levels_; }
+  const Levels& highs() const { return highs_; }
+  void rest() { std::memcpy(highs_, levels_, sizeof highs_); }
+  unsigned seen() const { return seen_; }
+  std::int64_t small_level() const { return small_; }
+  std::int64_t small_blocks() const { return small_blocks_; }
+  std::int64_t inherited() const { return inherited_live_; } // what of the parent's is still here
+
+  template <class Take>
+  void each(Take take) {
+    live_.each(take);
+    for (std::uint32_t i = 0; i < mappings_.size(); ++i) take(mappings_[i]);
+  }
+  // The deaths whose births are still missing.
+  template <class Take>
+  void each_orphan(Take take) const {
+    for (std::uint32_t i = 0; i < orphans_used_; ++i) take(orphans_[i]);
+  }
+  template <class Take>
+  void each_displaced(Take take) const {
+    for (const Displaced& one : displaced_)
+      if (one.by != 0) take(one);
+    for (const Displaced& one : covered_)
+      if (one.by != 0) take(one);
+  }
+  std::uint64_t unlisted() const { return unlisted_; }
+  format::TextId role(const Block& block) const {
+    return block.role == 0 ? format::TextId{0} : roles_[block.role - 1u];
+  }
+  StepRows& rows() { return rows_; }
+  std::size_t bytes() const { return mappings_.bytes() + rows_.bytes() + sizeof *this; }
+  std::size_t live_bytes() const { return live_.bytes(); }
+
+ private:
+  static constexpr std::uint32_t kOrphans = 256;
+  static constexpr std::uint32_t kDisplaced = 256;
+  static constexpr std::uint32_t kCovered = 64;
+  static_assert(kOrphans <= format::kMostLate && kDisplaced + kCovered <= format::kMostLate);
+
+  Block block_of(const format::RingRecord& record, const Place& place) const;
+  void enter(const Host& host, const Block& block, FileRows& file);
+  void leave(const Host& host, const Block& block, const Place& place);
+  void raise(unsigned memory);
+  void map(const Host& host, Block block, FileRows& file);
+  void unmap(const Host& host, const format::RingRecord& record, const Place& place);
+  std::uint64_t cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                    format::Stamp death, const Place& place);
+  void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
+  bool adopt(const Block& block, unsigned table);
+  bool keep_orphan(const Orphan& orphan);
+  void unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
+  void note_displaced(const Block& block, format::Stamp by);
+  bool forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death);
+  void cover(const Block& block);
+  const Block* covered(std::uint64_t address, format::Stamp death) const;
+  void forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death);
+  std::uint64_t never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
+                             format::Stamp death) const;
+  void displace(const Host& host, const Block& block, const Place& place);
+
+  Live live_;
+  Mappings mappings_;
+  StepRows rows_;
+  Levels levels_ = {};
+  Levels highs_ = {};
+  unsigned seen_ = 0;
+  std::int64_t small_ = 0;
+  std::int64_t small_blocks_ = 0;
+  bool forked_ = false;
+  std::int64_t inherited_live_ = 0; // what of the parent's is still here
+  std::int64_t inherited_tensor_ = 0;
+  std::uint64_t unlisted_ = 0;    // blocks for which there was no room
+  std::uint64_t lost_births_ = 0; // dropped by the recorder
+  std::uint64_t lost_deaths_ = 0;
+  std::uint64_t found_births_ = 0; // of those: their death came
+  std::uint64_t found_deaths_ = 0; // of those: their address was given out again
+  bool ragged_ = false;
+  std::uint32_t orphans_used_ = 0;
+  Orphan orphans_[kOrphans] = {};
+  std::uint32_t displaced_used_ = 0; // of blocks; the oldest is forgotten
+  std::uint32_t displaced_now_ = 0;
+  Displaced displaced_[kDisplaced] = {};
+  std::uint32_t covered_used_ = 0; // the same of mappings
+  Displaced covered_[kCovered] = {};
+  format::TextId roles_[255] = {};
+};
+
+} // namespace memtrace::rollup

@@ -1,0 +1,35 @@
+// Purpose: what is mapped, as disjoint intervals in order of address: mappings die, move and open in parts.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#pragma once
+
+#include "preload/rollup/block.h"
+
+namespace memtrace::rollup {
+
+class Mappings {
+ public:
+  static constexpr std::uint32_t kFirst = 256;
+  static constexpr std::uint32_t kMost = 64 * 1024; // 3 MiB; Linux allows a process 65,530
+
+  // The first that ends above `address`: the one there, or the next.
+  std::uint32_t from(std::uint8_t memory, std::uint64_t address) const;
+  // Where nothing is mapped. False: no room.
+  bool add(const Host& host, const Block& block);
+  void erase(std::uint32_t i);
+  // Makes `address` a border between two, if it lies inside of one. Where there is no room for two, it stays
+  // one.
+  void split(const Host& host, std::uint8_t memory, std::uint64_t address);
+
+  Block& operator[](std::uint32_t i) { return all_.at[i]; }
+  const Block& operator[](std::uint32_t i) const { return all_.at[i]; }
+  std::uint32_t size() const { return used_; }
+  std::size_t bytes() const { return all_.bytes(); }
+
+ private:
+  bool open(const Host& host, std::uint32_t i);
+
+  Growing<Block> all_;
+  std::uint32_t used_ = 0;
+};
+
+} // namespace memtrace::rollup

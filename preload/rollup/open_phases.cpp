@@ -1,0 +1,266 @@
+// Purpose: which phase and step each thread is in, by the rules of analyzer/replay/phase_tracker.h, and what
+// each open phase has seen.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/rollup/open_phases.h"
+
+namespace memtrace::rollup {
+
+using format::Figure;
+using format::RingRecord;
+
+namespace {
+
+constexpr unsigned bit(Known known) {
+  return 1u << static_cast<unsigned>(known);
+}
+
+void raise(Span& span, std::int64_t level) {
+  if (level > span.peak) span.peak = level;
+}
+
+// One more occurrence of a row. `at` is the first of its five figures.
+void merge(std::int64_t* at, const Span& span, std::int64_t exit, bool first) {
+  const std::int64_t around = span.entry > exit ? span.entry : exit;
+  const std::int64_t transient = span.peak - around;
+  if (first) at[0] = span.entry;
+  at[1] = exit;
+  if (first || span.peak > at[2]) at[2] = span.peak;
+  if (first || transient > at[3]) at[3] = transient;
+  at[4] += exit - span.entry;
+}
+
+} // namespace
+
+std::uint32_t Phases::top_of(std::uint32_t thread) const {
+  for (std::uint32_t i = recent_used_; i-- > 0;)
+    if (recent_.at[i].thread == thread) return recent_.at[i].top;
+  return 0;
+}
+
+Place Phases::place(std::uint32_t thread) const {
+  if (recent_used_ == 0) return {0, step_};
+  const std::uint32_t own = top_of(thread);
+  return frame(own != 0 ? own : recent_.at[recent_used_ - 1].top).place;
+}
+
+// Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
+void Phases::touch(const Host& host, std::uint32_t thread, std::uint32_t top) {
+  std::uint32_t i = recent_used_;
+  while (i > 0 && recent_.at[i - 1].thread != thread) --i;
+  if (i != 0) {
+    --recent_used_;
+    std::memmove(recent_.at + i - 1, recent_.at + i, (recent_used_ - (i - 1)) * sizeof(Recent));
+  }
+  if (top == 0) return;
+  if (recent_used_ == recent_.capacity && !recent_.grow(host, 64, kFrames)) {
+    // Without a place in the list nothing would ever end it.
+    for (; top != 0; top = frame(top).below) frame(top).used = false;
+    return;
+  }
+  recent_.at[recent_used_++] = {thread, top};
+}
+
+// A free frame + 1; 0: none.
+std::uint32_t Phases::fresh(const Host& host) {
+  std::uint32_t i = 0;
+  while (i < frames_end_ && frames_.at[i].used) ++i;
+  if (i == frames_.capacity && !frames_.grow(host, 32, kFrames)) return 0;
+  if (i == frames_end_) ++frames_end_;
+  std::memset(static_cast<void*>(&frames_.at[i]), 0, sizeof(Frame));
+  return i + 1;
+}
+
+bool Phases::holds(std::uint32_t top, unsigned any) const {
+  for (; top != 0; top = frame(top).below)
+    if (bit(frame(top).own) & any) return true;
+  return false;
+}
+
+// What levels reached since the last call goes to every phase that was open meanwhile.
+void Phases::gather(Ledger& ledger) {
+  for (std::uint32_t i = 0; i < frames_end_; ++i) {
+    Frame& open = frames_.at[i];
+    if (!open.used) continue;
+    for (unsigned memory = 0; memory < ledger.seen(); ++memory)
+      for (unsigned measure = 0; measure < kMeasures; ++measure)
+        raise(open.spans[memory][measure], ledger.highs()[memory][measure]);
+  }
+  ledger.rest();
+}
+
+// Steps later than `most` were none.
+void Phases::recount(StepId most, Ledger& ledger) {
+  if (step_ <= most) return;
+  step_ = most;
+  stepped_ = false;
+  if (first_update_ > most) first_update_ = kNoStep;
+  for (std::uint32_t i = 0; i < frames_end_; ++i)
+    if (frames_.at[i].used && frames_.at[i].place.step > most) frames_.at[i].place.step = most;
+  ledger.each([most](Block& block) {
+    if (block.step > most) block.step = most;
+  });
+  ledger.rows().limit(most);
+}
+
+void Phases::learn(std::uint16_t flags, Known own, Ledger& ledger) {
+  if ((flags & format::kAuto) != 0 && !saw_auto_) {
+    saw_auto_ = true;
+    if (!saw_record_) recount(kNoStep, ledger);
+    stepped_ = false;
+    first_update_ = kNoStep;
+    for (std::uint32_t i = 0; i < frames_end_; ++i) frames_.at[i].counts = false;
+  }
+  if (own == Known::step && !saw_step_) {
+    saw_step_ = true;
+    if (!saw_record_) recount(step_of(0), ledger);
+  }
+}
+
+// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
+// at the step that has them inside, in its closure.
+void Phases::advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags) {
+  if (saw_record_ || !beginning.counts) return;
+  const bool forward = beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
+                       !holds(top, bit(Known::forward) | bit(Known::recompute) | bit(Known::backward) |
+                                       bit(Known::step) | bit(Known::eval));
+  const bool backward =
+      beginning.own == Known::backward && !holds(top, bit(Known::backward) | bit(Known::step));
+  if (!forward && !backward && beginning.own != Known::step) return;
+  const bool update =
+      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(top, bit(Known::step)));
+  if (step_ == kNoStep) {
+    step_ = step_of(0);
+  } else if (!update && (stepped_ || (!saw_step_ && forward))) {
+    if (step_ + 1 != 0) ++step_;
+  } else {
+    return;
+  }
+  stepped_ = false;
+}
+
+void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
+  gather(ledger);
+  const std::uint32_t around = top_of(thread);
+  const std::uint32_t depth = around == 0 ? 0 : frame(around).depth + 1;
+  if (depth >= kDeepest) return;
+  const format::TextId name{format::low(record.word[0])};
+  const PathId parent = around == 0 ? PathId{0} : frame(around).place.path;
+  const PathId path = paths_.below(host, parent, name);
+  const Known own = path == parent ? Known::none : paths_.known(path);
+  learn(record.flags, own, ledger);
+  const std::uint32_t top = fresh(host);
+  if (top == 0) return;
+  Frame& open = frame(top);
+  open.used = true;
+  open.own = own;
+  open.counts = (record.flags & format::kAuto) != 0 || !saw_auto_;
+  advance(around, open, record.flags);
+  open.flags = record.flags;
+  open.thread = thread;
+  open.below = around;
+  open.depth = depth;
+  open.name = name;
+  open.begin = record.stamp;
+  open.place = {path, step_};
+  for (unsigned memory = 0; memory < ledger.seen(); ++memory) {
+    for (unsigned measure = 0; measure < kMeasures; ++measure) {
+      const std::int64_t level = ledger.levels()[memory][measure];
+      open.spans[memory][measure] = {level, level};
+    }
+  }
+  if (OpenRow* const row = ledger.rows().row(host, open.place, 0); row != nullptr) ++row->open;
+  touch(host, thread, top);
+}
+
+void Phases::end(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
+  const format::TextId wanted{format::low(record.word[0])};
+  std::uint32_t top = top_of(thread);
+  std::uint32_t hit = top;
+  while (hit != 0 && frame(hit).name != wanted) hit = frame(hit).below;
+  if (hit == 0) return; // its begin was lost
+  gather(ledger);
+  while (top != hit) pop(host, &top, false, ledger); // left open by an exception
+  pop(host, &top, (record.flags & format::kSkipped) != 0, ledger);
+  touch(host, thread, top);
+}
+
+void Phases::pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger) {
+  Frame& open = frame(*top);
+  open.used = false;
+  *top = open.below;
+  if (open.own == Known::step && open.counts && !holds(*top, bit(Known::step))) {
+    stepped_ = true;
+    if (!skipped && first_update_ == kNoStep) first_update_ = step_;
+  }
+  account(host, open, skipped, ledger);
+  while (frames_end_ != 0 && !frames_.at[frames_end_ - 1].used) --frames_end_;
+}
+
+void Phases::account(const Host& host, const Frame& ended, bool skipped, Ledger& ledger) {
+  for (unsigned memory = 0; memory < ledger.seen(); ++memory) {
+    OpenRow* const row = ledger.rows().row(host, ended.place, static_cast<std::uint8_t>(memory));
+    if (row == nullptr) continue;
+    const bool first = row->ended++ == 0;
+    if (row->open != 0) --row->open;
+    row->skipped = row->skipped || skipped;
+    for (unsigned measure = 0; measure < kMeasures; ++measure)
+      merge(&row->figure[5 * measure], ended.spans[memory][measure], ledger.levels()[memory][measure], first);
+    (*row)[Figure::count] = static_cast<std::int64_t>(row->ended);
+  }
+  if (!ended.has_resident) return;
+  OpenRow* const row = ledger.rows().row(host, ended.place, format::kResident);
+  if (row == nullptr) return;
+  const bool first = row->ended++ == 0;
+  std::int64_t* const at = row->figure; // entry, exit, peak: three parts each
+  const bool higher = ended.resident[2].sum() > at[6] + at[7] + at[8];
+  for (unsigned part = 0; part < 3; ++part) {
+    if (first) at[part] = ended.resident[0].part[part];
+    at[3 + part] = ended.resident[1].part[part];
+    if (first || higher) at[6 + part] = ended.resident[2].part[part];
+  }
+  (*row)[Figure::count] = static_cast<std::int64_t>(row->ended);
+}
+
+void Phases::step(std::uint64_t number, Ledger& ledger) {
+  if (!saw_record_) recount(kNoStep, ledger);
+  saw_record_ = true;
+  step_ = step_of(number & ~(std::uint64_t{1} << 63));
+}
+
+void Phases::close(const Host& host, Ledger& ledger) {
+  gather(ledger);
+  for (Frame* open = oldest(); open != nullptr;
+       open = oldest()) { // a row's entry is that of its first occurrence
+    account(host, *open, false, ledger);
+    open->used = false;
+  }
+  frames_end_ = recent_used_ = 0;
+}
+
+Frame* Phases::oldest() {
+  Frame* found = nullptr;
+  for (std::uint32_t i = 0; i < frames_end_; ++i) {
+    Frame& open = frames_.at[i];
+    if (open.used && (found == nullptr || open.begin < found->begin)) found = &open;
+  }
+  return found;
+}
+
+void Phases::reset(const Host& host, Ledger& ledger) {
+  close(host, ledger);
+  step_ = first_update_ = kNoStep;
+  stepped_ = false;
+}
+
+void Phases::sample(const Resident& now) {
+  for (std::uint32_t i = 0; i < frames_end_; ++i) {
+    Frame& open = frames_.at[i];
+    if (!open.used) continue;
+    if (!open.has_resident) open.resident[0] = open.resident[1] = open.resident[2] = now;
+    open.has_resident = true;
+    open.resident[1] = now;
+    if (now.sum() > open.resident[2].sum()) open.resident[2] = now;
+  }
+}
+
+} // namespace memtrace::rollup

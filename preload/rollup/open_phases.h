@@ -1,0 +1,104 @@
+// Purpose: which phase and step each thread is in, by the rules of analyzer/replay/phase_tracker.h, and what
+// each open phase has seen.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#pragma once
+
+#include "preload/rollup/live_ledger.h"
+
+namespace memtrace::rollup {
+
+struct Span { // of one measure
+  std::int64_t entry;
+  std::int64_t peak;
+};
+
+struct Resident {
+  std::int64_t part[3]; // anon, file, shmem
+  std::int64_t sum() const { return part[0] + part[1] + part[2]; }
+};
+
+struct Frame { // an open phase
+  bool used;
+  bool counts; // may begin or end a step
+  bool has_resident;
+  Known own;
+  std::uint16_t flags;
+  std::uint32_t thread;
+  std::uint32_t below; // the frame around it on its thread, + 1
+  std::uint32_t depth; // frames around it
+  format::TextId name;
+  format::Stamp begin;
+  Place place;
+  Resident resident[3]; // at entry, exit, peak
+  Span spans[kMemories][kMeasures];
+};
+
+class Phases {
+ public:
+  void begin(const Host& host, std::uint32_t thread, const format::RingRecord& record, Ledger& ledger);
+  void end(const Host& host, std::uint32_t thread, const format::RingRecord& record, Ledger& ledger);
+  void step(std::uint64_t number, Ledger& ledger);
+  void reset(const Host& host, Ledger& ledger);
+  void close(const Host& host, Ledger& ledger); // all that is open
+  void sample(const Resident& now);
+
+  // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
+  Place place(std::uint32_t thread) const;
+  StepId now() const { return step_; }
+  bool stepped() const { return stepped_; }
+  StepId first_update() const { return first_update_; }
+  const Paths& paths() const { return paths_; }
+  Paths& paths() { return paths_; }
+
+  // Outermost first, thread by thread, the thread of the last mark last.
+  template <class Take>
+  void each(Take take) const {
+    for (std::uint32_t i = 0; i < recent_used_; ++i) each_of(recent_.at[i].top, take);
+  }
+  std::size_t bytes() const { return frames_.bytes() + recent_.bytes() + paths_.bytes(); }
+
+ private:
+  static constexpr std::uint32_t kDeepest = 128;
+  static constexpr std::uint32_t kFrames = 1024; // of all threads: 1 MiB
+
+  struct Recent { // a thread that is in a phase
+    std::uint32_t thread;
+    std::uint32_t top; // frame + 1
+  };
+  template <class Take>
+  void each_of(std::uint32_t top, Take take) const {
+    std::uint32_t frames[kDeepest];
+    std::uint32_t depth = 0;
+    for (; top != 0 && depth < kDeepest; top = frames_.at[top - 1].below) frames[depth++] = top;
+    while (depth != 0) take(frames_.at[frames[--depth] - 1]);
+  }
+  Frame& frame(std::uint32_t top) { return frames_.at[top - 1]; }
+  const Frame& frame(std::uint32_t top) const { return frames_.at[top - 1]; }
+  std::uint32_t top_of(std::uint32_t thread) const;
+  std::uint32_t fresh(const Host& host);
+  Frame* oldest();
+  bool holds(std::uint32_t top, unsigned any) const;
+  void learn(std::uint16_t flags, Known own, Ledger& ledger);
+  void recount(StepId most, Ledger& ledger);
+  void advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags);
+  void gather(Ledger& ledger);
+  void pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger);
+  void account(const Host& host, const Frame& ended, bool skipped, Ledger& ledger);
+  void touch(const Host& host, std::uint32_t thread, std::uint32_t top);
+
+  Paths paths_;
+  Growing<Frame> frames_;
+  std::uint32_t frames_end_ = 0; // none is used from here on
+  Growing<Recent> recent_;
+  std::uint32_t recent_used_ = 0;
+  StepId step_ = kNoStep;
+  StepId first_update_ = kNoStep;
+  bool stepped_ = false; // an optimizer's step returned since this step began
+  // What was seen so far of what decides how steps are counted. The analyzer knows it beforehand: when one of
+  // them turns, what was counted without it counts no more.
+  bool saw_auto_ = false;   // phases that memtrace found: marks of the user bring no steps then
+  bool saw_step_ = false;   // a phase `step`: a forward alone brings none then
+  bool saw_record_ = false; // the user's own numbers
+};
+
+} // namespace memtrace::rollup

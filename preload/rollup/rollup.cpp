@@ -1,0 +1,180 @@
+// Purpose: the records of all threads, in order of their stamps -> what a window's snapshot and the rollup rows
+// say.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/rollup/rollup.h"
+
+namespace memtrace::rollup {
+
+using format::EventType;
+using format::high;
+using format::low;
+using format::RingRecord;
+using format::SmallTotals;
+
+void Fold::start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes) {
+  forget();
+  host_ = host;
+  ledger_.start(forked, live_bytes, tensor_bytes);
+}
+
+void Fold::forget() {
+  std::memset(static_cast<void*>(this), 0, sizeof *this);
+  level_error_ = {};
+}
+
+void Fold::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from) {
+  file_.attach(memory, bytes, trace_id, from);
+  phases_.paths().define(host_);
+}
+
+void Fold::forget_highest() {
+  highest_[live] = ledger_.levels()[0][live];
+  highest_[tensor] = ledger_.levels()[0][tensor];
+}
+
+std::uint64_t Fold::bytes() const {
+  return sizeof *this + ledger_.bytes() + phases_.bytes() + carried_.bytes();
+}
+
+void Fold::apply(std::uint32_t thread, const RingRecord& record) {
+  if (later_used_ != 0 && later_[later_used_ - 1].record.stamp < record.stamp) births_until(record.stamp);
+  apply_now(thread, record);
+}
+
+void Fold::passed(bool complete) {
+  births_until(~format::Stamp{0});
+  ledger_.ragged(!complete);
+}
+
+void Fold::close() {
+  births_until(~format::Stamp{0});
+  phases_.close(host_, ledger_);
+  if (!file_.attached()) return;
+  phases_.paths().define(host_);
+  ledger_.rows().publish_all(file_);
+}
+
+void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
+  const auto& word = record.word;
+  switch (static_cast<EventType>(record.type)) {
+    case EventType::birth: {
+      const Place place = phases_.place(thread);
+      carry(thread, flows_of(record), place);
+      ledger_.birth(host_, record, place, file_);
+      break;
+    }
+    case EventType::death: {
+      const Place place = phases_.place(thread);
+      carry(thread, flows_of(record), place);
+      ledger_.death(host_, record, place);
+      return; // raises nothing
+    }
+    case EventType::counters:
+      carry(thread, flows_of(record), phases_.place(thread));
+      break;
+    case EventType::move:
+      move(thread, record);
+      break;
+    case EventType::protect:
+      ledger_.protect(host_, record, phases_.place(thread), file_);
+      break;
+    case EventType::label:
+      ledger_.label(record);
+      return;
+    case EventType::reserved:
+      ledger_.reserve(record.flags >> format::kMemoryShift, word[1]);
+      return;
+    case EventType::phase_begin:
+      phases_.begin(host_, thread, record, ledger_);
+      step_over();
+      return;
+    case EventType::phase_end:
+      phases_.end(host_, thread, record, ledger_);
+      return;
+    case EventType::step:
+      phases_.step(word[0], ledger_);
+      step_over();
+      return;
+    case EventType::reset:
+      phases_.reset(host_, ledger_);
+      step_over();
+      return;
+    case EventType::sample_process:
+      phases_.sample({{static_cast<std::int64_t>(word[0]), static_cast<std::int64_t>(word[1]),
+                       static_cast<std::int64_t>(word[2])}});
+      return;
+    default:
+      return;
+  }
+  see_highest();
+}
+
+void Fold::see_highest() {
+  for (unsigned measure = live; measure <= tensor; ++measure)
+    if (ledger_.levels()[0][measure] > highest_[measure]) highest_[measure] = ledger_.levels()[0][measure];
+}
+
+void Fold::carry(std::uint32_t thread, const SmallTotals& flows, const Place& place) {
+  if ((flows.allocated | flows.freed | flows.births | flows.deaths) == 0) return;
+  ledger_.small(host_, flows, place);
+  const Carried key{thread, {}};
+  Carried* carried = carried_.find_or_add(host_, key);
+  if (carried == nullptr) {
+    carried_.keep_if([this](const Carried& old) { return host_.lives(old.thread); });
+    carried = carried_.find_or_add(host_, key);
+  }
+  if (carried == nullptr) return;
+  carried->total.allocated += flows.allocated;
+  carried->total.freed += flows.freed;
+  carried->total.births += flows.births;
+  carried->total.deaths += flows.deaths;
+}
+
+// A death now and a birth later, for the real call lies between.
+void Fold::move(std::uint32_t thread, const RingRecord& record) {
+  const auto& word = record.word;
+  RingRecord half = record;
+  if (record.flags & format::kRange) {
+    if (ledger_.lift(host_, half, phases_.place(thread))) defer(thread, half);
+    return;
+  }
+  half.type = static_cast<std::uint8_t>(EventType::death);
+  half.word[1] = word[4];
+  ledger_.death(host_, half, phases_.place(thread));
+  half.type = static_cast<std::uint8_t>(EventType::birth);
+  half.stamp = record.stamp + high(word[5]);
+  half.word[0] = word[1];
+  half.word[1] = word[2];
+  half.word[2] = word[3];
+  half.word[3] = low(word[5]);
+  half.word[4] = half.word[5] = 0;
+  defer(thread, half);
+}
+
+void Fold::defer(std::uint32_t thread, const RingRecord& half) {
+  if (later_used_ == kLater) births_until(~format::Stamp{0}); // more at once than there are threads
+  std::uint32_t i = later_used_++;
+  for (; i > 0 && later_[i - 1].record.stamp <= half.stamp; --i) later_[i] = later_[i - 1];
+  later_[i] = {thread, half};
+}
+
+void Fold::births_until(format::Stamp stamp) {
+  while (later_used_ != 0 && later_[later_used_ - 1].record.stamp < stamp) {
+    const Later& due = later_[--later_used_];
+    if (static_cast<EventType>(due.record.type) == EventType::move) {
+      ledger_.put_down(host_, due.record, phases_.place(due.thread), file_);
+      see_highest();
+    } else {
+      apply_now(due.thread, due.record);
+    }
+  }
+}
+
+void Fold::step_over() {
+  if (phases_.now() == step_) return;
+  step_ = phases_.now();
+  if (file_.attached()) phases_.paths().define(host_);
+  ledger_.rows().publish(step_, file_);
+}
+
+} // namespace memtrace::rollup

@@ -1,0 +1,144 @@
+// Purpose: the rows of steps that are not over, in private memory, so that a bucket gets whole steps.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/rollup/step_rows.h"
+
+namespace memtrace::rollup {
+
+using format::Figure;
+using format::kNoStepBucket;
+
+namespace {
+
+std::uint64_t number_of(StepId step) {
+  return step == kNoStep ? kNoStepBucket : step - std::uint64_t{1};
+}
+
+// Births of a bucket are one row here already.
+std::uint64_t first_of_bucket(std::uint64_t number, const FileRows& file) {
+  if (number == kNoStepBucket || !file.attached()) return number;
+  return number & ~(file.half().site_width - 1);
+}
+
+std::uint32_t text_of(PathId path) {
+  return static_cast<std::uint32_t>(Paths::text(path));
+}
+
+} // namespace
+
+OpenRow* StepRows::row(const Host& host, const Place& place, std::uint8_t memory) {
+  OpenRow wanted;
+  wanted.key = OpenRow::key_of(place, memory);
+  if (OpenRow* const found = rows_.find(wanted); found != nullptr) return found;
+  const std::uint64_t key = wanted.key;
+  wanted = OpenRow{};
+  wanted.key = key;
+  return rows_.find_or_add(host, wanted);
+}
+
+// Is a phase of the row's place open? The host's row knows.
+bool StepRows::is_open(std::uint64_t key) {
+  OpenRow wanted;
+  wanted.key = key & ~std::uint64_t{0xFF};
+  const OpenRow* const found = rows_.find(wanted);
+  return found != nullptr && found->open != 0;
+}
+
+void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, std::uint64_t allocated,
+                    std::uint64_t freed, std::uint64_t allocations) {
+  OpenRow* const found = row(host, place, memory);
+  if (found == nullptr) return;
+  // Sums of what the program's memory said: they wrap.
+  const auto add = [found](Figure figure, std::uint64_t more) {
+    std::int64_t& sum = (*found)[figure];
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + more);
+  };
+  add(Figure::allocated, allocated);
+  add(Figure::freed, freed);
+  add(Figure::allocations, allocations);
+}
+
+void StepRows::born(const Host& host, const Block& block, FileRows& file) {
+  const std::uint64_t bytes = block.is(Block::kTensor) ? block.tensor_bytes() : block.given;
+  Site key{};
+  key.bucket = first_of_bucket(number_of(block.step), file);
+  key.where = std::uint64_t{block.stack} | std::uint64_t{block.path} << 32;
+  key.what = std::uint64_t{block.kind} | std::uint64_t{block.memory} << 8 |
+             static_cast<std::uint64_t>((block.is(Block::kTensor) ? format::kTensor : 0) |
+                                        (block.is(Block::kSampled) ? format::kSampled : 0))
+                 << 16;
+  key.min = ~std::uint64_t{0};
+  Site* site = sites_.find_or_add(host, key);
+  if (site == nullptr) { // they only ever add up: nothing is lost by doing that early
+    publish_sites(file);
+    site = sites_.find_or_add(host, key);
+  }
+  if (site == nullptr) return; // no memory at all
+  ++site->count;
+  site->sum += bytes;
+  if (bytes < site->min) site->min = bytes;
+  if (bytes > site->max) site->max = bytes;
+}
+
+void StepRows::put(const OpenRow& row, FileRows& file) {
+  format::PhaseRow out{};
+  out.bucket = number_of(row.step());
+  out.steps = 1;
+  out.path = text_of(row.path());
+  out.memory = row.memory();
+  out.skipped = row.skipped;
+  for (std::size_t i = 0; i < format::kFigures; ++i) out.figures[i] = {row.figure[i], row.figure[i]};
+  file.add(out);
+}
+
+void StepRows::put(const Site& site, FileRows& file) {
+  format::SiteRow out{};
+  out.bucket = site.bucket;
+  out.path = text_of(static_cast<PathId>(site.where >> 32));
+  out.stack = format::low(site.where);
+  out.kind = static_cast<std::uint8_t>(site.what);
+  out.memory = static_cast<std::uint8_t>(site.what >> 8);
+  out.flags = static_cast<std::uint16_t>(site.what >> 16);
+  out.count = site.count;
+  out.sum = site.sum;
+  out.min = site.min;
+  out.max = site.max;
+  file.add(out);
+}
+
+void StepRows::publish_sites(FileRows& file) {
+  if (file.attached())
+    for (std::uint32_t i = 0; i < sites_.size(); ++i) put(sites_[i], file);
+  sites_.keep_if([](const Site&) { return false; });
+}
+
+void StepRows::publish(StepId now, FileRows& file) {
+  for (std::uint32_t i = 0; i < rows_.size(); ++i)
+    rows_[i].stays = rows_[i].step() == now || is_open(rows_[i].key);
+  rows_.keep_if([&](const OpenRow& row) {
+    if (!row.stays && file.attached()) put(row, file);
+    return row.stays;
+  });
+  const std::uint64_t bucket = first_of_bucket(number_of(now), file);
+  if (bucket != bucket_) publish_sites(file);
+  bucket_ = bucket;
+}
+
+void StepRows::publish_all(FileRows& file) {
+  if (!file.attached()) return;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) put(rows_[i], file);
+  rows_.keep_if([](const OpenRow&) { return false; });
+  publish_sites(file);
+}
+
+void StepRows::limit(StepId most) {
+  for (std::uint32_t i = 0; i < rows_.size(); ++i)
+    if (OpenRow& row = rows_[i]; row.step() > most) row.key = OpenRow::key_of({row.path(), most}, row.memory());
+  rows_.keep_if([](const OpenRow&) { return true; });
+  for (std::uint32_t i = 0; i < sites_.size(); ++i) {
+    std::uint64_t& bucket = sites_[i].bucket;
+    if (bucket != kNoStepBucket && bucket + 1 > most) bucket = number_of(most);
+  }
+  sites_.keep_if([](const Site&) { return true; });
+}
+
+} // namespace memtrace::rollup

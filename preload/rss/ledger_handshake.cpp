@@ -1,0 +1,233 @@
+// Purpose: moments for a ledger: a thread of the program asks the allocator what it keeps, and stands still,
+// within bounds, while the background thread looks at the pages.
+// Runs: on the program's threads, outside their allocator's calls.
+#include "preload/rss/ledger_handshake.h"
+
+#include "preload/blocks/recording.h"
+#include "preload/kernel/statm.h"
+#include "preload/os/clocks.h"
+#include "preload/os/threads.h"
+#include "preload/record/live_levels.h"
+#include "preload/state/doorbell.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+
+namespace memtrace::record {
+
+constinit std::uint32_t ledger_call = 0;
+constinit std::int64_t ledger_brink = 0;
+
+namespace {
+
+// All threads together: for the first peak, that part of the time, and of the first ten seconds more, in which
+// memory climbs from 80 MiB to what a model takes. There falcon_adamw takes 100 ms.
+constexpr std::uint64_t kFirstNs = 5'000'000;
+constexpr std::uint64_t kShare = 1000;
+constexpr std::uint64_t kEarlyShare = 50;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kUntilTakingNs = 20'000'000; // one that is at the disk comes too late
+constexpr std::uint64_t kTakingNs = 50'000'000;
+constexpr std::uint64_t kBetweenNs = 2'000'000;    // looks at RSS, 5 us each
+constexpr std::uint64_t kPatienceNs = 100'000'000; // at a peak, which may go
+constexpr std::uint64_t kLongPatienceNs = 500'000'000;
+constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
+// 1 part more than the highest is a new peak: the more, the shorter the last one is ago.
+constexpr std::uint64_t kNewMost = 16;
+constexpr std::uint64_t kNewLeast = 192;
+// 1 part of what is alive dies, or came since the last look and the first of it dies: that ends a peak. glibc
+// gives back 100 MiB by the free of one that is much smaller, when what lies below the top was free already.
+constexpr std::int64_t kFall = 128;
+constexpr std::int64_t kRise = 256;
+
+constinit bool unsafe = false; // the child of a raw clone
+constinit std::uint64_t began = 0;
+constinit std::uint64_t stood = 0;
+constinit bool standing = false;
+constinit std::uint64_t called = 0;
+constinit std::uint64_t looked = 0;
+constinit std::int64_t lowest = 0;   // `live` since then, at large deaths
+constinit std::uint64_t highest = 0; // RSS of a ledger
+constinit std::uint64_t taken = 0;   // when the last one was
+constinit std::uint64_t last_cost = 0;
+constinit Answer answer{};
+
+std::uint32_t number(Call call) {
+  return static_cast<std::uint32_t>(call);
+}
+Call now() {
+  return static_cast<Call>(__atomic_load_n(&ledger_call, __ATOMIC_ACQUIRE));
+}
+bool change(Call from, Call to) {
+  std::uint32_t expected = number(from);
+  return __atomic_compare_exchange_n(&ledger_call, &expected, number(to), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
+// A handler runs with its signal blocked, and may have interrupted the allocator.
+bool may_stand_here() {
+  return !unsafe && state() == State::hot && local.busy == 0 && !os::in_signal_handler();
+}
+bool may_be_asked() {
+  return local.inside == 0 && may_stand_here();
+}
+
+std::uint64_t most_at(std::uint64_t time) {
+  const std::uint64_t start = __atomic_load_n(&began, __ATOMIC_RELAXED);
+  const std::uint64_t since = start == 0 ? 0 : time - start;
+  return kFirstNs + since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare;
+}
+
+// The half is kept for falls.
+bool may_stand(std::uint64_t time, Call why) {
+  const std::uint64_t most = most_at(time);
+  return __atomic_load_n(&stood, __ATOMIC_RELAXED) < (why == Call::wanted ? most / 2 : most);
+}
+
+// A climb has peaks one after the other, and only its last counts: the time since the last ledger, in units of
+// what that cost. Where all of 1 part in 128 were stood for until nothing of the bound was left, the peaks of
+// the steps after that were missed by 1.5 to 4.5 %.
+std::uint64_t new_part(std::uint64_t time) {
+  const std::uint64_t since = time - __atomic_load_n(&taken, __ATOMIC_RELAXED);
+  const std::uint64_t part = since / (__atomic_load_n(&last_cost, __ATOMIC_RELAXED) + 1);
+  return part < kNewMost ? kNewMost : part > kNewLeast ? kNewLeast : part;
+}
+
+void wait_while(Call what, std::uint64_t until) {
+  for (std::uint64_t time; now() == what && (time = os::monotonic_ns()) < until;)
+    os::futex_wait(&ledger_call, number(what), until - time);
+}
+
+// The call is ours alone. What the allocator maps meanwhile is its own.
+void ask() {
+  ++local.inside;
+  KeptFree kept;
+  answer.given = ask_allocator(&kept);
+  --local.inside;
+  answer.kept = kept;
+  answer.flowed = flows_since_fork();
+  answer.moving = 0;
+}
+
+void wait_for_ledger(std::uint64_t since) {
+  wait_while(Call::answered, since + kUntilTakingNs);
+  wait_while(Call::taking, since + kTakingNs);
+}
+
+void stand(Call why) {
+  if (!may_be_asked()) return;
+  const Recording here;
+  if (!here ||
+      (!change(Call::wanted, Call::asking) && (why == Call::wanted || !change(Call::none, Call::asking))))
+    return;
+  const std::uint64_t before = os::thread_cpu_ns();
+  ask();
+  __atomic_fetch_add(&stood, os::thread_cpu_ns() - before, __ATOMIC_RELAXED);
+  const std::uint64_t asked = os::monotonic_ns();
+  const bool stands = may_stand(asked, why);
+  __atomic_store_n(&standing, stands, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
+  wake_drain();
+  if (stands) wait_for_ledger(asked);
+}
+
+// At most each 2 ms: RSS is a new peak.
+bool is_new_peak(std::uint64_t time) {
+  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return false;
+  __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
+  const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+  return resident_now() > last + last / new_part(time);
+}
+
+} // namespace
+
+void stand_for_ledger() {
+  stand(Call::wanted);
+}
+
+void stand_before_fall(std::size_t given) {
+  const std::int64_t level = host_level(), dies = static_cast<std::int64_t>(given);
+  const std::int64_t before = __atomic_load_n(&lowest, __ATOMIC_RELAXED);
+  if (level - dies < before) __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
+  if (dies < level / kFall && level - before < level / kRise) return;
+  if (state() != State::hot || local.busy != 0) return;
+  __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
+  if (is_new_peak(os::monotonic_ns())) stand(Call::none);
+}
+
+void stand_before_purge(std::uint64_t address, std::size_t bytes) {
+  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || state() != State::hot || local.busy != 0)
+    return;
+  const std::uint64_t time = os::monotonic_ns();
+  if (!is_new_peak(time) || !may_stand(time, Call::none) || !may_stand_here()) return;
+  const Recording here;
+  if (!here || (!change(Call::none, Call::asking) && !change(Call::wanted, Call::asking))) return;
+  // Free pages of others go as well, also before the block was copied.
+  answer.moving = local.moving_from - address < bytes ? local.moving : 0;
+  __atomic_store_n(&standing, true, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
+  wake_drain();
+  wait_for_ledger(time);
+  if (change(Call::answered, Call::asking)) { // it came too late, and the block has one place again
+    answer.moving = 0;
+    __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+  }
+}
+
+void answer_at_end() {
+  if (!may_be_asked()) return;
+  if (!change(Call::wanted, Call::asking) && !change(Call::none, Call::asking)) return;
+  ask();
+  __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+}
+
+void call_for_ledger() {
+  called = os::monotonic_ns();
+  if (began == 0) __atomic_store_n(&began, called, __ATOMIC_RELAXED);
+  change(Call::none, Call::wanted);
+}
+
+bool ledger_is_answered() {
+  return change(Call::answered, Call::taking);
+}
+
+bool nobody_answered(bool at_peak) {
+  const std::uint64_t since = os::monotonic_ns() - called;
+  if (since > kLostNs && change(Call::asking, Call::none)) return true;
+  return since > (at_peak ? kPatienceNs : kLongPatienceNs) && change(Call::wanted, Call::taking);
+}
+
+bool take_unanswered() {
+  return change(Call::none, Call::taking) || change(Call::wanted, Call::taking);
+}
+
+const Answer& last_answer() {
+  return answer;
+}
+
+void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost) {
+  if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL))
+    __atomic_fetch_add(&stood, cost, __ATOMIC_RELAXED);
+  __atomic_store_n(&taken, os::monotonic_ns(), __ATOMIC_RELAXED);
+  __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
+  answer.moving = 0;
+  if (resident > highest) __atomic_store_n(&highest, resident, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_brink, highest_live - highest_live / 8, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
+  os::futex_wake(&ledger_call);
+}
+
+std::uint64_t stood_so_far() {
+  return __atomic_load_n(&stood, __ATOMIC_RELAXED);
+}
+
+void forget_ledger_moments(bool raw) {
+  if (raw) unsafe = true;
+  ledger_call = number(Call::none);
+  ledger_brink = 0;
+  began = stood = called = looked = highest = taken = last_cost = 0;
+  lowest = 0;
+  standing = false;
+  answer = {};
+}
+
+} // namespace memtrace::record

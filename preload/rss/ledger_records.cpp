@@ -1,0 +1,97 @@
+// Purpose: a ledger that was taken -> records of the trace.
+// Runs: on the background thread.
+#include "preload/rss/ledger_records.h"
+
+#include "preload/format/ledger_soundness.h"
+#include "preload/kernel/proc_file.h"
+#include "preload/os/timestamp.h"
+#include "preload/samples/kernel_samples.h"
+#include "preload/state/new_record.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+
+namespace {
+
+constexpr std::size_t kRecords = 1 + format::kLedgerRows;
+
+constinit RingRecord highest[kRecords] = {}; // for the window that it is in may go
+constinit std::size_t highest_records = 0;
+constinit std::uint32_t highest_in = 0; // the window that has it
+
+std::uint64_t known(std::uint64_t value) {
+  return value == format::kNotSaid ? 0 : value;
+}
+
+std::uint32_t in_us(std::uint64_t ns) {
+  return static_cast<std::uint32_t>(ns / 1000);
+}
+
+RingRecord head(const Residents& residents, std::uint16_t flags) {
+  RingRecord record = record_of(EventType::sample_ledger);
+  record.flags = flags;
+  if (residents.allocator_asked) record.flags |= format::kLedgerAsked;
+  record.word[0] = residents.total;
+  if (const char* const text = read_kernel_file("/proc/self/status"); text != nullptr) {
+    record.word[1] = known(kib_after(text, "VmHWM:"));
+    record.word[2] = known(kib_after(text, "VmSwap:"));
+  }
+  record.word[3] = residents.drift;
+  record.word[4] = format::halves(in_us(residents.cost), in_us(residents.stood));
+  record.word[5] = record.stamp;
+  return record;
+}
+
+// The rows that hold something.
+std::size_t rows(const Residents& residents, RingRecord* out) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
+    const LedgerAmount& amount = residents.row[i];
+    if (amount.resident == 0 && amount.given == 0) continue;
+    RingRecord record = record_of(EventType::sample_resident);
+    record.flags =
+        static_cast<std::uint16_t>(i << format::kRowShift | (amount.sampled ? format::kRowIsSampled : 0));
+    record.word[0] = amount.resident;
+    record.word[1] = amount.given;
+    record.word[2] = amount.parts;
+    out[count++] = record;
+  }
+  return count;
+}
+
+format::LedgerWorth worth(const RingRecord& head) {
+  return {head.word[0], (head.flags & format::kLedgerAsked) != 0, head.word[3]};
+}
+
+// Before what comes next, so that a reader of that window has it first.
+bool say_highest_again() {
+  for (std::size_t i = 0; i < highest_records; ++i) highest[i].stamp = draw_stamp();
+  highest[0].flags = static_cast<std::uint16_t>(highest[0].flags | format::kLedgerAgain);
+  return append_samples(highest, highest_records);
+}
+
+} // namespace
+
+bool write_ledger(const Residents& residents, std::uint16_t flags) {
+  static constinit RingRecord records[kRecords] = {};
+  records[0] = head(residents, flags);
+  const std::size_t count = 1 + rows(residents, records + 1);
+  const bool is_highest = highest_records == 0 || format::beats(worth(records[0]), worth(highest[0]));
+  if (!is_highest && highest_in != current_window() && say_highest_again()) highest_in = current_window();
+  if (!append_samples(records, count)) return false;
+  if (!is_highest) return true;
+  for (std::size_t i = 0; i < count; ++i) highest[i] = records[i];
+  highest_records = count;
+  highest_in = current_window();
+  return true;
+}
+
+void forget_ledger_records() {
+  highest_records = 0;
+  highest_in = 0;
+}
+
+} // namespace memtrace::record

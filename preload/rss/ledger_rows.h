@@ -1,0 +1,29 @@
+// Purpose: the rows of a process's ledger.
+// Runs: on the background thread.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/format/records.h"
+
+namespace memtrace::record {
+
+struct LedgerAmount {
+  std::uint64_t resident = 0;
+  std::uint64_t given = 0; // the same, whether in memory or not; 0: not known
+  std::uint64_t parts = 0; // blocks, mappings
+  bool sampled = false;    // told from some of the parts
+};
+
+struct Residents {
+  std::uint64_t total = 0; // as the kernel counts it, just before the rows were summed up
+  std::uint64_t drift = 0; // bytes that came and went meanwhile, or since the allocator was asked
+  bool allocator_asked = false;
+  std::uint64_t cost = 0;  // ns of the background thread
+  std::uint64_t stood = 0; // ns that threads of the program stood for ledgers so far
+  LedgerAmount row[format::kLedgerRows];
+
+  LedgerAmount& operator[](format::LedgerRow which) { return row[static_cast<std::size_t>(which)]; }
+};
+
+} // namespace memtrace::record

@@ -1,0 +1,189 @@
+// Purpose: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
+// else.
+// Runs: on the background thread.
+#include "preload/rss/ledger_schedule.h"
+
+#include "preload/format/ledger_soundness.h"
+#include "preload/kernel/statm.h"
+#include "preload/os/clocks.h"
+#include "preload/record/live_levels.h"
+#include "preload/rss/inherited_ranges.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/rss/ledger_records.h"
+#include "preload/rss/rss_ledger.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constexpr std::uint64_t kLookNs = 10'000'000;
+constexpr std::uint64_t kFarLookNs = 200'000'000; // away from the highest `live`: pages of files make RSS, too
+constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which rings
+constexpr std::uint64_t kSeldomNs = 4'000'000'000;
+constexpr std::uint64_t kAgainNs = 250'000'000; // after one that is not sound, while RSS stays where it was
+// CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
+// one after the other. The less of it is left, the higher above the last one a peak has to be.
+constexpr std::uint64_t kShare = 1000;
+constexpr std::uint64_t kEarlyShare = 50;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kNew = 128; // 1 part more than the highest
+constexpr std::uint64_t kFar = 2;
+constexpr std::uint64_t kTurnNs = 2'000'000;       // of CPU, until others have their turn
+constexpr std::uint64_t kLastNs = 50'000'000;      // the same at the program's end, which waits for it
+constexpr std::uint64_t kLastWaitNs = 150'000'000; // no longer than that by the clock
+constexpr std::uint64_t kTurnShare = 100;          // of the time for turns, once what is allowed is spent
+constexpr std::uint64_t kPaused = 512; // 1 part more than at the last look: RSS does not climb just now
+
+constinit std::int64_t highest_live = 0;
+constinit std::uint64_t highest_taken = 0; // RSS of a ledger
+constinit bool again = false;              // it is not sound
+constinit std::uint64_t last_look = 0;     // RSS then
+constinit std::uint64_t looked = 0;        // when
+constinit std::uint64_t began = 0;
+constinit std::uint64_t taken = 0; // when
+constinit std::uint64_t spent = 0;
+constinit bool calling = false;
+constinit bool last_asked = false;
+constinit Residents residents{};
+
+enum class Stage : std::uint8_t { none, pages, named };
+constinit Stage stage = Stage::none; // of the ledger that is half done
+constinit std::uint16_t stage_flags = 0;
+constinit bool stage_given = false;    // the allocator's answer
+constinit std::uint64_t cost = 0;      // of it so far
+constinit std::uint64_t next_turn = 0; // not before this
+
+bool near_highest() {
+  const std::int64_t now = host_level();
+  if (now > highest_live) highest_live = now;
+  return now >= highest_live - highest_live / 8;
+}
+
+std::uint64_t allowed(std::uint64_t time) {
+  return time / kShare + (time < kEarlyNs ? time : kEarlyNs) / kEarlyShare;
+}
+
+bool is_due(std::uint64_t now) {
+  const std::uint64_t most = allowed(now - began);
+  if (spent <= most / 2 && now - taken >= kSeldomNs) return true;
+  if (now - looked < (near_highest() ? kLookNs / 2 : kFarLookNs)) return false;
+  looked = now;
+  const std::uint64_t before = last_look;
+  last_look = resident_now();
+  if (last_look > highest_taken + highest_taken / kFar) return true;
+  if (again && spent <= most && now - taken >= kAgainNs)
+    return last_look >= highest_taken - highest_taken / kNew;
+  const std::uint64_t part = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
+  return spent <= most && last_look > highest_taken + highest_taken / part &&
+         last_look <= before + before / kPaused;
+}
+
+void write_it() {
+  residents.stood = stood_so_far();
+  residents.cost = cost;
+  if (!write_ledger(residents, stage_flags)) return;
+  const bool sound = format::is_sound({residents.total, residents.allocator_asked, residents.drift});
+  const bool as_high = residents.total >= highest_taken - highest_taken / kNew;
+  if (as_high) again = !sound && stage_given;
+  if (residents.total > highest_taken) highest_taken = residents.total;
+}
+
+void look_at_pages(const Turn& turn, std::uint64_t before) {
+  const Look look = take_residents(last_answer(), turn, &residents);
+  if (look == Look::later) return;
+  ledger_was_taken(look == Look::done ? residents.total : 0, highest_live, cost + os::thread_cpu_ns() - before);
+  calling = false;
+  stage = look == Look::done ? Stage::named : Stage::none;
+}
+
+void go_on(const Turn& turn) {
+  const std::uint64_t before = os::thread_cpu_ns();
+  if (stage == Stage::pages) look_at_pages(turn, before);
+  const bool all = stage == Stage::named && complete_residents(turn, &residents);
+  const std::uint64_t took = os::thread_cpu_ns() - before;
+  cost += took;
+  if (all) {
+    stage = Stage::none;
+    write_it();
+  }
+  spent += os::thread_cpu_ns() - before;
+  taken = os::monotonic_ns();
+  next_turn = spent <= allowed(taken - began) ? 0 : taken + took * kTurnShare;
+}
+
+void begin(std::uint16_t flags) {
+  stage = Stage::pages;
+  stage_flags = flags;
+  stage_given = last_answer().given;
+  cost = 0;
+}
+
+void take() {
+  begin(0);
+  go_on(Turn(kTurnNs));
+}
+
+} // namespace
+
+std::uint64_t ledger_pause() {
+  if (stage != Stage::none) {
+    const std::uint64_t now = os::monotonic_ns();
+    return now < next_turn ? next_turn - now : 0;
+  }
+  if (calling) return kWaitNs;
+  if (near_highest()) return kLookNs;
+  watch_level(highest_live - highest_live / 8);
+  return kSeldomNs;
+}
+
+void ledger_turn() {
+  const std::uint64_t now = os::monotonic_ns();
+  const bool first = began == 0;
+  if (first) began = taken = now;
+  if (stage != Stage::none) {
+    if (now >= next_turn) go_on(Turn(kTurnNs));
+    return;
+  }
+  if (ledger_is_answered()) return take();
+  if (calling) {
+    // A page more than ever is no peak: a program that allocates four times a second is waited for.
+    if (nobody_answered(resident_now() > highest_taken + highest_taken / kNew)) take();
+    return;
+  }
+  // A child's first says what its parent left it.
+  calling = (first && inherited_is_noted()) || is_due(now);
+  if (calling) call_for_ledger();
+}
+
+void ask_for_last_ledger() {
+  __atomic_store_n(&last_asked, true, __ATOMIC_RELEASE);
+}
+void take_last_ledger_if_asked() {
+  if (!__atomic_load_n(&last_asked, __ATOMIC_ACQUIRE)) return;
+  last_asked = false;
+  leave_ledger();
+  if (!ledger_is_answered() && !take_unanswered()) return;
+  begin(format::kLedgerLast);
+  go_on(Turn(kLastNs, kLastWaitNs));
+}
+
+void leave_ledger() {
+  if (stage == Stage::none) return;
+  leave_residents();
+  if (stage == Stage::pages) ledger_was_taken(0, highest_live, cost);
+  stage = Stage::none;
+  calling = false;
+}
+
+void forget_ledgers() {
+  highest_live = 0;
+  highest_taken = last_look = looked = began = taken = spent = 0;
+  calling = last_asked = again = false;
+  stage = Stage::none;
+  next_turn = 0;
+  watch_no_level();
+  forget_ledger_records();
+  forget_residents();
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,178 @@
+// Purpose: how much of each large block is in memory: a block may be written to long after it was made.
+// Runs: on the background thread.
+#include "preload/samples/block_residency.h"
+
+#include "preload/kernel/page_residency.h"
+#include "preload/os/clocks.h"
+#include "preload/os/timestamp.h"
+#include "preload/samples/kernel_samples.h"
+#include "preload/state/new_record.h"
+#include "preload/trace/trace_windows.h"
+
+namespace memtrace::record {
+
+using format::Kind;
+using format::kPage;
+using format::RingRecord;
+using format::Stamp;
+using rollup::Block;
+
+namespace {
+
+// Smaller ones come from the allocator's heap as a rule, whose pages were in use before.
+constexpr std::uint64_t kLargeBytes = 256 * 1024;
+constexpr std::uint64_t kNewsPart = 32;           // of a block: less is not said
+constexpr std::uint64_t kLeastAgeNs = 20'000'000; // most that is made is written to at once
+constexpr std::uint64_t kBetweenNs = 20'000'000;
+constexpr std::uint64_t kOneLookNs = 2'000'000; // of CPU; the others are for the next look
+constexpr std::uint64_t kShare = 2000;          // of the time, for all looks
+constexpr std::uint64_t kEarlyShare = 400;      // and more of the first ten seconds
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::size_t kMost = 512;
+
+struct Known {
+  std::uint64_t address;
+  std::uint64_t given;
+  Stamp birth;
+  std::uint64_t resident; // as it was said, or need not be
+  std::uint64_t at;       // looked at up to here; 0: not begun
+  std::uint64_t so_far;   // in memory up to there
+  Stamp looked;           // at its birth nothing was there
+  bool alive;
+  bool whole;
+};
+
+constinit Known known[kMost] = {};
+constinit std::size_t known_used = 0;
+constinit std::size_t next = 0;         // to look at
+constinit std::uint32_t incomplete = 0; // of `known`
+constinit std::uint64_t began = 0;
+constinit std::uint64_t looked = 0; // when
+constinit std::uint64_t spent = 0;
+
+// What is pinned is in memory by that.
+bool is_large(const Block& block) {
+  const auto kind = static_cast<Kind>(block.kind);
+  const bool written = kind == Kind::heap || (kind == Kind::mmap_anon && !block.is(Block::kArena));
+  return written && block.memory == 0 && block.given >= kLargeBytes && block.is(Block::kCounted);
+}
+
+Known* find(const Block& block) {
+  for (std::size_t i = 0; i < known_used; ++i)
+    if (known[i].address == block.address && known[i].birth == block.birth) return &known[i];
+  return nullptr;
+}
+
+void meet(Block& block, Stamp now) {
+  if (!is_large(block) || block.is(Block::kWhole)) return;
+  Known* one = find(block);
+  if (one == nullptr) {
+    if (known_used == kMost || block.birth + kLeastAgeNs > now) return;
+    one = &known[known_used++];
+    *one = {block.address, block.given, block.birth, block.given, 0, 0, block.birth, false, false};
+  }
+  if (one->whole) block.state |= Block::kWhole;
+  one->alive = !one->whole;
+  one->given = block.given; // a part of a mapping may be gone
+}
+
+// False: the blocks cannot be had now.
+bool meet_all() {
+  for (std::size_t i = 0; i < known_used; ++i) known[i].alive = false;
+  const Locked locked(pass_lock);
+  if (!locked) return false;
+  const Stamp now = draw_stamp();
+  folded.each_block([&](Block& block) { meet(block, now); });
+  return true;
+}
+
+void drop_dead() {
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < known_used; ++i)
+    if (known[i].alive) known[used++] = known[i];
+  known_used = used;
+}
+
+// False: the turn is over, and the next one goes on.
+bool look_at_pages(Pages& pages, Known& one, const Turn& turn) {
+  const std::uint64_t start = one.address, end = start + one.given;
+  if (one.at == 0) {
+    one.at = start / kPage * kPage;
+    one.so_far = 0;
+  }
+  pages.begin(one.at, (end + kPage - 1) / kPage * kPage, Pages::Of::written, &turn);
+  for (PageRun run; pages.next(&run);)
+    one.so_far += (run.end < end ? run.end : end) - (run.start > start ? run.start : start);
+  one.at = pages.done() ? 0 : pages.at();
+  return pages.done();
+}
+
+// True: there is news.
+bool look(Pages& pages, Known& one, const Turn& turn, RingRecord* out) {
+  if (!look_at_pages(pages, one, turn)) return false;
+  const std::uint64_t resident = one.so_far;
+  *out = record_of(format::EventType::sample_touched);
+  out->word[0] = one.address;
+  out->word[1] = one.birth;
+  out->word[2] = one.given;
+  out->word[3] = resident;
+  out->word[4] = one.looked;
+  one.looked = out->stamp;
+  one.whole = one.given - resident < kPage; // the last page may be all rounding
+  const std::uint64_t moved = resident > one.resident ? resident - one.resident : one.resident - resident;
+  const bool is_news = moved >= (one.whole ? kPage : one.given / kNewsPart);
+  if (is_news) one.resident = resident;
+  return is_news;
+}
+
+void look_at_known() {
+  static constinit RingRecord records[64] = {};
+  std::size_t count = 0;
+  const Turn turn(kOneLookNs);
+  Pages pages;
+  if (!pages.known()) return;
+  if (next >= known_used) next = 0;
+  for (std::size_t left = known_used; left != 0 && !turn.is_over(); --left) {
+    Known& one = known[next];
+    next = next + 1 == known_used ? 0 : next + 1;
+    if (!one.whole && look(pages, one, turn, &records[count])) ++count;
+    if (count == sizeof records / sizeof records[0]) break;
+  }
+  if (count != 0) append_samples(records, count);
+}
+
+void look_at_blocks() {
+  if (!meet_all()) return;
+  drop_dead();
+  look_at_known();
+  std::uint32_t now = 0;
+  for (std::size_t i = 0; i < known_used; ++i) now += known[i].whole ? 0 : 1;
+  __atomic_store_n(&incomplete, now, __ATOMIC_RELAXED);
+}
+
+} // namespace
+
+void look_at_blocks_if_due() {
+  const std::uint64_t now = os::monotonic_ns();
+  if (began == 0) began = now;
+  const std::uint64_t since = now - began;
+  if (now - looked < kBetweenNs) return;
+  if (spent > since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare) return;
+  const std::uint64_t before = os::thread_cpu_ns();
+  look_at_blocks();
+  spent += os::thread_cpu_ns() - before;
+  __atomic_store_n(&looked, now, __ATOMIC_RELAXED);
+}
+
+bool blocks_may_be_touched() {
+  return __atomic_load_n(&incomplete, __ATOMIC_RELAXED) != 0 &&
+         os::monotonic_ns() - __atomic_load_n(&looked, __ATOMIC_RELAXED) >= kBetweenNs;
+}
+
+void forget_touched() {
+  known_used = next = 0;
+  incomplete = 0;
+  began = looked = spent = 0;
+}
+
+} // namespace memtrace::record

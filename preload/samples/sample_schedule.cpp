@@ -1,0 +1,184 @@
+// Purpose: when to sample what: seldom as a rule, often where a limit comes close.
+// Runs: on the background thread, and before there is one on the thread that begins to record.
+#include "preload/samples/sample_schedule.h"
+
+#include "preload/kernel/exact_rss.h"
+#include "preload/kernel/growth.h"
+#include "preload/kernel/statm.h"
+#include "preload/os/clocks.h"
+#include "preload/record/interner.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/stack_capture.h"
+#include "preload/samples/block_residency.h"
+#include "preload/samples/kernel_samples.h"
+#include "preload/stack/unwind_rule_cache.h"
+#include "preload/state/doorbell.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::uint64_t kFarNs = 500'000'000;  // process and groups, unasked
+constexpr std::uint64_t kNearNs = 25'000'000;  // the same near a limit, while it comes closer
+constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a phase ended
+constexpr std::uint64_t kFarShare = 2000;      // of the time, each of the two: 0.1 % together
+constexpr std::uint64_t kNearShare = 100;
+constexpr unsigned kMachineEach = 4;
+constexpr std::uint64_t kGrowthShare = 200;      // of the time, for looks at RSS and samples where it grows
+constexpr std::uint64_t kGrowthNs = 100'000'000; // and that much more: a kill comes once
+constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // at least, between two times that caches are given back
+
+constinit std::uint64_t sampled = 0;          // when
+constinit std::uint64_t asked_gap = kAskedNs; // by what a sample of the process costs
+constinit std::uint64_t groups_sampled = 0;
+constinit std::uint64_t groups_cost = 0; // of the last few, in ns
+constinit unsigned groups_count = 0;     // since the machine was looked at
+constinit std::uint64_t near_gap = kNearNs;
+constinit std::uint64_t until_half = ~std::uint64_t{0}; // of what is left is gone, at the last pace
+constinit Closeness close{};
+constinit std::uint64_t given_back = 0; // when the caches were
+constinit std::int64_t level_then = 0;  // of the process, at the last look at the groups
+constinit Growth growth{};
+constinit std::uint64_t growth_began = 0;
+constinit std::uint64_t growth_spent = 0;
+
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a : b;
+}
+
+// Groups in many levels and slow kernels make it dear. The mean of the last few, for one may be unlucky.
+std::uint64_t mean(std::uint64_t before, std::uint64_t cost) {
+  return (3 * before + cost) / 4;
+}
+
+std::uint64_t least_gap() {
+  return larger(kNearNs, groups_cost * kNearShare);
+}
+std::uint64_t groups_gap() {
+  const std::uint64_t gap = close.near ? near_gap : larger(kFarNs, groups_cost * kFarShare);
+  return larger(gap < until_half ? gap : until_half, least_gap());
+}
+
+// The next look at the groups, or when it may be asked for.
+std::uint64_t time_left(std::uint64_t now, Sample asked) {
+  const std::uint64_t gap = asked == Sample::all ? least_gap() : groups_gap();
+  const std::uint64_t since = now - groups_sampled;
+  return since < gap ? gap - since : 0;
+}
+
+bool half_is_gone() {
+  if (growth.half_is_gone()) return true;
+  const std::int64_t grown = host_level() - level_then;
+  return grown > 0 && static_cast<std::uint64_t>(grown) > close.left / 2;
+}
+
+bool groups_are_due(std::uint64_t now, Sample asked) {
+  const std::uint64_t since = now - groups_sampled;
+  if (since >= groups_gap()) return true;
+  return since >= least_gap() && (asked == Sample::all || half_is_gone());
+}
+
+// Each mebibyte that the recorder holds brings the end nearer. What an import filled the caches with is seldom
+// asked for again, and the rest is found anew.
+void give_back_caches(std::uint64_t now) {
+  if (given_back != 0 && now - given_back < kGiveBackNs) return;
+  given_back = now;
+  drop_stack_cache();
+  drop_frame_rules();
+  drop_definition_cache();
+}
+
+void sample_groups(std::uint64_t now, Sample asked) {
+  const bool all = close.near || asked == Sample::all || half_is_gone() || ++groups_count >= kMachineEach;
+  if (all) groups_count = 0;
+  const std::uint64_t left = close.left;
+  const bool was_near = close.near;
+  level_then = host_level();
+  const std::uint64_t before = os::thread_cpu_ns();
+  close = sample_now(all ? Depth::all : Depth::groups, close.near);
+  groups_cost = mean(groups_cost, os::thread_cpu_ns() - before);
+  growth.set_limit(now, close.left, close.limit, resident_now());
+  if (close.near && !was_near) give_back_caches(now);
+  const bool closer = close.left < left - left / 16;
+  until_half = ~std::uint64_t{0};
+  if (closer && left != format::kNotSaid) {
+    const double pace = static_cast<double>(left - close.left) / static_cast<double>(now - groups_sampled);
+    until_half = static_cast<std::uint64_t>(static_cast<double>(close.left) / 2 / pace);
+  }
+  groups_sampled = now;
+  near_gap = closer ? kNearNs : near_gap < kFarNs / 2 ? 2 * near_gap : kFarNs;
+}
+
+} // namespace
+
+void sample_first() {
+  const std::uint64_t now = os::monotonic_ns();
+  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  sample_groups(now, Sample::all);
+}
+
+void sample_last() {
+  sample_groups(os::monotonic_ns(), Sample::none);
+}
+
+std::uint64_t sample_if_due() {
+  const std::uint64_t now = os::monotonic_ns();
+  const auto asked = asked_sample();
+  const bool groups = groups_are_due(now, asked);
+  if (!groups && (asked != Sample::process || now - sampled < asked_gap)) return time_left(now, asked);
+  forget_asked_sample();
+  __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+  look_at_rss_if_higher();
+  if (groups) {
+    sample_groups(now, asked);
+  } else {
+    const std::uint64_t before = os::thread_cpu_ns();
+    sample_now(Depth::process, close.near);
+    const std::uint64_t cost = (os::thread_cpu_ns() - before) * kFarShare;
+    __atomic_store_n(&asked_gap, larger(kAskedNs, mean(asked_gap, cost)), __ATOMIC_RELAXED);
+  }
+  return time_left(now, Sample::none);
+}
+
+std::uint64_t growth_pause() {
+  const std::uint64_t now = os::monotonic_ns(), due = growth.due();
+  const bool may = growth_spent <= (now - growth_began) / kGrowthShare + kGrowthNs;
+  const std::uint64_t left = now < due ? due - now : 0;
+  return may ? left : larger(left, kFarNs);
+}
+
+void look_at_growth_if_due() {
+  if (growth_began == 0) growth_began = os::monotonic_ns();
+  if (growth_pause() != 0) return;
+  const std::uint64_t now = os::monotonic_ns(), before = os::thread_cpu_ns();
+  growth.look(now, resident_now());
+  if (growth.wants_sample()) {
+    __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
+    if (groups_are_due(now, Sample::none)) {
+      sample_groups(now, Sample::none);
+    } else {
+      sample_now(Depth::process, close.near);
+    }
+    growth.sampled();
+  }
+  growth_spent += os::thread_cpu_ns() - before;
+}
+
+void request_sample() {
+  ask_for_sample();
+  // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
+  const std::uint64_t since = os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE);
+  if (since >= __atomic_load_n(&asked_gap, __ATOMIC_RELAXED) || blocks_may_be_touched()) wake_drain();
+}
+
+void forget_sampling_times() {
+  sampled = groups_sampled = given_back = 0;
+  groups_count = 0;
+  close = {};
+  near_gap = kNearNs;
+  until_half = ~std::uint64_t{0};
+  level_then = 0;
+  growth = {};
+  growth_began = growth_spent = 0;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,182 @@
+// Purpose: from frame to frame by rules that were read once from the unwind tables.
+// Runs: inside the program's malloc.
+#include "preload/stack/native_unwinder.h"
+
+#include "preload/os/mappings.h"
+#include "preload/stack/loaded_modules.h"
+#include "preload/stack/unwind_rule_cache.h"
+
+namespace memtrace::record {
+namespace {
+
+using Cfa = FrameRule::Cfa;
+using Bp = FrameRule::Bp;
+
+constinit std::uint32_t unloads = 0; // of code
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kLongestStep = 16 << 20; // a frame that is larger is none
+
+// Tables may be wrong (hand-written assembly), and then a frame would be sought anywhere. So the stack is read
+// only where a system call has found it readable, page by page as it is first needed: what lies above the stack
+// pointer stays mapped while the thread runs on it.
+bool reach_up(Reach& reach, std::uint64_t end) {
+  if (end > reach.high && end - reach.high > kLongestStep) return false;
+  for (; reach.high < end; reach.high += kPageBytes)
+    if (!os::is_readable(reinterpret_cast<const void*>(reach.high))) return false;
+  return true;
+}
+
+// The stack pointer has left what is known: it went deeper, or to another stack.
+void reach_down(Reach& reach, std::uint64_t sp) {
+  const std::uint64_t page = sp & ~(kPageBytes - 1);
+  std::uint64_t low = reach.low;
+  if (page < low && low - page <= kLongestStep)
+    while (low > page && os::is_readable(reinterpret_cast<const void*>(low - kPageBytes))) low -= kPageBytes;
+  if (low != page) reach.high = page + kPageBytes;
+  reach.low = page;
+}
+
+std::uint64_t word_at(std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
+}
+
+constexpr std::uint64_t kOtherWords = 1; // a bp_slot
+
+// What the kernel put on the stack for a signal's handler: a ucontext_t.
+bool leave_signal(WalkedFrame& frame, Reach& reach) {
+  constexpr std::uint64_t kBp = 40 + 8 * 10, kSp = 40 + 8 * 15, kIp = 40 + 8 * 16;
+  if (!reach_up(reach, frame.sp + kIp + 8)) return false;
+  // One more than where it stopped: addresses are taken for those after a call everywhere.
+  frame = {word_at(frame.sp + kIp) + 1, word_at(frame.sp + kSp), word_at(frame.sp + kBp), kOtherWords};
+  if (!os::is_readable(reinterpret_cast<const void*>(frame.sp))) return false;
+  if (frame.sp - reach.low >= reach.high - reach.low) reach_down(reach, frame.sp);
+  return true;
+}
+
+// To the caller's frame. `place` is where the rule of the frame inside is, and becomes this one's. False: the
+// stack ends, or what the tables say cannot be.
+bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
+  const FrameRule rule = frame_rule(frame.ip, place);
+  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
+  if (rule.cfa == Cfa::none) return false;
+  const auto within = [&](std::uint64_t address, std::uint64_t end) {
+    return (address & 7) == 0 && address >= frame.sp && address < end;
+  };
+  std::uint64_t cfa = (rule.cfa == Cfa::sp ? frame.sp : frame.bp) + static_cast<std::uint64_t>(rule.cfa_offset);
+  if (rule.cfa == Cfa::at_bp) {
+    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return false;
+    cfa = word_at(cfa);
+  }
+  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return false;
+  std::uint64_t slot = 0;
+  if (rule.bp == Bp::at_cfa || rule.bp == Bp::at_bp) {
+    slot = (rule.bp == Bp::at_cfa ? cfa : frame.bp) + static_cast<std::uint64_t>(rule.bp_offset);
+    if (!within(slot, cfa)) return false;
+    frame.bp = word_at(slot);
+  } else if (rule.bp == Bp::lost) {
+    frame.bp = 0;
+  }
+  frame.bp_slot = rule.cfa == Cfa::at_bp ? kOtherWords : slot;
+  frame.ip = word_at(cfa - 8);
+  frame.sp = cfa;
+  return frame.ip != 0;
+}
+
+// Does the frame inside lead to this one as it did?
+bool is_still_there(const WalkedFrame& frame) {
+  if (frame.bp_slot == kOtherWords || word_at(frame.sp - 8) != frame.ip) return false;
+  return frame.bp_slot == 0 || word_at(frame.bp_slot) == frame.bp;
+}
+
+// How many of the known frames are left when this one is reached, it being the innermost of them; 0: it is
+// none.
+std::uint32_t known_from(const Walk& walk, std::uint32_t& below, const WalkedFrame& frame) {
+  while (below > 0 && walk.known[below - 1].sp < frame.sp) --below;
+  if (below == 0 || walk.known[0].sp > walk.reach.high) return 0;
+  const WalkedFrame& known = walk.known[below - 1];
+  return known.sp == frame.sp && known.ip == frame.ip && known.bp == frame.bp ? below : 0;
+}
+
+struct Found {
+  std::uint64_t* out;
+  std::size_t capacity;
+  const Range& skip;
+  std::size_t count = 0;
+
+  bool full() const { return count == capacity; }
+  void add(std::uint64_t ip) {
+    if (!skip.holds(ip)) out[count++] = ip;
+  }
+};
+
+// From known frame to known frame, outwards, as long as each leads to the next as it did; `as_before` is
+// cleared when one does not. The last of them is not added yet.
+const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, Found& found, const Range& stop,
+                          bool& as_before) {
+  std::uint32_t at = kept - 1;
+  while (at > 0 && found.count + 1 < found.capacity && !stop.holds(walk.known[at].ip)) {
+    as_before = is_still_there(walk.known[at - 1]);
+    if (!as_before) break;
+    found.add(walk.known[at].ip);
+    --at;
+  }
+  return walk.known[at];
+}
+
+// The frames of this walk that were not known come on top of the first `kept` that were.
+void keep(Walk& walk, std::uint32_t kept, std::size_t fresh) {
+  walk.count = 0;
+  if (kept + fresh > Walk::kMost) return;
+  for (std::size_t i = 0; i < fresh; ++i) walk.known[kept + i] = walk.fresh[fresh - 1 - i];
+  walk.count = static_cast<std::uint32_t>(kept + fresh);
+}
+
+} // namespace
+
+bool open_unwinder() {
+  return modules_can_be_found() && open_frame_rules();
+}
+
+void code_was_unloaded() {
+  if (!frame_rules_are_open() || !some_module_is_gone()) return;
+  __atomic_fetch_add(&unloads, 1u, __ATOMIC_RELAXED);
+  forget_frame_rules();
+}
+
+__attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
+                                             const Range& stop, Walk& walk) {
+  if (!frame_rules_are_open()) return 0;
+  Reach& reach = walk.reach;
+  // This function keeps a frame pointer, so its own frame is where the ABI says.
+  const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), kOtherWords};
+  if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
+  if (const std::uint32_t now = __atomic_load_n(&unloads, __ATOMIC_RELAXED); now != walk.unloads) {
+    walk.unloads = now;
+    walk.count = 0;
+  }
+  Found found{out, capacity, skip};
+  constexpr std::size_t kOwn = 16;  // at most, frames in `skip`
+  std::size_t fresh = 0;            // frames before the first that is known
+  std::uint32_t below = walk.count; // known frames that may still be met
+  std::uint32_t kept = 0;           // of them, from the first that was met on
+  bool as_before = true;
+  std::uint32_t place = 0;
+  for (std::size_t left = capacity + kOwn; left > 0 && !found.full(); --left) {
+    if (kept != 0) {
+      as_before = false; // it goes on after the last that was known
+    } else if (kept = known_from(walk, below, frame); kept != 0) {
+      frame = follow(walk, kept, found, stop, as_before);
+    } else if (fresh++ < Walk::kMost) {
+      walk.fresh[fresh - 1] = frame;
+    }
+    if (stop.holds(frame.ip)) break;
+    found.add(frame.ip);
+    if (!step(frame, place, reach) || stop.holds(frame.ip)) break;
+  }
+  keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
+  return found.count;
+}
+
+} // namespace memtrace::record

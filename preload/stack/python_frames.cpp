@@ -1,0 +1,343 @@
+// Purpose: the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs read by offset.
+// Runs: inside the program's malloc.
+#include "preload/stack/python_frames.h"
+
+#include <cstring>
+
+namespace memtrace::record {
+namespace {
+
+enum class Last : std::uint8_t { bytes, units, pointer }; // how a frame says which instruction it is at
+enum class Lines : std::uint8_t { lnotab, ranges, locations };
+
+// Offsets from the headers of x86-64 and AArch64 builds with the GIL, each compared with offsetof.
+struct Layout {
+  int minor; // of version 3
+  int frame; // PyThreadState: its frame, or its _PyCFrame where `inner` is not negative
+  int inner; // _PyCFrame: its frame
+  int code, previous, last;
+  Last last_is;
+  int owner;      // -1: frames have none
+  int co_code;    // where the instructions begin, -1: `last` is no pointer
+  int qualname;   // co_qualname, co_name before 3.11
+  int name, file; // co_name, co_filename
+  int line_table, first_line;
+  Lines lines;
+  int ascii, compact; // str: where the data of an ASCII and of another compact one begins
+};
+
+// clang-format off
+constexpr Layout kLayouts[] = {
+    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, Lines::lnotab,    48, 72},
+    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, Lines::ranges,    48, 72},
+    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, Lines::locations, 48, 72},
+    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
+    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
+    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
+};
+// clang-format on
+
+constexpr int kSizeField = 16;  // ob_size of bytes, length of str
+constexpr int kHashField = 24;  // str
+constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1
+constexpr int kBytesData = 32;
+constexpr std::uint8_t kOwnedByC = 3; // from 3.12: a frame that only marks an entry from C
+constexpr int kTaggedSince = 14;      // a frame's reference to its code has a tag in its low bits
+constexpr std::uintptr_t kTag = 3;
+constexpr std::size_t kLongestWalk = 16384; // a chain that is longer is broken, or not worth its time
+
+template <typename T>
+T at(const void* object, int offset) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(object) + offset, sizeof(value));
+  return value;
+}
+
+using Walk = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity);
+
+// A _PyStackRef from 3.14 on.
+template <bool Tagged>
+const char* code_of(const void* frame, int offset) {
+  auto reference = at<std::uintptr_t>(frame, offset);
+  if constexpr (Tagged) reference &= ~kTag;
+  return reinterpret_cast<const char*>(reference);
+}
+
+// Instantiated per version, so that the offsets are immediates.
+template <int I>
+std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity) {
+  constexpr Layout k = kLayouts[I];
+  auto* frame = at<const void*>(state, k.frame);
+  if constexpr (k.inner >= 0) {
+    if (frame == nullptr) return 0;
+    frame = at<const void*>(frame, k.inner);
+  }
+  std::size_t count = 0;
+  for (std::size_t steps = 0; frame != nullptr && count < capacity && steps < kLongestWalk; ++steps) {
+    const void* here = frame;
+    frame = at<const void*>(here, k.previous);
+    if constexpr (k.owner >= 0) {
+      if (at<std::uint8_t>(here, k.owner) >= kOwnedByC) continue;
+    }
+    auto* code = code_of<k.minor >= kTaggedSince>(here, k.code);
+    if (code == nullptr) continue;
+    PythonFrame& got = out[count];
+    got.file = at<const void*>(code, k.file);
+    if (got.file == hidden) continue;
+    got.code = code;
+    if constexpr (k.last_is == Last::pointer) {
+      got.lasti = static_cast<std::uint32_t>(at<const char*>(here, k.last) - (code + k.co_code));
+    } else {
+      got.lasti =
+          static_cast<std::uint32_t>(at<std::int32_t>(here, k.last) * (k.last_is == Last::units ? 2 : 1));
+    }
+    got.first_line = at<std::uint32_t>(code, k.first_line);
+    got.line_table = at<const void*>(code, k.line_table);
+    got.name_hash = at<std::uint64_t>(at<const void*>(code, k.name), kHashField);
+    ++count;
+  }
+  return count;
+}
+
+constexpr Walk kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>, walk<5>};
+static_assert(sizeof(kWalks) / sizeof(kWalks[0]) == sizeof(kLayouts) / sizeof(kLayouts[0]));
+
+using ThisThreadState = void* (*)();
+constinit ThisThreadState g_this_thread_state = nullptr;
+constinit const Layout* g_layout = nullptr;
+constinit const void* g_hidden = nullptr;
+constinit Walk g_walk = nullptr; // stored last: whoever sees it sees the rest
+
+// "3.11.7 (main, ...": the layouts hold for releases and candidates, alphas and betas differ.
+int parse_minor(const char* text) {
+  if (text[0] != '3' || text[1] != '.') return -1;
+  int minor = 0;
+  for (text += 2; *text >= '0' && *text <= '9'; ++text) minor = minor * 10 + (*text - '0');
+  if (*text++ != '.') return -1;
+  while (*text >= '0' && *text <= '9') ++text;
+  if (*text == 'a' || *text == 'b') return -1;
+  return minor;
+}
+
+// From 3.13 the runtime says where its fields are, in a table that moves from version to version.
+struct Description {
+  int minor;
+  int frame, previous, code, last, owner; // where the table says what Layout has under this name
+  int file, name, qualname, line_table, first_line, co_code;
+  int length, ascii, bytes_data; // of str, str, bytes
+};
+constexpr Description kDescriptions[] = {
+    {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528},
+    {14, 208, 256, 264, 272, 288, 320, 328, 336, 344, 352, 384, 632, 640, 608},
+};
+constexpr int kVersionField = 8; // PY_VERSION_HEX
+constexpr int kFreeThreadedField = 16;
+
+// A build that was configured otherwise is told from one that we know by that: free threading has another
+// object header, another frame chain, other strings, and from 3.14 a copy of the instructions per thread.
+bool describes_itself_as(const Layout& k, const void* runtime) {
+  for (const Description& d : kDescriptions) {
+    if (d.minor != k.minor) continue;
+    if (runtime == nullptr || std::memcmp(runtime, "xdebugpy", 8) != 0) return false;
+    if (at<std::uint64_t>(runtime, kVersionField) >> 16 != static_cast<std::uint64_t>(0x300 | k.minor))
+      return false;
+    if (at<std::uint64_t>(runtime, kFreeThreadedField) != 0) return false;
+    const int fields[][2] = {{d.frame, k.frame},
+                             {d.previous, k.previous},
+                             {d.code, k.code},
+                             {d.last, k.last},
+                             {d.owner, k.owner},
+                             {d.file, k.file},
+                             {d.name, k.name},
+                             {d.qualname, k.qualname},
+                             {d.line_table, k.line_table},
+                             {d.first_line, k.first_line},
+                             {d.co_code, k.co_code},
+                             {d.length, kSizeField},
+                             {d.ascii, k.ascii},
+                             {d.bytes_data, kBytesData}};
+    for (const auto& [where, offset] : fields) {
+      if (at<std::uint64_t>(runtime, where) != static_cast<std::uint64_t>(offset)) return false;
+    }
+    return true;
+  }
+  return k.minor < 13;
+}
+
+// The varints of 3.11's location table: 6 bits each, least significant first.
+struct Bytes {
+  const std::uint8_t* next;
+  const std::uint8_t* end;
+
+  bool more() const { return next < end; }
+  std::uint8_t byte() { return more() ? *next++ : std::uint8_t{0}; }
+  std::uint32_t varint() {
+    std::uint8_t read = byte();
+    std::uint32_t value = read & 63;
+    for (int shift = 6; (read & 64) != 0 && shift < 32; shift += 6) {
+      read = byte();
+      value |= static_cast<std::uint32_t>(read & 63) << shift;
+    }
+    return value;
+  }
+  std::int32_t signed_varint() {
+    std::uint32_t value = varint();
+    auto half = static_cast<std::int32_t>(value >> 1);
+    return (value & 1) != 0 ? -half : half;
+  }
+};
+
+// Each decoder gives the line of the instruction at `lasti`, or -1.
+int line_from_lnotab(Bytes table, int line, int lasti) { // Objects/lnotab_notes.txt of 3.9
+  for (int address = 0; table.more();) {
+    address += table.byte();
+    if (address > lasti) break;
+    line += static_cast<std::int8_t>(table.byte());
+  }
+  return line;
+}
+
+int line_from_ranges(Bytes table, int line, int lasti) { // the same of 3.10
+  int found = -1;
+  for (int end = 0; table.more() && end <= lasti;) {
+    end += table.byte();
+    auto change = static_cast<std::int8_t>(table.byte());
+    found = change == -128 ? -1 : line += change;
+  }
+  return found;
+}
+
+int line_from_locations(Bytes table, int line, int lasti) { // Objects/locations.md of 3.11
+  for (int end = 0; table.more();) {
+    std::uint8_t head = table.byte();
+    int form = head >> 3 & 15;
+    end += ((head & 7) + 1) * 2;
+    int skip = 0;
+    if (form == 14) { // line, last line, columns
+      line += table.signed_varint();
+      for (int i = 0; i < 3; ++i) table.varint();
+    } else if (form == 13) {
+      line += table.signed_varint();
+    } else if (form >= 10 && form <= 12) {
+      line += form - 10;
+      skip = 2;
+    } else if (form < 10) {
+      skip = 1;
+    }
+    while (skip-- > 0) table.byte();
+    if (lasti < end) return form == 15 ? -1 : line;
+  }
+  return -1;
+}
+
+std::uint32_t line_of(const Layout& k, const PythonFrame& frame) {
+  auto first = static_cast<int>(frame.first_line);
+  auto lasti = static_cast<std::int32_t>(frame.lasti);
+  if (lasti < 0 || frame.line_table == nullptr) return frame.first_line;
+  auto* data = static_cast<const std::uint8_t*>(frame.line_table) + kBytesData;
+  Bytes table{data, data + at<std::int64_t>(frame.line_table, kSizeField)};
+  int line = k.lines == Lines::lnotab   ? line_from_lnotab(table, first, lasti)
+             : k.lines == Lines::ranges ? line_from_ranges(table, first, lasti)
+                                        : line_from_locations(table, first, lasti);
+  return line < 0 ? frame.first_line : static_cast<std::uint32_t>(line);
+}
+
+// Hands out the caller's room from its front.
+struct Room {
+  char* next;
+  std::size_t left;
+
+  bool put(std::uint32_t byte) {
+    if (left == 0) return false;
+    *next++ = static_cast<char>(byte);
+    --left;
+    return true;
+  }
+  bool put_code_point(std::uint32_t c) {
+    if (c < 0x80) return put(c);
+    // A byte of a path that was not UTF-8 (PEP 383): give the byte back.
+    if (c >= 0xDC80 && c <= 0xDCFF) return put(c - 0xDC00);
+    if (c < 0x800) return put(0xC0 | c >> 6) && put(0x80 | (c & 63));
+    if (c < 0x10000) return put(0xE0 | c >> 12) && put(0x80 | (c >> 6 & 63)) && put(0x80 | (c & 63));
+    return put(0xF0 | c >> 18) && put(0x80 | (c >> 12 & 63)) && put(0x80 | (c >> 6 & 63)) &&
+           put(0x80 | (c & 63));
+  }
+};
+
+// The UTF-8 that a str may have cached is not used: CPython stores its pointer before its bytes, which is a
+// race for those who do not hold the GIL.
+bool read_text(const Layout& k, const void* text, Room& room, const char** out, std::size_t* bytes) {
+  if (text == nullptr) return false;
+  auto length = at<std::size_t>(text, kSizeField);
+  auto state = at<std::uint32_t>(text, kStateField);
+  std::uint32_t kind = state >> 2 & 7;
+  if ((state & 0x20) == 0) return false; // not compact: no str that the compiler makes
+  if ((state & 0x40) != 0) {
+    *out = static_cast<const char*>(text) + k.ascii;
+    *bytes = length;
+    return true;
+  }
+  if (kind != 1 && kind != 2 && kind != 4) return false;
+  char* begin = room.next;
+  for (std::size_t i = 0; i < length; ++i) {
+    const char* unit = static_cast<const char*>(text) + k.compact + i * kind;
+    std::uint32_t c = kind == 1   ? at<std::uint8_t>(unit, 0)
+                      : kind == 2 ? at<std::uint16_t>(unit, 0)
+                                  : at<std::uint32_t>(unit, 0);
+    if (!room.put_code_point(c)) return false;
+  }
+  *out = begin;
+  *bytes = static_cast<std::size_t>(room.next - begin);
+  return true;
+}
+
+} // namespace
+
+bool python_attach(const PythonSymbols& symbols) {
+  if (symbols.this_thread_state == nullptr || symbols.version == nullptr) return false;
+  int minor = parse_minor(symbols.version);
+  for (const Layout& layout : kLayouts) {
+    if (layout.minor != minor || !describes_itself_as(layout, symbols.runtime)) continue;
+    g_this_thread_state = symbols.this_thread_state;
+    g_layout = &layout;
+    __atomic_store_n(&g_walk, kWalks[&layout - kLayouts], __ATOMIC_RELEASE);
+    return true;
+  }
+  return false;
+}
+
+void python_detach() {
+  __atomic_store_n(&g_walk, nullptr, __ATOMIC_RELEASE);
+}
+bool python_attached() {
+  return __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE) != nullptr;
+}
+void python_hide(const void* file) {
+  __atomic_store_n(&g_hidden, file, __ATOMIC_RELAXED);
+}
+
+// Safe without the GIL because a thread's frames change by that thread alone, and it is in here. The thread
+// state must not come from _PyThreadState_UncheckedGet: up to 3.11 that is the GIL holder's, not this thread's.
+std::size_t python_walk(PythonFrame* out, std::size_t capacity) {
+  Walk walk_frames = __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE);
+  if (walk_frames == nullptr) return 0;
+  const void* state = g_this_thread_state();
+  if (state == nullptr) return 0;
+  return walk_frames(state, __atomic_load_n(&g_hidden, __ATOMIC_RELAXED), out, capacity);
+}
+
+bool python_names(const PythonFrame& frame, PythonNames* names, char* room, std::size_t room_bytes) {
+  if (!python_attached()) return false;
+  const Layout& k = *g_layout;
+  Room left{room, room_bytes};
+  PythonNames got{};
+  if (!read_text(k, at<const void*>(frame.code, k.qualname), left, &got.function, &got.function_bytes))
+    return false;
+  if (!read_text(k, frame.file, left, &got.file, &got.file_bytes)) return false;
+  got.first_line = frame.first_line;
+  got.line = line_of(k, frame);
+  *names = got;
+  return true;
+}
+
+} // namespace memtrace::record

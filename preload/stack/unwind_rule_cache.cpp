@@ -1,0 +1,146 @@
+// Purpose: the rules that were read from the unwind tables, each once, side by side as frames follow each
+// other.
+// Runs: inside the program's malloc.
+#include "preload/stack/unwind_rule_cache.h"
+
+#include <sys/mman.h>
+
+#include "preload/bounded/spin_lock.h"
+#include "preload/os/mappings.h"
+
+namespace memtrace::record {
+namespace {
+
+using Cfa = FrameRule::Cfa;
+using Bp = FrameRule::Bp;
+
+// Read without a lock: `address` is cleared before the rest changes, and set after.
+struct Known {
+  std::uint64_t address;
+  std::uint32_t rule;
+  std::uint32_t next; // where the frame outside it was found last
+};
+constexpr std::uint32_t kRules = 32 * 1024; // 512 KiB, touched as they come; 0 is none
+constexpr std::uint32_t kIndex = 2 * kRules;
+
+constinit SpinLock lock; // of the writers
+constinit Known* rules = nullptr;
+constinit std::uint16_t* places = nullptr; // by hash, open addressing; 0: empty
+constinit std::uint32_t end = 1;
+
+//   31..29 Cfa   28..27 Bp   26..11 CFA offset / 8   10..0 bp offset / 8
+bool fits(const FrameRule& rule) {
+  const std::int32_t cfa = rule.cfa_offset / 8, bp = rule.bp_offset / 8;
+  return cfa * 8 == rule.cfa_offset && bp * 8 == rule.bp_offset && cfa == static_cast<std::int16_t>(cfa) &&
+         bp >= -1024 && bp < 1024;
+}
+std::uint32_t pack(const FrameRule& rule) {
+  return static_cast<std::uint32_t>(rule.cfa) << 29 | static_cast<std::uint32_t>(rule.bp) << 27 |
+         (static_cast<std::uint32_t>(rule.cfa_offset / 8) & 0xFFFF) << 11 |
+         (static_cast<std::uint32_t>(rule.bp_offset / 8) & 0x7FF);
+}
+FrameRule unpack(std::uint32_t word) {
+  return {static_cast<Cfa>(word >> 29), static_cast<Bp>(word >> 27 & 3),
+          static_cast<std::int32_t>(word << 5) >> 16 << 3, static_cast<std::int32_t>(word << 21) >> 21 << 3};
+}
+
+bool is_of(const Known& known, std::uint64_t address) {
+  return __atomic_load_n(&known.address, __ATOMIC_ACQUIRE) == address;
+}
+
+std::uint32_t start(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address * 0x9E3779B97F4A7C15u >> 48) % kIndex;
+}
+
+// Its place, 0: not known. `*slot` is where in the index it is, or would be.
+std::uint32_t find(std::uint64_t address, std::uint32_t* slot) {
+  for (std::uint32_t at = start(address);; at = (at + 1) % kIndex) {
+    const std::uint32_t place = __atomic_load_n(&places[at], __ATOMIC_RELAXED);
+    *slot = at;
+    if (place == 0 || is_of(rules[place], address)) return place;
+  }
+}
+
+// Lock held.
+void forget() {
+  for (std::uint32_t i = 1; i < end; ++i) __atomic_store_n(&rules[i].address, 0u, __ATOMIC_RELAXED);
+  for (std::uint32_t i = 0; i < kIndex; ++i) // read first, so that pages never used stay so
+    if (places[i] != 0) __atomic_store_n(&places[i], std::uint16_t{0}, __ATOMIC_RELAXED);
+  end = 1;
+}
+
+std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
+  if (!lock.try_lock()) return 0; // known next time
+  if (end == kRules) forget();
+  std::uint32_t slot;
+  std::uint32_t place = find(address, &slot);
+  if (place == 0) {
+    place = end++;
+    Known& known = rules[place];
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&known.rule, pack(rule), __ATOMIC_RELAXED);
+    __atomic_store_n(&known.next, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&known.address, address, __ATOMIC_RELEASE);
+    __atomic_store_n(&places[slot], static_cast<std::uint16_t>(place), __ATOMIC_RELEASE);
+  }
+  lock.unlock();
+  return place;
+}
+
+} // namespace
+
+bool open_frame_rules() {
+  rules = static_cast<Known*>(os::map_private(kRules * sizeof(Known)));
+  places = static_cast<std::uint16_t*>(os::map_private(kIndex * sizeof(std::uint16_t)));
+  return frame_rules_are_open();
+}
+
+bool frame_rules_are_open() {
+  return rules != nullptr && places != nullptr;
+}
+
+std::uint64_t frame_rules_bytes() {
+  return frame_rules_are_open() ? end * sizeof(Known) + kIndex * sizeof(std::uint16_t) : 0;
+}
+
+void forget_frame_rules() {
+  const Locked locked(lock);
+  if (locked) forget();
+}
+
+// Who reads without the lock finds a zero, which is no rule of its address.
+void drop_frame_rules() {
+  const Locked locked(lock);
+  if (!locked || !frame_rules_are_open()) return;
+  end = 1;
+  os::advise(places, kIndex * sizeof(std::uint16_t), MADV_DONTNEED);
+  os::advise(rules, kRules * sizeof(Known), MADV_DONTNEED);
+}
+
+void frame_rules_forked() {
+  lock.reset();
+}
+
+FrameRule frame_rule(std::uint64_t address, std::uint32_t& place) {
+  const std::uint32_t inside = place;
+  const std::uint32_t likely = __atomic_load_n(&rules[inside].next, __ATOMIC_RELAXED);
+  std::uint32_t slot;
+  place = is_of(rules[likely], address) ? likely : find(address, &slot);
+  if (place != 0) {
+    const std::uint32_t word = __atomic_load_n(&rules[place].rule, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (is_of(rules[place], address)) {
+      if (place != likely) __atomic_store_n(&rules[inside].next, place, __ATOMIC_RELAXED);
+      return unpack(word);
+    }
+  }
+  FrameRule rule{};
+  place = 0;
+  // What no object holds is not kept: one may be loaded there.
+  if (!find_frame_rule(address, &rule) || !fits(rule)) return rule;
+  place = add(address, rule);
+  __atomic_store_n(&rules[inside].next, place, __ATOMIC_RELAXED);
+  return rule;
+}
+
+} // namespace memtrace::record

@@ -1,0 +1,91 @@
+// Purpose: the lines that people see.
+// Runs: when recording begins, and once when it meets trouble.
+#include "preload/state/messages.h"
+
+#include <cerrno>
+
+#include "preload/bounded/fixed_string.h"
+#include "preload/bounded/spin_lock.h"
+#include "preload/os/files.h"
+#include "preload/os/standard_error.h"
+#include "preload/os/threads.h"
+#include "preload/state/settings.h"
+
+namespace memtrace::record {
+namespace {
+
+constinit Line<8400> line{}; // not on a stack that may be small
+constinit SpinLock line_lock;
+
+} // namespace
+
+void say(std::initializer_list<const char*> parts) {
+  if (settings.quiet) return;
+  const Locked locked(line_lock);
+  if (!locked) return;
+  line.clear();
+  line.add("memtrace: ");
+  for (const char* part : parts) line.shown(part);
+  line.add("\n");
+  os::say(line.text(), line.size());
+}
+
+void talk_forked() {
+  line_lock.reset();
+}
+
+namespace {
+constinit int speaker = 0; // pid
+}
+
+void becomes_speaker() {
+  speaker = os::process_id();
+}
+
+void say_of_losses(const char* path, long error) {
+  if (__atomic_load_n(&speaker, __ATOMIC_RELAXED) == 0 || error == 0) return;
+  const int said = __atomic_exchange_n(&speaker, 0, __ATOMIC_RELAXED);
+  if (said != os::process_id()) return; // forked
+  say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
+}
+
+const char* reason_of(long error) {
+  switch (-error) {
+    case ENOSPC:
+      return "no space left";
+    case EDQUOT:
+      return "quota exceeded";
+    case EROFS:
+      return "read-only file system";
+    case -os::kNotOurs:
+      return "it belongs to another user";
+    case -os::kWritableByOthers:
+      return "other users can write in it";
+    case ELOOP:
+      return "it is a link";
+    case ENXIO:
+    case EISDIR:
+      return "it is no regular file";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENOENT:
+      return "no such directory";
+    case ENOTDIR:
+      return "not a directory";
+    case EFBIG:
+      return "limit on the size of files";
+    case ENAMETOOLONG:
+      return "name too long";
+    case EMFILE:
+    case ENFILE:
+      return "too many open files";
+    case ENODEV:
+    case EOPNOTSUPP:
+      return "no shared mappings there";
+    default:
+      return "input/output error";
+  }
+}
+
+} // namespace memtrace::record

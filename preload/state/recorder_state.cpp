@@ -1,0 +1,17 @@
+// Purpose: whether the recorder does nothing, keeps events in memory, or writes them to files.
+// Runs: at the edges of a process's life, and once when recording begins.
+#include "preload/state/recorder_state.h"
+
+#include "preload/state/fork_mark.h"
+#include "preload/state/settings.h"
+
+namespace memtrace::record {
+
+constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::inert);
+
+void enter(State next) {
+  fork_mark->small_below = next == State::inert ? 0 : settings.exact_min;
+  __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
+}
+
+} // namespace memtrace::record

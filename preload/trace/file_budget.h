@@ -1,0 +1,45 @@
+// Purpose: how the bytes of MEMTRACE_MAX_TRACE are divided among its files: the one place with the fractions.
+// Runs: when the files of a process are made.
+#pragma once
+
+#include "preload/format/file_headers.h"
+
+namespace memtrace::record {
+
+// Each is a whole number of pages, so that blocks on disk are not more than bytes in the file.
+struct Shares {
+  std::uint64_t rings = 0;
+  std::uint64_t head = 0;        // the trace file, up to where windows begin
+  std::uint64_t definitions = 0; // what is appended to the trace file afterwards
+  std::uint64_t window = 0; // each of kWindowFiles; 0: too little room for any, the trace ends at its bound
+  std::uint64_t rollup = 0;
+};
+
+inline constexpr std::uint64_t kMostRollup = 8 << 20;
+inline constexpr std::uint64_t kLeastRollup = 20 * 1024;
+
+// Rings an eighth, but four chunks; of the rest, in fourteenths: head 4, windows 2 each, definitions 1,
+// rollup rows 1. A page for each file is left to the file system's own bookkeeping.
+constexpr Shares shares_of(std::uint64_t max_bytes) {
+  constexpr std::uint64_t kFiles = 3 + format::kWindowFiles;
+  constexpr std::uint64_t kLeastRings = 4 * format::kChunkBytes;
+  Shares shares;
+  shares.rings = max_bytes / 8 > kLeastRings ? max_bytes / 8 : kLeastRings;
+  const std::uint64_t taken = shares.rings + kFiles * format::kPage;
+  const std::uint64_t part = max_bytes > taken ? (max_bytes - taken) / 14 / format::kPage * format::kPage : 0;
+  if (part < kLeastRollup) {
+    shares.rings = max_bytes;
+    shares.head = max_bytes;
+    return shares;
+  }
+  shares.head = 4 * part;
+  shares.window = 2 * part;
+  shares.definitions = part;
+  shares.rollup = part < kMostRollup ? part : kMostRollup;
+  return shares;
+}
+
+static_assert(shares_of(1 << 20).window != 0);
+static_assert(shares_of(256 << 20).rings == 32 << 20);
+
+} // namespace memtrace::record

@@ -1,0 +1,109 @@
+// Purpose: ring records -> the payload of a segment.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/trace/record_encoder.h"
+
+#include <cstring>
+
+#include "preload/format/crc32c.h"
+
+namespace memtrace::record {
+
+using format::high;
+using format::low;
+using format::Model;
+using format::zigzag;
+
+constinit format::Model beginning_model{};
+
+void Encoder::varint(std::uint64_t value) {
+  while (value >= 0x80) {
+    *at_++ = static_cast<std::uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  *at_++ = static_cast<std::uint8_t>(value);
+}
+
+void Encoder::word(char layout, std::uint64_t value, std::uint64_t base) {
+  if (layout == 'w') {
+    varint(zigzag(static_cast<std::int64_t>(value - base)));
+  } else if (layout == 'a') {
+    varint(zigzag(static_cast<std::int64_t>(format::rotated(value) - format::rotated(base))));
+  } else if (layout == 'h') {
+    varint(zigzag(static_cast<std::int64_t>(low(value)) - low(base)));
+    varint(zigzag(static_cast<std::int64_t>(high(value)) - high(base)));
+  } else {
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
+  }
+}
+
+// Which block a death ends. The base becomes like that block.
+std::uint16_t Encoder::block(const format::RingRecord& record, Model::Guess& base, std::uint8_t& mask) {
+  const std::uint16_t distance = model_->distance_of(record.word[0]);
+  if (distance == 0 || distance != base.distance) {
+    mask |= 1;
+    varint(distance);
+    if (distance == 0) word('a', record.word[0], base.word[0]);
+  }
+  if (const Model::Birth* const birth = model_->born(distance); birth != nullptr) {
+    base.word[1] = birth->given;
+    base.kind = birth->kind;
+    base.flags = birth->flags;
+  }
+  return distance;
+}
+
+bool Encoder::add(const format::RingRecord& record) {
+  if (static_cast<std::size_t>(end_ - at_) < format::kMaxCoded || record.type >= format::kEventTypes)
+    return false;
+  const auto type = static_cast<format::EventType>(record.type);
+  std::uint8_t* const mask = at_++;
+  *mask = 0;
+  if (model_->likely_type() != record.type) {
+    *mask |= format::kMaskType;
+    *at_++ = record.type;
+  }
+  varint(zigzag(static_cast<std::int64_t>(record.stamp - model_->stamp)));
+  Model::Guess base = model_->base(record.type);
+  std::uint16_t distance = 0;
+  if (type == format::EventType::death) distance = block(record, base, *mask);
+  if (record.kind != base.kind || record.flags != base.flags) {
+    *mask |= format::kMaskHead;
+    *at_++ = record.kind;
+    *at_++ = static_cast<std::uint8_t>(record.flags);
+    *at_++ = static_cast<std::uint8_t>(record.flags >> 8);
+  }
+  if (type == format::EventType::stack) model_->refine(base, (record.flags & format::kPythonFrame) != 0);
+  for (std::size_t i = type == format::EventType::death ? 1 : 0; i < format::kWords; ++i) {
+    if (record.word[i] == base.word[i]) continue;
+    *mask |= static_cast<std::uint8_t>(1u << i);
+    word(format::layout_of(record.type, i, record.flags), record.word[i], base.word[i]);
+  }
+  model_->learn(record, distance);
+  if (record.stamp < first_stamp_) first_stamp_ = record.stamp;
+  if (record.stamp > last_stamp_) last_stamp_ = record.stamp;
+  types_ |= std::uint64_t{1} << record.type;
+  ++records_;
+  return true;
+}
+
+format::SegmentHeader Encoder::header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
+                                      std::uint64_t first_sequence, std::uint8_t flags) const {
+  format::SegmentHeader header{};
+  std::memcpy(header.magic, format::kSegmentMagic, sizeof header.magic);
+  header.version = format::kVersion;
+  header.source = static_cast<std::uint8_t>(source);
+  header.flags = static_cast<std::uint8_t>(flags | (continues_ ? format::kContinues : 0));
+  header.payload_bytes = static_cast<std::uint32_t>(bytes());
+  header.thread = thread;
+  header.records = records_;
+  header.first_sequence = first_sequence;
+  header.first_stamp = records_ != 0 ? first_stamp_ : 0;
+  header.last_stamp = last_stamp_;
+  header.types = types_;
+  header.trace_id = trace_id;
+  header.checksum = format::checksum(format::checksum(0, &header, sizeof header), begin_, bytes());
+  return header;
+}
+
+} // namespace memtrace::record

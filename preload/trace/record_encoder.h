@@ -1,0 +1,48 @@
+// Purpose: ring records -> the payload of a segment.
+// Runs: in the drain and, when its ring is full, on the program's thread.
+#pragma once
+
+#include "preload/format/file_headers.h"
+#include "preload/format/record_coding.h"
+
+namespace memtrace::record {
+
+// Codes one segment's records into a buffer the caller owns. No allocation, no failure but "full". `model` is
+// that of the thread and source; where the reader may not have the segment before this one, it was restarted. A
+// segment that is not written after all leaves a model that must be restarted.
+class Encoder {
+ public:
+  Encoder(std::uint8_t* out, std::size_t capacity, format::Model& model)
+      : begin_(out), at_(out), end_(out + capacity), model_(&model), continues_(!model.fresh()) {}
+
+  // False, with nothing written, when fewer than format::kMaxCoded bytes are left.
+  bool add(const format::RingRecord& record);
+
+  std::size_t bytes() const { return static_cast<std::size_t>(at_ - begin_); }
+  std::uint32_t records() const { return records_; }
+
+  // The header over what was added, checksum included. `trace_id` and the rest are the caller's, also further
+  // flags.
+  format::SegmentHeader header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
+                               std::uint64_t first_sequence, std::uint8_t flags = 0) const;
+
+ private:
+  void varint(std::uint64_t value);
+  void word(char layout, std::uint64_t value, std::uint64_t base);
+  std::uint16_t block(const format::RingRecord& record, format::Model::Guess& base, std::uint8_t& mask);
+
+  std::uint8_t* begin_;
+  std::uint8_t* at_;
+  std::uint8_t* end_;
+  format::Model* model_;
+  bool continues_;
+  std::uint32_t records_ = 0;
+  format::Stamp first_stamp_ = ~format::Stamp{0};
+  format::Stamp last_stamp_ = 0;
+  std::uint64_t types_ = 0;
+};
+
+// For what is written once, when recording begins, by the thread that begins it.
+extern constinit format::Model beginning_model;
+
+} // namespace memtrace::record

@@ -1,0 +1,337 @@
+// Purpose: where what is recorded goes: the trace file, then windows that are used again; and what is folded
+// meanwhile.
+// Runs: in the drain and, when its ring is full, on the program's thread, pass lock held.
+#include "preload/trace/trace_windows.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <new>
+
+#include "preload/os/clocks.h"
+#include "preload/os/files.h"
+#include "preload/os/mappings.h"
+#include "preload/os/paths.h"
+#include "preload/os/timestamp.h"
+#include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
+#include "preload/trace/coding_models.h"
+#include "preload/trace/record_encoder.h"
+#include "preload/trace/write_allowance.h"
+
+namespace memtrace::record {
+
+using format::EventType;
+using format::RingRecord;
+
+constinit SpinLock pass_lock;
+constinit rollup::Fold folded{};
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 32 * 1024;
+constexpr std::uint64_t kMostReserve = 1 << 20;
+constexpr std::uint64_t kHeldBytes = 48; // of a file for each block that a snapshot lists: less is used
+constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
+
+struct Window {
+  std::uint64_t number = 0; // 0: holds nothing
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+};
+
+struct Current {
+  std::uint32_t file = 0;
+  std::uint64_t number = 0; // of the last window begun; 0: the trace file
+  std::uint64_t not_before = 0;
+  // The highest levels so far, and the number of the window that has them.
+  std::int64_t highest[2] = {};
+  std::uint64_t highest_in[2] = {};
+};
+
+constinit Window windows[format::kWindowFiles] = {};
+constinit Current current{};
+
+// Two coders with a buffer each: what begins a window may need a definition first.
+struct Coder {
+  std::uint8_t* bytes = nullptr;
+  alignas(Encoder) unsigned char room[sizeof(Encoder)] = {};
+  bool begun = false;
+  format::Model model{};
+
+  Encoder* encoder() {
+    if (bytes == nullptr) bytes = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
+    if (bytes == nullptr) return nullptr;
+    if (!begun) {
+      model.restart();
+      new (room) Encoder(bytes, kBufferBytes, model);
+    }
+    begun = true;
+    return reinterpret_cast<Encoder*>(room);
+  }
+};
+constinit Coder late{};
+constinit Coder first{};
+constinit std::uint64_t first_sequence = 0; // of the snapshot being written
+constinit bool first_failed = false;
+constinit Part late_part = Part::definitions;
+
+constinit Path path{}; // pass lock held
+
+const Path& path_of(std::uint32_t file) {
+  path_beside_trace(&path, ".window-", file);
+  return path;
+}
+
+// --- what rollup asks for ---
+
+// A table of a hundred thousand live blocks is looked into at random, and the walk through the page tables took
+// longer than all the rest of a look-up.
+constexpr std::size_t kHuge = 4 << 20;
+
+void* map(std::size_t bytes) {
+  void* const memory = os::map_private(bytes);
+  if (memory != nullptr) os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
+  return memory;
+}
+
+void* extend(void* memory, std::size_t bytes, std::size_t wanted) {
+  void* const extended = os::extend(memory, bytes, wanted);
+  if (extended != nullptr && wanted >= kHuge) os::advise(extended, wanted, MADV_HUGEPAGE);
+  return extended;
+}
+
+void define(format::TextId id, const char* text, std::size_t bytes) {
+  note_late_text(id, text, bytes);
+  write_late();
+}
+
+// --- a window begins ---
+
+bool make_rollup_file() {
+  if (folded.attached()) return true;
+  path_beside_trace(&path, ".coarse");
+  const std::uint64_t bytes = trace_file.shares.rollup;
+  os::unlink(path.text());
+  const long fd = os::create(path.text());
+  if (fd < 0) return false;
+  void* memory = os::allocate(fd, 0, bytes) >= 0 ? os::map_shared(fd, 0, bytes) : nullptr;
+  os::close(fd);
+  if (memory == nullptr) {
+    os::unlink(path.text());
+    return false;
+  }
+  os::advise(memory, bytes, MADV_DONTFORK);
+  folded.attach(memory, bytes, trace_file.trace_id, draw_stamp());
+  return true;
+}
+
+// The one that can be missed: not the last one, not one that holds a highest level; an empty one, else the
+// oldest.
+std::uint32_t choose() {
+  std::uint32_t best = format::kWindowFiles;
+  for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
+    const std::uint64_t number = windows[i].number;
+    if (number == 0) return i;
+    if (number == current.number || number == current.highest_in[0] || number == current.highest_in[1])
+      continue;
+    if (best == format::kWindowFiles || number < windows[best].number) best = i;
+  }
+  return best;
+}
+
+void see_highest() {
+  for (const auto measure : {rollup::live, rollup::tensor}) {
+    if (folded.highest(measure) <= current.highest[measure]) continue;
+    current.highest[measure] = folded.highest(measure);
+    current.highest_in[measure] = current.number;
+  }
+  folded.forget_highest();
+}
+
+// A part that is there, torn, takes its room too.
+bool append_to_window(const format::SegmentHeader& header, const std::uint8_t* payload) {
+  const long written = append_segment(path_of(current.file).text(), header, payload);
+  if (written > 0) windows[current.file].bytes += static_cast<std::uint64_t>(written);
+  return written == static_cast<long>(sizeof header + header.payload_bytes);
+}
+
+void flush_first() {
+  if (!first.begun) return;
+  Encoder& encoder = *first.encoder();
+  const format::SegmentHeader header =
+      encoder.header(trace_file.trace_id, 0, format::Source::snapshot, first_sequence);
+  first_sequence += encoder.records();
+  first.begun = false;
+  if (!append_to_window(header, first.bytes)) first_failed = true;
+}
+
+void put_first(void*, const RingRecord& record) {
+  Encoder* encoder = first.encoder();
+  if (encoder == nullptr) {
+    first_failed = true;
+  } else if (!encoder->add(record)) {
+    flush_first();
+    first.encoder()->add(record);
+  }
+}
+
+bool begin_window(std::uint32_t file) {
+  folded.header().coarsened += windows[file].records;
+  folded.level_error().window_dropped(file, folded.header());
+  windows[file] = {};
+  os::unlink(path_of(file).text());
+  const long fd = os::create(path_of(file).text());
+  if (fd < 0) return false;
+  os::close(fd);
+  const Current before = current;
+  current.file = file;
+  ++current.number;
+  first_sequence = 0;
+  first_failed = false;
+  first.begun = false;
+  folded.snapshot(static_cast<std::uint32_t>(current.number), draw_stamp(),
+                  trace_file.shares.window / 4 / kHeldBytes, &put_first, nullptr);
+  flush_first();
+  if (first_failed) {
+    os::unlink(path_of(file).text());
+    windows[file] = {};
+    current = before;
+    return false;
+  }
+  windows[file].number = current.number;
+  folded.level_error().window_begins(file);
+  return true;
+}
+
+std::uint64_t bytes_now() {
+  return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED)
+                             : windows[current.file].bytes;
+}
+bool is_nearly_full() {
+  const std::uint64_t size = current.number == 0 ? trace_file.shares.head : trace_file.shares.window;
+  const std::uint64_t reserve = size / 4 < kMostReserve ? size / 4 : kMostReserve;
+  return bytes_now() + reserve > size;
+}
+
+} // namespace
+
+void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText copy_text, HasRing has_ring) {
+  const rollup::Host host = {&map, &extend, copy_text, &define, has_ring};
+  folded.start(host, forked, live, tensor);
+}
+
+void forget_windows() {
+  pass_lock.reset();
+  folded.forget();
+  current = {};
+  for (Window& window : windows) window = {};
+  late.begun = first.begun = false;
+}
+
+std::uint32_t current_window() {
+  return static_cast<std::uint32_t>(current.number);
+}
+
+bool rotate_if_due() {
+  if (trace_file.shares.window == 0 || !is_nearly_full() || raise_bound()) return true;
+  const std::uint64_t now = os::monotonic_ns();
+  if (now < current.not_before) return false;
+  see_highest();
+  const std::uint32_t file = choose();
+  if (make_rollup_file() && begin_window(file)) return true;
+  current.not_before = now + kRetryNs;
+  return false;
+}
+
+std::uint64_t events_room(bool last) {
+  if (current.number == 0) return trace_room(last && trace_file.shares.window == 0 ? Part::last : Part::events);
+  const std::uint64_t bytes = windows[current.file].bytes;
+  return bytes < trace_file.shares.window ? trace_file.shares.window - bytes : 0;
+}
+
+Appended append_events(const format::SegmentHeader& header, const std::uint8_t* payload, bool last) {
+  if (current.number == 0)
+    return append_to_trace(header, payload, last && trace_file.shares.window == 0 ? Part::last : Part::events);
+  const std::uint64_t bytes = sizeof header + header.payload_bytes;
+  Window& window = windows[current.file];
+  if (window.bytes + bytes > trace_file.shares.window) return Appended::no_room;
+  if (!append_to_window(header, payload)) return Appended::failed;
+  window.records += header.records;
+  return Appended::yes;
+}
+
+bool is_late(std::uint8_t type) {
+  switch (static_cast<EventType>(type)) {
+    case EventType::text:
+    case EventType::code:
+    case EventType::module:
+    case EventType::stack:
+    case EventType::process:
+    case EventType::job:
+    case EventType::device:
+    case EventType::parameters:
+    case EventType::parameter_dtype:
+    case EventType::note:
+    case EventType::end:
+    case EventType::exec:
+      return current.number != 0;
+    case EventType::label: // one a block: half of the room at most
+      return current.number != 0 && trace_room(Part::definitions) > trace_file.shares.definitions / 2;
+    default:
+      return false;
+  }
+}
+
+void note_late(const RingRecord& record) {
+  const auto type = static_cast<EventType>(record.type);
+  if (type == EventType::end || type == EventType::exec || type == EventType::note) late_part = Part::last;
+  Encoder* encoder = late.encoder();
+  if (encoder == nullptr) {
+    lost(format::Loss::memory);
+  } else if (!encoder->add(record)) {
+    write_late();
+    late.encoder()->add(record);
+  }
+}
+
+void note_late_text(format::TextId id, const char* text, std::size_t bytes) {
+  do {
+    const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;
+    RingRecord record = record_of(EventType::text);
+    record.flags = static_cast<std::uint16_t>(here | (bytes > here ? format::kTextMore : 0));
+    record.word[0] = static_cast<std::uint32_t>(id);
+    std::memcpy(&record.word[1], text, here);
+    note_late(record);
+    text += here;
+    bytes -= here;
+  } while (bytes != 0);
+}
+
+void write_late() {
+  if (!late.begun) return;
+  Encoder& encoder = *late.encoder();
+  const format::SegmentHeader header =
+      encoder.header(trace_file.trace_id, 0, format::Source::definitions, trace_file.definitions);
+  late.begun = false;
+  const Appended appended = append_to_trace(header, late.bytes, late_part);
+  if (appended == Appended::yes) {
+    trace_file.definitions += header.records;
+  } else {
+    lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
+  }
+  late_part = Part::definitions;
+}
+
+std::uint64_t window_buffer_bytes() {
+  return 2 * kBufferBytes;
+}
+
+void close_windows() {
+  const Locked locked(pass_lock);
+  if (!locked || !folded.started()) return;
+  folded.close();
+}
+
+} // namespace memtrace::record

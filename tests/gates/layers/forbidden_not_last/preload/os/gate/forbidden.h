@@ -1,0 +1,2 @@
+// Purpose: stands for the real one.
+namespace memtrace::record {}

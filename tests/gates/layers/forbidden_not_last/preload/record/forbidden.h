@@ -1,3 +1,0 @@
-// Room: record.
-// Job: stands for the real one.
-namespace memtrace::record {}

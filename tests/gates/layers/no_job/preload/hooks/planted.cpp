@@ -1,2 +1,0 @@
-// Room: hooks.
-#include <cstddef>

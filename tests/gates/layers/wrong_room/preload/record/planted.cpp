@@ -1,2 +1,0 @@
-// Room: hooks.
-// Job: a planted fault: it says it is elsewhere.

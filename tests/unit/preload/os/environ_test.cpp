@@ -1,0 +1,69 @@
+// Purpose: the environment, read and added to without libc.
+#include "preload/os/environ.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "child.h"
+
+namespace memtrace::record {
+namespace {
+
+using tests::in_child;
+
+TEST(Environment, FindsWholeNames) {
+  in_child([] {
+    ::setenv("MEMTRACE_A", "1", 1);
+    ::setenv("MEMTRACE_EMPTY", "", 1);
+    ::unsetenv("MEMTRACE_");
+    EXPECT_STREQ(environment("MEMTRACE_A"), "1");
+    EXPECT_EQ(environment("MEMTRACE_"), nullptr);
+    EXPECT_EQ(environment("MEMTRACE_AB"), nullptr);
+    EXPECT_STREQ(environment("MEMTRACE_EMPTY"), "");
+    EXPECT_EQ(environment_text("MEMTRACE_EMPTY"), nullptr);
+    EXPECT_STREQ(environment_text("MEMTRACE_A"), "1");
+    EXPECT_EQ(environment_text("MEMTRACE_AB"), nullptr);
+  });
+}
+
+TEST(Environment, NoEnvironmentAtAll) {
+  in_child([] {
+    environ = nullptr;
+    EXPECT_EQ(environment("PATH"), nullptr);
+    EXPECT_TRUE(add_to_environment("MEMTRACE_B=2"));
+    EXPECT_STREQ(::getenv("MEMTRACE_B"), "2");
+  });
+}
+
+TEST(Environment, AddsAndReplaces) {
+  in_child([] {
+    ::unsetenv("MEMTRACE_B");
+    ::setenv("MEMTRACE_BB", "other", 1);
+    std::size_t before = 0, after = 0;
+    while (environ[before] != nullptr) ++before;
+    EXPECT_TRUE(add_to_environment("MEMTRACE_B=a=b"));
+    EXPECT_STREQ(::getenv("MEMTRACE_B"), "a=b");
+    EXPECT_TRUE(add_to_environment("MEMTRACE_B=2"));
+    EXPECT_STREQ(::getenv("MEMTRACE_B"), "2");
+    EXPECT_STREQ(::getenv("MEMTRACE_BB"), "other");
+    while (environ[after] != nullptr) ++after;
+    EXPECT_EQ(after, before + 1);
+  });
+}
+
+TEST(Environment, LibcGoesOnWithIt) {
+  in_child([] {
+    EXPECT_TRUE(add_to_environment("MEMTRACE_B=2"));
+    ::setenv("MEMTRACE_C", "3", 1);
+    ::setenv("MEMTRACE_B", "4", 1);
+    EXPECT_STREQ(environment("MEMTRACE_C"), "3");
+    EXPECT_STREQ(environment("MEMTRACE_B"), "4");
+    ::unsetenv("MEMTRACE_B");
+    EXPECT_EQ(environment("MEMTRACE_B"), nullptr);
+  });
+}
+
+} // namespace
+} // namespace memtrace::record

@@ -1,0 +1,47 @@
+# Purpose: the probe's C functions for the scripts.
+# In an interpreter under the probe.
+import ctypes
+import threading
+
+_probe = ctypes.CDLL(None)
+_probe.probe_log.restype = ctypes.c_char_p
+_probe.probe_chain.restype = ctypes.c_long
+_probe.probe_chain.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+_probe.probe_walk.restype = ctypes.c_size_t
+_probe.probe_walk.argtypes = [ctypes.c_size_t]
+_probe.probe_identity.restype = ctypes.c_size_t
+_probe.probe_depth.restype = ctypes.c_size_t
+_probe.probe_attach.restype = ctypes.c_bool
+_probe.probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+_local = threading.local()  # ctypes lets other threads run while we read a chain
+
+depth = _probe.probe_depth
+clear = _probe.probe_clear
+walk = _probe.probe_walk
+attach = _probe.probe_attach
+
+
+def log():
+    """The marks since the last call, one a line."""
+    lines = _probe.probe_log().decode().splitlines()
+    _probe.probe_clear()
+    return lines
+
+
+def chain():
+    """(function, file, first line, line) of each frame, innermost first, that of chain() left out."""
+    if not hasattr(_local, "buffer"):
+        _local.buffer = ctypes.create_string_buffer(1 << 20)
+    used = _probe.probe_chain(_local.buffer, len(_local.buffer))
+    if used < 0:
+        raise AssertionError("a name did not fit")
+    parts = ctypes.string_at(_local.buffer, used).split(b"\0")[:-1]
+    frames = [tuple(parts[i : i + 4]) for i in range(0, len(parts), 4)]
+    return [(function, file, int(first), int(line)) for function, file, first, line in frames[1:]]
+
+
+def identity():
+    """Of the caller's frame, as bytes."""
+    out = ctypes.create_string_buffer(64)
+    size = _probe.probe_identity(out)
+    return out.raw[:size]

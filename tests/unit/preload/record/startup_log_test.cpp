@@ -1,0 +1,404 @@
+// Purpose: the log of a process too small to leave a file: whatever folds, sums hold and live blocks stay.
+#include "preload/record/startup_log.h"
+#include "preload/blocks/recording.h"
+#include "preload/blocks/small_blocks.h"
+#include "preload/os/timestamp.h"
+#include "preload/record/emit.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/thread_entry.h"
+#include "preload/ring/ring.h"
+#include "preload/ring/ring_file.h"
+#include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "child.h"
+#include "reading.h"
+
+namespace memtrace::record {
+namespace {
+
+using format::EventType;
+using format::Kind;
+using format::RingRecord;
+using format::SmallTotals;
+using tests::in_child;
+using tests::is;
+using tests::Scratch;
+using tests::operator+=;
+
+constexpr std::size_t kCapacity = 16 * 1024; // of the log
+
+void become_cold() {
+  settings.min_peak = ~std::uint64_t{0} >> 1;
+  settings.stacks = Stacks::none;
+  enter(State::cold);
+}
+
+// What a program did, as it knows it itself.
+struct Model {
+  std::mutex mutex;
+  std::map<std::uint64_t, Block> live;
+  SmallTotals flows{}; // tracked and small together
+  std::uint64_t tracked_births = 0;
+  std::uint64_t next = 0x1000000000;
+  std::uint64_t inherited = 0x20000000000; // blocks of before the fork
+  std::uint64_t unknown_deaths = 0;
+};
+
+Block random_block(Model& model, std::mt19937_64& random) {
+  const std::uint64_t given = 4096 + random() % 65536;
+  Block block{model.next, given, given, Kind::heap};
+  if (random() % 3 == 0) block.kind = Kind::mmap_anon;
+  if (random() % 64 == 0) block.kind = Kind::mmap_file;
+  if (random() % 5 == 0) block.flags = format::kTensor;
+  // Half of the addresses were used before.
+  if (const std::uint64_t again = 0x10000000 + random() % 512 * 0x100000; !model.live.contains(again)) {
+    block.address = again;
+  } else {
+    model.next += 0x100000;
+  }
+  return block;
+}
+
+void be_born(Model& model, std::mt19937_64& random, const Recording& here) {
+  const std::lock_guard guard(model.mutex);
+  if (model.live.size() > 2000) return;
+  const Block block = random_block(model, random);
+  here.born(block);
+  model.live.insert_or_assign(block.address, block);
+  model.flows += {block.given, 0, 1, 0};
+  ++model.tracked_births;
+}
+
+void die(Model& model, std::mt19937_64& random, const Recording& here) {
+  const std::lock_guard guard(model.mutex);
+  if (model.live.empty()) return;
+  auto at = model.live.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(model.live.size(), 40)));
+  here.died(at->second, draw_stamp());
+  model.flows += {0, at->second.given, 0, 1};
+  model.live.erase(at);
+}
+
+void move(Model& model, std::mt19937_64& random, const Recording& here) {
+  const std::lock_guard guard(model.mutex);
+  if (model.live.empty() || model.live.begin()->second.kind == Kind::mmap_file) return;
+  const Block from = model.live.begin()->second;
+  const format::Stamp death = draw_stamp();
+  model.live.erase(model.live.begin());
+  Block to = random_block(model, random);
+  to.kind = from.kind;
+  here.moved(from.address, from.given, to, death);
+  model.live.insert_or_assign(to.address, to);
+  model.flows += {to.given, from.given, 1, 1};
+  ++model.tracked_births;
+}
+
+void die_unknown(Model& model, const Recording& here) {
+  const std::lock_guard guard(model.mutex);
+  here.died({model.inherited += 0x100000, 5000, 0, Kind::heap}, draw_stamp());
+  model.flows += {0, 5000, 0, 1};
+  ++model.unknown_deaths;
+}
+
+void small(Model& model, std::mt19937_64& random) {
+  const std::uint64_t bytes = 16 + random() % 2000;
+  const bool birth = random() % 2 == 0;
+  birth ? small_born(bytes) : small_died(bytes);
+  const std::lock_guard guard(model.mutex);
+  if (birth) {
+    model.flows += {bytes, 0, 1, 0};
+  } else {
+    model.flows += {0, bytes, 0, 1};
+  }
+}
+
+void live_a_while(Model& model, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 25'000; ++i) {
+    const std::uint64_t choice = random() % 100;
+    if (choice >= 80) {
+      small(model, random);
+      continue;
+    }
+    const Recording here;
+    if (choice < 38) be_born(model, random, here);
+    if (choice >= 38 && choice < 74) die(model, random, here);
+    if (choice >= 74 && choice < 79) move(model, random, here);
+    if (choice == 79 && i % 8 == 0) die_unknown(model, here);
+  }
+}
+
+// The trace, read back, says the same as the model.
+void compare(const std::vector<tests::Segment>& segments, const Model& model) {
+  std::vector<RingRecord> events;
+  for (const format::Source source : {format::Source::cold, format::Source::ring})
+    for (const auto& [thread, records] : by_thread(segments, source))
+      events.insert(events.end(), records.begin(), records.end());
+  std::sort(events.begin(), events.end(),
+            [](const RingRecord& a, const RingRecord& b) { return a.stamp < b.stamp; });
+  SmallTotals sum{};
+  std::map<std::uint64_t, std::uint64_t> live;
+  std::uint64_t births = 0, unknown = 0;
+  for (const RingRecord& event : events) {
+    sum += tests::flows_of(event);
+    if (is(event, EventType::birth)) {
+      EXPECT_TRUE(live.emplace(event.word[0], event.word[1]).second) << "born twice";
+      sum += {event.word[1], 0, 1, 0};
+      ++births;
+    } else if (is(event, EventType::death)) {
+      const auto at = live.find(event.word[0]);
+      if (at == live.end()) {
+        ++unknown;
+      } else {
+        EXPECT_EQ(at->second, event.word[1]);
+        live.erase(at);
+      }
+      sum += {0, event.word[1], 0, 1};
+    } else {
+      EXPECT_TRUE(is(event, EventType::counters)) << int{event.type};
+    }
+  }
+  EXPECT_LT(births, model.tracked_births) << "nothing was folded: this tests nothing";
+  EXPECT_EQ(unknown, model.unknown_deaths);
+  EXPECT_EQ(sum.allocated, model.flows.allocated);
+  EXPECT_EQ(sum.freed, model.flows.freed);
+  EXPECT_EQ(sum.births, model.flows.births);
+  EXPECT_EQ(sum.deaths, model.flows.deaths);
+  ASSERT_EQ(live.size(), model.live.size());
+  for (const auto& [address, block] : model.live) {
+    ASSERT_TRUE(live.contains(address));
+    EXPECT_EQ(live[address], block.given);
+  }
+}
+
+void fold_and_compare(std::uint64_t seed) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    constexpr int kThreads = 4;
+    Model model;
+    std::barrier done(kThreads + 1), hot(kThreads + 1);
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        live_a_while(model, seed * 100 + t);
+        done.arrive_and_wait();
+        hot.arrive_and_wait();
+        const Recording here;
+        here.tick(); // what folding gave back to this thread, and its own last small flows
+      });
+    done.arrive_and_wait();
+    tests::become_hot(scratch);
+    cold_flush();
+    hot.arrive_and_wait();
+    for (std::thread& thread : threads) thread.join();
+    drain_rings(true);
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+    compare(tests::read_segments(scratch.file("t.memtrace")), model);
+  });
+}
+
+TEST(Cold, FoldsLikeTheModel) {
+  for (std::uint64_t seed = 1; seed <= 3 && !HasFailure(); ++seed) fold_and_compare(seed);
+}
+
+TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 1; i < kCapacity; ++i)
+      ASSERT_EQ(cold_append(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)), Kept::yes) << i;
+    EXPECT_EQ(cold_append(thread, tests::birth_of(kCapacity * 4096, 4096, kCapacity)), Kept::crowded)
+        << "full of live blocks";
+    tests::open_files(scratch);
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+    EXPECT_EQ(cold_append(thread, tests::birth_of(4096, 4096, kCapacity + 1)), Kept::full) << "no room at all";
+    EXPECT_EQ(tests::lost_for(format::Loss::cold), 1u);
+    cold_flush();
+    const auto segments = tests::read_segments(scratch.file("t.memtrace"));
+    const auto records = by_thread(segments, format::Source::cold).at(thread.index);
+    ASSERT_EQ(records.size(), kCapacity);
+    for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].stamp, i + 1);
+    EXPECT_GT(segments.size(), 1u) << "more than one buffer full";
+  });
+}
+
+// The one record of blocks that left the log.
+RingRecord folded_blocks_in(const Scratch& scratch) {
+  tests::open_files(scratch);
+  cold_flush();
+  RingRecord found{};
+  for (const auto& [thread, records] :
+       by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::cold))
+    for (const RingRecord& record : records) {
+      if (!is(record, EventType::counters)) continue;
+      EXPECT_EQ(found.type, 0u) << "more than one";
+      EXPECT_EQ(record.flags, format::kBefore | format::kBlocks);
+      found = record;
+    }
+  return found;
+}
+
+TEST(Cold, AHalfFullLogGoesOn) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    Thread& thread = *this_thread();
+    // 10,000 live blocks, then pairs for ever.
+    for (std::uint64_t i = 1; i <= 10'000; ++i) cold_append(thread, tests::birth_of(i << 20, 4096, i));
+    for (std::uint64_t i = 0; i < 50'000; ++i) {
+      RingRecord record = tests::birth_of(0x5000, 8192, 20'000 + 2 * i);
+      ASSERT_EQ(cold_append(thread, record), Kept::yes);
+      record.type = static_cast<std::uint8_t>(EventType::death);
+      ++record.stamp;
+      ASSERT_EQ(cold_append(thread, record), Kept::yes);
+    }
+    EXPECT_EQ(thread.folded.births, 0u) << "no small blocks";
+    const RingRecord blocks = folded_blocks_in(scratch);
+    EXPECT_EQ(blocks.word[2], blocks.word[3]);
+    EXPECT_EQ(blocks.word[0], blocks.word[2] * 8192);
+    EXPECT_EQ(blocks.word[1], blocks.word[0]);
+    EXPECT_GT(blocks.word[2], 45'000u);
+  });
+}
+
+TEST(Cold, ReservationsFoldWithoutFlows) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    Thread& thread = *this_thread();
+    for (std::uint64_t i = 0; i < kCapacity; ++i) {
+      RingRecord record = tests::birth_of(0x5000, 1 << 20, 2 * i);
+      record.kind = static_cast<std::uint8_t>(Kind::mmap_anon);
+      record.flags = format::kNoAccess;
+      cold_append(thread, record);
+      record.type = static_cast<std::uint8_t>(EventType::death);
+      record.flags = format::kRange;
+      ++record.stamp;
+      cold_append(thread, record);
+    }
+    EXPECT_EQ(thread.folded.births, 0u);
+    EXPECT_EQ(folded_blocks_in(scratch).type, 0u);
+  });
+}
+
+// Their bytes were counted when they were given and freed.
+TEST(Cold, SampledPairsFoldWithoutFlows) {
+  in_child([] {
+    become_cold();
+    Thread& thread = *this_thread();
+    constexpr std::uint64_t kCarried = 77;
+    for (std::uint64_t i = 0; i < kCapacity; ++i) {
+      RingRecord record = tests::birth_of(0x5000, 640, 2 * i);
+      record.flags = format::kSampled;
+      record.word[4] = kCarried;
+      record.word[5] = 1;
+      cold_append(thread, record);
+      record.type = static_cast<std::uint8_t>(EventType::death);
+      record.word[4] = record.word[5] = 0;
+      ++record.stamp;
+      cold_append(thread, record);
+    }
+    EXPECT_GE(thread.folded.births, kCapacity / 2) << "nothing folded: this tests nothing";
+    EXPECT_EQ(thread.folded.allocated, thread.folded.births * kCarried);
+    EXPECT_EQ(thread.folded.deaths, 0u);
+    EXPECT_EQ(thread.folded.freed, 0u);
+  });
+}
+
+TEST(Cold, KeepsWhatIsNoPair) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    Thread& thread = *this_thread();
+    const auto put = [&](EventType type, std::uint64_t address, std::uint64_t given, std::uint16_t flags,
+                         Kind kind) {
+      RingRecord record = tests::birth_of(address, given, draw_stamp());
+      record.type = static_cast<std::uint8_t>(type);
+      record.kind = static_cast<std::uint8_t>(kind);
+      record.flags = flags;
+      cold_append(thread, record);
+    };
+    const std::uint16_t device = 1 << format::kMemoryShift;
+    put(EventType::birth, 0x10000, 8192, 0, Kind::mmap_anon);
+    put(EventType::death, 0x10000, 4096, format::kRange, Kind::mmap_anon); // a part
+    put(EventType::birth, 0x20000, 8192, device, Kind::device);
+    put(EventType::death, 0x20000, 8192, device, Kind::device);
+    put(EventType::birth, 0x30000, 8192, 0, Kind::mmap_file);
+    put(EventType::death, 0x30000, 8192, format::kRange, Kind::mmap_file);
+    put(EventType::phase_begin, 0, 0, 0, Kind::none);
+    put(EventType::death, 0x40000, 8192, 0, Kind::heap); // inherited
+    for (std::uint64_t i = 0; i < kCapacity; ++i)        // until it folds
+      put(i % 2 == 0 ? EventType::birth : EventType::death, 0x50000, 4096, 0, Kind::heap);
+    tests::open_files(scratch);
+    cold_flush();
+    const auto records = by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::cold);
+    ASSERT_GE(records.at(thread.index).size(), 8u);
+    ASSERT_LT(records.at(thread.index).size(), 100u) << "it did fold";
+    const std::uint64_t kept[] = {0x10000, 0x10000, 0x20000, 0x20000, 0x30000, 0x30000, 0, 0x40000};
+    for (std::size_t i = 0; i < std::size(kept); ++i) EXPECT_EQ(records.at(thread.index)[i].word[0], kept[i]);
+  });
+}
+
+TEST(Cold, ClosedOnceFlushed) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    tests::open_files(scratch);
+    cold_flush();
+    EXPECT_EQ(cold_append(*this_thread(), tests::birth_of(4096, 4096, 1)), Kept::closed);
+    // Who saw the process cold a moment ago still gets its event into the trace.
+    const Recording here;
+    here.born({8192, 4096, 4096, Kind::heap});
+    drain_rings(true);
+    const auto segments = tests::read_segments(scratch.file("t.memtrace"));
+    EXPECT_EQ(all_of(segments, EventType::birth).size(), 1u);
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+  });
+}
+
+// Threads record already while the log is written, so a kill then leaves a peak that is in neither.
+TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    tests::open_files(scratch);
+    note_beginning();
+    level(0, 1 << 20);
+    level(0, -(1 << 20));
+    EXPECT_GE(ring_header()->beginning, 1u << 20);
+    cold_flush();
+    level(0, 1 << 21);
+    EXPECT_EQ(ring_header()->beginning, 0u) << "it has begun";
+  });
+}
+
+TEST(Cold, ForgottenAfterFork) {
+  const Scratch scratch;
+  in_child([&] {
+    become_cold();
+    cold_append(*this_thread(), tests::birth_of(4096, 4096, 1));
+    cold_forget();
+    cold_append(*this_thread(), tests::birth_of(8192, 4096, 2));
+    tests::open_files(scratch);
+    cold_flush();
+    const auto births = all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth);
+    ASSERT_EQ(births.size(), 1u);
+    EXPECT_EQ(births[0].word[0], 8192u);
+  });
+}
+
+} // namespace
+} // namespace memtrace::record

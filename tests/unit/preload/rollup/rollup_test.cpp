@@ -1,0 +1,401 @@
+// Purpose: random programs through this fold and through the analyzer's: the same rows, the same levels.
+#include "preload/rollup/rollup.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "analyzer/attribute/phase_accounting.h"
+#include "analyzer/trace/trace.h"
+#include "builder.h"
+#include "host.h"
+#include "rows.h"
+
+namespace memtrace::rollup {
+namespace {
+
+using format::EventType;
+using format::Figure;
+using format::Kind;
+using format::PhaseRow;
+using tests::Builder;
+
+struct One {
+  std::uint32_t thread;
+  format::RingRecord record;
+};
+
+// The records of some threads as a pass hands them over.
+std::vector<One> merged(Builder& builder, std::uint32_t threads) {
+  std::vector<One> all;
+  for (std::uint32_t thread = 0; thread < threads; ++thread)
+    for (const format::RingRecord& record : builder.records(thread)) all.push_back({thread, record});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const One& a, const One& b) { return a.record.stamp < b.record.stamp; });
+  return all;
+}
+
+constexpr const char* kNames[] = {"forward", "backward", "step", "data", "eval", "mine", "load"};
+
+void know_names(Builder& builder) {
+  for (const char* name : kNames) tests::world.texts[builder.text(name)] = name;
+}
+
+// --- a program that does anything, within what a program can do ---
+
+class Program {
+ public:
+  Program(Builder& builder, std::uint64_t seed) : builder_(builder), random_(seed) {}
+
+  void run(int events) {
+    // What decides how steps are counted is known from the first step on.
+    for (const char* name : {"forward", "backward", "step"}) {
+      builder_.on(0).begin(name);
+      birth();
+      builder_.end(name);
+    }
+    for (int i = 0; i < events; ++i) {
+      builder_.on(static_cast<std::uint32_t>(roll(kThreads)));
+      act();
+    }
+  }
+  static constexpr std::uint32_t kThreads = 3;
+
+ private:
+  std::uint64_t roll(std::uint64_t below) { return random_() % below; }
+
+  void birth() {
+    const std::uint64_t address = 0x10000 + roll(400) * 64;
+    if (live_.contains(address)) return;
+    const bool tensor = roll(3) == 0;
+    const std::uint64_t asked = 4096 + roll(100'000);
+    builder_.birth(address, asked + roll(16), Kind::heap, tensor ? format::kTensor : 0,
+                   static_cast<std::uint32_t>(1 + roll(20)), asked,
+                   roll(4) == 0 ? tests::Small{100, 40, 3, 1} : tests::Small{});
+    live_.insert(address);
+  }
+  std::uint64_t any_live() {
+    auto at = live_.begin();
+    std::advance(at, static_cast<long>(roll(live_.size())));
+    return *at;
+  }
+  void death() {
+    if (live_.empty()) return;
+    const std::uint64_t address = any_live();
+    builder_.death(address, 0, Kind::heap, 0, roll(4) == 0 ? tests::Small{7, 60, 1, 2} : tests::Small{});
+    live_.erase(address);
+  }
+  void move() {
+    if (live_.empty()) return;
+    const std::uint64_t from = any_live(), to = 0x10000 + roll(400) * 64;
+    if (to != from && live_.contains(to)) return;
+    builder_.move(from, to, 4096 + roll(50'000), 4096, static_cast<std::uint32_t>(1 + roll(5000)));
+    builder_.wait(6000); // the real call returns before the address is used again
+    live_.erase(from);
+    live_.insert(to);
+  }
+  void mapping() {
+    const std::uint64_t address = any_page(), bytes = (1 + roll(12)) * 4096;
+    switch (roll(5)) {
+      case 0:
+        map(address, bytes, 0, 21);
+        break;
+      case 1:
+        map(address, bytes, format::kNoAccess, 22);
+        break;
+      case 2:
+        builder_.unmap(address, bytes, format::kReleased);
+        break;
+      case 3:
+        builder_.protect(address, bytes, static_cast<std::uint32_t>(roll(2) * 3));
+        break;
+      default:
+        remap(address, bytes);
+    }
+  }
+  std::uint64_t any_page() { return 0x7000'0000 + roll(64) * 4096; }
+  void map(std::uint64_t address, std::uint64_t bytes, std::uint16_t flags, std::uint32_t stack) {
+    builder_.unmap(address, bytes, format::kReleased); // as MAP_FIXED says it
+    builder_.birth(address, bytes, Kind::mmap_anon, flags, stack);
+  }
+  void remap(std::uint64_t from, std::uint64_t bytes) {
+    const std::uint64_t to = any_page(), grown = (1 + roll(12)) * 4096;
+    builder_.unmap(to, grown, format::kReleased);
+    builder_.remap(from, to, grown, roll(3) == 0 ? 0 : bytes, static_cast<std::uint32_t>(1 + roll(5000)));
+    builder_.on(static_cast<std::uint32_t>(roll(kThreads)));
+    builder_.unmap(any_page(), (1 + roll(12)) * 4096); // before the real call
+    builder_.wait(6000);
+  }
+  void phase() {
+    const char* const name = kNames[roll(std::size(kNames))];
+    if (roll(2) == 0) {
+      const std::uint16_t found = roll(5) != 0 ? format::kAuto : 0;
+      constexpr std::uint16_t kFlags[] = {format::kGradOff, format::kClosure, 0, 0};
+      builder_.begin(name, static_cast<std::uint16_t>(found | kFlags[roll(4)]));
+    } else {
+      builder_.end(name, roll(5) == 0 ? format::kSkipped : 0);
+    }
+  }
+  void act() {
+    switch (roll(12)) {
+      case 0:
+      case 1:
+      case 2:
+        birth();
+        break;
+      case 3:
+      case 4:
+        death();
+        break;
+      case 5:
+        move();
+        break;
+      case 6:
+      case 7:
+        mapping();
+        break;
+      case 8:
+        builder_.counters(roll(9000), roll(9000), roll(30), roll(30));
+        break;
+      case 9:
+        builder_.sample(roll(1 << 30), roll(1 << 20), roll(1 << 20), 0);
+        break;
+      default:
+        phase();
+    }
+  }
+
+  Builder& builder_;
+  std::mt19937_64 random_;
+  std::set<std::uint64_t> live_;
+};
+
+// --- the two folds, as tables that can be compared ---
+
+using Table = std::map<std::string, std::vector<std::int64_t>>;
+
+std::string key(std::int64_t step, const std::string& path, unsigned memory) {
+  return std::to_string(step) + " " + path + " " + std::to_string(memory);
+}
+
+Table of_analyzer(const replay::Account& account) {
+  Table table;
+  for (const replay::Row& row : account.rows) {
+    std::string path;
+    if (row.path != replay::PathId::other)
+      for (const std::string& name : account.paths.texts(row.path)) path += (path.empty() ? "" : "/") + name;
+    const auto step = static_cast<std::int64_t>(row.step);
+    const replay::MemoryRow& of = row.of(0);
+    std::vector<std::int64_t> figures;
+    for (const replay::Figures* one : {&of.live, &of.tensor})
+      figures.insert(figures.end(), {one->entry, one->exit, one->peak, one->transient, one->net});
+    for (const std::uint64_t flow : {of.allocated, of.freed, of.allocations, row.count})
+      figures.push_back(static_cast<std::int64_t>(flow));
+    figures.push_back(row.skipped ? 1 : 0);
+    table[key(step, path, 0)] = figures;
+    if (!row.rss) continue;
+    std::vector<std::int64_t> parts;
+    for (const replay::Resident* one : {&row.rss->entry, &row.rss->exit, &row.rss->peak})
+      for (const std::uint64_t part : {one->anon, one->file, one->shmem})
+        parts.push_back(static_cast<std::int64_t>(part));
+    table[key(step, path, format::kResident)] = parts;
+  }
+  return table;
+}
+
+Table of_rows(const std::vector<PhaseRow>& rows) {
+  Table table;
+  for (const PhaseRow& row : rows) {
+    EXPECT_EQ(row.steps, 1u);
+    std::string path = row.path == 0 ? "" : tests::world.defined.at(row.path);
+    std::replace(path.begin(), path.end(), format::kPathJoint, '/');
+    const auto step = row.bucket == format::kNoStepBucket ? -1 : static_cast<std::int64_t>(row.bucket);
+    std::vector<std::int64_t> figures;
+    for (std::size_t i = 0; i < format::kFigures; ++i) {
+      EXPECT_EQ(row.figures[i].max, row.figures[i].min) << "of one step";
+      const auto figure = static_cast<Figure>(i);
+      if (row.memory == format::kResident ? i < 9
+                                          : figure < Figure::reserved_entry || figure > Figure::reserved_net)
+        figures.push_back(row.figures[i].max);
+    }
+    if (row.memory != format::kResident) figures.push_back(row.skipped);
+    table[key(step, path, row.memory)] = figures;
+  }
+  return table;
+}
+
+// Rows in which nothing happened but that a phase began or ended are there in both, or say nothing.
+TEST(Fold, LikeTheAnalyzers) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Host host = tests::host();
+    Builder builder;
+    know_names(builder);
+    Program(builder, seed).run(1500);
+    const tests::Scratch scratch;
+    tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+    const trace::Trace trace(scratch.file("t.memtrace"));
+    const replay::Account account = replay::account_phases(trace);
+
+    auto ours = std::make_unique<Fold>();
+    tests::RollupFile file(8 << 20);
+    ours->start(host, false, 0, 0);
+    ours->attach(file.memory(), file.bytes(), Builder::kTraceId, 1);
+    for (const One& one : merged(builder, Program::kThreads)) ours->apply(one.thread, one.record);
+    ours->passed(true);
+    ours->close();
+    EXPECT_EQ(account.last_step,
+              replay::Step{static_cast<std::int64_t>(tests::half_in(file.memory())->last_step)});
+    ASSERT_LT(static_cast<std::int64_t>(account.last_step), 128) << "widened: rows are not of one step";
+    const Table expected = of_analyzer(account), found = of_rows(tests::phases_in(file.memory()));
+    EXPECT_GT(expected.size(), 20u);
+    for (const auto& [name, figures] : expected) {
+      ASSERT_TRUE(found.contains(name)) << name << " seed " << seed;
+      EXPECT_EQ(found.at(name), figures) << name << " seed " << seed;
+    }
+    EXPECT_EQ(found.size(), expected.size());
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// --- what only this fold meets ---
+
+class Alone : public testing::Test {
+ protected:
+  Alone() : host_(tests::host()), fold_(std::make_unique<Fold>()) {
+    know_names(builder_);
+    fold_->start(host_, false, 0, 0);
+  }
+  void apply(const std::vector<int>& order) { // of the records of thread 0, by place
+    for (const int i : order) fold_->apply(0, builder_.records(0)[static_cast<std::size_t>(i)]);
+  }
+  std::int64_t level() const { return fold_->levels()[0][live]; }
+
+  Host host_;
+  Builder builder_;
+  std::unique_ptr<Fold> fold_;
+};
+
+TEST_F(Alone, ABirthAfterItsDeathLeavesNothing) {
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000);
+  fold_->passed(false); // something is missing
+  apply({1});
+  fold_->passed(false);
+  apply({0});
+  EXPECT_EQ(level(), 0);
+  apply({2});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 7000);
+}
+
+TEST_F(Alone, ADeathSaidAfterTheNextBirthIsOfTheFormerBlock) {
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000).death(16, 7000);
+  apply({0, 2}); // a realloc says both halves when it returns
+  EXPECT_EQ(level(), 7000);
+  apply({1});
+  EXPECT_EQ(level(), 7000);
+  apply({3});
+  EXPECT_EQ(level(), 0);
+}
+
+TEST_F(Alone, AnInheritedBlockIsNotGivenBackByADeathSaidAfterTheNextBlockCameAndWent) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000).death(16, 7000);
+  apply({0, 2, 3, 1});
+  EXPECT_EQ(level(), 10'000);
+}
+
+TEST_F(Alone, APassThatLacksRecordsHasDeathsBeforeTheirBirths) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000);
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192);
+  fold_->pass_lacks_records();
+  apply({1, 3});
+  fold_->passed(false);
+  apply({0, 2});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 10'000);
+}
+
+TEST_F(Alone, ADeathWithoutABirthIsOneOfAnInheritedBlock) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.death(16, 5000).unmap(0x10000, 4096);
+  fold_->pass_lacks_records();
+  apply({0, 1});
+  fold_->passed(false);
+  EXPECT_EQ(level(), 10'000) << "its birth may come";
+  fold_->passed(true);
+  EXPECT_EQ(level(), 904);
+}
+
+TEST_F(Alone, SuchADeathIsNotOneOfAnInheritedBlock) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(16, 5000).death(16, 5000).birth(16, 7000);
+  apply({0, 2, 1});
+  EXPECT_EQ(level(), 17'000);
+}
+
+// Two threads map over the halves of it, and one of them unmaps, before the late record comes.
+TEST_F(Alone, AnUnmappingIsOfWhatNewerMappingsCoveredPieceByPiece) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192);
+  builder_.birth(0x11000, 4096, Kind::mmap_anon).birth(0x10000, 4096, Kind::mmap_anon).unmap(0x10000, 4096);
+  apply({0, 2, 3, 4});
+  EXPECT_EQ(level(), 14'096);
+  apply({1});
+  EXPECT_EQ(level(), 14'096);
+}
+
+TEST_F(Alone, AnUnmappingSaidAfterTheNextMappingIsOfTheFormer) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).unmap(0x10000, 8192).birth(0x10000, 4096, Kind::mmap_anon);
+  apply({0, 2, 1});
+  EXPECT_EQ(level(), 4096);
+}
+
+TEST_F(Alone, AMappingMovesToAPlaceThatIsUnmappedMeanwhile) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).birth(0x20000, 4096, Kind::mmap_anon);
+  builder_.remap(0x10000, 0x20000, 16384, 8192, 5000).unmap(0x20000, 4096);
+  apply({0, 1, 2, 3});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384);
+}
+
+TEST_F(Alone, AMoveSaidAfterTheNextMappingAtItsOldPlaceKeepsBoth) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).remap(0x10000, 0x20000, 16384, 8192);
+  builder_.birth(0x10000, 4096, Kind::mmap_anon);
+  apply({0, 2, 1});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384 + 4096);
+}
+
+TEST_F(Alone, AMoveSaidAfterTheNextMappingCameAndWent) {
+  builder_.birth(0x10000, 8192, Kind::mmap_anon).remap(0x10000, 0x20000, 16384, 8192);
+  builder_.birth(0x10000, 4096, Kind::mmap_anon).unmap(0x10000, 4096);
+  apply({0, 2, 3, 1});
+  fold_->passed(true);
+  EXPECT_EQ(level(), 16384);
+}
+
+TEST_F(Alone, WhatDoesNotFitLeavesByTheSizeItsDeathSays) {
+  tests::world.most = tests::world.bytes; // no memory at all
+  builder_.birth(16, 5000).birth(32, 6000).death(16, 5000);
+  apply({0, 1});
+  EXPECT_EQ(level(), 11'000);
+  apply({2});
+  EXPECT_EQ(level(), 6000);
+}
+
+TEST_F(Alone, AForkedChildEndsWhatItInherited) {
+  fold_->start(host_, true, 10'000, 0);
+  builder_.death(16, 4000).birth(32, 5000).death(48, 9000);
+  apply({0, 1});
+  EXPECT_EQ(level(), 11'000);
+  apply({2});
+  EXPECT_EQ(level(), 5000) << "no more than was inherited";
+}
+
+} // namespace
+} // namespace memtrace::rollup

@@ -1,0 +1,58 @@
+// Purpose: a rule that was kept is the rule that the tables say, whatever came before it and however many there
+// are.
+#include "preload/stack/unwind_rule_cache.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "preload/stack/loaded_modules.h"
+
+namespace memtrace::record {
+namespace {
+
+class FrameRules : public testing::Test {
+ protected:
+  void SetUp() override {
+    find_modules_by("");
+    if (!modules_can_be_found()) GTEST_SKIP() << "glibc is older than 2.35";
+    ASSERT_TRUE(frame_rules_are_open() || open_frame_rules());
+    forget_frame_rules();
+    libc = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "qsort"));
+  }
+  FrameRule told(std::uint64_t address) {
+    FrameRule rule{};
+    find_frame_rule(address, &rule);
+    return rule;
+  }
+  std::uint64_t libc = 0;
+};
+
+TEST_F(FrameRules, AreThoseOfTheTables) {
+  for (int pass = 0; pass < 3; ++pass) { // read, followed, and sought from elsewhere
+    std::uint32_t place = 0;
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      const std::uint64_t address = libc + (pass == 2 ? 2999 - i : i);
+      ASSERT_EQ(frame_rule(address, place), told(address)) << address - libc << " in pass " << pass;
+    }
+  }
+}
+
+TEST_F(FrameRules, MoreThanThereIsRoomFor) {
+  std::uint32_t place = 0;
+  int some = 0;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    const FrameRule rule = frame_rule(libc + i, place);
+    ASSERT_EQ(rule, told(libc + i)) << i;
+    some += rule.cfa != FrameRule::Cfa::none;
+  }
+  EXPECT_GT(some, 50'000);
+}
+
+TEST_F(FrameRules, NothingIsKeptOfWhatNoObjectHolds) {
+  std::uint32_t place = 0;
+  EXPECT_EQ(frame_rule(16, place).cfa, FrameRule::Cfa::none);
+  EXPECT_EQ(place, 0u);
+}
+
+} // namespace
+} // namespace memtrace::record

@@ -44,9 +44,10 @@ const Touched::Stay& Touched::longest(format::Stamp from, format::Stamp to) cons
 }
 
 void Touched::look(const trace::Event& event) {
-  const Stay& stay = longest(event.word[4], event.stamp);
-  blocks_[{event.word[0], event.word[1]}].look(event.ordinal, std::min(event.word[3], event.word[2]), stay.path,
-                                               stay.step);
+  const auto touched = event.as<format::SampleTouchedEvent>();
+  const Stay& stay = longest(touched.looked_before, event.stamp);
+  const std::uint64_t resident = std::min(touched.resident, touched.given);
+  blocks_[{touched.address, touched.birth}].look(event.ordinal, resident, stay.path, stay.step);
 }
 
 const Touches* Touched::of(std::uint64_t address, format::Stamp birth) const {

@@ -18,6 +18,13 @@ std::int64_t bounded(std::uint64_t bytes) {
   return static_cast<std::int64_t>(std::min(bytes, kMostUsed));
 }
 
+// Bytes of the block that a birth, a `held` or a death is about.
+std::uint64_t given_of(const trace::Event& event) {
+  if (event.type == EventType::birth) return event.as<format::BirthEvent>().given;
+  if (event.type == EventType::held) return event.as<format::HeldEvent>().given;
+  return event.as<format::DeathEvent>().given;
+}
+
 } // namespace
 
 std::int64_t Residual::sum() const {
@@ -25,15 +32,20 @@ std::int64_t Residual::sum() const {
 }
 
 void Card::follow(const trace::Event& event) {
-  if (event.type == EventType::reserved || event.type == EventType::level) {
-    pools_hold_ = bounded(event.word[event.type == EventType::level ? 2 : 1]);
+  if (event.type == EventType::reserved) {
+    pools_hold_ = bounded(event.as<format::ReservedEvent>().reserved);
+    return;
+  }
+  if (event.type == EventType::level) {
+    pools_hold_ = bounded(static_cast<std::uint64_t>(event.as<format::LevelEvent>().reserved));
     return;
   }
   const bool birth = event.type == EventType::birth || event.type == EventType::held;
   if (!birth && event.type != EventType::death) return;
   if (event.kind == Kind::none) framework_ = true;
   if (event.kind != Kind::device_async || (event.flags & format::kNoAccess) != 0) return;
-  pools_gave_ = birth ? wrapping_add(pools_gave_, event.word[1]) : wrapping_sub(pools_gave_, event.word[1]);
+  const std::uint64_t given = given_of(event);
+  pools_gave_ = birth ? wrapping_add(pools_gave_, given) : wrapping_sub(pools_gave_, given);
 }
 
 void Card::forget() {
@@ -61,8 +73,9 @@ void Card::divide(std::int64_t residual, std::uint64_t code) {
 
 std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& level,
                                        const PhasePosition& place) {
-  const bool own = event.word[0] != format::kNotSaid;
-  const std::uint64_t said = own ? event.word[0] : event.word[1];
+  const auto shown = event.as<format::SampleDeviceEvent>();
+  const bool own = shown.used_by_process != format::kNotSaid;
+  const std::uint64_t said = own ? shown.used_by_process : shown.used;
   if (said == format::kNotSaid) return std::nullopt;
   const std::int64_t bytes = bounded(said);
   if (most_.peak && most_.own && !own) return bytes; // figures of one kind alone are compared
@@ -71,14 +84,15 @@ std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& l
     looked_ = false;
     residual_ = {};
   }
-  divide(wrapping_sub(wrapping_sub(bytes, level.live), pools_spare()), event.word[4]);
+  divide(wrapping_sub(wrapping_sub(bytes, level.live), pools_spare()), shown.code);
   if (most_.peak && bytes <= most_.peak->bytes) return bytes;
   most_.own = own;
-  most_.card = event.word[1];
-  most_.total = event.word[2];
-  most_.others_used = event.word[3];
-  most_.code = event.word[4];
-  most_.others = static_cast<std::uint32_t>(std::min<std::uint64_t>(event.word[5], ~std::uint32_t{0}));
+  most_.card = shown.used;
+  most_.total = shown.total;
+  most_.others_used = shown.used_by_others;
+  most_.code = shown.code;
+  const std::uint64_t others = std::min<std::uint64_t>(shown.other_processes, ~std::uint32_t{0});
+  most_.others = static_cast<std::uint32_t>(others);
   most_.live = level.live;
   most_.pools = pools_spare();
   most_.residual = residual_;

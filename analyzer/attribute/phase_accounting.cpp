@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/replay/highest_since.h"
+#include "analyzer/attribute/open_phase.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::replay {
@@ -14,60 +14,13 @@ namespace {
 
 using format::EventType;
 
-// Of one measure in one phase that ended.
-struct Span {
-  std::int64_t entry = 0;
-  std::int64_t peak = 0;
-  trace::Ordinal peak_at = 0;
-};
-
-struct Entry { // levels of one memory when a phase began
-  std::int64_t live = 0;
-  std::int64_t tensor = 0;
-  std::int64_t reserved = 0;
-  std::int64_t used = 0;
-};
-
-constexpr auto kLevel = [](std::int64_t level) { return level; };
-constexpr auto kResidentSum = [](const Resident& resident) { return resident.sum(); };
-using HighestLevel = HighestSince<std::int64_t, kLevel>;
-
-struct HighestLevels { // of one memory
-  HighestLevel live;
-  HighestLevel tensor;
-  HighestLevel reserved;
-  HighestLevel used;
-};
-
-struct Growing { // a row that may still change
-  Row row;
-  std::size_t open = 0; // occurrences
-};
-
-struct Open {
-  Growing* row;
-  bool again;                         // it goes on after a gap: the same occurrence
-  trace::Ordinal began;               // after this event
-  std::vector<Entry> memory;          // of those that were seen by then; others began at nothing
-  std::optional<Resident> resident{}; // of the first sample
-};
-
-void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
-  const std::int64_t transient = wrapping_sub(span.peak, std::max(span.entry, exit));
-  if (first) row.entry = span.entry;
-  if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;
-  row.transient = first ? transient : std::max(row.transient, transient);
-  row.exit = exit;
-  row.net = wrapping_add(row.net, wrapping_sub(exit, span.entry));
-}
-
 class Attribution : public Observer {
  public:
   Account take() && { return std::move(account_); }
   Account& result() { return account_; }
 
   void began(const Occurrence& occurrence) override {
-    Open open{&row(occurrence.path, occurrence.step), occurrence.again, now_, {}};
+    OpenPhase open{&row(occurrence.path, occurrence.step), occurrence.again, now_, {}};
     ++open.row->open;
     open.memory.reserve(seen_);
     for (std::size_t i = 0; i < seen_; ++i) {
@@ -119,7 +72,8 @@ class Attribution : public Observer {
     for (const auto& [id, open] : open_) open.row->row.partial = true;
     close_all();
     account_.detail.push_back({from_, before(phases().step())});
-    from_ = static_cast<Step>(std::int64_t{format::high(event.word[0])}); // the step after the present one
+    const std::int64_t after_present = event.as<format::WindowEvent>().step_plus_1;
+    from_ = static_cast<Step>(after_present);
     std::fill(reserved_.begin(), reserved_.end(), 0);
     std::fill(used_.begin(), used_.end(), 0);
     for (auto& [memory, card] : cards_) card.forget();
@@ -194,9 +148,10 @@ class Attribution : public Observer {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     see(memory);
     account_.peaks[memory];
-    reserved_[memory] = static_cast<std::int64_t>(event.word[2]);
+    const auto level = event.as<format::LevelEvent>();
+    reserved_[memory] = level.reserved;
     if (reserved_[memory] != 0 && !account_.peaks[memory].reserved) account_.peaks[memory].reserved.emplace();
-    account_.tensors = account_.tensors || event.word[1] != 0;
+    account_.tensors = account_.tensors || level.tensor != 0;
   }
 
   void see(MemoryId memory) {
@@ -282,7 +237,7 @@ class Attribution : public Observer {
     return row.memory[memory];
   }
 
-  void close(Open& open, bool skipped) {
+  void close(OpenPhase& open, bool skipped) {
     Row& row = open.row->row;
     --open.row->open;
     const bool first = row.count == 0;
@@ -294,7 +249,7 @@ class Attribution : public Observer {
       MemoryRow& figures = memory_row(row, id);
       // A memory that was first used inside began at nothing, before the first event.
       const bool known = i < open.memory.size();
-      const Entry entry = known ? open.memory[i] : Entry{};
+      const EntryLevels entry = known ? open.memory[i] : EntryLevels{};
       const trace::Ordinal began = known ? open.began : 0;
       const HighestLevels& highest = highest_[i];
       const Level& level = ledger().level(id);
@@ -344,9 +299,10 @@ class Attribution : public Observer {
   void reserved(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     see(memory);
-    const auto bytes = static_cast<std::int64_t>(event.word[1]);
+    const auto said = event.as<format::ReservedEvent>();
+    const auto bytes = static_cast<std::int64_t>(said.reserved);
     reserved_[memory] = bytes;
-    if (memory == 0) pinned_idle_ = event.word[1] > event.word[0] ? event.word[1] - event.word[0] : 0;
+    if (memory == 0) pinned_idle_ = said.reserved > said.allocated ? said.reserved - said.allocated : 0;
     highest_[memory].reserved.raise(bytes, event.ordinal);
     auto& peak = account_.peaks[memory].reserved;
     if (!peak) peak.emplace();
@@ -367,7 +323,8 @@ class Attribution : public Observer {
   }
 
   void sample(const trace::Event& event, const PhasePosition& place) {
-    const Resident now{event.word[0], event.word[1], event.word[2]};
+    const auto sample = event.as<format::SampleProcessEvent>();
+    const Resident now{sample.anon, sample.file, sample.shmem};
     // The open phases that no sample was taken in are those that began last.
     for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
       open->second.resident = now;
@@ -375,7 +332,7 @@ class Attribution : public Observer {
     sampled_ = now;
     if (!account_.rss) account_.rss.emplace();
     // Programs may reset VmHWM: the highest ever read counts.
-    raise(*account_.rss, static_cast<std::int64_t>(std::max(event.word[3], now.sum())), event, place);
+    raise(*account_.rss, static_cast<std::int64_t>(std::max(sample.high_water, now.sum())), event, place);
   }
 
   Account account_;
@@ -387,7 +344,7 @@ class Attribution : public Observer {
   std::unordered_map<PathId, Step> last_packed_;
   bool parts_ = false;                        // a row was packed in more than one part
   static constexpr std::size_t kSpare = 1024; // values of one level that need not be looked through
-  std::map<OccurrenceId, Open> open_;         // in the order in which they began
+  std::map<OccurrenceId, OpenPhase> open_;    // in the order in which they began
   std::vector<HighestLevels> highest_;        // by MemoryId
   HighestSince<Resident, kResidentSum> resident_;
   Resident sampled_; // last

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/format/definition_events.h"
+
 namespace memtrace::trace {
 namespace {
 
 using format::EventType;
-using format::high;
-using format::low;
 
 constexpr std::size_t kLongestText = 1 << 20; // an argv may be long, a hostile chain of chunks endless
 constexpr std::size_t kDeepestStack = 1024;
@@ -27,15 +27,13 @@ void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
       add_text(thread, record);
       break;
     case EventType::code:
-      codes_[low(record.word[0])] = {format::TextId{low(record.word[1])}, format::TextId{high(record.word[1])},
-                                     high(record.word[0])};
+      add_code(record);
       break;
     case EventType::module:
       add_module(record);
       break;
     case EventType::stack:
-      stacks_[low(record.word[0])] = {high(record.word[0]),
-                                      {(record.flags & format::kPythonFrame) != 0, record.word[1]}};
+      add_stack(record);
       break;
     default:
       break;
@@ -43,14 +41,14 @@ void Definitions::add(std::uint32_t thread, const format::RingRecord& record) {
 }
 
 void Definitions::add_text(std::uint32_t thread, const format::RingRecord& record) {
-  const std::uint32_t id = low(record.word[0]);
-  const std::size_t bytes = std::min<std::size_t>(record.flags & 0xFF, format::kTextChunk);
+  const auto chunk = record.as<format::TextEvent>();
+  const std::size_t bytes = std::min<std::size_t>(record.flags & 0xFF, sizeof chunk.bytes);
   OpenText& open = open_texts_[thread];
-  if (open.id != id) {
+  if (open.id != chunk.id) {
     keep(open);
-    open.id = id;
+    open.id = chunk.id;
   }
-  if (open.text.size() < kLongestText) open.text.append(reinterpret_cast<const char*>(&record.word[1]), bytes);
+  if (open.text.size() < kLongestText) open.text.append(chunk.bytes, bytes);
   if ((record.flags & format::kTextMore) != 0) return;
   keep(open);
   open_texts_.erase(thread);
@@ -58,7 +56,7 @@ void Definitions::add_text(std::uint32_t thread, const format::RingRecord& recor
 
 // A text may be said again, and a window may begin in the middle of one: the longer one is the whole.
 void Definitions::keep(OpenText& text) {
-  if (text.id == 0) return;
+  if (text.id == format::TextId{}) return;
   std::string& known = texts_[text.id];
   if (text.text.size() > known.size()) known = std::move(text.text);
   text = {};
@@ -69,18 +67,29 @@ void Definitions::finish() {
   open_texts_.clear();
 }
 
+void Definitions::add_code(const format::RingRecord& record) {
+  const auto code = record.as<format::CodeEvent>();
+  codes_[code.id] = {code.function, code.file, code.first_line};
+}
+
+void Definitions::add_stack(const format::RingRecord& record) {
+  const auto stack = record.as<format::StackEvent>();
+  stacks_[static_cast<std::uint32_t>(stack.id)] = {static_cast<std::uint32_t>(stack.caller),
+                                                   {(record.flags & format::kPythonFrame) != 0, stack.frame}};
+}
+
 void Definitions::add_module(const format::RingRecord& record) {
+  const auto said = record.as<format::ModuleEvent>();
   Module module;
-  module.path = format::TextId{high(record.word[0])};
-  module.bias = record.word[1];
-  module.first = record.word[2];
-  module.pages = low(record.word[3]);
-  std::uint8_t id[20];
-  std::memcpy(id, &record.word[4], 16);
-  const std::uint32_t tail = high(record.word[3]);
-  std::memcpy(id + 16, &tail, 4);
+  module.path = said.path;
+  module.bias = said.bias;
+  module.first = said.first;
+  module.pages = said.pages;
+  std::uint8_t id[sizeof said.build_id + sizeof said.build_id_tail];
+  std::memcpy(id, said.build_id, sizeof said.build_id);
+  std::memcpy(id + sizeof said.build_id, said.build_id_tail, sizeof said.build_id_tail);
   module.build_id.assign(id, id + std::min<std::size_t>(record.flags & 0xFF, sizeof id));
-  const auto [at, fresh] = module_index_.try_emplace(low(record.word[0]), modules_.size());
+  const auto [at, fresh] = module_index_.try_emplace(said.id, modules_.size());
   if (fresh) {
     modules_.push_back(std::move(module));
   } else {
@@ -90,18 +99,17 @@ void Definitions::add_module(const format::RingRecord& record) {
 
 const std::string& Definitions::whole_text(format::TextId id) const {
   static const std::string none;
-  const auto number = static_cast<std::uint32_t>(id);
-  if (number == 0) return none;
-  if (const auto at = texts_.find(number); at != texts_.end()) return at->second;
-  std::string& lost = lost_[number];
-  if (lost.empty()) lost = "text#" + std::to_string(number) + "?";
+  if (id == format::TextId{}) return none;
+  if (const auto at = texts_.find(id); at != texts_.end()) return at->second;
+  std::string& lost = lost_[id];
+  if (lost.empty()) lost = "text#" + std::to_string(static_cast<std::uint32_t>(id)) + "?";
   return lost;
 }
 
 const std::string& Definitions::text(format::TextId id) const {
   const std::string& whole = whole_text(id);
   if (whole.size() <= kLongestName) return whole;
-  std::string& cut = cut_[static_cast<std::uint32_t>(id)];
+  std::string& cut = cut_[id];
   if (cut.empty()) cut = shortened_name(whole, kLongestName);
   return cut;
 }
@@ -112,7 +120,7 @@ const Definitions::Node* Definitions::node(std::uint32_t stack) const {
 }
 
 const Code* Definitions::code(format::CodeId id) const {
-  const auto at = codes_.find(static_cast<std::uint32_t>(id));
+  const auto at = codes_.find(id);
   return at != codes_.end() ? &at->second : nullptr;
 }
 

@@ -62,18 +62,20 @@ class Definitions {
 
  private:
   struct OpenText {
-    std::uint32_t id = 0;
+    format::TextId id{};
     std::string text{};
   };
   void add_text(std::uint32_t thread, const format::RingRecord& record);
   void keep(OpenText& text);
+  void add_code(const format::RingRecord& record);
   void add_module(const format::RingRecord& record);
+  void add_stack(const format::RingRecord& record);
 
-  std::unordered_map<std::uint32_t, std::string> texts_;
-  mutable std::unordered_map<std::uint32_t, std::string> cut_, lost_; // made when they are asked for
+  std::unordered_map<format::TextId, std::string> texts_;
+  mutable std::unordered_map<format::TextId, std::string> cut_, lost_; // made when they are asked for
   std::unordered_map<std::uint32_t, OpenText> open_texts_; // thread -> what its next chunk belongs to
-  std::unordered_map<std::uint32_t, Code> codes_;
-  std::unordered_map<std::uint32_t, std::size_t> module_index_;
+  std::unordered_map<format::CodeId, Code> codes_;
+  std::unordered_map<format::ModuleId, std::size_t> module_index_;
   std::vector<Module> modules_;
   std::unordered_map<std::uint32_t, Node> stacks_;
 };

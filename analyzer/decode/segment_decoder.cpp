@@ -87,14 +87,11 @@ bool Decoder::block(std::uint8_t mask, Model::Guess& base) {
     std::uint64_t distance = 0;
     if (!varint(distance) || distance > Model::kBirths) return false;
     base.distance = static_cast<std::uint16_t>(distance);
-    if (distance == 0) return word('a', base.word[0]);
+    if (distance == 0) return word('a', format::address_of(base));
   }
   const Model::Birth* const birth = model_->born(base.distance);
   if (birth == nullptr) return false;
-  base.word[0] = birth->address;
-  base.word[1] = birth->given;
-  base.kind = birth->kind;
-  base.flags = birth->flags;
+  format::refer_to(base, *birth);
   return true;
 }
 
@@ -115,15 +112,17 @@ bool Decoder::next(format::RingRecord& out) {
   if (type == static_cast<std::size_t>(format::EventType::stack)) {
     model_->refine(base, (base.flags & format::kPythonFrame) != 0);
   }
-  for (std::size_t i = death ? 1 : 0; i < format::kWords; ++i) {
-    if ((mask >> i & 1) != 0 && !word(format::layout_of(type, i, base.flags), base.word[i])) return fail();
-  }
+  const unsigned coded = death ? mask & ~1u : mask; // block() took the first word of a death
+  const auto read = [&](std::size_t i, std::uint64_t& value) {
+    return word(format::layout_of(type, i, base.flags), value);
+  };
+  if (!format::read_words(coded, base, read)) return fail();
   out.commit = 0;
   out.type = static_cast<std::uint8_t>(type);
   out.kind = base.kind;
   out.flags = base.flags;
   out.stamp = model_->stamp + static_cast<std::uint64_t>(format::unzigzag(delta));
-  std::memcpy(out.word, base.word, sizeof out.word);
+  format::take_words(out.payload, base);
   model_->learn(out, death ? base.distance : 0);
   return true;
 }

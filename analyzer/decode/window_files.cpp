@@ -6,6 +6,7 @@
 
 #include "analyzer/decode/read_error.h"
 #include "analyzer/decode/segment_decoder.h"
+#include "preload/format/window_events.h"
 
 namespace memtrace::trace {
 namespace {
@@ -25,7 +26,7 @@ std::optional<std::uint32_t> number_of(const Window& window) {
     Decoder decoder(payload, *model);
     format::RingRecord record{};
     if (!decoder.next(record) || record.type != static_cast<std::uint8_t>(EventType::window)) continue;
-    if (const std::uint32_t number = format::low(record.word[0]); number != 0) return number;
+    if (const auto number = record.as<format::WindowEvent>().number; number != 0) return number;
   }
   return std::nullopt;
 }

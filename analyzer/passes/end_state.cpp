@@ -37,7 +37,7 @@ class LastState : public Observer {
     last_.at = event.ordinal;
     last_.stamp = std::max(last_.stamp, event.stamp);
     if (event.type == EventType::sample_process) sample(event);
-    if (event.type == EventType::counters) born_ += event.word[0];
+    if (event.type == EventType::counters) born_ += event.as<format::CountersEvent>().flows.allocated;
     if (event.type == EventType::failure) refused(event, place);
     if (is_sample(event.type)) return;
     last_.place = place;
@@ -94,7 +94,8 @@ class LastState : public Observer {
   }
 
   void sample(const trace::Event& event) {
-    last_.sampled.push_back({event.stamp, ledger().level(0), {event.word[0], event.word[1], event.word[2]}});
+    const auto sample = event.as<format::SampleProcessEvent>();
+    last_.sampled.push_back({event.stamp, ledger().level(0), {sample.anon, sample.file, sample.shmem}});
     if (last_.sampled.size() > kMoments) last_.sampled.pop_front();
   }
 

@@ -10,12 +10,12 @@ class Listening : public Observer {
 
   void after(const trace::Event& event, const PhasePosition&) override {
     if (event.type != format::EventType::reserved || event.flags >> format::kMemoryShift != 0) return;
-    const std::uint64_t used = event.word[0];
-    const std::uint64_t held = event.word[1];
-    if (phases().step() <= first_ || used > held) return;
-    if (cache.reports++ != 0 && held - used >= cache.idle) return;
-    cache.idle = held - used;
-    cache.held = held;
+    const auto said = event.as<format::ReservedEvent>();
+    if (phases().step() <= first_ || said.allocated > said.reserved) return;
+    const std::uint64_t idle = said.reserved - said.allocated;
+    if (cache.reports++ != 0 && idle >= cache.idle) return;
+    cache.idle = idle;
+    cache.held = said.reserved;
   }
   PinnedCache cache;
 

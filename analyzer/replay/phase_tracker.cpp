@@ -16,6 +16,11 @@ Step step_of(std::uint32_t coded) {
   return static_cast<Step>(std::int64_t{coded} - 1);
 }
 
+// As the program counts: never Step::none.
+Step step_of_count(std::uint64_t number) {
+  return static_cast<Step>(number & ~(std::uint64_t{1} << 63));
+}
+
 template <typename Stack>
 bool holds(const Stack& stack, std::initializer_list<KnownPhase> any) {
   return std::any_of(stack.begin(), stack.end(), [&](const auto& frame) {
@@ -25,9 +30,9 @@ bool holds(const Stack& stack, std::initializer_list<KnownPhase> any) {
 
 } // namespace
 
-NameId Phases::name(std::uint32_t id) {
+NameId Phases::name(format::TextId id) {
   const auto [at, fresh] = name_of_text_.try_emplace(id, NameId::other);
-  if (fresh) at->second = paths_.name(definitions_.whole_text(format::TextId{id}));
+  if (fresh) at->second = paths_.name(definitions_.whole_text(id));
   return at->second;
 }
 
@@ -40,7 +45,7 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
       end(event, watcher);
       break;
     case EventType::step:
-      step_ = static_cast<Step>(event.word[0] & ~(std::uint64_t{1} << 63)); // a count, never Step::none
+      step_ = step_of_count(event.as<format::StepEvent>().number);
       break;
     case EventType::reset:
       close(watcher);
@@ -82,17 +87,18 @@ void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t f
 }
 
 void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
+  const auto phase = event.as<format::PhaseBeginEvent>();
   Stack& stack = stacks_[event.thread].frames;
   // After a loss the writer's depth tells how many ends are missing.
-  while (event.after_gap && stack.size() > format::high(event.word[0])) pop(stack, false, watcher);
+  while (event.after_gap && stack.size() > phase.depth_before) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
-  Frame frame = frame_of(format::low(event.word[0]), event.flags);
+  Frame frame = frame_of(phase.name, event.flags);
   advance(stack, frame, event.flags);
   frame.occurrence.step = step_;
   push(event.thread, frame, watcher);
 }
 
-Phases::Frame Phases::frame_of(std::uint32_t text, std::uint16_t flags) {
+Phases::Frame Phases::frame_of(format::TextId text, std::uint16_t flags) {
   Frame frame;
   frame.name = name(text);
   frame.own = known_phase(paths_.text(frame.name));
@@ -123,29 +129,31 @@ void Phases::restart(const trace::Event& event) {
   open_.clear();
   born_.clear();
   reopened_.clear();
-  step_ = step_of(format::high(event.word[0]));
-  stepped_ = (format::low(event.word[2]) & 1) != 0;
-  if (first_update_ == Step::none) first_update_ = step_of(format::high(event.word[2]));
+  const auto window = event.as<format::WindowEvent>();
+  step_ = step_of(window.step_plus_1);
+  stepped_ = (window.stepped & 1) != 0;
+  if (first_update_ == Step::none) first_update_ = step_of(window.first_update_plus_1);
 }
 
 void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
   born_.clear();
-  Frame frame = frame_of(format::high(event.word[0]), event.flags);
-  frame.occurrence.step = step_of(format::high(event.word[1]));
+  const auto phase = event.as<format::OpenPhaseEvent>();
+  Frame frame = frame_of(phase.name, event.flags);
+  frame.occurrence.step = step_of(phase.step_plus_1);
   frame.occurrence.again = true;
-  const std::uint32_t thread = format::low(event.word[0]);
-  push(thread, frame, watcher);
-  const Occurrence& top = stacks_[thread].frames.back().occurrence;
+  push(phase.thread, frame, watcher);
+  const Occurrence& top = stacks_[phase.thread].frames.back().occurrence;
   reopened_[{top.path, top.step}] = top.id;
 }
 
-PhasePosition Phases::born(const trace::Event& held) {
-  const auto [at, fresh] = born_.try_emplace(held.word[4]);
+PhasePosition Phases::born(const trace::Event& event) {
+  const auto held = event.as<format::HeldEvent>();
+  const std::uint64_t said = format::halves(static_cast<std::uint32_t>(held.path), held.step_plus_1);
+  const auto [at, fresh] = born_.try_emplace(said);
   PhasePosition& place = at->second;
   if (!fresh) return place;
-  if (const std::uint32_t text = format::low(held.word[4]); text != 0)
-    place.path = paths_.joined(definitions_.whole_text(format::TextId{text}));
-  place.step = step_of(format::high(held.word[4]));
+  if (held.path != format::TextId{}) place.path = paths_.joined(definitions_.whole_text(held.path));
+  place.step = step_of(held.step_plus_1);
   // Of the phases it was born in the innermost known one, and whether that has not ended since.
   PathId path = place.path;
   while (path != PathId::other && place.known == KnownPhase::none) {
@@ -161,7 +169,7 @@ void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
   const auto at = stacks_.find(event.thread);
   if (at == stacks_.end()) return;
   Stack& stack = at->second.frames;
-  const NameId wanted = name(format::low(event.word[0]));
+  const NameId wanted = name(event.as<format::PhaseEndEvent>().name);
   const auto hit =
       std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
   if (hit == stack.rend()) return; // its begin was lost

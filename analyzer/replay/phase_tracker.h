@@ -43,7 +43,7 @@ class Phases {
   // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
   PhasePosition place(std::uint32_t thread) const;
   // Where a block was born that a snapshot lists as `held`.
-  PhasePosition born(const trace::Event& held);
+  PhasePosition born(const trace::Event& event);
   bool open(OccurrenceId id) const { return open_.contains(id); }
   const Paths& paths() const { return paths_; }
   Step step() const { return step_; }
@@ -65,11 +65,11 @@ class Phases {
     std::uint64_t touched = 0; // its key in `recent_`
   };
 
-  NameId name(std::uint32_t text);
+  NameId name(format::TextId text);
   void begin(const trace::Event& event, PhaseWatcher& watcher);
   void restart(const trace::Event& event);
   void reopen(const trace::Event& event, PhaseWatcher& watcher);
-  Frame frame_of(std::uint32_t text, std::uint16_t flags);
+  Frame frame_of(format::TextId text, std::uint16_t flags);
   void push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher);
   void end(const trace::Event& event, PhaseWatcher& watcher);
   void pop(Stack& stack, bool skipped, PhaseWatcher& watcher);
@@ -79,7 +79,7 @@ class Phases {
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;
   Paths paths_;
-  std::unordered_map<std::uint32_t, NameId> name_of_text_;
+  std::unordered_map<format::TextId, NameId> name_of_text_;
   std::unordered_map<std::uint64_t, PhasePosition> born_;    // by what a held block says of it; of one snapshot
   std::map<std::pair<PathId, Step>, OccurrenceId> reopened_; // of one snapshot
   std::unordered_map<std::uint32_t, OfThread> stacks_;       // by thread, none empty

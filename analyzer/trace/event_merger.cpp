@@ -2,14 +2,11 @@
 #include "analyzer/trace/event_merger.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace memtrace::trace {
 namespace {
 
 using format::EventType;
-using format::high;
-using format::low;
 using format::SmallTotals;
 
 constexpr std::size_t kTogether = 512; // events: what a second-level cache holds
@@ -18,15 +15,26 @@ format::Kind known_kind(std::uint8_t kind) {
   return kind < format::kKinds ? static_cast<format::Kind>(kind) : format::Kind::none;
 }
 
-// Flows of small blocks that a record brings, since the thread's last one.
+bool is_of_block(EventType type) {
+  return type == EventType::birth || type == EventType::death;
+}
+
+// Flows of small blocks that a birth or a death brings, since the thread's last record.
+format::CarriedFlows flows_of_block(const format::RingRecord& record) {
+  if (static_cast<EventType>(record.type) == EventType::birth) return record.as<format::BirthEvent>().flows;
+  return record.as<format::DeathEvent>().flows;
+}
 SmallTotals flows_of_counters(const format::RingRecord& record) {
-  const auto& word = record.word;
-  return {word[0], word[1], word[2], word[3]};
+  return record.as<format::CountersEvent>().flows;
 }
-SmallTotals flows_of_block(const format::RingRecord& record) {
-  const auto& word = record.word;
-  return {low(word[4]), high(word[4]), low(word[5]), high(word[5])};
+
+template <class Fields>
+void drop_flows(Event& event) {
+  auto fields = event.as<Fields>();
+  fields.flows = {};
+  event.put(fields);
 }
+
 // Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
 bool states(EventType type) {
   return type == EventType::window || type == EventType::level || type == EventType::held ||
@@ -47,10 +55,13 @@ bool is_of_before(const format::RingRecord& record) {
 // no time.
 bool had_flows_before(const format::RingRecord& record) {
   const auto type = static_cast<EventType>(record.type);
-  if (type == EventType::birth || type == EventType::death)
-    return low(record.word[5]) + high(record.word[5]) > 1;
+  if (is_of_block(type)) {
+    const format::CarriedFlows flows = flows_of_block(record);
+    return flows.births + flows.deaths > 1;
+  }
   if (type != EventType::counters || (record.flags & format::kBlocks) != 0) return false;
-  return record.word[2] > 1 || record.word[3] > 0;
+  const SmallTotals flows = flows_of_counters(record);
+  return flows.births > 1 || flows.deaths > 0;
 }
 
 // Of two words that may be below 0.
@@ -68,19 +79,22 @@ Event event_of(std::uint32_t thread, const format::RingRecord& record) {
   event.kind = known_kind(record.kind);
   event.flags = record.flags;
   event.thread = thread;
-  std::memcpy(event.word, record.word, sizeof event.word);
+  event.payload = record.payload;
   return event;
 }
 
 Order::Waiting Order::waiting_in(const format::RingRecord& record) {
   const auto type = static_cast<EventType>(record.type);
-  const auto& word = record.word;
-  if (type == EventType::birth || type == EventType::death) return {low(word[4]), high(word[4])};
+  if (is_of_block(type)) {
+    const format::CarriedFlows flows = flows_of_block(record);
+    return {flows.allocated, flows.freed};
+  }
   if (type != EventType::counters) return {};
-  if ((record.flags & format::kBefore) == 0) return {word[0], word[1]};
+  const SmallTotals flows = flows_of_counters(record);
+  if ((record.flags & format::kBefore) == 0) return {flows.allocated, flows.freed};
   // Over when recording began: since then a level lacks no more than what is left of them.
-  const std::uint64_t both = std::min(word[0], word[1]);
-  return {word[0] - both, word[1] - both};
+  const std::uint64_t both = std::min(flows.allocated, flows.freed);
+  return {flows.allocated - both, flows.freed - both};
 }
 
 Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(beginning.ordinal) {
@@ -152,11 +166,9 @@ void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
   }
   if (!any(flows)) return;
   Event event = base;
-  event.type = EventType::counters;
+  event.put(format::CountersEvent{flows});
   event.kind = format::Kind::heap;
   event.flags = 0;
-  const std::uint64_t words[] = {flows.allocated, flows.freed, flows.births, flows.deaths, 0, 0};
-  std::memcpy(event.word, words, sizeof words);
   give(event);
 }
 
@@ -192,33 +204,40 @@ void Order::split(Thread& thread, const format::RingRecord& record) {
   event.after_gap = thread.cursor.after_gap();
   thread.last_stamp = record.stamp;
   if (states(event.type)) return; // not the affair of a thread
-  const auto& word = record.word;
-  if (event.type == EventType::counters) {
-    carry(thread, event, flows_of_counters(record));
-    return;
-  }
-  if (event.type == EventType::birth || event.type == EventType::death) {
-    carry(thread, event, flows_of_block(record));
-    event.word[4] = event.word[5] = 0;
-  } else if (event.type == EventType::move) {
-    Event death = event;
-    Event birth = event;
-    if ((event.flags & format::kRange) == 0) {
-      death.type = EventType::death;
-      const std::uint64_t death_words[] = {word[0], word[4], 0, 0, 0, 0};
-      std::memcpy(death.word, death_words, sizeof death_words);
-    } else {
-      birth.kind = format::Kind::none;
-    }
-    birth.type = EventType::birth;
-    birth.stamp = record.stamp + high(word[5]);
-    const std::uint64_t birth_words[] = {word[1], word[2], word[3], low(word[5]), 0, 0};
-    std::memcpy(birth.word, birth_words, sizeof birth_words);
-    give(death);
-    later_.push({birth, moves_++});
-    return;
+  switch (event.type) {
+    case EventType::counters:
+      carry(thread, event, flows_of_counters(record));
+      return;
+    case EventType::birth:
+      carry(thread, event, flows_of_block(record).totals());
+      drop_flows<format::BirthEvent>(event);
+      break;
+    case EventType::death:
+      carry(thread, event, flows_of_block(record).totals());
+      drop_flows<format::DeathEvent>(event);
+      break;
+    case EventType::move:
+      split_move(event);
+      return;
+    default:
+      break;
   }
   give(event);
+}
+
+void Order::split_move(const Event& event) {
+  const auto move = event.as<format::MoveEvent>();
+  Event death = event;
+  Event birth = event;
+  if ((event.flags & format::kRange) == 0) {
+    death.put(move.death());
+  } else {
+    birth.kind = format::Kind::none;
+  }
+  birth.put(move.birth());
+  birth.stamp = event.stamp + move.birth_after;
+  give(death);
+  later_.push({birth, moves_++});
 }
 
 // Gives one record, or the birth of a move that is due before it. False after the last.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/decode/record_cursor.h"
+#include "preload/format/event_fields.h"
 
 namespace memtrace::trace {
 
@@ -31,7 +32,19 @@ struct Event {
   std::uint16_t flags = 0;
   bool after_gap = false; // records of this thread were lost before it
   std::uint32_t thread = 0;
-  std::uint64_t word[format::kWords] = {};
+  format::Payload payload{};
+
+  // Returns the payload as the fields of `Fields`, which is the struct of this type. Valid as long as this is.
+  template <class Fields>
+  const Fields& as() const {
+    return payload.as<Fields>();
+  }
+  // Makes this an event of `fields`.
+  template <class Fields>
+  void put(const Fields& fields) {
+    type = Fields::kType;
+    payload.put(fields);
+  }
 };
 
 // The record as one event, not split, without its place in the order.
@@ -103,6 +116,7 @@ class Order {
   bool turn();
   bool load(std::size_t thread);
   void split(Thread& thread, const format::RingRecord& record);
+  void split_move(const Event& event);
   void wait(Thread& thread, Waiting bytes);
   void wait_from_start(Thread& thread, Waiting bytes);
   void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);

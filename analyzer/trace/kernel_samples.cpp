@@ -9,8 +9,6 @@
 namespace memtrace::trace {
 
 using format::EventType;
-using format::high;
-using format::low;
 
 namespace {
 
@@ -30,21 +28,38 @@ bool is_near(const Event& event) {
   return (event.flags & format::kNearLimit) != 0;
 }
 
+ProcessSample process_of(const Event& event) {
+  const auto said = event.as<format::SampleProcessEvent>();
+  return {event.stamp, is_near(event),  said.anon, said.file,
+          said.shmem,  said.high_water, said.swap, said.page_tables};
+}
+
 ShareSample share_of(const Event& event) {
-  const auto known = [&](std::size_t i) { return event.word[i] == kNotSaid ? 0 : event.word[i]; };
-  return {event.stamp, known(0), known(1), known(2), known(3), known(4), known(5)};
+  const auto said = event.as<format::SampleShareEvent>();
+  const auto known = [](std::uint64_t bytes) { return bytes == kNotSaid ? 0 : bytes; };
+  return {event.stamp,          known(said.rss),       known(said.pss),          known(said.pss_anon),
+          known(said.pss_file), known(said.pss_shmem), known(said.private_dirty)};
+}
+
+MachineSample machine_of(const Event& event) {
+  const auto said = event.as<format::SampleMachineEvent>();
+  return {event.stamp,    said.total,        said.available,    said.swap_total,
+          said.swap_free, said.dev_shm_used, said.dev_shm_total};
+}
+
+AddressSpace address_space_of(const Event& event) {
+  const auto said = event.as<format::SampleAddressSpaceEvent>();
+  return {event.stamp, said.size, said.size_limit, said.data, said.data_limit, said.locked, said.locked_limit};
 }
 
 } // namespace
 
 void Samples::add(const Event& event) {
-  const auto& word = event.word;
   switch (event.type) {
     case EventType::sample_process:
       ++taken_;
       if (is_near(event)) ++taken_near_;
-      process_ =
-          ProcessSample{event.stamp, is_near(event), word[0], word[1], word[2], word[3], word[4], word[5]};
+      process_ = process_of(event);
       keep_thinned(processes_, *process_);
       break;
     case EventType::sample_share:
@@ -63,14 +78,14 @@ void Samples::add(const Event& event) {
       pressure(event);
       break;
     case EventType::sample_machine:
-      machine_ = MachineSample{event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]};
+      machine_ = machine_of(event);
       if (!first_machine_) first_machine_ = machine_;
       break;
     case EventType::sample_node:
       node(event);
       break;
     case EventType::sample_address_space:
-      keep_last(address_spaces_, {event.stamp, word[0], word[1], word[2], word[3], word[4], word[5]});
+      keep_last(address_spaces_, address_space_of(event));
       break;
     case EventType::failure:
       failure(event);
@@ -94,17 +109,18 @@ Group* Samples::at_level(unsigned level) {
 }
 
 void Samples::group(const Event& event) {
+  const auto said = event.as<format::SampleCgroupEvent>();
   const unsigned level = event.flags & 0xFF;
-  const format::TextId path{low(event.word[0])};
-  if (Group* const before = at_level(level); before != nullptr && before->path != path) {
+  if (Group* const before = at_level(level); before != nullptr && before->path != said.path) {
     for (Group& group : groups_) group.left = group.left || group.level >= level;
   }
-  auto found = std::find_if(groups_.begin(), groups_.end(),
-                            [&](const Group& group) { return group.path == path && group.level == level; });
+  auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+    return group.path == said.path && group.level == level;
+  });
   if (found == groups_.end()) {
     if (groups_.size() == kMostGroups) return;
     found = groups_.emplace(groups_.end());
-    found->path = path;
+    found->path = said.path;
     found->level = level;
   }
   Group& group = *found;
@@ -113,11 +129,11 @@ void Samples::group(const Event& event) {
   GroupSample sample;
   sample.stamp = event.stamp;
   sample.near = is_near(event);
-  sample.charge = event.word[1];
-  sample.limit = event.word[2];
-  sample.anon = event.word[3];
-  sample.file = event.word[4];
-  sample.oom_kills = event.word[5];
+  sample.charge = said.charge;
+  sample.limit = said.limit;
+  sample.anon = said.anon;
+  sample.file = said.file;
+  sample.oom_kills = said.oom_kills;
   if (!group.first) group.first = sample;
   if (!group.highest || sample.charge > group.highest->charge) group.highest = sample;
   group.last = sample;
@@ -128,64 +144,61 @@ void Samples::group(const Event& event) {
 void Samples::charge(const Event& event) {
   Group* const group = at_level(event.flags & 0xFF);
   if (group == nullptr || !group->last || group->late.empty()) return;
+  const auto said = event.as<format::SampleChargeEvent>();
   const format::Stamp of = group->last->stamp;
   for (GroupSample* sample : {&*group->first, &*group->highest, &*group->last, &group->late.back()}) {
     if (sample->stamp != of) continue;
-    sample->shmem = event.word[0];
-    sample->kernel = event.word[1];
-    sample->swap = event.word[2];
-    sample->hugetlb = event.word[3];
-    sample->page_tables = event.word[4];
-    sample->dirty = event.word[5];
+    sample->shmem = said.shmem;
+    sample->kernel = said.kernel;
+    sample->swap = said.swap;
+    sample->hugetlb = said.hugetlb;
+    sample->page_tables = said.page_tables;
+    sample->dirty = said.dirty;
   }
 }
 
 void Samples::limits(const Event& event) {
   Group* const group = at_level(event.flags & 0xFF);
   if (group == nullptr) return;
-  GroupLimits limits{event.stamp,   event.word[0], event.word[1], event.word[2],
-                     event.word[3], event.word[5], std::nullopt};
-  if (low(event.word[4]) < 2) limits.kills_all = low(event.word[4]) == 1;
+  const auto said = event.as<format::SampleLimitsEvent>();
+  GroupLimits limits{event.stamp, said.high, said.swap, said.highest, said.met, said.ooms, std::nullopt};
+  if (said.kills_all < 2) limits.kills_all = said.kills_all == 1;
   if (!group->first_limits) group->first_limits = limits;
   group->limits = limits;
 }
 
 void Samples::pressure(const Event& event) {
-  const auto& word = event.word;
-  const Pressure said{event.stamp,
-                      percent(low(word[0])),
-                      percent(high(word[0])),
-                      percent(low(word[2])),
-                      percent(high(word[2])),
-                      word[1],
-                      word[3]};
+  const auto [some, full] = event.as<format::SamplePressureEvent>();
+  const Pressure pressure{event.stamp,         percent(some.avg10), percent(some.avg60), percent(full.avg10),
+                          percent(full.avg60), some.total_us,       full.total_us};
   const unsigned level = event.flags & 0xFF;
   if (level == format::kWholeMachine) {
-    pressure_ = said;
+    pressure_ = pressure;
   } else if (Group* const group = at_level(level); group != nullptr) {
-    group->pressure = said;
+    group->pressure = pressure;
   }
 }
 
 void Samples::node(const Event& event) {
   const auto pages = [](std::uint32_t count) { return std::uint64_t{count} * format::kPage; };
-  const auto& word = event.word;
+  const auto said = event.as<format::SampleNodeEvent>();
   if (!machine_ || machine_->total == kNotSaid) return;
   const NodeSample sample{event.stamp,
                           machine_->total,
-                          word[0],
-                          word[1],
-                          word[2],
-                          pages(format::low(word[3])),
-                          pages(format::high(word[3])),
-                          word[4],
-                          pages(format::low(word[5])),
-                          pages(format::high(word[5]))};
+                          said.free,
+                          said.anon,
+                          said.page_cache,
+                          pages(said.shmem_pages),
+                          pages(said.unwritten_pages),
+                          said.kernel,
+                          pages(said.page_table_pages),
+                          pages(said.hugetlb_pages)};
   if (!fullest_node_ || sample.held() > fullest_node_->held()) fullest_node_ = sample;
 }
 
 void Samples::failure(const Event& event) {
   ++failed_;
+  const auto said = event.as<format::FailureEvent>();
   Failure failure;
   failure.ordinal = event.ordinal;
   failure.stamp = event.stamp;
@@ -194,13 +207,13 @@ void Samples::failure(const Event& event) {
   failure.memory = event.flags >> format::kMemoryShift;
   failure.tensor = (event.flags & format::kTensor) != 0;
   failure.no_access = (event.flags & format::kNoAccess) != 0;
-  failure.asked = event.word[0];
-  failure.code = low(event.word[1]);
-  failure.map_flags = high(event.word[1]);
-  failure.stack = format::StackId{low(event.word[2])};
-  failure.live = event.word[3];
-  failure.free = event.word[4];
-  failure.total = event.word[5];
+  failure.asked = said.asked;
+  failure.code = said.code;
+  failure.map_flags = said.map_flags;
+  failure.stack = said.stack;
+  failure.live = said.live;
+  failure.free = said.free;
+  failure.total = said.total;
   // A survey gives them thread by thread.
   const auto later = [](const Failure& a, const Failure& b) { return a.stamp < b.stamp; };
   failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), failure, later), failure);

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/format/event_fields.h"
+
 namespace memtrace::trace {
 namespace {
 
 using format::EventType;
-using format::high;
-using format::low;
 using format::TextId;
 
 } // namespace
@@ -37,9 +37,12 @@ void Survey::seen(std::uint32_t thread, format::Stamp last) {
 
 // The first one says who counts it, a later one who it is.
 void Survey::add_device(const format::RingRecord& record) {
-  format::RingRecord& known = devices_[record.flags >> format::kMemoryShift];
-  for (std::size_t i = 0; i < format::kWords; ++i)
-    if (record.word[i] != 0) known.word[i] = record.word[i];
+  devices_[record.flags >> format::kMemoryShift].take_known(record.payload);
+}
+
+void Survey::add_dtype(const format::RingRecord& record) {
+  const auto parameters = record.as<format::ParameterDtypeEvent>();
+  dtypes_[parameters.dtype] = parameters.count;
 }
 
 void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
@@ -54,24 +57,24 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
       keep(thread, record);
       break;
     case EventType::parameter_dtype:
-      dtypes_[low(record.word[0])] = record.word[1];
+      add_dtype(record);
       break;
     case EventType::device:
       add_device(record);
       break;
     case EventType::note:
-      notes_[low(record.word[0])] = ++noted_;
+      notes_[record.as<format::NoteEvent>().text] = ++noted_;
       break;
     case EventType::phase_begin:
-      phase_names_.insert(low(record.word[0]));
+      phase_names_.insert(record.as<format::PhaseBeginEvent>().name);
       auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
       break;
     case EventType::open_phase:
-      phase_names_.insert(format::high(record.word[0]));
+      phase_names_.insert(record.as<format::OpenPhaseEvent>().name);
       auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
       break;
     case EventType::coarse:
-      coarsened_ += record.word[2];
+      coarsened_ += record.as<format::CoarseEvent>().count;
       break;
     default:
       break;
@@ -81,31 +84,31 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
 void Survey::process(Facts& facts, const Definitions& definitions) const {
   const Said& said = said_[static_cast<std::size_t>(EventType::process)];
   if (!said.is) return;
-  const auto& word = said.record.word;
+  const auto process = said.record.as<format::ProcessEvent>();
   facts.has_process = true;
-  facts.pid = low(word[0]);
-  facts.ppid = high(word[0]);
-  facts.start_unix_ns = word[1];
+  facts.pid = process.pid;
+  facts.ppid = process.parent_pid;
+  facts.start_unix_ns = process.unix_ns;
   facts.start_stamp = said.record.stamp;
-  facts.exe = definitions.text(TextId{low(word[2])});
-  facts.argv = definitions.whole_text(TextId{high(word[2])});
-  facts.host = definitions.text(TextId{low(word[3])});
-  facts.working_directory = definitions.text(TextId{high(word[3])});
-  facts.exact_min = word[4];
-  facts.sample_bytes = low(word[5]);
-  if (high(word[5]) != 0) facts.page_bytes = high(word[5]);
+  facts.exe = definitions.text(process.executable);
+  facts.argv = definitions.whole_text(process.arguments);
+  facts.host = definitions.text(process.host);
+  facts.working_directory = definitions.text(process.directory);
+  facts.exact_min = process.exact_min;
+  facts.sample_bytes = process.sample_bytes;
+  if (process.page_bytes != 0) facts.page_bytes = process.page_bytes;
 }
 
 void Survey::job(Facts& facts, const Definitions& definitions) const {
   const Said& said = said_[static_cast<std::size_t>(EventType::job)];
   if (!said.is) return;
-  const auto& word = said.record.word;
-  facts.job = definitions.text(TextId{low(word[0])});
-  facts.attempt = high(word[0]);
-  facts.rank = low(word[1]);
-  facts.local_rank = high(word[1]);
-  facts.world_size = low(word[2]);
-  facts.launcher = definitions.text(TextId{high(word[2])});
+  const auto job = said.record.as<format::JobEvent>();
+  facts.job = definitions.text(job.job);
+  facts.attempt = job.attempt;
+  facts.rank = job.rank;
+  facts.local_rank = job.local_rank;
+  facts.world_size = job.world_size;
+  facts.launcher = definitions.text(job.launcher);
 }
 
 // A call of abort() is no end if the program's handler jumped out of it, nor is an exec that failed: their
@@ -119,7 +122,7 @@ void Survey::ended(Facts& facts) const {
   const bool went_on = last != last_.end() && last->second > end.record.stamp;
   facts.survived_abort = went_on && how == format::EndHow::signal;
   if (!went_on || (how != format::EndHow::signal && how != format::EndHow::exec))
-    facts.end = Ended{how, low(end.record.word[0])};
+    facts.end = Ended{how, end.record.as<format::EndEvent>().code};
 }
 
 Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {
@@ -129,32 +132,34 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   process(facts, definitions);
   job(facts, definitions);
   if (const Said& fork = said(EventType::fork); fork.is) {
-    facts.fork =
-        ForkedFrom{low(fork.record.word[0]), fork.record.word[1], fork.record.word[3], fork.record.word[4]};
+    const auto from = fork.record.as<format::ForkEvent>();
+    facts.fork = ForkedFrom{from.parent_pid, from.parent_trace_id, from.live, from.tensor};
   }
   ended(facts);
   if (const Said& exec = said(EventType::exec); exec.is) {
     facts.last_was_exec = exec.record.stamp >= last_stamp;
-    facts.exec_path = definitions.text(TextId{low(exec.record.word[0])});
+    facts.exec_path = definitions.text(exec.record.as<format::ExecEvent>().path);
   }
   if (const Said& all = said(EventType::parameters); all.is) {
-    const auto& word = all.record.word;
-    facts.parameters = Parameters{word[0], word[1], word[2], word[3]};
+    const auto model = all.record.as<format::ParametersEvent>();
+    facts.parameters = Parameters{model.count, model.trainable, model.bytes, model.tensors};
   }
-  for (const auto& [name, count] : dtypes_) facts.parameters_by_dtype[definitions.text(TextId{name})] = count;
-  for (const auto& [memory, record] : devices_) {
+  for (const auto& [name, count] : dtypes_) facts.parameters_by_dtype[definitions.text(name)] = count;
+  for (const auto& [memory, payload] : devices_) {
+    const auto known = payload.as<format::DeviceEvent>();
     Device& device = facts.devices[memory];
-    device.name = definitions.text(TextId{low(record.word[0])});
-    std::memcpy(device.uuid, &record.word[1], sizeof device.uuid);
-    device.total = record.word[3];
-    device.source = definitions.text(TextId{low(record.word[4])});
+    static_assert(sizeof device.uuid == sizeof known.uuid);
+    device.name = definitions.text(known.name);
+    std::memcpy(device.uuid, known.uuid, sizeof device.uuid);
+    device.total = known.total;
+    device.source = definitions.text(known.source);
   }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> notes; // in order
+  std::vector<std::pair<std::uint64_t, TextId>> notes; // in order
   for (const auto& [text, number] : notes_) notes.emplace_back(number, text);
   std::sort(notes.begin(), notes.end());
-  for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(TextId{text}));
-  for (const std::uint32_t name : phase_names_) {
-    const std::string& text = definitions.text(TextId{name});
+  for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(text));
+  for (const TextId name : phase_names_) {
+    const std::string& text = definitions.text(name);
     facts.step_phases = facts.step_phases || text == "step";
     facts.data_phases = facts.data_phases || text == "data";
   }

@@ -116,16 +116,17 @@ class Survey {
   void keep(std::uint32_t thread, const format::RingRecord& record);
   void ended(Facts& facts) const;
   void add_device(const format::RingRecord& record);
+  void add_dtype(const format::RingRecord& record);
   void process(Facts& facts, const Definitions& definitions) const;
   void job(Facts& facts, const Definitions& definitions) const;
 
   Said said_[format::kEventTypes];
   std::map<std::uint32_t, format::Stamp> last_; // of each thread
-  std::map<std::uint32_t, std::uint64_t> dtypes_;
-  std::map<unsigned, format::RingRecord> devices_;
-  std::map<std::uint32_t, std::uint64_t> notes_; // text -> its place among all, the last time it was said
+  std::map<format::TextId, std::uint64_t> dtypes_;
+  std::map<unsigned, format::Payload> devices_;   // by memory
+  std::map<format::TextId, std::uint64_t> notes_; // text -> its place among all, the last time it was said
   std::uint64_t noted_ = 0;
-  std::set<std::uint32_t> phase_names_;
+  std::set<format::TextId> phase_names_;
   std::uint64_t coarsened_ = 0;
   bool auto_phases_ = false;
 };

@@ -16,7 +16,7 @@ void Ledgers::add(const Event& event) {
   } else if (event.type == EventType::sample_resident) {
     row(event);
   } else if (event.type == EventType::sample_process) {
-    high_water_ = std::max(high_water_, event.word[3]);
+    high_water_ = std::max(high_water_, event.as<format::SampleProcessEvent>().high_water);
   }
 }
 
@@ -38,12 +38,13 @@ format::LedgerWorth worth(const ProcessLedger& ledger) {
 // One that is said again, for the window that had it may be gone, is the highest or nothing.
 void Ledgers::head(const Event& event) {
   const bool again = (event.flags & format::kLedgerAgain) != 0;
+  const auto said = event.as<format::SampleLedgerEvent>();
   ProcessLedger ledger;
-  ledger.stamp = event.word[5];
-  ledger.total = event.word[0];
-  ledger.high_water = event.word[1];
-  ledger.swap = event.word[2];
-  ledger.drift = event.word[3];
+  ledger.stamp = said.taken;
+  ledger.total = said.resident;
+  ledger.high_water = said.high_water;
+  ledger.swap = said.swap;
+  ledger.drift = said.drift;
   ledger.allocator_asked = (event.flags & format::kLedgerAsked) != 0;
   ledger.at_end = (event.flags & format::kLedgerLast) != 0;
   if (!again) ++taken_;
@@ -60,8 +61,9 @@ void Ledgers::head(const Event& event) {
 void Ledgers::row(const Event& event) {
   const std::size_t which = event.flags >> format::kRowShift;
   if (which >= format::kLedgerRows) return;
-  const LedgerAmount amount{event.word[0], event.word[1], event.word[2],
-                            (event.flags & format::kRowIsSampled) != 0};
+  const auto said = event.as<format::SampleResidentEvent>();
+  const bool sampled = (event.flags & format::kRowIsSampled) != 0;
+  const LedgerAmount amount{said.resident, said.given, said.parts, sampled};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_highest_ && highest_) highest_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;

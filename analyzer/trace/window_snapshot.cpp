@@ -1,8 +1,6 @@
 // Purpose: what was so when a window began, as events that come before all others of it.
 #include "analyzer/trace/window_snapshot.h"
 
-#include <cstring>
-
 namespace memtrace::trace {
 
 using format::EventType;
@@ -15,8 +13,10 @@ Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
   bool begun = false; // `window` comes first, and once
   while (cursor.next(record)) {
     const auto type = static_cast<EventType>(record.type);
-    const auto& word = record.word;
-    if (type == EventType::flows) beginning.small[format::low(word[0])] = {word[1], word[2], word[3], word[4]};
+    if (type == EventType::flows) {
+      const auto flows = record.as<format::FlowsEvent>();
+      beginning.small[flows.thread] = flows.carried;
+    }
     const bool state = type == EventType::level || type == EventType::open_phase || type == EventType::held ||
                        type == EventType::displaced || type == EventType::early_death;
     if (begun ? !state : type != EventType::window) continue;
@@ -28,7 +28,7 @@ Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
     event.raw_kind = record.kind;
     event.kind = record.kind < format::kKinds ? static_cast<format::Kind>(record.kind) : format::Kind::none;
     event.flags = record.flags;
-    std::memcpy(event.word, word, sizeof event.word);
+    event.payload = record.payload;
     take(event);
   }
   return beginning;

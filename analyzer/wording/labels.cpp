@@ -1,6 +1,8 @@
 // Purpose: what text reports call a process, a signal, a place in its course.
 #include "analyzer/wording/labels.h"
 
+#include "analyzer/wording/units.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -16,6 +18,10 @@ std::string signal_name(std::uint32_t number) {
 
 std::string when(const std::string& phase, replay::Step step) {
   return step == replay::Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
+}
+
+std::string step_range(replay::Step first, replay::Step last) {
+  return "steps " + count(static_cast<std::uint64_t>(first)) + " to " + count(static_cast<std::uint64_t>(last));
 }
 
 std::string script(const trace::Facts& facts) {

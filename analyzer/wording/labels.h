@@ -10,6 +10,8 @@ namespace memtrace::report {
 
 // "step 3", or the phase alone.
 std::string when(const std::string& phase, replay::Step step);
+// "steps 3 to 1,024".
+std::string step_range(replay::Step first, replay::Step last);
 // The script that an interpreter runs, else the program; printable and short.
 std::string script(const trace::Facts& facts);
 // "SIGKILL"; a number that has no name as it is.

@@ -5,10 +5,9 @@
 #include <cstring>
 
 #include "preload/blocks/counted_mappings.h"
+#include "preload/format/process_events.h"
 #include "preload/job/job_attempt.h"
 #include "preload/kernel/address_space_limit.h"
-#include "preload/os/timestamp.h"
-#include "preload/record/emit.h"
 #include "preload/record/interner.h"
 #include "preload/record/live_levels.h"
 #include "preload/record/stack_capture.h"
@@ -20,13 +19,21 @@
 
 namespace memtrace::record {
 
-using format::EventType;
 using format::RingRecord;
 
 namespace {
 
 std::uint16_t flags_of(const Block& block) {
   return static_cast<std::uint16_t>(block.flags | block.memory << format::kMemoryShift);
+}
+
+// Returns a record with kind and flags of `block`. The caller puts the event and the stamp.
+RingRecord record_about(const Block& block) {
+  RingRecord record;
+  record.commit = 0;
+  record.kind = static_cast<std::uint8_t>(block.kind);
+  record.flags = flags_of(block);
+  return record;
 }
 
 bool counts(const Block& block) {
@@ -101,14 +108,9 @@ void count_flows(const Recording& here, const Block& block, std::uint64_t born, 
 void Recording::born(const Block& block) const {
   notice_fork();
   if (only_counted(block)) return count_flows(*this, block, block.given, 0);
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::birth);
-  record.kind = static_cast<std::uint8_t>(block.kind);
-  record.flags = flags_of(block);
-  record.word[0] = block.address;
-  record.word[1] = block.given;
-  record.word[2] = block.asked;
-  record.word[3] = static_cast<std::uint32_t>(capture_stack(true));
+  const format::StackId stack = capture_stack(true);
+  RingRecord record = record_about(block);
+  record.put(format::BirthEvent{block.address, block.given, block.asked, stack, 0, {}});
   record.stamp = draw_stamp();
   update_level_at_birth(block);
   emit(record);
@@ -117,12 +119,8 @@ void Recording::born(const Block& block) const {
 void Recording::died(const Block& block, format::Stamp death) const {
   notice_fork();
   if (only_counted(block)) return count_flows(*this, block, 0, block.given);
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::death);
-  record.kind = static_cast<std::uint8_t>(block.kind);
-  record.flags = flags_of(block);
-  record.word[0] = block.address;
-  record.word[1] = block.given;
+  RingRecord record = record_about(block);
+  record.put(format::DeathEvent{block.address, block.given, {}, {}});
   record.stamp = death;
   // A forked child's trace has no birth of what it inherited: the kind says then that this was memory.
   if (update_level_at_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
@@ -133,19 +131,11 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Bloc
                       format::Stamp death) const {
   notice_fork();
   if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
-  const auto stack = static_cast<std::uint32_t>(capture_stack(true));
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::move);
-  record.kind = static_cast<std::uint8_t>(to.kind);
-  record.flags = flags_of(to);
-  record.word[0] = from;
-  record.word[1] = to.address;
-  record.word[2] = to.given;
-  record.word[3] = to.asked;
-  record.word[4] = given_before;
-  const format::Stamp birth = draw_stamp();
-  const std::uint64_t between = birth - death;
-  record.word[5] = format::halves(stack, between > ~0u ? ~0u : static_cast<std::uint32_t>(between));
+  const format::StackId stack = capture_stack(true);
+  RingRecord record = record_about(to);
+  const std::uint64_t between = draw_stamp() - death;
+  record.put(format::MoveEvent{from, to.address, to.given, to.asked, given_before, stack,
+                               between > ~0u ? ~0u : static_cast<std::uint32_t>(between)});
   record.stamp = death;
   update_level_at_move(from, given_before, to);
   emit(record);
@@ -157,19 +147,13 @@ void Recording::failed(const Block& block, const Refusal& why) const {
   static constinit std::uint32_t kept = 0;
   notice_fork();
   if (state() == State::cold && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::failure);
-  record.kind = static_cast<std::uint8_t>(block.kind);
-  record.flags = flags_of(block);
-  record.word[0] = block.asked;
-  record.word[1] = format::halves(why.code, why.map_flags);
-  record.word[2] = static_cast<std::uint32_t>(capture_stack(true));
+  RingRecord record = record_about(block);
+  const format::StackId stack = capture_stack(true);
   const std::int64_t live = level_of(block.memory);
-  record.word[3] = static_cast<std::uint64_t>(live > 0 ? live : 0);
   const bool of_addresses = block.memory == 0 && why.total == format::kNotSaid;
   const AddressLimit met = of_addresses ? address_limit(block.asked) : AddressLimit{why.free, why.total};
-  record.word[4] = met.free;
-  record.word[5] = met.total;
+  record.put(format::FailureEvent{block.asked, why.code, why.map_flags, stack, 0,
+                                  static_cast<std::uint64_t>(live > 0 ? live : 0), met.free, met.total});
   record.stamp = draw_stamp();
   emit(record);
   remember_refusal(block.asked);
@@ -178,29 +162,17 @@ void Recording::failed(const Block& block, const Refusal& why) const {
 
 void Recording::tick() const {
   notice_fork();
-  mark(EventType::counters, 0, 0);
+  mark(format::CountersEvent{});
 }
 
-void Recording::mark(EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1, std::uint64_t w2,
-                     std::uint64_t w3) const {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.flags = flags;
-  record.word[0] = w0;
-  record.word[1] = w1;
-  record.word[2] = w2;
-  record.word[3] = w3;
-  record.stamp = draw_stamp();
-  emit(record);
+void Recording::note(const char* text, std::size_t bytes) const {
+  mark(format::NoteEvent{intern_text(text, bytes), 0});
 }
 
 void Recording::device(unsigned memory, const char* source) const {
-  RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::device);
-  record.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
-  record.word[4] = static_cast<std::uint32_t>(intern_text(source, std::strlen(source)));
-  record.stamp = draw_stamp();
-  emit(record);
+  format::DeviceEvent device{};
+  device.source = intern_text(source, std::strlen(source));
+  mark(device, static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
 } // namespace memtrace::record

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
+#include "preload/record/emit.h"
 #include "preload/state/loss_counters.h"
+#include "preload/state/new_record.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
 #include "preload/state/thread.h"
@@ -59,8 +61,15 @@ class Recording {
   void failed(const Block& block, const Refusal& why) const;
   // Small flows that no record has carried for a while.
   void tick() const;
-  void mark(format::EventType type, std::uint16_t flags, std::uint64_t w0, std::uint64_t w1 = 0,
-            std::uint64_t w2 = 0, std::uint64_t w3 = 0) const;
+  // Records `event`, stamped now.
+  template <class Event>
+  void mark(const Event& event, std::uint16_t flags = 0) const {
+    format::RingRecord record = record_of(event);
+    record.flags = flags;
+    emit(record);
+  }
+  // "key=value".
+  void note(const char* text, std::size_t bytes) const;
   // A device is in use: who counts its memory, "hooks" or "cupti".
   void device(unsigned memory, const char* source) const;
 

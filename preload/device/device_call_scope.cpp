@@ -3,7 +3,6 @@
 #include "preload/device/device_call_scope.h"
 
 #include "preload/blocks/recording.h"
-#include "preload/record/interner.h"
 
 namespace memtrace::record {
 namespace {
@@ -23,8 +22,7 @@ void give_devices_to_cupti(bool owns) {
 void DeviceCall::cupti_is_gone() {
   if (!__atomic_exchange_n(&cupti_owns, false, __ATOMIC_ACQ_REL)) return;
   static constexpr char kNote[] = "cupti=lost: a call came without its callback; hooks alone from here";
-  if (const Recording here; here)
-    here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(kNote, sizeof kNote - 1)));
+  if (const Recording here; here) here.note(kNote, sizeof kNote - 1);
 }
 
 } // namespace memtrace::record

@@ -1,7 +1,7 @@
 // Purpose: what surrounds the events: segments in a trace file, slots in a ring file.
 #pragma once
 
-#include "preload/format/records.h"
+#include "preload/format/block_events.h"
 
 namespace memtrace::format {
 
@@ -57,16 +57,6 @@ inline constexpr std::size_t kChunkBytes = 16 * 1024;
 inline constexpr std::uint32_t kSlotRecords = 8;    // a power of two, like every size of a ring
 inline constexpr std::uint32_t kRingRecords = 2048; // of the largest ring
 inline constexpr std::size_t kMaxBatches = 512;
-
-// Flows of blocks too small to be recorded one by one, running totals of one thread.
-// A record carries what was added since the thread's last one; what is left over after the last
-// record of a killed process is the difference to these totals.
-struct SmallTotals {
-  std::uint64_t allocated; // bytes, usable size
-  std::uint64_t freed;
-  std::uint64_t births;
-  std::uint64_t deaths;
-};
 
 struct RingSlot {
   std::uint32_t thread; // index

@@ -104,12 +104,12 @@ class BasicModel : public ModelSizes {
   void learn(const RingRecord& record, std::uint16_t distance) {
     Guess& guess = tables_.guess(slot_);
     guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
-    std::memcpy(guess.word, record.word, sizeof guess.word);
+    std::memcpy(guess.word, record.payload.word, sizeof guess.word);
     last_[record.type] = guess;
     const auto type = static_cast<EventType>(record.type);
     if (type == EventType::stack) frames_[record.flags & kPythonFrame] = guess;
-    if (type == EventType::birth) remember(record, record.word[0], record.word[1]);
-    if (type == EventType::move) remember(record, record.word[1], record.word[2]);
+    if (type == EventType::birth) remember(record, record.payload.word[0], record.payload.word[1]);
+    if (type == EventType::move) remember(record, record.payload.word[1], record.payload.word[2]);
     context_[0] = context_[1];
     context_[1] = trait(record);
     slot_ = slot();
@@ -127,14 +127,14 @@ class BasicModel : public ModelSizes {
     const std::uint64_t type = record.type * 0x100000001B3u;
     switch (static_cast<EventType>(record.type)) {
       case EventType::birth:
-        return type ^ (low(record.word[3]) * 31u + record.word[1]);
+        return type ^ (low(record.payload.word[3]) * 31u + record.payload.word[1]);
       case EventType::death:
-        return type ^ record.word[1];
+        return type ^ record.payload.word[1];
       case EventType::move:
-        return type ^ low(record.word[5]);
+        return type ^ low(record.payload.word[5]);
       case EventType::phase_begin:
       case EventType::phase_end:
-        return type ^ record.word[0];
+        return type ^ record.payload.word[0];
       default:
         return type;
     }

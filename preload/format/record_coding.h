@@ -1,5 +1,7 @@
-// Purpose: the varints that writer and reader must agree on.
+// Purpose: how a record is coded against its base, where writer and reader must agree.
 #pragma once
+
+#include <cstring>
 
 #include "preload/format/predictor.h"
 
@@ -33,6 +35,36 @@ inline constexpr std::size_t kMaxCoded = 2 + 10 + 1 + 3 + kWords * 10; // bytes 
 constexpr char layout_of(std::size_t type, std::size_t word, std::uint16_t flags) {
   const bool python = type == static_cast<std::size_t>(EventType::stack) && (flags & kPythonFrame) != 0;
   return python && word == 1 ? 'h' : kEventLayouts[type][word];
+}
+
+// The address in the base of a death.
+inline std::uint64_t& address_of(ModelSizes::Guess& base) {
+  return base.word[0];
+}
+// Makes the base of a death like the block that it ends.
+inline void refer_to(ModelSizes::Guess& base, const ModelSizes::Birth& birth) {
+  base.word[0] = birth.address;
+  base.word[1] = birth.given;
+  base.kind = birth.kind;
+  base.flags = birth.flags;
+}
+// Calls `code(i, word, expected)` for each word of a record, with the same one of its base.
+template <class Code>
+void each_word(const Payload& payload, const ModelSizes::Guess& base, Code code) {
+  for (std::size_t i = 0; i < kWords; ++i) code(i, payload.word[i], base.word[i]);
+}
+// Calls `read(i, word)` for each word of the base that `mask` names, until one fails. False: one did.
+template <class Read>
+bool read_words(unsigned mask, ModelSizes::Guess& base, Read read) {
+  for (unsigned left = mask & ((1u << kWords) - 1); left != 0; left &= left - 1) {
+    const auto i = static_cast<std::size_t>(__builtin_ctz(left));
+    if (!read(i, base.word[i])) return false;
+  }
+  return true;
+}
+// Sets the payload to the words of a base that became the record.
+inline void take_words(Payload& payload, const ModelSizes::Guess& base) {
+  std::memcpy(payload.word, base.word, sizeof payload.word);
 }
 
 constexpr std::uint64_t rotated(std::uint64_t address) {

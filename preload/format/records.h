@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "preload/format/payload.h"
+
 namespace memtrace::format {
 
 enum class EventType : std::uint8_t {
@@ -112,16 +114,30 @@ inline constexpr std::uint16_t kRowIsSampled = 1; // sample_resident: from some 
 // Flags of stack.
 inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
 
-inline constexpr std::size_t kWords = 6;
-
-// One event as it lies in a ring.
+// One event as it lies in a ring. block_events.h and its siblings have a struct for the payload of each type.
 struct RingRecord {
   std::uint32_t commit; // low 32 bits of sequence + 1; stored last, with release: then it is recorded
   std::uint8_t type;    // EventType
   std::uint8_t kind;    // Kind, Loss or EndHow, by type
   std::uint16_t flags;
   Stamp stamp;
-  std::uint64_t word[kWords]; // meaning by type, see docs/trace-format.md
+  Payload payload;
+
+  // Returns the payload as the fields of `Event`, which is the struct of this type. Valid as long as this is.
+  template <class Event>
+  const Event& as() const {
+    return payload.as<Event>();
+  }
+  template <class Event>
+  Event& as() {
+    return payload.as<Event>();
+  }
+  // Makes this a record of `event`.
+  template <class Event>
+  void put(const Event& event) {
+    type = static_cast<std::uint8_t>(Event::kType);
+    payload.put(event);
+  }
 };
 static_assert(sizeof(RingRecord) == 64);
 static_assert(std::is_trivially_copyable_v<RingRecord>);

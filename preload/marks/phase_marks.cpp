@@ -6,6 +6,8 @@
 #include <initializer_list>
 
 #include "preload/blocks/recording.h"
+#include "preload/format/phase_events.h"
+#include "preload/format/process_events.h"
 #include "preload/record/interner.h"
 #include "preload/record/thread_entry.h"
 #include "preload/rss/ledger_handshake.h"
@@ -20,17 +22,11 @@
 
 namespace memtrace::record {
 
-using format::EventType;
-using format::halves;
 using format::TextId;
 
 namespace {
 
 constexpr std::size_t kMaxName = 200;
-
-std::uint32_t id(TextId text) {
-  return static_cast<std::uint32_t>(text);
-}
 
 TextId name_of(const char* name, std::size_t bytes) {
   return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
@@ -63,7 +59,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
   const TextId text = name_of(name, bytes);
-  here.mark(EventType::phase_begin, flags, halves(id(text), thread->depth));
+  here.mark(format::PhaseBeginEvent{text, thread->depth}, flags);
   if (thread->depth < kMaxPhases) thread->phases[thread->depth] = text;
   ++thread->depth;
   request_sample();
@@ -82,7 +78,7 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
     for (std::uint32_t i = depth; i < thread->depth; ++i) thread->phases[i - 1] = thread->phases[i];
   }
   --thread->depth;
-  here.mark(EventType::phase_end, flags, halves(id(text), thread->depth));
+  here.mark(format::PhaseEndEvent{text, thread->depth}, flags);
   request_sample();
 }
 
@@ -121,20 +117,20 @@ void step_begin(std::uint64_t number) {
   const Recording here;
   if (!here) return;
   begin_if_cold();
-  here.mark(EventType::step, 0, number);
+  here.mark(format::StepEvent{number});
 }
 
 void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors) {
-  if (const Recording here; here) here.mark(EventType::parameters, 0, count, trainable, bytes, tensors);
+  if (const Recording here; here) here.mark(format::ParametersEvent{count, trainable, bytes, tensors});
 }
 
 void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) {
   const Recording here;
-  if (here) here.mark(EventType::parameter_dtype, 0, id(name_of(dtype, bytes)), count);
+  if (here) here.mark(format::ParameterDtypeEvent{name_of(dtype, bytes), 0, count});
 }
 
 void pinned_use(std::uint64_t in_use, std::uint64_t held) {
-  if (const Recording here; here) here.mark(EventType::reserved, 0, in_use, held);
+  if (const Recording here; here) here.mark(format::ReservedEvent{in_use, held});
 }
 
 void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
@@ -142,14 +138,14 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
   if (!here) return;
   const TextId role_text = name_of(role, std::strlen(role));
   const TextId name_text = name_of(name, std::strlen(name));
-  here.mark(EventType::label, static_cast<std::uint16_t>(memory << format::kMemoryShift),
-            reinterpret_cast<std::uint64_t>(address), bytes, halves(id(role_text), id(name_text)));
+  here.mark(format::LabelEvent{reinterpret_cast<std::uint64_t>(address), bytes, role_text, name_text},
+            static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
 void note(const char* text, std::size_t bytes) {
   constexpr char kWorker[] = "kind=worker";
   if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
-  if (const Recording here; here) here.mark(EventType::note, 0, id(name_of(text, bytes)));
+  if (const Recording here; here) here.mark(format::NoteEvent{name_of(text, bytes), 0});
 }
 
 void outside_hook() {

@@ -7,6 +7,7 @@
 #include "preload/allocator/allocator_stats.h"
 #include "preload/blocks/recording.h"
 #include "preload/bounded/spin_lock.h"
+#include "preload/format/phase_events.h"
 #include "preload/job/host_quota.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/clocks.h"
@@ -92,9 +93,8 @@ void put_inherited_phases() {
   const Thread* const thread = this_thread();
   if (thread == nullptr) return;
   for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
-    format::RingRecord record = record_of(format::EventType::phase_begin);
+    format::RingRecord record = record_of(format::PhaseBeginEvent{thread->phases[i], i});
     record.flags = format::kAuto;
-    record.word[0] = format::halves(static_cast<std::uint32_t>(thread->phases[i]), i);
     emit(record);
   }
 }

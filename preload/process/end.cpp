@@ -49,8 +49,7 @@ void end_life(int code) {
     if (share().detail == Detail::full) note_share();
     note_losses();
     note_own_memory();
-    said = put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exit),
-                      static_cast<std::uint32_t>(code));
+    said = put_end(format::EndHow::exit, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
   if (os::calls_are_stopped()) { // the ring file keeps it all
@@ -76,7 +75,7 @@ void note_abort() {
   if (!active() || !is_own_process() || state() != State::hot) return;
   const Recording here;
   if (!here) return;
-  put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::signal), SIGABRT);
+  put_end(format::EndHow::signal, SIGABRT);
   ring_header()->ended = 2;
   note_giving_up();
 }

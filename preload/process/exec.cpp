@@ -16,6 +16,7 @@
 #include "preload/ring/ring_file.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/messages.h"
+#include "preload/state/new_record.h"
 #include "preload/state/recorder_state.h"
 
 namespace memtrace::record {
@@ -44,8 +45,9 @@ bool before_exec(const char* path) {
   open_reserve();
   note_losses();
   note_own_memory();
-  put_record(format::EventType::exec, 0, static_cast<std::uint32_t>(intern_text(path, std::strlen(path))));
-  const bool said = put_record(format::EventType::end, static_cast<std::uint8_t>(format::EndHow::exec), 0);
+  format::RingRecord record = record_of(format::ExecEvent{intern_text(path, std::strlen(path)), 0});
+  emit(record);
+  const bool said = put_end(format::EndHow::exec, 0);
   if (os::calls_are_stopped()) return true; // the ring file keeps it all
   retire_drain();
   drain_rings(true);

@@ -39,7 +39,7 @@ void reopen_files(const Recording& here) {
   if (since == 0) return;
   Line<96> text;
   text.add("rings_only=credentials ").add(since).add(" ").add(draw_stamp());
-  here.mark(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text.text(), text.size())));
+  here.note(text.text(), text.size());
 }
 
 // What the rings have is in the file while that can be written.

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "preload/bounded/fixed_string.h"
+#include "preload/format/file_headers.h"
+#include "preload/format/process_events.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/clocks.h"
 #include "preload/os/files.h"
@@ -17,8 +19,6 @@
 
 namespace memtrace::record {
 
-using format::EventType;
-using format::halves;
 using format::RingRecord;
 using format::TextId;
 
@@ -30,10 +30,6 @@ constinit char arguments[kArgumentBytes + 1];
 constinit Parent parent{};
 constinit TextId exe{}, argv{}, host{}, directory{}, job{}, launcher{};
 
-std::uint32_t id(TextId text) {
-  return static_cast<std::uint32_t>(text);
-}
-
 TextId text_of_link(const char* path) {
   static constinit char target[4096] = {}; // recording begins on any stack, also a small one
   const long bytes = os::read_link(path, target, sizeof target);
@@ -44,10 +40,10 @@ bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool same_word(const char* text, std::size_t bytes, const char* word) {
+bool same_word(const char* text, std::size_t bytes, const char* wanted) {
   for (std::size_t i = 0; i < bytes; ++i)
-    if (word[i] == '\0' || (text[i] | 0x20) != word[i]) return false;
-  return word[bytes] == '\0';
+    if (wanted[i] == '\0' || (text[i] | 0x20) != wanted[i]) return false;
+  return wanted[bytes] == '\0';
 }
 
 // Whole words between dashes, dots and underscores: --hf-token is one, --tokenizer and --max-tokens are not.
@@ -90,21 +86,21 @@ std::size_t redact(char* list, std::size_t bytes) {
   std::size_t out = 0;
   bool next_is_secret = false;
   for (std::size_t at = 0; at < bytes;) {
-    char* const word = list + at;
-    const std::size_t length = strnlen(word, bytes - at);
+    char* const argument = list + at;
+    const std::size_t length = strnlen(argument, bytes - at);
     std::size_t keep = length;
-    const auto* const equals = static_cast<const char*>(std::memchr(word, '=', length));
-    const bool option = word[0] == '-';
+    const auto* const equals = static_cast<const char*>(std::memchr(argument, '=', length));
+    const bool option = argument[0] == '-';
     if (next_is_secret && !option) {
       keep = 0;
-    } else if (equals != nullptr && (names_a_secret(word, static_cast<std::size_t>(equals - word)) ||
-                                     (word[length] == '\0' && is_a_secret(equals + 1)))) {
-      keep = static_cast<std::size_t>(equals + 1 - word);
-    } else if (word[length] == '\0' && at + length < bytes && is_a_secret(word)) {
+    } else if (equals != nullptr && (names_a_secret(argument, static_cast<std::size_t>(equals - argument)) ||
+                                     (argument[length] == '\0' && is_a_secret(equals + 1)))) {
+      keep = static_cast<std::size_t>(equals + 1 - argument);
+    } else if (argument[length] == '\0' && at + length < bytes && is_a_secret(argument)) {
       keep = 0;
     }
-    next_is_secret = option && equals == nullptr && names_a_secret(word, length);
-    std::memmove(list + out, word, keep);
+    next_is_secret = option && equals == nullptr && names_a_secret(argument, length);
+    std::memmove(list + out, argument, keep);
     out += keep;
     if (keep < length) {
       const std::size_t stars = length - keep < 3 ? length - keep : 3;
@@ -133,28 +129,24 @@ void prepare_identity(const Parent& from) {
 }
 
 void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
-  RingRecord process = record_of(EventType::process);
-  process.word[0] =
-      halves(static_cast<std::uint32_t>(os::process_id()), static_cast<std::uint32_t>(os::parent_id()));
-  process.word[1] = os::unix_ns();
-  process.word[2] = halves(id(exe), id(argv));
-  process.word[3] = halves(id(host), id(directory));
-  process.word[4] = settings.exact_min;
-  process.word[5] = halves(static_cast<std::uint32_t>(settings.sample), 4096);
-  put(out, process);
-  RingRecord about = record_of(EventType::job);
-  about.word[0] = halves(id(job), attempt().number);
-  about.word[1] = halves(place.rank, place.local_rank);
-  about.word[2] = halves(place.world, id(launcher));
-  put(out, about);
+  put(out, record_of(format::ProcessEvent{
+               .pid = static_cast<std::uint32_t>(os::process_id()),
+               .parent_pid = static_cast<std::uint32_t>(os::parent_id()),
+               .unix_ns = os::unix_ns(),
+               .executable = exe,
+               .arguments = argv,
+               .host = host,
+               .directory = directory,
+               .exact_min = settings.exact_min,
+               .sample_bytes = static_cast<std::uint32_t>(settings.sample),
+               .page_bytes = format::kPage,
+           }));
+  put(out,
+      record_of(format::JobEvent{job, attempt().number, place.rank, place.local_rank, place.world, launcher}));
   if (parent.pid == 0) return;
-  RingRecord fork = record_of(EventType::fork);
-  fork.word[0] = parent.pid;
-  fork.word[1] = parent.trace_id;
-  fork.word[2] = parent.stamp;
-  fork.word[3] = static_cast<std::uint64_t>(parent.live > 0 ? parent.live : 0);
-  fork.word[4] = static_cast<std::uint64_t>(parent.tensor > 0 ? parent.tensor : 0);
-  put(out, fork);
+  put(out, record_of(format::ForkEvent{parent.pid, 0, parent.trace_id, parent.stamp,
+                                       static_cast<std::uint64_t>(parent.live > 0 ? parent.live : 0),
+                                       static_cast<std::uint64_t>(parent.tensor > 0 ? parent.tensor : 0)}));
 }
 
 } // namespace memtrace::record

@@ -16,15 +16,15 @@
 
 namespace memtrace::record {
 
-bool put_record(format::EventType type, std::uint8_t kind, std::uint64_t word) {
-  format::RingRecord record = record_of(type);
-  record.kind = kind;
-  record.word[0] = word;
+bool put_end(format::EndHow how, std::uint32_t code) {
+  format::RingRecord record = record_of(format::EndEvent{code, 0});
+  record.kind = static_cast<std::uint8_t>(how);
   return emit(record);
 }
 
 void put_note(const char* text, std::size_t bytes) {
-  put_record(format::EventType::note, 0, static_cast<std::uint32_t>(intern_text(text, bytes)));
+  format::RingRecord record = record_of(format::NoteEvent{intern_text(text, bytes), 0});
+  emit(record);
 }
 
 void put_flows_of_others() {

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "preload/bounded/fixed_string.h"
-#include "preload/format/records.h"
+#include "preload/format/process_events.h"
 
 namespace memtrace::record {
 
-// Puts a record of this type, stamped now. Returns false if it is lost.
-bool put_record(format::EventType type, std::uint8_t kind, std::uint64_t word);
+// Puts how the process ended, with its exit code or signal. Returns false if the record is lost.
+bool put_end(format::EndHow how, std::uint32_t code);
 // Puts a note, `key=value`.
 void put_note(const char* text, std::size_t bytes);
 template <std::size_t N>

@@ -46,18 +46,13 @@ bool store(Thread& thread, RingRecord& record) {
   RingRecord half{};
   half.flags = record.flags;
   half.kind = record.kind;
-  half.type = static_cast<std::uint8_t>(EventType::death);
   half.stamp = record.stamp;
-  half.word[0] = record.word[0];
-  half.word[1] = record.word[4];
+  const auto move = record.as<format::MoveEvent>();
+  half.put(move.death());
   if (!store(thread, half)) lost_block(half);
-  half.type = static_cast<std::uint8_t>(EventType::birth);
+  half.put(move.birth());
   half.flags = static_cast<std::uint16_t>(half.flags & ~format::kRange);
-  half.stamp = record.stamp + format::high(record.word[5]);
-  half.word[0] = record.word[1];
-  half.word[1] = record.word[2];
-  half.word[2] = record.word[3];
-  half.word[3] = format::low(record.word[5]);
+  half.stamp = record.stamp + move.birth_after;
   if (!store(thread, half)) lost_block(half);
   return true;
 }
@@ -119,10 +114,9 @@ bool emit(RingRecord& record) {
   if (none(flows)) {
     stored = only_flows || store(*thread, record);
   } else if (carries_flows(record) && fits(flows)) {
-    record.word[4] =
-        format::halves(static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed));
-    record.word[5] =
-        format::halves(static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths));
+    format::set_carried(record,
+                        {static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed),
+                         static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths)});
     stored = store(*thread, record);
     if (stored) {
       carried(*thread, flows, record);

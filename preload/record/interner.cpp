@@ -17,7 +17,6 @@
 namespace memtrace::record {
 
 using format::CodeId;
-using format::EventType;
 using format::halves;
 using format::ModuleId;
 using format::RingRecord;
@@ -98,51 +97,39 @@ std::uint64_t hash_frame(const PythonFrame& frame) {
 template <class Put>
 void define_text(std::uint32_t id, Put put) {
   const Text& text = texts.at(id);
-  const char* at = arena + text.offset;
-  std::size_t left = text.bytes;
-  do {
-    const std::size_t here = left < format::kTextChunk ? left : format::kTextChunk;
-    RingRecord record = record_of(EventType::text);
-    record.flags = static_cast<std::uint16_t>(here | (left > here ? format::kTextMore : 0));
-    record.word[0] = id;
-    std::memcpy(&record.word[1], at, here);
-    put(record);
-    at += here;
-    left -= here;
-  } while (left != 0);
+  each_text_record(TextId{id}, arena + text.offset, text.bytes, put);
 }
 
 template <class Put>
 void define_code(std::uint32_t id, Put put) {
   const Code& code = codes.at(id);
-  RingRecord record = record_of(EventType::code);
-  record.word[0] = halves(id, code.identity.first_line);
-  record.word[1] = halves(static_cast<std::uint32_t>(code.function), static_cast<std::uint32_t>(code.file));
+  RingRecord record =
+      record_of(format::CodeEvent{format::CodeId{id}, code.identity.first_line, code.function, code.file});
   put(record);
 }
 
 template <class Put>
 void define_node(std::uint32_t id, Put put) {
   const Node& node = nodes.at(id);
-  RingRecord record = record_of(EventType::stack);
+  RingRecord record =
+      record_of(format::StackEvent{format::StackId{id}, format::StackId{node.caller()}, node.payload()});
   record.flags = node.python() ? format::kPythonFrame : 0;
-  record.word[0] = halves(id, node.caller());
-  record.word[1] = node.payload();
   put(record);
 }
 
 template <class Put>
 void define_module(std::uint32_t id, Put put) {
   const Module& module = module_at(id);
-  RingRecord record = record_of(EventType::module);
+  format::ModuleEvent event{};
+  event.id = format::ModuleId{id};
+  event.path = module.path;
+  event.bias = module.bias;
+  event.first = module.start;
+  event.pages = static_cast<std::uint32_t>((module.end - module.start) / format::kPage);
+  std::memcpy(event.build_id, module.build_id, sizeof event.build_id);
+  std::memcpy(event.build_id_tail, module.build_id + sizeof event.build_id, sizeof event.build_id_tail);
+  RingRecord record = record_of(event);
   record.flags = module.build_id_bytes;
-  record.word[0] = halves(id, static_cast<std::uint32_t>(module.path));
-  record.word[1] = module.bias;
-  record.word[2] = module.start;
-  std::uint32_t tail;
-  std::memcpy(&tail, module.build_id + 16, sizeof tail);
-  record.word[3] = halves(static_cast<std::uint32_t>((module.end - module.start) / format::kPage), tail);
-  std::memcpy(&record.word[4], module.build_id, 16);
   put(record);
 }
 

@@ -19,8 +19,6 @@
 namespace memtrace::record {
 
 using format::EventType;
-using format::high;
-using format::low;
 using format::RingRecord;
 
 namespace {
@@ -51,6 +49,10 @@ bool is(const Entry& entry, EventType type) {
   return entry.record.type == static_cast<std::uint8_t>(type);
 }
 
+format::BlockExtent extent_of(const Entry& entry) {
+  return entry.record.as<format::BlockExtent>();
+}
+
 std::uint32_t start_of(std::uint64_t address) {
   return static_cast<std::uint32_t>((address >> 4) * 0x9E3779B97F4A7C15u >> 40) % kTable;
 }
@@ -59,7 +61,7 @@ std::uint32_t start_of(std::uint64_t address) {
 // deleted: the table is cleared by each fold.
 std::uint32_t* place_of(std::uint64_t address) {
   std::uint32_t at = start_of(address);
-  while (table[at] != kEmpty && log[table[at] - 1].record.word[0] != address) at = (at + 1) % kTable;
+  while (table[at] != kEmpty && extent_of(log[table[at] - 1]).address != address) at = (at + 1) % kTable;
   return &table[at];
 }
 
@@ -69,19 +71,19 @@ void fold_into_counters(const Entry& entry) {
   if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
   if (thread == nullptr) return;
   const RingRecord& record = entry.record;
-  give_folded(*thread, {low(record.word[4]), high(record.word[4]), low(record.word[5]), high(record.word[5])});
+  give_folded(*thread, format::carried_by(record).totals());
   if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
   if (is(entry, EventType::birth)) {
-    folded_blocks.allocated += record.word[1];
+    folded_blocks.allocated += extent_of(entry).given;
     ++folded_blocks.births;
   } else {
-    folded_blocks.freed += record.word[1];
+    folded_blocks.freed += extent_of(entry).given;
     ++folded_blocks.deaths;
   }
 }
 
 bool pair_up(Entry& birth, Entry& death) {
-  const bool same = birth.record.word[1] == death.record.word[1] &&
+  const bool same = extent_of(birth).given == extent_of(death).given &&
                     birth.record.flags >> format::kMemoryShift == 0 &&
                     birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file) &&
                     ((birth.record.flags ^ death.record.flags) & format::kSampled) == 0;
@@ -99,7 +101,7 @@ void fold() {
   for (std::uint32_t i = 0; i < used; ++i) {
     Entry& entry = log[i];
     if (!is(entry, EventType::birth) && !is(entry, EventType::death)) continue;
-    std::uint32_t* const place = place_of(entry.record.word[0]);
+    std::uint32_t* const place = place_of(extent_of(entry).address);
     if (is(entry, EventType::birth)) {
       *place = i + 1;
     } else if (*place != kEmpty) {
@@ -186,6 +188,54 @@ Kept cold_append(Thread& thread, const RingRecord& record) {
   return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
 }
 
+namespace {
+
+// Puts entries of one thread into `encoder`, from the one at `from` on, and marks them. Returns the place after
+// the last one that was looked at: the entries beyond it wait for the next segment.
+std::uint32_t fill_segment(std::uint32_t from, Encoder& encoder) {
+  const std::uint32_t thread = log[from].thread;
+  std::uint32_t sequence = log[from].record.commit; // an earlier segment of this thread left it there
+  std::uint32_t next = from;
+  for (; next < used; ++next) {
+    Entry& entry = log[next];
+    if (entry.gone || entry.thread != thread) continue;
+    if (!encoder.add(entry.record)) break;
+    entry.gone = kInSegment;
+    ++sequence;
+  }
+  for (std::uint32_t rest = next; rest < used; ++rest)
+    if (!log[rest].gone && log[rest].thread == thread) log[rest].record.commit = sequence;
+  return next;
+}
+
+// Writes one segment of the records of the thread that has the entry at `from`.
+void write_segment(std::uint32_t from, std::uint8_t* buffer) {
+  beginning_model.restart();
+  Encoder encoder(buffer, kBufferBytes, beginning_model);
+  const std::uint32_t first = log[from].record.commit;
+  const std::uint32_t next = fill_segment(from, encoder);
+  const format::SegmentHeader header =
+      encoder.header(trace_file.trace_id, log[from].thread, format::Source::cold, first);
+  const Appended appended = append_to_trace(header, buffer, Part::definitions);
+  if (appended != Appended::yes)
+    lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
+  for (std::uint32_t at = from; at < next; ++at) {
+    if (log[at].gone != kInSegment) continue;
+    if (appended != Appended::yes) lost_folded_block(log[at].record);
+    log[at].gone = 1;
+  }
+}
+
+void unmap_log() {
+  used = 0;
+  if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
+  if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
+  log = nullptr;
+  table = nullptr;
+}
+
+} // namespace
+
 void cold_flush() {
   const Locked locked(log_lock);
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
@@ -199,47 +249,14 @@ void cold_flush() {
   for (std::uint32_t i = 0; i < used; ++i)
     if (!log[i].gone) folded.apply(log[i].thread, log[i].record);
   folded.passed(true);
-  std::uint64_t sequence = 0;
-  for (std::uint32_t i = 0; i < used; ++i) {
-    if (log[i].gone) continue;
-    // One segment of this thread's records from here on.
-    const std::uint32_t thread = log[i].thread;
-    beginning_model.restart();
-    Encoder encoder(buffer, kBufferBytes, beginning_model);
-    sequence = log[i].record.commit; // set below for later entries of the same thread
-    const std::uint64_t first = sequence;
-    std::uint32_t next = i;
-    for (; next < used; ++next) {
-      Entry& entry = log[next];
-      if (entry.gone || entry.thread != thread) continue;
-      if (!encoder.add(entry.record)) break;
-      entry.gone = kInSegment;
-      ++sequence;
-    }
-    for (std::uint32_t rest = next; rest < used; ++rest)
-      if (!log[rest].gone && log[rest].thread == thread)
-        log[rest].record.commit = static_cast<std::uint32_t>(sequence);
-    const format::SegmentHeader header =
-        encoder.header(trace_file.trace_id, thread, format::Source::cold, first);
-    const Appended appended = append_to_trace(header, buffer, Part::definitions);
-    if (appended != Appended::yes) {
-      lost(appended == Appended::failed ? format::Loss::disk : format::Loss::bound, header.records);
-      for (std::uint32_t at = i; at < next; ++at)
-        if (log[at].gone == kInSegment) lost_folded_block(log[at].record);
-    }
-    for (std::uint32_t at = i; at < next; ++at)
-      if (log[at].gone == kInSegment) log[at].gone = 1;
-  }
+  for (std::uint32_t i = 0; i < used; ++i)
+    if (!log[i].gone) write_segment(i, buffer);
   os::unmap(buffer, kBufferBytes);
   closed = true;
   stop_noting_levels();
   ring_header()->highest_before = highest;
   __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
-  used = 0;
-  if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
-  if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
-  log = nullptr;
-  table = nullptr;
+  unmap_log();
 }
 
 void cold_forget() {

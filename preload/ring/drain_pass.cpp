@@ -54,7 +54,7 @@ bool committed(const RingRecord& record, std::uint64_t sequence) {
 // Of a move the second stamp too.
 bool before(const RingRecord& record, format::Stamp cut) {
   const bool moves = record.type == static_cast<std::uint8_t>(format::EventType::move);
-  return record.stamp + (moves ? format::high(record.word[5]) : 0) < cut;
+  return record.stamp + (moves ? record.as<format::MoveEvent>().birth_after : 0) < cut;
 }
 
 // Codes what `run` has before `cut`, as far as there is room. Returns the sequence after it and sets `whole` if

@@ -306,7 +306,7 @@ bool ring_append(Thread& thread, RingRecord& record) {
   at->kind = record.kind;
   at->flags = record.flags;
   at->stamp = record.stamp;
-  __builtin_memcpy(at->word, record.word, sizeof at->word);
+  __builtin_memcpy(&at->payload, &record.payload, sizeof at->payload);
   __atomic_store_n(&at->commit, static_cast<std::uint32_t>(sequence + 1), __ATOMIC_RELEASE);
   thread.sequence = sequence + 1;
   __atomic_store_n(&slot->head, sequence + 1, __ATOMIC_RELAXED); // a hint: the commit words say what is there

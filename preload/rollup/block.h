@@ -2,6 +2,7 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
+#include "preload/format/block_rules.h"
 #include "preload/rollup/phase_paths.h"
 
 namespace memtrace::rollup {
@@ -31,19 +32,14 @@ struct Block {
 };
 static_assert(sizeof(Block) == 48);
 
+using format::end_of;
+using format::grow;
+using format::shrink;
 inline bool is_mapping(std::uint8_t kind) {
-  const auto is = static_cast<format::Kind>(kind);
-  return is == format::Kind::mmap_anon || is == format::Kind::mmap_file || is == format::Kind::shm ||
-         is == format::Kind::stack;
+  return format::is_mapping(static_cast<format::Kind>(kind));
 }
-// Registered memory was counted when it was got; a block of kind none lies inside memory that was.
 inline bool is_memory(std::uint8_t kind) {
-  const auto is = static_cast<format::Kind>(kind);
-  return is != format::Kind::none && is != format::Kind::registered && is != format::Kind::mmap_file;
-}
-
-inline std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
-  return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
+  return format::is_memory(static_cast<format::Kind>(kind));
 }
 
 } // namespace memtrace::rollup

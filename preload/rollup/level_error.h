@@ -9,10 +9,9 @@ namespace memtrace::rollup {
 // Flows of small blocks that a record brings, since its thread's last one.
 inline format::SmallTotals flows_of(const format::RingRecord& record) {
   const auto type = static_cast<format::EventType>(record.type);
-  const auto& word = record.word;
   if (type == format::EventType::birth || type == format::EventType::death)
-    return {format::low(word[4]), format::high(word[4]), format::low(word[5]), format::high(word[5])};
-  if (type == format::EventType::counters) return {word[0], word[1], word[2], word[3]};
+    return format::carried_by(record).totals();
+  if (type == format::EventType::counters) return record.as<format::CountersEvent>().flows;
   return {};
 }
 

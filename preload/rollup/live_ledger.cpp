@@ -4,23 +4,10 @@
 
 namespace memtrace::rollup {
 
-using format::low;
 using format::RingRecord;
 
 namespace {
 
-unsigned memory_of(const RingRecord& record) {
-  const unsigned memory = record.flags >> format::kMemoryShift;
-  return memory < kMemories ? memory : kMemories - 1;
-}
-
-// Modulo 2^64: a program's mistake may make any sum.
-void grow(std::int64_t& level, std::uint64_t bytes) {
-  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) + bytes);
-}
-void shrink(std::int64_t& level, std::uint64_t bytes) {
-  level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) - bytes);
-}
 // At most what there is.
 void reduce(std::int64_t& inherited, std::int64_t& level, std::uint64_t bytes) {
   const std::uint64_t left = inherited > 0 ? static_cast<std::uint64_t>(inherited) : 0;
@@ -45,12 +32,13 @@ void Ledger::raise(unsigned memory) {
 }
 
 Block Ledger::block_of(const RingRecord& record, const Place& place) const {
+  const auto birth = record.as<format::BirthEvent>();
   Block block{};
-  block.address = record.word[0];
-  block.given = record.word[1];
-  block.asked = record.word[2];
+  block.address = birth.address;
+  block.given = birth.given;
+  block.asked = birth.asked;
   block.birth = record.stamp;
-  block.stack = low(record.word[3]);
+  block.stack = static_cast<std::uint32_t>(birth.stack);
   block.path = place.path;
   block.step = place.step;
   block.kind = record.kind;
@@ -157,19 +145,20 @@ void Ledger::death(const Host& host, const RingRecord& record, const Place& plac
   }
   const unsigned table = Live::table_of(record.kind);
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
-  Block* const block = live_.find(record.word[0], memory, table);
+  const auto extent = record.as<format::BlockExtent>();
+  Block* const block = live_.find(extent.address, memory, table);
   if (block != nullptr && block->birth <= record.stamp) {
     const Block gone = *block;
     live_.erase(block);
     leave(host, gone, place);
     return;
   }
-  if (forget_displaced(record.word[0], memory, table, record.stamp)) return;
+  if (forget_displaced(extent.address, memory, table, record.stamp)) return;
   const bool is_tensor = (record.flags & format::kTensor) != 0;
   const bool sampled = (record.flags & format::kSampled) != 0;
-  const std::uint64_t given = sampled ? 0 : record.word[1];
+  const std::uint64_t given = sampled ? 0 : extent.given;
   const bool kept = keep_orphan(
-      {record.word[0], given, record.stamp, memory, static_cast<std::uint8_t>(table), record.kind, is_tensor});
+      {extent.address, given, record.stamp, memory, static_cast<std::uint8_t>(table), record.kind, is_tensor});
   if (!kept && !sampled) unknown_death(memory, record.kind, is_tensor, given);
 }
 
@@ -213,178 +202,11 @@ void Ledger::unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, s
   if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
 }
 
-void Ledger::map(const Host& host, Block block, FileRows& file) {
-  const std::uint64_t end = end_of(block.address, block.given);
-  if (end == block.address) return;
-  block.given = end - block.address;
-  const Place place = {block.path, block.step};
-  if (orphans_used_ != 0 && adopt(block, Live::kTables)) {
-    enter(host, block, file);
-    leave(host, block, place);
-    return;
-  }
-  // MAP_FIXED: the new one lies over the old.
-  cover(block);
-  cut(host, block.memory, block.address, end, ~format::Stamp{0}, place);
-  if (mappings_.add(host, block)) enter(host, block, file); // else it is as one that was never seen
-}
-
-// Keeps what of the host's mappings `block` will lie over.
-void Ledger::cover(const Block& block) {
-  if (block.memory != 0) return;
-  const std::uint64_t end = end_of(block.address, block.given);
-  for (std::uint32_t i = mappings_.from(0, block.address); i < mappings_.size(); ++i) {
-    if (mappings_[i].memory != 0 || mappings_[i].address >= end) return;
-    covered_[covered_used_++ % kCovered] = {mappings_[i], block.birth};
-  }
-}
-
-// The mapping of the host that was at `address` until `death`, if a newer one covered it. nullptr: none.
-const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
-  for (const Displaced& one : covered_)
-    if (one.block.address <= address && address < end_of(one.block.address, one.block.given) &&
-        one.left_at(death))
-      return &one.block;
-  return nullptr;
-}
-
-// The late record has come.
-void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death) {
-  if (covered_used_ == 0) return;
-  for (Displaced& one : covered_)
-    if (one.block.address < to && end_of(one.block.address, one.block.given) > from && one.left_at(death))
-      one = {};
-}
-
-// Returns the bytes of [from, to) that no mapping has now, and none that a newer one covered had at `death`.
-// Newer mappings may cover one piece by piece, and be gone themselves before the late death comes.
-std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
-                                   format::Stamp death) const {
-  std::uint64_t unknown = 0;
-  while (from < to) {
-    std::uint64_t known_to = from, next = to;
-    const auto see = [&](const Block& block) {
-      const std::uint64_t end = end_of(block.address, block.given);
-      if (block.memory != memory || end <= from) return;
-      if (block.address <= from && end > known_to) known_to = end;
-      if (block.address > from && block.address < next) next = block.address;
-    };
-    for (std::uint32_t i = mappings_.from(memory, from); i < mappings_.size() && mappings_[i].memory == memory;
-         ++i) {
-      see(mappings_[i]);
-      if (mappings_[i].address > from) break;
-    }
-    for (const Displaced& one : covered_)
-      if (one.left_at(death)) see(one.block);
-    if (known_to == from) unknown += next - from;
-    from = known_to != from ? known_to : next;
-  }
-  return unknown;
-}
-
-// Ends what was mapped in [from, to) before `death`. Bytes that are or were.
-std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
-                          format::Stamp death, const Place& place) {
-  mappings_.split(host, memory, from);
-  mappings_.split(host, memory, to);
-  std::uint64_t bytes = 0;
-  for (std::uint32_t i = mappings_.from(memory, from); i < mappings_.size();) {
-    const Block block = mappings_[i];
-    if (block.memory != memory || block.address >= to) break;
-    bytes += block.given;
-    if (block.address < from || block.birth > death) { // mapped anew before this was said
-      ++i;
-      continue;
-    }
-    mappings_.erase(i);
-    leave(host, block, place);
-  }
-  return bytes;
-}
-
-void Ledger::unmap(const Host& host, const RingRecord& record, const Place& place) {
-  const auto memory = static_cast<std::uint8_t>(memory_of(record));
-  const std::uint64_t from = record.word[0];
-  std::uint64_t bytes = record.word[1];
-  if (bytes == 0) { // of unknown size: all that was mapped there at once
-    const std::uint32_t i = mappings_.from(memory, from);
-    if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == from)
-      bytes = mappings_[i].given;
-  }
-  const std::uint64_t unknown = never_mapped(memory, from, end_of(from, bytes), record.stamp);
-  const std::uint64_t known = cut(host, memory, from, end_of(from, bytes), record.stamp, place);
-  if (memory == 0) forget_covered(from, end_of(from, bytes), record.stamp);
-  if (unknown == 0 || (record.flags & format::kReleased) != 0 || memory != 0) return;
-  const bool is_tensor = (record.flags & format::kTensor) != 0;
-  if (known != 0 || unknown != bytes ||
-      !keep_orphan({from, bytes, record.stamp, memory, Live::kTables, record.kind, is_tensor}))
-    unknown_unmap(record.kind, is_tensor, unknown);
-}
-
 // Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
 void Ledger::unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes) {
   if (!forked_) return;
   if (is_memory(kind)) reduce(inherited_live_, levels_[0][live], bytes);
   if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
-}
-
-bool Ledger::lift(const Host& host, RingRecord& record, const Place& place) {
-  const std::uint64_t from = record.word[0], before = record.word[4];
-  const std::uint32_t i = mappings_.from(0, from);
-  const bool there = i != mappings_.size() && mappings_[i].memory == 0 && mappings_[i].address <= from &&
-                     mappings_[i].birth <= record.stamp;
-  const Block* const found = there ? &mappings_[i] : covered(from, record.stamp);
-  if (found == nullptr) return false;
-  record.kind = found->kind;
-  record.word[4] = format::halves(found->state, found->role);
-  if (before != 0) {
-    cut(host, 0, from, end_of(from, before), record.stamp, place);
-    forget_covered(from, end_of(from, before), record.stamp);
-  }
-  record.stamp += format::high(record.word[5]);
-  return true;
-}
-
-// The mapping keeps what it is, and its site becomes the one that moved or grew it.
-void Ledger::put_down(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
-  Block block{};
-  block.address = record.word[1];
-  block.given = record.word[2];
-  block.asked = record.word[3];
-  block.stack = low(record.word[5]);
-  block.birth = record.stamp;
-  block.path = place.path;
-  block.step = place.step;
-  block.kind = record.kind;
-  block.state = static_cast<std::uint8_t>(low(record.word[4]));
-  block.role = static_cast<std::uint8_t>(format::high(record.word[4]));
-  map(host, block, file);
-  raise(0);
-}
-
-// Opening a reservation is where its memory begins, closing it is where it ends.
-void Ledger::protect(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
-  const std::uint64_t from = record.word[0];
-  const std::uint64_t to = end_of(from, record.word[1]);
-  const bool access = low(record.word[2]) != 0;
-  mappings_.split(host, 0, from);
-  mappings_.split(host, 0, to);
-  for (std::uint32_t i = mappings_.from(0, from); i < mappings_.size(); ++i) {
-    Block& block = mappings_[i];
-    if (block.memory != 0 || block.address >= to) break;
-    if (block.address < from || !is_memory(block.kind) || block.is(Block::kCounted) == access) continue;
-    if (access) {
-      block.state |= Block::kCounted;
-      block.path = place.path;
-      block.step = place.step;
-      block.birth = record.stamp;
-      enter(host, block, file);
-    } else {
-      leave(host, block, place);
-      block.state = static_cast<std::uint8_t>(block.state & ~Block::kCounted);
-    }
-  }
-  raise(0);
 }
 
 void Ledger::small(const Host& host, const format::SmallTotals& flows, const Place& place) {
@@ -396,16 +218,17 @@ void Ledger::small(const Host& host, const format::SmallTotals& flows, const Pla
 }
 
 void Ledger::label(const RingRecord& record) {
-  const format::TextId wanted{low(record.word[2])};
+  const auto label = record.as<format::LabelEvent>();
+  const format::TextId wanted = label.role;
   std::uint8_t role = 0;
   while (role < 255 && roles_[role] != wanted && roles_[role] != format::TextId{0}) ++role;
   if (role == 255) return;
   roles_[role++] = wanted;
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   for (unsigned table = 0; table < Live::kTables; ++table)
-    if (Block* const block = live_.find(record.word[0], memory, table); block != nullptr) block->role = role;
-  const std::uint32_t i = mappings_.from(memory, record.word[0]);
-  if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == record.word[0])
+    if (Block* const block = live_.find(label.address, memory, table); block != nullptr) block->role = role;
+  const std::uint32_t i = mappings_.from(memory, label.address);
+  if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == label.address)
     mappings_[i].role = role;
 }
 

@@ -11,6 +11,12 @@ namespace memtrace::rollup {
 enum Measure : unsigned { live, tensor, reserved, kMeasures };
 using Levels = std::int64_t[kMemories][kMeasures];
 
+// Returns the memory of a record, as far as memories are told apart here.
+inline unsigned memory_of(const format::RingRecord& record) {
+  const unsigned memory = record.flags >> format::kMemoryShift;
+  return memory < kMemories ? memory : kMemories - 1;
+}
+
 class Ledger {
  public:
   struct Orphan { // a death whose birth was not there
@@ -34,8 +40,8 @@ class Ledger {
 
   // What they take of a record is in the format's text. `place`: where its thread is.
   [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // a birth or a death, soon
-    live_.expect(record.word[0], static_cast<std::uint8_t>(record.flags >> format::kMemoryShift),
-                 Live::table_of(record.kind));
+    live_.expect(record.as<format::BlockExtent>().address,
+                 static_cast<std::uint8_t>(record.flags >> format::kMemoryShift), Live::table_of(record.kind));
   }
   void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
   void death(const Host& host, const format::RingRecord& record, const Place& place);

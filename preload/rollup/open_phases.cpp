@@ -3,6 +3,8 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/open_phases.h"
 
+#include "preload/format/phase_events.h"
+
 namespace memtrace::rollup {
 
 using format::Figure;
@@ -143,7 +145,7 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
   const std::uint32_t around = top_of(thread);
   const std::uint32_t depth = around == 0 ? 0 : frame(around).depth + 1;
   if (depth >= kDeepest) return;
-  const format::TextId name{format::low(record.word[0])};
+  const format::TextId name = record.as<format::PhaseBeginEvent>().name;
   const PathId parent = around == 0 ? PathId{0} : frame(around).place.path;
   const PathId path = paths_.below(host, parent, name);
   const Known own = path == parent ? Known::none : paths_.known(path);
@@ -173,7 +175,7 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
 }
 
 void Phases::end(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
-  const format::TextId wanted{format::low(record.word[0])};
+  const format::TextId wanted = record.as<format::PhaseEndEvent>().name;
   std::uint32_t top = top_of(thread);
   std::uint32_t hit = top;
   while (hit != 0 && frame(hit).name != wanted) hit = frame(hit).below;

@@ -3,11 +3,12 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/rollup.h"
 
+#include "preload/format/phase_events.h"
+#include "preload/format/sample_events.h"
+
 namespace memtrace::rollup {
 
 using format::EventType;
-using format::high;
-using format::low;
 using format::RingRecord;
 using format::SmallTotals;
 
@@ -55,7 +56,6 @@ void Fold::close() {
 }
 
 void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
-  const auto& word = record.word;
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth: {
       const Place place = phases_.place(thread);
@@ -82,7 +82,7 @@ void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
       ledger_.label(record);
       return;
     case EventType::reserved:
-      ledger_.reserve(record.flags >> format::kMemoryShift, word[1]);
+      ledger_.reserve(record.flags >> format::kMemoryShift, record.as<format::ReservedEvent>().reserved);
       return;
     case EventType::phase_begin:
       phases_.begin(host_, thread, record, ledger_);
@@ -92,17 +92,19 @@ void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
       phases_.end(host_, thread, record, ledger_);
       return;
     case EventType::step:
-      phases_.step(word[0], ledger_);
+      phases_.step(record.as<format::StepEvent>().number, ledger_);
       step_over();
       return;
     case EventType::reset:
       phases_.reset(host_, ledger_);
       step_over();
       return;
-    case EventType::sample_process:
-      phases_.sample({{static_cast<std::int64_t>(word[0]), static_cast<std::int64_t>(word[1]),
-                       static_cast<std::int64_t>(word[2])}});
+    case EventType::sample_process: {
+      const auto sample = record.as<format::SampleProcessEvent>();
+      phases_.sample({{static_cast<std::int64_t>(sample.anon), static_cast<std::int64_t>(sample.file),
+                       static_cast<std::int64_t>(sample.shmem)}});
       return;
+    }
     default:
       return;
   }
@@ -132,22 +134,16 @@ void Fold::carry(std::uint32_t thread, const SmallTotals& flows, const Place& pl
 
 // A death now and a birth later, for the real call lies between.
 void Fold::move(std::uint32_t thread, const RingRecord& record) {
-  const auto& word = record.word;
+  const auto move = record.as<format::MoveEvent>();
   RingRecord half = record;
   if (record.flags & format::kRange) {
     if (ledger_.lift(host_, half, phases_.place(thread))) defer(thread, half);
     return;
   }
-  half.type = static_cast<std::uint8_t>(EventType::death);
-  half.word[1] = word[4];
+  half.put(move.death());
   ledger_.death(host_, half, phases_.place(thread));
-  half.type = static_cast<std::uint8_t>(EventType::birth);
-  half.stamp = record.stamp + high(word[5]);
-  half.word[0] = word[1];
-  half.word[1] = word[2];
-  half.word[2] = word[3];
-  half.word[3] = low(word[5]);
-  half.word[4] = half.word[5] = 0;
+  half.put(move.birth());
+  half.stamp = record.stamp + move.birth_after;
   defer(thread, half);
 }
 

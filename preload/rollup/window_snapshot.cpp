@@ -1,18 +1,18 @@
 // Purpose: what is so when a window begins, as records.
 // Runs: in the drain and, when its ring is full, on the program's thread.
+#include "preload/format/window_events.h"
 #include "preload/rollup/rollup.h"
 
 namespace memtrace::rollup {
 
-using format::EventType;
-using format::halves;
 using format::RingRecord;
 
 namespace {
 
-RingRecord record_of(EventType type, format::Stamp stamp) {
+template <class Event>
+RingRecord record_of(const Event& event, format::Stamp stamp) {
   RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
+  record.put(event);
   record.stamp = stamp;
   return record;
 }
@@ -21,38 +21,40 @@ unsigned class_of(std::uint64_t bytes) {
   return bytes == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(bytes));
 }
 
-RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp) {
-  RingRecord record = record_of(EventType::held, stamp);
+// Kind and flags of a block's record.
+void describe(const Block& block, RingRecord& record) {
   record.kind = block.kind;
   const bool closed = is_memory(block.kind) && (block.state & (Block::kCounted | Block::kSampled)) == 0;
   record.flags = static_cast<std::uint16_t>(
       (block.is(Block::kTensor) ? format::kTensor : 0) | (closed ? format::kNoAccess : 0) |
       (block.is(Block::kSampled) ? format::kSampled : 0) | block.memory << format::kMemoryShift);
-  record.word[0] = block.address;
-  record.word[1] = block.given;
-  record.word[2] = block.asked;
-  record.word[3] = halves(block.stack, static_cast<std::uint32_t>(role));
-  record.word[4] = halves(static_cast<std::uint32_t>(Paths::text(block.path)), block.step);
-  record.word[5] = block.birth;
+}
+
+RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp) {
+  RingRecord record =
+      record_of(format::HeldEvent{block.address, block.given, block.asked, format::StackId{block.stack}, role,
+                                  Paths::text(block.path), block.step, block.birth},
+                stamp);
+  describe(block, record);
   return record;
 }
 
 RingRecord early_death_of(const Ledger::Orphan& orphan, format::Stamp stamp) {
-  RingRecord record = record_of(EventType::early_death, stamp);
+  RingRecord record = record_of(format::EarlyDeathEvent{orphan.address, orphan.given, {}, orphan.stamp}, stamp);
   record.kind = orphan.kind;
   record.flags = static_cast<std::uint16_t>((orphan.tensor ? format::kTensor : 0) |
                                             (orphan.table == Live::kTables ? format::kRange : 0) |
                                             orphan.memory << format::kMemoryShift);
-  record.word[0] = orphan.address;
-  record.word[1] = orphan.given;
-  record.word[5] = orphan.stamp;
   return record;
 }
 
 RingRecord displaced_of(const Ledger::Displaced& displaced, format::TextId role, format::Stamp stamp) {
-  RingRecord record = held_of(displaced.block, role, stamp);
-  record.type = static_cast<std::uint8_t>(EventType::displaced);
-  record.word[4] = displaced.by;
+  const Block& block = displaced.block;
+  RingRecord record =
+      record_of(format::DisplacedEvent{block.address, block.given, block.asked, format::StackId{block.stack},
+                                       role, displaced.by, block.birth},
+                stamp);
+  describe(block, record);
   return record;
 }
 
@@ -88,37 +90,25 @@ void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t mos
   phases_.paths().define(host_);
   ledger_.rows().publish_sites(file_);
   const Listed blocks(ledger_, most_held);
-  RingRecord first = record_of(EventType::window, stamp);
-  first.word[0] = halves(window, phases_.now());
-  first.word[1] = stamp;
-  first.word[2] = halves(phases_.stepped() ? 1 : 0, phases_.first_update());
-  first.word[3] = blocks.unlisted();
-  put(out, first);
+  put(out, record_of(format::WindowEvent{window, phases_.now(), stamp, phases_.stepped() ? 1u : 0u,
+                                         phases_.first_update(), blocks.unlisted()},
+                     stamp));
   for (unsigned memory = 0; memory < ledger_.seen(); ++memory) {
-    RingRecord level = record_of(EventType::level, stamp);
+    const std::int64_t* const levels = ledger_.levels()[memory];
+    RingRecord level = record_of(format::LevelEvent{levels[live], levels[tensor], levels[reserved],
+                                                    memory == 0 ? ledger_.small_level() : 0},
+                                 stamp);
     level.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
-    for (unsigned measure = 0; measure < kMeasures; ++measure)
-      level.word[measure] = static_cast<std::uint64_t>(ledger_.levels()[memory][measure]);
-    level.word[3] = memory == 0 ? static_cast<std::uint64_t>(ledger_.small_level()) : 0;
     put(out, level);
   }
   carried_.keep_if([this](const Carried& old) { return host_.lives(old.thread); });
   for (std::uint32_t i = 0; i < carried_.size(); ++i) {
-    RingRecord flows = record_of(EventType::flows, stamp);
-    const format::SmallTotals& total = carried_[i].total;
-    flows.word[0] = carried_[i].thread;
-    flows.word[1] = total.allocated;
-    flows.word[2] = total.freed;
-    flows.word[3] = total.births;
-    flows.word[4] = total.deaths;
-    put(out, flows);
+    put(out, record_of(format::FlowsEvent{carried_[i].thread, 0, carried_[i].total}, stamp));
   }
   phases_.each([&](const Frame& frame) {
-    RingRecord open = record_of(EventType::open_phase, stamp);
+    RingRecord open = record_of(
+        format::OpenPhaseEvent{frame.thread, frame.name, frame.depth, frame.place.step, frame.begin}, stamp);
     open.flags = frame.flags;
-    open.word[0] = halves(frame.thread, static_cast<std::uint32_t>(frame.name));
-    open.word[1] = halves(frame.depth, frame.place.step);
-    open.word[2] = frame.begin;
     put(out, open);
   });
   ledger_.each([&](const Block& block) {

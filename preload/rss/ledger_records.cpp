@@ -3,6 +3,7 @@
 #include "preload/rss/ledger_records.h"
 
 #include "preload/format/ledger_soundness.h"
+#include "preload/format/sample_events.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/timestamp.h"
 #include "preload/samples/kernel_samples.h"
@@ -11,7 +12,6 @@
 
 namespace memtrace::record {
 
-using format::EventType;
 using format::RingRecord;
 
 namespace {
@@ -31,17 +31,20 @@ std::uint32_t in_us(std::uint64_t ns) {
 }
 
 RingRecord head(const Residents& residents, std::uint16_t flags) {
-  RingRecord record = record_of(EventType::sample_ledger);
+  format::SampleLedgerEvent ledger{};
+  ledger.resident = residents.total;
+  ledger.drift = residents.drift;
+  ledger.cost_us = in_us(residents.cost);
+  ledger.paused_us = in_us(residents.stood);
+  RingRecord record = record_of(ledger);
   record.flags = flags;
   if (residents.allocator_asked) record.flags |= format::kLedgerAsked;
-  record.word[0] = residents.total;
   if (const char* const text = read_kernel_file("/proc/self/status"); text != nullptr) {
-    record.word[1] = known(kib_after(text, "VmHWM:"));
-    record.word[2] = known(kib_after(text, "VmSwap:"));
+    ledger.high_water = known(kib_after(text, "VmHWM:"));
+    ledger.swap = known(kib_after(text, "VmSwap:"));
   }
-  record.word[3] = residents.drift;
-  record.word[4] = format::halves(in_us(residents.cost), in_us(residents.stood));
-  record.word[5] = record.stamp;
+  ledger.taken = record.stamp;
+  record.put(ledger);
   return record;
 }
 
@@ -51,19 +54,17 @@ std::size_t rows(const Residents& residents, RingRecord* out) {
   for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
     const LedgerAmount& amount = residents.row[i];
     if (amount.resident == 0 && amount.given == 0) continue;
-    RingRecord record = record_of(EventType::sample_resident);
+    RingRecord record = record_of(format::SampleResidentEvent{amount.resident, amount.given, amount.parts});
     record.flags =
         static_cast<std::uint16_t>(i << format::kRowShift | (amount.sampled ? format::kRowIsSampled : 0));
-    record.word[0] = amount.resident;
-    record.word[1] = amount.given;
-    record.word[2] = amount.parts;
     out[count++] = record;
   }
   return count;
 }
 
 format::LedgerWorth worth(const RingRecord& head) {
-  return {head.word[0], (head.flags & format::kLedgerAsked) != 0, head.word[3]};
+  const auto ledger = head.as<format::SampleLedgerEvent>();
+  return {ledger.resident, (head.flags & format::kLedgerAsked) != 0, ledger.drift};
 }
 
 // Before what comes next, so that a reader of that window has it first.

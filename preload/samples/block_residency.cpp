@@ -2,6 +2,7 @@
 // Runs: on the background thread.
 #include "preload/samples/block_residency.h"
 
+#include "preload/format/sample_events.h"
 #include "preload/kernel/page_residency.h"
 #include "preload/os/clocks.h"
 #include "preload/os/timestamp.h"
@@ -111,12 +112,7 @@ bool look_at_pages(Pages& pages, Known& one, const Turn& turn) {
 bool look(Pages& pages, Known& one, const Turn& turn, RingRecord* out) {
   if (!look_at_pages(pages, one, turn)) return false;
   const std::uint64_t resident = one.so_far;
-  *out = record_of(format::EventType::sample_touched);
-  out->word[0] = one.address;
-  out->word[1] = one.birth;
-  out->word[2] = one.given;
-  out->word[3] = resident;
-  out->word[4] = one.looked;
+  *out = record_of(format::SampleTouchedEvent{one.address, one.birth, one.given, resident, one.looked});
   one.looked = out->stamp;
   one.whole = one.given - resident < kPage; // the last page may be all rounding
   const std::uint64_t moved = resident > one.resident ? resident - one.resident : one.resident - resident;

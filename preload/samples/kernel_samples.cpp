@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "preload/format/sample_events.h"
 #include "preload/kernel/cgroup.h"
 #include "preload/kernel/exact_rss.h"
 #include "preload/kernel/proc_file.h"
@@ -20,7 +21,6 @@
 
 namespace memtrace::record {
 
-using format::EventType;
 using format::kNotSaid;
 using format::RingRecord;
 
@@ -61,16 +61,8 @@ void look_for_group() {
 }
 
 void add_text(Gathered& gathered, std::uint32_t id, const char* text, std::size_t bytes) {
-  do {
-    const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;
-    RingRecord record = record_of(EventType::text);
-    record.flags = static_cast<std::uint16_t>(here | (bytes > here ? format::kTextMore : 0));
-    record.word[0] = id;
-    std::memcpy(&record.word[1], text, here);
-    gathered.encoder.add(record);
-    text += here;
-    bytes -= here;
-  } while (bytes != 0);
+  each_text_record(format::TextId{id}, text, bytes,
+                   [&](const RingRecord& record) { gathered.encoder.add(record); });
 }
 
 std::uint64_t known(std::uint64_t value) {
@@ -79,41 +71,48 @@ std::uint64_t known(std::uint64_t value) {
 
 // Where a limit is set, its use is in every sample.
 void add_address_space(Gathered& gathered, const char* status, Depth depth) {
-  RingRecord record = record_of(EventType::sample_address_space);
-  record.word[0] = known(kib_after(status, "VmSize:"));
-  record.word[1] = os::resource_limit(RLIMIT_AS);
-  record.word[2] = known(kib_after(status, "VmData:"));
-  record.word[3] = os::resource_limit(RLIMIT_DATA);
-  record.word[4] = known(kib_after(status, "VmLck:"));
-  record.word[5] = os::resource_limit(RLIMIT_MEMLOCK);
-  const bool limited = record.word[1] != kNotSaid || record.word[3] != kNotSaid;
-  if (depth == Depth::all || limited) gathered.encoder.add(record);
-  gathered.closeness.to_limit(record.word[0], record.word[1]);
-  gathered.closeness.to_limit(record.word[2], record.word[3]);
+  const format::SampleAddressSpaceEvent space = {
+      .size = known(kib_after(status, "VmSize:")),
+      .size_limit = os::resource_limit(RLIMIT_AS),
+      .data = known(kib_after(status, "VmData:")),
+      .data_limit = os::resource_limit(RLIMIT_DATA),
+      .locked = known(kib_after(status, "VmLck:")),
+      .locked_limit = os::resource_limit(RLIMIT_MEMLOCK),
+  };
+  const bool limited = space.size_limit != kNotSaid || space.data_limit != kNotSaid;
+  if (depth == Depth::all || limited) gathered.encoder.add(record_of(space));
+  gathered.closeness.to_limit(space.size, space.size_limit);
+  gathered.closeness.to_limit(space.data, space.data_limit);
 }
 
 // What the counters left out when pages were counted last. VmHWM comes from the same counters.
-void correct(RingRecord& record) {
+void correct(format::SampleProcessEvent& sample) {
   const Statm more = correction();
   if (more.resident == 0 && more.shared == 0) return;
-  const auto add = [](std::uint64_t& word, std::uint64_t bytes) {
-    word += bytes;
-    if (static_cast<std::int64_t>(word) < 0) word = 0;
+  const auto add = [](std::uint64_t& part, std::uint64_t bytes) {
+    part += bytes;
+    if (static_cast<std::int64_t>(part) < 0) part = 0;
   };
-  add(record.word[0], more.resident - more.shared);
-  add(record.word[1], more.shared);
-  const std::uint64_t resident = record.word[0] + record.word[1] + record.word[2];
-  if (record.word[3] < resident) record.word[3] = resident;
+  add(sample.anon, more.resident - more.shared);
+  add(sample.file, more.shared);
+  const std::uint64_t resident = sample.anon + sample.file + sample.shmem;
+  if (sample.high_water < resident) sample.high_water = resident;
 }
 
 void add_process(Gathered& gathered, Depth depth) {
   const char* const text = read_kernel_file("/proc/self/status");
   if (text == nullptr) return;
-  RingRecord record = record_of(EventType::sample_process);
+  format::SampleProcessEvent sample = {
+      .anon = known(kib_after(text, "RssAnon:")),
+      .file = known(kib_after(text, "RssFile:")),
+      .shmem = known(kib_after(text, "RssShmem:")),
+      .high_water = known(kib_after(text, "VmHWM:")),
+      .swap = known(kib_after(text, "VmSwap:")),
+      .page_tables = known(kib_after(text, "VmPTE:")),
+  };
+  correct(sample);
+  RingRecord record = record_of(sample);
   record.flags = gathered.flags;
-  static constexpr const char* keys[] = {"RssAnon:", "RssFile:", "RssShmem:", "VmHWM:", "VmSwap:", "VmPTE:"};
-  for (std::size_t i = 0; i < 6; ++i) record.word[i] = known(kib_after(text, keys[i]));
-  correct(record);
   gathered.encoder.add(record);
   gathered.process = record;
   add_address_space(gathered, text, depth);
@@ -143,64 +142,49 @@ void add_charge(Gathered& gathered, unsigned level) {
   if (!named[level]) add_text(gathered, text_of(level), path.text, path.bytes);
   fresh[level] = !named[level];
   named[level] = true;
-  RingRecord record = record_of(EventType::sample_cgroup);
+  RingRecord record =
+      record_of(format::SampleCgroupEvent{format::TextId{text_of(level)}, 0, charge.charge, charge.limit,
+                                          charge.anon, charge.file, charge.oom_kills});
   record.flags =
       static_cast<std::uint16_t>(level | gathered.flags | (group_is_version_two() ? format::kVersionTwo : 0));
-  record.word[0] = text_of(level);
-  record.word[1] = charge.charge;
-  record.word[2] = charge.limit;
-  record.word[3] = charge.anon;
-  record.word[4] = charge.file;
-  record.word[5] = charge.oom_kills;
   gathered.encoder.add(record);
   if (level == 0) keep_group(path, charge.oom_kills);
-  record = record_of(EventType::sample_charge);
+  record = record_of(format::SampleChargeEvent{charge.shmem, charge.kernel, charge.swap, charge.hugetlb,
+                                               charge.page_tables, charge.dirty});
   record.flags = static_cast<std::uint16_t>(level);
-  record.word[0] = charge.shmem;
-  record.word[1] = charge.kernel;
-  record.word[2] = charge.swap;
-  record.word[3] = charge.hugetlb;
-  record.word[4] = charge.page_tables;
-  record.word[5] = charge.dirty;
   gathered.encoder.add(record);
   gathered.closeness.to_limit(charge.held(), charge.limit);
+}
+
+// Of a line of a PSI file; null: 0.
+format::SamplePressureEvent::Stall stall_in(const char* line) {
+  if (line == nullptr) return {};
+  const auto field = [&](const char* key) {
+    const char* const at = std::strstr(line, key);
+    return at == nullptr ? "" : at + std::strlen(key);
+  };
+  return {hundredths_at(field("avg10=")), hundredths_at(field("avg60=")), known(number_at(field("total=")))};
 }
 
 // `text` is null where the kernel has no PSI, or it is switched off.
 void add_pressure(Gathered& gathered, unsigned level, const char* text) {
   if (text == nullptr) return;
-  const char* const some = line_after(text, "some ");
-  const char* const full = line_after(text, "full ");
-  RingRecord record = record_of(EventType::sample_pressure);
+  const format::SamplePressureEvent pressure = {stall_in(line_after(text, "some ")),
+                                                stall_in(line_after(text, "full "))};
+  RingRecord record = record_of(pressure);
   record.flags = static_cast<std::uint16_t>(level);
-  std::uint64_t* word = record.word;
-  for (const char* line : {some, full}) {
-    if (line == nullptr) continue;
-    const auto field = [&](const char* key) {
-      const char* const at = std::strstr(line, key);
-      return at == nullptr ? "" : at + std::strlen(key);
-    };
-    word[0] = format::halves(hundredths_at(field("avg10=")), hundredths_at(field("avg60=")));
-    word[1] = known(number_at(field("total=")));
-    word += 2;
-  }
   gathered.encoder.add(record);
   if (level != format::kWholeMachine)
-    gathered.closeness.under_pressure(format::low(record.word[2]));
+    gathered.closeness.under_pressure(pressure.full.avg10);
   else
-    gathered.closeness.machine_under_pressure(format::low(record.word[2]));
+    gathered.closeness.machine_under_pressure(pressure.full.avg10);
 }
 
 void add_limits(Gathered& gathered, unsigned level) {
   const GroupLimits limits = read_limits(level);
-  RingRecord record = record_of(EventType::sample_limits);
+  RingRecord record = record_of(format::SampleLimitsEvent{limits.high, limits.swap, limits.highest, limits.met,
+                                                          limits.kills_all, 0, limits.ooms});
   record.flags = static_cast<std::uint16_t>(level);
-  record.word[0] = limits.high;
-  record.word[1] = limits.swap;
-  record.word[2] = limits.highest;
-  record.word[3] = limits.met;
-  record.word[4] = limits.kills_all;
-  record.word[5] = limits.ooms;
   gathered.encoder.add(record);
   if (!group_is_version_two()) return;
   const GroupPath path = group_path(level);
@@ -219,30 +203,31 @@ std::uint32_t pages(std::uint64_t bytes) {
 
 // What the machine's memory is used for.
 void add_node(Gathered& gathered, const char* meminfo) {
-  RingRecord record = record_of(EventType::sample_node);
-  record.word[0] = sum_of(meminfo, {"MemFree:"});
-  record.word[1] = sum_of(meminfo, {"AnonPages:"});
-  record.word[2] = sum_of(meminfo, {"Buffers:", "Cached:", "SwapCached:"});
-  record.word[3] =
-      format::halves(pages(sum_of(meminfo, {"Shmem:"})), pages(sum_of(meminfo, {"Dirty:", "Writeback:"})));
-  record.word[4] = sum_of(meminfo, {"Slab:", "KernelStack:", "Percpu:"});
-  record.word[5] = format::halves(pages(sum_of(meminfo, {"PageTables:", "SecPageTables:"})),
-                                  pages(sum_of(meminfo, {"Hugetlb:"})));
-  gathered.encoder.add(record);
+  gathered.encoder.add(record_of(format::SampleNodeEvent{
+      .free = sum_of(meminfo, {"MemFree:"}),
+      .anon = sum_of(meminfo, {"AnonPages:"}),
+      .page_cache = sum_of(meminfo, {"Buffers:", "Cached:", "SwapCached:"}),
+      .shmem_pages = pages(sum_of(meminfo, {"Shmem:"})),
+      .unwritten_pages = pages(sum_of(meminfo, {"Dirty:", "Writeback:"})),
+      .kernel = sum_of(meminfo, {"Slab:", "KernelStack:", "Percpu:"}),
+      .page_table_pages = pages(sum_of(meminfo, {"PageTables:", "SecPageTables:"})),
+      .hugetlb_pages = pages(sum_of(meminfo, {"Hugetlb:"})),
+  }));
 }
 
 void add_machine(Gathered& gathered) {
-  RingRecord record = record_of(EventType::sample_machine);
-  for (std::uint64_t& word : record.word) word = kNotSaid;
+  format::SampleMachineEvent machine = {kNotSaid, kNotSaid, kNotSaid, kNotSaid, kNotSaid, kNotSaid};
   const char* const text = read_kernel_file("/proc/meminfo");
   if (text != nullptr) {
-    static constexpr const char* keys[] = {"MemTotal:", "MemAvailable:", "SwapTotal:", "SwapFree:"};
-    for (std::size_t i = 0; i < 4; ++i) record.word[i] = kib_after(text, keys[i]);
+    machine.total = kib_after(text, "MemTotal:");
+    machine.available = kib_after(text, "MemAvailable:");
+    machine.swap_total = kib_after(text, "SwapTotal:");
+    machine.swap_free = kib_after(text, "SwapFree:");
   }
-  os::tmpfs_use("/dev/shm", &record.word[4], &record.word[5]);
-  gathered.encoder.add(record);
+  os::tmpfs_use("/dev/shm", &machine.dev_shm_used, &machine.dev_shm_total);
+  gathered.encoder.add(record_of(machine));
   if (text != nullptr) add_node(gathered, text);
-  gathered.closeness.to_machine(record.word[0], record.word[1]);
+  gathered.closeness.to_machine(machine.total, machine.available);
   add_pressure(gathered, format::kWholeMachine, read_kernel_file("/proc/pressure/memory"));
 }
 

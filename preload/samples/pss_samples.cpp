@@ -2,6 +2,7 @@
 // Runs: on the background thread.
 #include "preload/samples/pss_samples.h"
 
+#include "preload/format/sample_events.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/clocks.h"
 #include "preload/samples/kernel_samples.h"
@@ -24,10 +25,14 @@ constinit std::uint64_t cost = 0;  // of the last
 void sample_share(std::uint64_t now) {
   const std::uint64_t before = os::thread_cpu_ns();
   if (const char* const text = read_kernel_file("/proc/self/smaps_rollup"); text != nullptr) {
-    format::RingRecord record = record_of(format::EventType::sample_share);
-    static constexpr const char* keys[] = {
-        "Rss:", "Pss:", "Pss_Anon:", "Pss_File:", "Pss_Shmem:", "Private_Dirty:"};
-    for (std::size_t i = 0; i < 6; ++i) record.word[i] = kib_after(text, keys[i]);
+    const format::RingRecord record = record_of(format::SampleShareEvent{
+        .rss = kib_after(text, "Rss:"),
+        .pss = kib_after(text, "Pss:"),
+        .pss_anon = kib_after(text, "Pss_Anon:"),
+        .pss_file = kib_after(text, "Pss_File:"),
+        .pss_shmem = kib_after(text, "Pss_Shmem:"),
+        .private_dirty = kib_after(text, "Private_Dirty:"),
+    });
     append_samples(&record, 1);
   }
   cost = os::thread_cpu_ns() - before;

@@ -41,11 +41,13 @@ struct Bytes {
 Bytes bytes_of(const RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth:
-      return {.births = 1, .born = record.word[1]};
+      return {.births = 1, .born = record.as<format::BirthEvent>().given};
     case EventType::death:
-      return {.deaths = 1, .died = record.word[1]};
-    case EventType::move:
-      return {.births = 1, .born = record.word[2], .deaths = 1, .died = record.word[4]};
+      return {.deaths = 1, .died = record.as<format::DeathEvent>().given};
+    case EventType::move: {
+      const auto move = record.as<format::MoveEvent>();
+      return {.births = 1, .born = move.given, .deaths = 1, .died = move.given_before};
+    }
     default:
       return {};
   }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/format/block_events.h"
 #include "preload/format/crc32c.h"
 
 namespace memtrace::record {
@@ -39,16 +40,15 @@ void Encoder::word(char layout, std::uint64_t value, std::uint64_t base) {
 
 // Which block a death ends. The base becomes like that block.
 std::uint16_t Encoder::block(const format::RingRecord& record, Model::Guess& base, std::uint8_t& mask) {
-  const std::uint16_t distance = model_->distance_of(record.word[0]);
+  const std::uint64_t address = record.as<format::DeathEvent>().address;
+  const std::uint16_t distance = model_->distance_of(address);
   if (distance == 0 || distance != base.distance) {
     mask |= 1;
     varint(distance);
-    if (distance == 0) word('a', record.word[0], base.word[0]);
+    if (distance == 0) word('a', address, format::address_of(base));
   }
   if (const Model::Birth* const birth = model_->born(distance); birth != nullptr) {
-    base.word[1] = birth->given;
-    base.kind = birth->kind;
-    base.flags = birth->flags;
+    format::refer_to(base, *birth);
   }
   return distance;
 }
@@ -74,11 +74,12 @@ bool Encoder::add(const format::RingRecord& record) {
     *at_++ = static_cast<std::uint8_t>(record.flags >> 8);
   }
   if (type == format::EventType::stack) model_->refine(base, (record.flags & format::kPythonFrame) != 0);
-  for (std::size_t i = type == format::EventType::death ? 1 : 0; i < format::kWords; ++i) {
-    if (record.word[i] == base.word[i]) continue;
+  const std::size_t first = type == format::EventType::death ? 1 : 0; // block() coded its address
+  format::each_word(record.payload, base, [&](std::size_t i, std::uint64_t value, std::uint64_t expected) {
+    if (i < first || value == expected) return;
     *mask |= static_cast<std::uint8_t>(1u << i);
-    word(format::layout_of(record.type, i, record.flags), record.word[i], base.word[i]);
-  }
+    word(format::layout_of(record.type, i, record.flags), value, expected);
+  });
   model_->learn(record, distance);
   if (record.stamp < first_stamp_) first_stamp_ = record.stamp;
   if (record.stamp > last_stamp_) last_stamp_ = record.stamp;

@@ -297,16 +297,7 @@ void note_late(const RingRecord& record) {
 }
 
 void note_late_text(format::TextId id, const char* text, std::size_t bytes) {
-  do {
-    const std::size_t here = bytes < format::kTextChunk ? bytes : format::kTextChunk;
-    RingRecord record = record_of(EventType::text);
-    record.flags = static_cast<std::uint16_t>(here | (bytes > here ? format::kTextMore : 0));
-    record.word[0] = static_cast<std::uint32_t>(id);
-    std::memcpy(&record.word[1], text, here);
-    note_late(record);
-    text += here;
-    bytes -= here;
-  } while (bytes != 0);
+  each_text_record(id, text, bytes, note_late);
 }
 
 void write_late() {

@@ -207,6 +207,31 @@ def left_out(things):
     return there
 
 
+def run_programs(chosen, known, place, arguments, results):
+    """Benchmarks the programs that can run here. True if memtrace failed on one of them."""
+    wrong = False
+    for program in left_out(chosen):
+        result = bench(program, known, place, arguments.rounds or program.rounds, arguments.slow_rounds)
+        results[program.name] = result
+        if arguments.json:
+            save(arguments.json, results)
+        wrong = wrong or any(name.startswith("memtrace") for name in result["failed"])
+        print(table.of(result), flush=True)
+    return wrong
+
+
+def count_instructions(place, known):
+    """The table of instructions; None if callgrind is missing."""
+    why = callgrind.missing()
+    if why:
+        say(f"{INSTRUCTIONS} are left out: {why}")
+        return None
+    place.share = 1
+    text = callgrind.table(place, [tool for tool in known if tool.name in callgrind.TOOLS])
+    print(text, flush=True)
+    return text
+
+
 def main():
     parser, arguments = arguments_of(sys.argv[1:])
     all_programs = {program.name: program for program in programs.known()}
@@ -222,22 +247,11 @@ def main():
                            arguments.quick)
     os.makedirs(place.shared)
     compile_helpers(place.shared)
-    results, sections, wrong = load(arguments.json), {}, False
-    for program in left_out(all_programs[name] for name in chosen if name != INSTRUCTIONS):
-        result = bench(program, known, place, arguments.rounds or program.rounds, arguments.slow_rounds)
-        results[program.name] = result
-        if arguments.json:
-            save(arguments.json, results)
-        wrong = wrong or any(name.startswith("memtrace") for name in result["failed"])
-        print(table.of(result), flush=True)
+    results, sections = load(arguments.json), {}
+    wrong = run_programs((all_programs[name] for name in chosen if name != INSTRUCTIONS), known, place, arguments,
+                         results)
     if INSTRUCTIONS in chosen:
-        why = callgrind.missing()
-        if why:
-            say(f"{INSTRUCTIONS} are left out: {why}")
-        else:
-            place.share = 1
-            sections[INSTRUCTIONS] = callgrind.table(place, [tool for tool in known if tool.name in callgrind.TOOLS])
-            print(sections[INSTRUCTIONS], flush=True)
+        sections[INSTRUCTIONS] = count_instructions(place, known)
     sections["goals"] = goals.table(results)
     sections["machine"] = machine.words(known)
     print(sections["goals"], sections["machine"], sep="\n\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Purpose: includes follow layers.txt and run in no circle, and each file begins with its purpose.
+"""Purpose: how the sources are laid out: who includes what, how a file begins, what only one folder may do.
 
 usage: check_layers.py ROOT        the tree
        check_layers.py --planted ROOT   a tree of a few files: only with a layers.txt of its own are rows
@@ -103,6 +103,15 @@ def check_opens(path, text):
             yield f"{path}:{number}: '{found.group()}': files are opened in {' and '.join(OPENERS)} alone"
 
 
+def check_payload(path, text):
+    """Only preload/format counts words: elsewhere an event's fields have the names of its struct."""
+    if path.startswith("preload/format/"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.search(r"\bword\s*\[", line.split("//")[0]):
+            yield f"{path}:{number}: the words of a payload: use the struct of the event, preload/format/event_fields.h"
+
+
 def check_namespace(path, name, text):
     for other in set(NAMESPACE.findall(text)) - {name}:
         yield f"{path}: namespace memtrace::{other}, not memtrace::{name}"
@@ -198,6 +207,7 @@ def main():
         text = read(args.root, path)
         if path.startswith("tests/"):
             faults += check_opening(path, text)
+            faults += check_payload(path, text)
             continue
         folder = layers.folder_of(path)
         if folder is None:
@@ -208,6 +218,7 @@ def main():
         faults += check_opening(path, text)
         faults += check_includes(layers, path, folder, text)
         faults += check_opens(path, text)
+        faults += check_payload(path, text)
         if path.endswith(".def"):
             continue
         faults += check_namespace(path, name, text)

@@ -10,6 +10,7 @@ namespace {
 using format::EventType;
 using format::halves;
 using format::RingRecord;
+using format::TextId;
 
 constexpr std::uint64_t kStart = 5'000'000'000'000; // stamp of the process's start
 constexpr std::uint32_t kMain = 0, kBackward = 1, kFirstWorker = 2, kWorkers = 4;
@@ -22,12 +23,10 @@ constexpr std::uint32_t kParameters = 200; // tensors
 Training::Training(Output& output) : output_(output), stamp_(kStart), batches_(kWorkers) {
   RingRecord process = record(EventType::process, 0, 0);
   process.stamp = kStart;
-  process.word[0] = halves(4242, 4200);
-  process.word[1] = 1'700'000'000'000'000'000;
-  process.word[2] = halves(text("/usr/bin/python3"), text(std::string("python\0train.py", 15)));
-  process.word[3] = halves(text("host"), text("/"));
-  process.word[4] = 4096;
-  process.word[5] = halves(512 * 1024, 4096);
+  const TextId executable = text("/usr/bin/python3"), arguments = text(std::string("python\0train.py", 15));
+  const TextId host = text("host"), directory = text("/");
+  process.put(format::ProcessEvent{4242, 4200, 1'700'000'000'000'000'000, executable, arguments, host,
+                                   directory, 4096, 512 * 1024, 4096});
   output_.define(process);
   define_stacks();
   setup();
@@ -48,19 +47,20 @@ RingRecord Training::record(EventType type, std::uint8_t kind, std::uint16_t fla
   return record;
 }
 
-std::uint32_t Training::text(const std::string& text) {
+TextId Training::text(const std::string& text) {
   const auto [at, fresh] = texts_.try_emplace(text, static_cast<std::uint32_t>(texts_.size() + 1));
   for (std::size_t done = 0; fresh && done < text.size();) {
     const std::size_t here = std::min(text.size() - done, format::kTextChunk);
     RingRecord chunk = record(EventType::text, 0, 0);
     chunk.stamp = kStart;
-    chunk.word[0] = at->second;
-    std::memcpy(&chunk.word[1], text.data() + done, here);
+    format::TextEvent event{TextId{at->second}, 0, {}};
+    std::memcpy(event.bytes, text.data() + done, here);
+    chunk.put(event);
     done += here;
     chunk.flags = static_cast<std::uint16_t>(here | (done < text.size() ? format::kTextMore : 0));
     output_.define(chunk);
   }
-  return at->second;
+  return TextId{at->second};
 }
 
 // Stack ids 1 to kSites: chains of Python frames, each the caller of later ones.
@@ -68,27 +68,27 @@ void Training::define_stacks() {
   for (std::uint32_t id = 1; id <= kSites; ++id) {
     RingRecord code = record(EventType::code, 0, 0), stack = record(EventType::stack, 0, format::kPythonFrame);
     code.stamp = stack.stamp = kStart;
-    code.word[0] = halves(id, id % 400);
-    code.word[1] = halves(text("function_" + std::to_string(id % 700)),
-                          text("/usr/lib/python3/package/module_" + std::to_string(id % 60) + ".py"));
-    stack.word[0] = halves(id, id < kDepth ? id - 1 : static_cast<std::uint32_t>(1 + random() % (id - 1)));
-    stack.word[1] = halves(id, id % 400 + 3);
+    const TextId function = text("function_" + std::to_string(id % 700));
+    const TextId file = text("/usr/lib/python3/package/module_" + std::to_string(id % 60) + ".py");
+    code.put(format::CodeEvent{format::CodeId{id}, id % 400, function, file});
+    const std::uint32_t caller = id < kDepth ? id - 1 : static_cast<std::uint32_t>(1 + random() % (id - 1));
+    stack.put(format::StackEvent{format::StackId{id}, format::StackId{caller}, halves(id, id % 400 + 3)});
     output_.define(code);
     output_.define(stack);
   }
 }
 
 // What a record brings of blocks too small for one of their own.
-void Training::flows(RingRecord& record) {
-  if (random() % 10 < 3) return;
+format::CarriedFlows Training::flows() {
+  if (random() % 10 < 3) return {};
   const auto bytes = [this] { return static_cast<std::uint32_t>(64 + random() % 4000); };
   const auto count = [this] { return static_cast<std::uint32_t>(1 + random() % 40); };
   const std::uint32_t allocated = bytes();
   const auto freed = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes(), small_ += allocated));
   small_ -= freed;
-  record.word[4] = halves(allocated, freed);
-  record.word[5] = halves(count(), count());
   live.add(std::int64_t{allocated} - freed);
+  const std::uint32_t births = count(), deaths = count();
+  return {allocated, freed, births, deaths};
 }
 
 std::uint64_t Training::size_of(std::uint32_t site) const {
@@ -111,11 +111,8 @@ Training::Block Training::born(std::uint32_t thread, std::uint32_t site, std::ui
   block.address |= 0x40;
   RingRecord birth = record(EventType::birth, static_cast<std::uint8_t>(format::Kind::heap),
                             tensor_block ? format::kTensor : std::uint16_t{0});
-  flows(birth);
-  birth.word[0] = block.address;
-  birth.word[1] = block.given();
-  birth.word[2] = asked;
-  birth.word[3] = 1 + site % kSites;
+  birth.put(
+      format::BirthEvent{block.address, block.given(), asked, format::StackId{1 + site % kSites}, 0, flows()});
   output_.put(thread, birth);
   live.add(static_cast<std::int64_t>(block.given()));
   if (tensor_block) tensor.add(static_cast<std::int64_t>(asked));
@@ -125,9 +122,7 @@ Training::Block Training::born(std::uint32_t thread, std::uint32_t site, std::ui
 void Training::died(std::uint32_t thread, const Block& block) {
   RingRecord death = record(EventType::death, static_cast<std::uint8_t>(format::Kind::heap),
                             block.tensor ? format::kTensor : std::uint16_t{0});
-  flows(death);
-  death.word[0] = block.address;
-  death.word[1] = block.given();
+  death.put(format::DeathEvent{block.address, block.given(), {}, flows()});
   output_.put(thread, death);
   live.add(-static_cast<std::int64_t>(block.given()));
   if (block.tensor) tensor.add(-static_cast<std::int64_t>(block.asked));
@@ -136,16 +131,20 @@ void Training::died(std::uint32_t thread, const Block& block) {
 
 void Training::phase(std::uint32_t thread, EventType type, const std::string& name) {
   RingRecord mark = record(type, 0, format::kAuto);
-  mark.word[0] = halves(text(name), 0);
+  mark.put(format::PhaseBeginEvent{text(name), 0}); // the end of a phase has the same fields
+  mark.type = static_cast<std::uint8_t>(type);
   output_.put(thread, mark);
 }
 
 void Training::sample() {
   RingRecord sample = record(EventType::sample_process, 0, 0);
   const auto level = static_cast<std::uint64_t>(live.now);
-  sample.word[0] = level / 4096 * 4096;
-  sample.word[1] = 200 << 20;
-  sample.word[3] = static_cast<std::uint64_t>(live.peak) + (200 << 20);
+  sample.put(format::SampleProcessEvent{.anon = level / 4096 * 4096,
+                                        .file = 200 << 20,
+                                        .shmem = 0,
+                                        .high_water = static_cast<std::uint64_t>(live.peak) + (200 << 20),
+                                        .swap = 0,
+                                        .page_tables = 0});
   output_.put(kMain, sample);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "output.h"
+#include "preload/format/event_fields.h"
 
 namespace memtrace::tests {
 
@@ -39,7 +40,7 @@ class Training {
     bool tensor = false;
     std::uint64_t given() const { return asked + 8; }
   };
-  std::uint32_t text(const std::string& text);
+  format::TextId text(const std::string& text);
   void define_stacks();
   void setup();
   void forward();
@@ -50,7 +51,7 @@ class Training {
   std::uint64_t random();
   std::uint64_t size_of(std::uint32_t site) const;
   format::RingRecord record(format::EventType type, std::uint8_t kind, std::uint16_t flags);
-  void flows(format::RingRecord& record);
+  format::CarriedFlows flows();
   Block born(std::uint32_t thread, std::uint32_t site, std::uint64_t asked, bool tensor = true);
   void died(std::uint32_t thread, const Block& block);
   void phase(std::uint32_t thread, format::EventType type, const std::string& name);

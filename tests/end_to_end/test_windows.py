@@ -85,27 +85,36 @@ class Windows(harness.Case):
         self.assertEqual((done.returncode, done.stdout), (0, f"{steps} steps\n".encode()))
         return watch
 
+    def names_in(self, path):
+        """The texts that a rollup's rows refer to, by id."""
+        names = {}
+        for record in rawtrace.segments(path):
+            if record.type == "text" and record.words[0] >= 0xC0000000:
+                text = b"".join(word.to_bytes(8, "little") for word in record.words[1:])[:record.flags & 0xFF]
+                names[record.words[0]] = text.decode()
+        return names
+
+    def assert_row(self, row, phase, steps, helpers):
+        """It has exactly the extremes of its steps."""
+        self.assertEqual(row.steps, len(steps), phase)
+        truth = [figures(n, phase, helpers) for n in steps]
+        for figure in truth[0]:
+            values = [one[figure] for one in truth]
+            self.assertEqual((row.min[figure], row.max[figure]), (min(values), max(values)), (phase, steps[0], figure))
+
     def assert_buckets(self, path, steps, helpers):
         """Every row has exactly the extremes of its steps."""
         coarse = rawcoarse.read(path)
         self.assertEqual(coarse.last_step, steps - 1)
-        names = {}
-        for record in rawtrace.segments(path.replace(".coarse", ".memtrace")):
-            if record.type == "text" and record.words[0] >= 0xC0000000:
-                text = b"".join(word.to_bytes(8, "little") for word in record.words[1:])[:record.flags & 0xFF]
-                names[record.words[0]] = text.decode()
+        names = self.names_in(path.replace(".coarse", ".memtrace"))
         seen = {phase: [] for phase in ("keep", "forward", "backward")}
         base = None
         for row in sorted(row for row in coarse.phases if row.memory == 0 and row.path):
             phase = names[row.path]
             first = max(row.bucket * coarse.phase_width, coarse.first_step)
             inside = range(first, min((row.bucket + 1) * coarse.phase_width, steps))
-            self.assertEqual(row.steps, len(inside), phase)
             seen[phase].extend(inside)
-            truth = [figures(n, phase, helpers) for n in inside]
-            for figure in truth[0]:
-                values = [one[figure] for one in truth]
-                self.assertEqual((row.min[figure], row.max[figure]), (min(values), max(values)), (phase, first, figure))
+            self.assert_row(row, phase, inside, helpers)
             if phase == "keep":
                 kept = [4104 * ((n + 999) // 1000) for n in (inside[0], inside[-1])]  # before this step's
                 base = row.min["live_entry"] - kept[0] if base is None else base

@@ -4,6 +4,7 @@
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/trace/kernel_samples.h"
 #include "bytes.h"
+#include "preload/format/definition_events.h"
 #include "segment_edit.h"
 
 using namespace memtrace;
@@ -27,7 +28,7 @@ void use(const trace::Definitions& definitions, const trace::Facts& facts,
          const std::vector<format::RingRecord>& records) {
   symbols::Symbolizer symbolizer(definitions, facts);
   for (const format::RingRecord& record : records) {
-    const std::uint32_t id = format::low(record.word[0]);
+    const auto id = static_cast<std::uint32_t>(record.as<format::TextEvent>().id); // of any definition
     definitions.text(format::TextId{id});
     definitions.code(format::CodeId{id});
     bool complete = false;

@@ -7,6 +7,7 @@
 #include "builder.h"
 #include "bytes.h"
 #include "place.h"
+#include "preload/format/definition_events.h"
 
 using namespace memtrace;
 using namespace memtrace::tests;
@@ -20,7 +21,7 @@ format::RingRecord record_of(format::EventType type, std::uint16_t flags,
   format::RingRecord record{};
   record.type = static_cast<std::uint8_t>(type);
   record.flags = flags;
-  std::copy(words.begin(), words.end(), record.word);
+  std::copy(words.begin(), words.end(), record.payload.word);
   return record;
 }
 
@@ -32,7 +33,7 @@ trace::Definitions definitions_of(const std::string& path, const std::vector<std
     const bool more = done + bytes < path.size();
     auto record = record_of(format::EventType::text,
                             static_cast<std::uint16_t>(bytes | (more ? format::kTextMore : 0)), {1});
-    std::memcpy(&record.word[1], path.data() + done, bytes);
+    std::memcpy(record.as<format::TextEvent>().bytes, path.data() + done, bytes);
     definitions.add(0, record);
   }
   definitions.add(0, record_of(format::EventType::module, 0,

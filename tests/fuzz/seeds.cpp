@@ -26,7 +26,7 @@ RingRecord record_of(EventType type, std::uint16_t flags, std::initializer_list<
   record.kind = kind;
   record.flags = flags;
   record.stamp = Builder::kStart + 1000;
-  std::copy(words.begin(), words.end(), record.word);
+  std::copy(words.begin(), words.end(), record.payload.word);
   return record;
 }
 

@@ -42,14 +42,14 @@ void mutate_record(RingRecord& record, Random& random) {
       record.stamp = pick(random, 2) != 0 ? record.stamp + figure(random) : figure(random);
       break;
     case 4: { // half of a word: ids lie there
-      std::uint64_t& word = record.word[pick(random, format::kWords)];
+      auto& word = *(record.payload.word + pick(random, format::kWords));
       const auto half = static_cast<std::uint32_t>(pick(random, 12));
       word = pick(random, 2) != 0 ? format::halves(half, format::high(word))
                                   : format::halves(format::low(word), half);
       break;
     }
     default:
-      record.word[pick(random, format::kWords)] = figure(random);
+      *(record.payload.word + pick(random, format::kWords)) = figure(random);
   }
 }
 

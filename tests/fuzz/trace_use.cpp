@@ -26,7 +26,7 @@ std::uint64_t pass(const trace::Trace& trace, trace::OrderCounts& counts) {
     expect(event.ordinal == last + 1, "the ordinals of events do not rise by one");
     last = event.ordinal;
     hash = mix(mix(mix(hash, event.stamp), static_cast<std::uint64_t>(event.type)), event.thread);
-    for (const std::uint64_t word : event.word) hash = mix(hash, word);
+    for (const std::uint64_t word : event.payload.word) hash = mix(hash, word);
   });
   return hash;
 }

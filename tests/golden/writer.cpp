@@ -21,7 +21,7 @@ RingRecord record_of(EventType type, std::uint8_t kind, std::uint16_t flags, std
   record.kind = kind;
   record.flags = flags;
   record.stamp = stamp;
-  std::copy(words.begin(), words.end(), record.word);
+  std::copy(words.begin(), words.end(), record.payload.word);
   return record;
 }
 

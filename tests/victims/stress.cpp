@@ -350,8 +350,8 @@ bool go_to_child(char** words, int& status) {
   const pid_t child = fork();
   if (child == 0 && options.as == 'f') return true;
   if (child == 0) {
-    for (char** word = words; *word != nullptr; ++word)
-      if (std::strcmp(*word, "--as") == 0) std::strcpy(word[1], "main");
+    for (char** at = words; *at != nullptr; ++at)
+      if (std::strcmp(*at, "--as") == 0) std::strcpy(at[1], "main");
     execv("/proc/self/exe", words);
     std::_Exit(3);
   }

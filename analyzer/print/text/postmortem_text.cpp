@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
-#include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/job/evidence_query.h"
+#include "analyzer/print/text/held_table.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_lines.h"
@@ -207,93 +205,10 @@ class Postmortem {
     return stack == format::StackId{} ? "no stack" : printable(analysis_.symbolizer->site(stack).title());
   }
 
-  // Where it was, and from where of the user's own code it was called.
-  std::string site_and_caller(format::StackId stack) {
-    if (stack == format::StackId{}) return "-";
-    const symbols::Site& at = analysis_.symbolizer->site(stack);
-    return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
-  }
-  // The same in a column: of an operator that the user's line says more about the name alone.
-  std::string short_site(format::StackId stack) {
-    if (stack == format::StackId{}) return "-";
-    const symbols::Site& at = analysis_.symbolizer->site(stack);
-    return at.op.empty() || at.caller.empty() ? site_and_caller(stack) : printable(at.op + " <- " + at.caller);
-  }
-
-  struct Line {
-    std::int64_t bytes = 0;
-    std::uint64_t blocks = 0;
-    std::string what, since, site;
-  };
-
-  std::vector<Line> grouped(const replay::Holdings& holdings) {
-    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
-    std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
-    std::size_t number = 0;
-    for (const replay::Holding& holding : holdings) {
-      const BlockOwner holder = owner_of(analysis_, holding);
-      std::string what = holder.name;
-      if (what.empty()) what = replay::role_name(holder.role);
-      if (holder.role == replay::Role::unknown)
-        what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
-      const std::string since =
-          when(printable(analysis_.account.paths.text(holding.born_phase)), holding.born_step);
-      const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-      auto& [bytes, blocks] = groups[{what, since, named ? short_site(holding.stack) : "-"}];
-      bytes = replay::wrapping_add(bytes, holding.bytes);
-      blocks += holding.blocks;
-    }
-    std::vector<Line> out;
-    out.reserve(groups.size());
-    for (const auto& [key, sum] : groups)
-      out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-    std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
-    return out;
-  }
-
-  // What the set holds, the largest first. What is too little for a line, and what no record tells of, have one
-  // line each, so that bytes add up to `total`.
-  std::vector<Line> held_lines(const replay::Holdings& set, std::int64_t total) {
-    std::vector<Line> all = grouped(set);
-    std::int64_t left = total, more = 0;
-    for (const Line& line : all) left = replay::wrapping_sub(left, line.bytes);
-    std::size_t shown = 0;
-    while (shown < all.size() && shown < style_.holders && all[shown].bytes >= total / 200) ++shown;
-    for (std::size_t i = shown; i < all.size(); ++i) more = replay::wrapping_add(more, all[i].bytes);
-    const std::size_t hidden = all.size() - shown;
-    all.resize(shown);
-    if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
-    if (left != 0)
-      all.push_back(
-          {left, 0, analysis_.facts().fork ? "inherited, small" : "small blocks", "",
-           left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
-    return all;
-  }
-
   std::string held_title() const {
     const replay::MemoryId memory = death().then.memory;
     if (memory != 0) return "held on " + memory_name(memory);
     return death().failure != nullptr ? "held when it failed" : "held at death";
-  }
-
-  // Returns the width of the first column, which the title may widen.
-  std::size_t held_table(const std::vector<Line>& all, Unit unit) {
-    std::size_t what = 4, since = 5;
-    for (const Line& line : all) {
-      what = std::clamp(columns(line.what), what, std::size_t{16});
-      since = std::clamp(columns(line.since), since, std::size_t{16});
-    }
-    const std::string title = held_title();
-    what = std::max(what, title.size() - 2);
-    lines_.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), unit.name, "blocks",
-                             pad("since", since)));
-    for (const Line& line : all) {
-      lines_.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
-                               in_unit(line.bytes, unit), line.blocks == 0 ? "" : count(line.blocks),
-                               pad(shortened(line.since, since), since),
-                               shortened(line.site, kColumns - what - since - 24)));
-    }
-    return what;
   }
 
   void held() {
@@ -305,7 +220,8 @@ class Postmortem {
     const Unit unit = unit_for(total);
     lines_.plain("");
     const std::size_t what =
-        held_table(held_lines(analysis_.set({then.memory, measure, then.at}), total), unit);
+        write_held(analysis_, {analysis_.set({then.memory, measure, then.at}), total, unit}, held_title(),
+                   style_.holders, lines_);
     std::string sum =
         fmt::format("  {} {:>9}", pad(blocks ? "= tensors" : "= live", what), in_unit(total, unit));
     if (blocks) sum += fmt::format(", in segments of {}", size(then.level.live));
@@ -334,7 +250,7 @@ class Postmortem {
       std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
       text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
                             : " (how much of it was touched is not known)";
-      lines_.paragraph("", text + ": " + site_and_caller(block.block.stack) + ", phase " + phase());
+      lines_.paragraph("", text + ": " + site_and_caller(analysis_, block.block.stack) + ", phase " + phase());
     }
     last_births();
   }

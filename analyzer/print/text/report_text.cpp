@@ -9,12 +9,11 @@
 #include <set>
 #include <tuple>
 
-#include "analyzer/explain/rings_only.h"
-#include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/findings/all_findings.h"
+#include "analyzer/print/text/device_text.h"
 #include "analyzer/print/text/ledger_text.h"
-#include "analyzer/print/text/segments_text.h"
+#include "analyzer/print/text/losses_text.h"
 #include "analyzer/print/text/transients_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
@@ -57,9 +56,9 @@ class Text {
     phases();
     holders();
     others();
-    cards();
+    write_devices(analysis_, lines_);
     ledger();
-    losses();
+    write_losses(analysis_, lines_);
     return lines_.take();
   }
 
@@ -83,13 +82,8 @@ class Text {
 
   std::string peak_step() const {
     if (peak().step == Step::none) return "";
-    if (peak().bucket) return ", in one of the " + steps(*peak().bucket);
+    if (peak().bucket) return ", in one of the " + step_range(peak().bucket->first, peak().bucket->last);
     return fmt::format(", step {}", static_cast<std::int64_t>(peak().step));
-  }
-
-  static std::string steps(const replay::StepSpan& span) {
-    return fmt::format("steps {} to {}", count(static_cast<std::uint64_t>(span.first)),
-                       count(static_cast<std::uint64_t>(span.last)));
   }
 
   void process() {
@@ -162,8 +156,8 @@ class Text {
     const replay::Coverage covered = replay::coverage(analysis_.buckets, analysis_.account);
     if (covered.buckets != 0) {
       std::string text =
-          fmt::format("{} are kept as {} {} of {}", steps(covered.steps), count(covered.buckets),
-                      covered.buckets == 1 ? "row" : "rows",
+          fmt::format("{} are kept as {} {} of {}", step_range(covered.steps.first, covered.steps.last),
+                      count(covered.buckets), covered.buckets == 1 ? "row" : "rows",
                       analysis_.buckets.width == 1 ? "1 step" : count(analysis_.buckets.width) + " steps");
       if (std::any_of(rows.begin(), rows.end(),
                       [](const replay::ShownRow& row) { return row.bucket != nullptr; }))
@@ -286,8 +280,9 @@ class Text {
   void holders() {
     if (peak().bytes <= 0) return;
     if (peak().bucket) {
-      lines_.paragraph("", fmt::format("Who held the peak of {} is not known: of the {} only rows are left.",
-                                       memory_name(memory_), steps(*peak().bucket)));
+      lines_.paragraph(
+          "", fmt::format("Who held the peak of {} is not known: of the {} only rows are left.",
+                          memory_name(memory_), step_range(peak().bucket->first, peak().bucket->last)));
       return;
     }
     std::vector<BlockOwner> all = grouped(analysis_.set({memory_, measure_, peak().at}));
@@ -344,29 +339,6 @@ class Text {
     if (!text.empty()) lines_.paragraph("", text);
   }
 
-  // What nobody allocated is not known by itself: it is what is left.
-  void cards() {
-    write_segments(analysis_, lines_);
-    for (const auto& [memory, card] : analysis_.account.cards) {
-      std::string text =
-          fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory), size(card.peak->bytes),
-                      card.own ? "for this process" : "for all processes",
-                      when(analysis_.phase_name(card.peak->path), card.peak->step));
-      text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
-      text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
-      if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
-      if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
-        text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
-      if (const replay::Coverage rows = replay::coverage(analysis_.buckets, analysis_.account);
-          rows.buckets != 0)
-        text += fmt::format("; of {}, which are kept as rows, what it showed is not known", steps(rows.steps));
-      lines_.paragraph("", text);
-    }
-    // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
-    if (const auto cupti = analysis_.facts().note("cupti"); cupti && !cupti->starts_with("active"))
-      lines_.paragraph("", "CUPTI: " + printable(*cupti));
-  }
-
   // Of the host, at the highest: the others are in the JSON.
   void ledger() {
     if (memory_ != 0) return;
@@ -376,45 +348,6 @@ class Text {
       } else if (one.at == "peak_rss") {
         write_ledger(one, lines_);
       }
-  }
-
-  void losses() {
-    const trace::Losses& losses = analysis_.losses;
-    std::string text =
-        fmt::format("events: {}, lost: {}", count(analysis_.account.counts.records), count(losses.total()));
-    for (const auto& [reason, number] : losses.events)
-      text += fmt::format(" ({} {})", printable(reason), count(number));
-    if (losses.cut_stacks != 0)
-      text += fmt::format(", stacks cut short: {}, for there were more than the recorder keeps",
-                          count(losses.cut_stacks));
-    if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
-    if (losses.damaged_bytes != 0) {
-      text += fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
-                          count(analysis_.trace->bytes()), count(losses.damaged_at),
-                          printable(losses.damaged_file));
-    }
-    if (const auto bound = analysis_.facts().note("bound"))
-      text += bound->starts_with("counts")
-                  ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
-                  : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
-    if (const auto object = analysis_.facts().note("malloc"))
-      text +=
-          *object == "valgrind"
-              ? std::string("; blocks of malloc are not recorded: valgrind's tool has put its own in its place")
-              : fmt::format(
-                    "; blocks of malloc are not recorded: {} has a malloc of its own, which comes first",
-                    printable(*object));
-    if (analysis_.facts().note("valgrind"))
-      text +=
-          "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
-    // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
-    if (const auto python = analysis_.facts().note("python"))
-      text += fmt::format("; no Python frames, stacks are native only (Python: {})",
-                          printable(python->substr(0, python->find(" ("))));
-    lines_.paragraph("", text);
-    if (const std::string limited = rings_only_text(analysis_); !limited.empty()) lines_.paragraph("", limited);
-    if (const auto own = analysis_.own_bytes())
-      lines_.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
   }
 
   ProcessAnalysis& analysis_;

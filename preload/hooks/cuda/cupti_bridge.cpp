@@ -4,6 +4,8 @@
 #include "preload/blocks/recording.h"
 #include "preload/device/device_blocks.h"
 #include "preload/device/device_call_scope.h"
+#include "preload/format/process_events.h"
+#include "preload/format/sample_events.h"
 #include "preload/hooks/cuda/torch_allocators.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/environ.h"
@@ -25,7 +27,6 @@
 namespace memtrace::hooks {
 namespace {
 
-using format::EventType;
 using format::Kind;
 using record::Recording;
 
@@ -129,41 +130,31 @@ void device_event(const memtrace_device_event* event) {
   }
 }
 
-format::RingRecord record_for(EventType type, std::int32_t device) {
-  format::RingRecord record{};
-  record.type = static_cast<std::uint8_t>(type);
-  record.flags = static_cast<std::uint16_t>(memory_of(device) << format::kMemoryShift);
-  return record;
+std::uint16_t flags_of(std::int32_t device) {
+  return static_cast<std::uint16_t>(memory_of(device) << format::kMemoryShift);
 }
 
-std::uint32_t text_id(const char* text) {
-  return static_cast<std::uint32_t>(record::intern_text(text, std::strlen(text)));
+format::TextId text_id(const char* text) {
+  return record::intern_text(text, std::strlen(text));
 }
 
 void device_identity(const memtrace_device_identity* identity) {
   const Recording here;
   if (!here || memory_of(identity->device) == 0) return;
-  format::RingRecord record = record_for(EventType::device, identity->device);
-  if (identity->name != nullptr) record.word[0] = text_id(identity->name);
-  if (identity->uuid != nullptr) std::memcpy(&record.word[1], identity->uuid, 16);
-  record.word[3] = identity->total;
-  record.word[4] = text_id(record::cupti_owns_devices() ? "cupti" : "hooks");
-  record.stamp = record::draw_stamp();
-  record::emit(record);
+  format::DeviceEvent device{};
+  if (identity->name != nullptr) device.name = text_id(identity->name);
+  if (identity->uuid != nullptr) std::memcpy(device.uuid, identity->uuid, sizeof device.uuid);
+  device.total = identity->total;
+  device.source = text_id(record::cupti_owns_devices() ? "cupti" : "hooks");
+  here.mark(device, flags_of(identity->device));
 }
 
 void device_use(const memtrace_device_use* use) {
   const Recording here;
   if (!here || memory_of(use->device) == 0) return;
-  format::RingRecord record = record_for(EventType::sample_device, use->device);
-  record.word[0] = use->process;
-  record.word[1] = use->card;
-  record.word[2] = use->total;
-  record.word[3] = use->others_used;
-  record.word[4] = use->code;
-  record.word[5] = use->others;
-  record.stamp = record::draw_stamp();
-  record::emit(record);
+  here.mark(
+      format::SampleDeviceEvent{use->process, use->card, use->total, use->others_used, use->code, use->others},
+      flags_of(use->device));
 }
 
 void on_quiet_moment(void (*call)()) {

@@ -61,8 +61,8 @@ void say_reserved(unsigned memory) {
     reserved += pool.reserved;
   }
   if (const record::Recording here; here)
-    here.mark(format::EventType::reserved, static_cast<std::uint16_t>(memory << format::kMemoryShift), used,
-              reserved);
+    here.mark(format::ReservedEvent{used, reserved},
+              static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
 Pool* place_of(void* handle, unsigned memory) {

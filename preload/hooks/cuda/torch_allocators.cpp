@@ -85,8 +85,8 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   }
   if (reserved != last_reserved[memory]) {
     last_reserved[memory] = reserved;
-    here.mark(format::EventType::reserved, static_cast<std::uint16_t>(memory << format::kMemoryShift),
-              allocated, reserved);
+    here.mark(format::ReservedEvent{allocated, reserved},
+              static_cast<std::uint16_t>(memory << format::kMemoryShift));
   }
 }
 

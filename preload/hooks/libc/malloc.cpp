@@ -185,6 +185,28 @@ inline void give_back_quickly(void* p) {
   real.free(p);
 }
 
+// A block that was recorded by itself became another such block.
+void record_move(const Block& old, const Block& to, Stamp death) {
+  if (const Recording here; here) {
+    here.moved(old.address, old.given, to, death);
+  } else {
+    record::block_not_recorded(to.given, old.given);
+  }
+  if (beyond_caches(to.asked)) record::ledger_moment();
+}
+
+// `drawn`: a small block that the sampler holds.
+void record_death(const Block& old, bool small, bool drawn, Stamp death) {
+  if (small) {
+    record::small_died(old.given);
+    if (drawn) record::sampled_died(old.address, old.given, death);
+  } else if (const Recording here; here) {
+    here.died(old, death);
+  } else {
+    record::block_not_recorded(0, old.given);
+  }
+}
+
 // realloc of a block that the real allocator knows.
 void* reallocate(void* p, std::size_t n) {
   if (!record::active()) return real.realloc(p, n);
@@ -211,22 +233,10 @@ void* reallocate(void* p, std::size_t n) {
   }
   const std::size_t after = q == nullptr ? 0 : usable_size(q);
   if (q != nullptr && !small && record::tracked(after)) {
-    if (const Recording here; here) {
-      here.moved(old.address, before, block_of(q, after, n), death);
-    } else {
-      record::block_not_recorded(after, before);
-    }
-    if (beyond_caches(n)) record::ledger_moment();
+    record_move(old, block_of(q, after, n), death);
     return q;
   }
-  if (small) {
-    record::small_died(before);
-    if (drawn) record::sampled_died(old.address, before, death);
-  } else if (const Recording here; here) {
-    here.died(old, death);
-  } else {
-    record::block_not_recorded(0, before);
-  }
+  record_death(old, small, drawn, death);
   if (q != nullptr) born(q, n); // realloc(p, 0) was a death
   return q;
 }

@@ -166,7 +166,7 @@ EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
   if (result != 0 || !recorded_here(__builtin_return_address(0))) return result;
   const Unjudged unjudged;
   const Recording here;
-  if (here) here.mark(format::EventType::protect, 0, word(p), pages(n), static_cast<std::uint32_t>(prot));
+  if (here) here.mark(format::ProtectEvent{word(p), pages(n), static_cast<std::uint32_t>(prot), 0});
   return result;
 }
 
@@ -179,6 +179,6 @@ EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
   if (result != 0 || !gives_back || !recorded_here(__builtin_return_address(0))) return result;
   const Unjudged unjudged;
   const Recording here;
-  if (here) here.mark(format::EventType::advise, 0, word(p), pages(n), static_cast<std::uint32_t>(advice));
+  if (here) here.mark(format::AdviseEvent{word(p), pages(n), static_cast<std::uint32_t>(advice), 0});
   return result;
 }

@@ -113,7 +113,7 @@ void Builder::define(EventType type, std::uint8_t kind, std::uint16_t flags,
   record.kind = kind;
   record.flags = flags;
   record.stamp = kStart;
-  for (std::size_t i = 0; i < words.size(); ++i) record.word[i] = words[i];
+  std::copy(words.begin(), words.end(), record.payload.word);
   definitions_.push_back(record);
 }
 
@@ -173,7 +173,7 @@ Builder& Builder::put(EventType type, std::uint8_t kind, std::uint16_t flags,
   record.kind = kind;
   record.flags = flags;
   record.stamp = stamp != 0 ? stamp : (stamp_ += 1000);
-  for (std::size_t i = 0; i < words.size(); ++i) record.word[i] = words[i];
+  std::copy(words.begin(), words.end(), record.payload.word);
   threads_[thread_].push_back(record);
   return *this;
 }

@@ -17,7 +17,7 @@ inline RingRecord record_of(EventType type, std::uint8_t kind, std::uint16_t fla
   record.kind = kind;
   record.flags = flags;
   record.stamp = stamp;
-  std::copy(words.begin(), words.end(), record.word);
+  std::copy(words.begin(), words.end(), record.payload.word);
   return record;
 }
 

@@ -17,7 +17,7 @@ std::map<std::uint32_t, std::vector<std::uint64_t>> births_in(const Scratch& scr
   for (const auto& [thread, records] :
        by_thread(read_segments(scratch.file("t.memtrace")), format::Source::ring))
     for (const format::RingRecord& record : records)
-      if (is(record, format::EventType::birth)) out[thread].push_back(record.word[0]);
+      if (is(record, format::EventType::birth)) out[thread].push_back(record.as<format::BirthEvent>().address);
   return out;
 }
 

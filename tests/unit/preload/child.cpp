@@ -75,12 +75,9 @@ std::uint64_t lost_in_all() {
 
 format::RingRecord birth_of(std::uint64_t address, std::uint64_t given, format::Stamp stamp) {
   format::RingRecord record{};
-  record.type = static_cast<std::uint8_t>(format::EventType::birth);
+  record.put(format::BirthEvent{address, given, given, {}, 0, {}});
   record.kind = static_cast<std::uint8_t>(format::Kind::heap);
   record.stamp = stamp;
-  record.word[0] = address;
-  record.word[1] = given;
-  record.word[2] = given;
   return record;
 }
 

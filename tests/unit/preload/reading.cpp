@@ -10,6 +10,10 @@
 #include <map>
 #include <memory>
 
+#include "preload/format/definition_events.h"
+
+#include "preload/format/record_coding.h"
+
 namespace memtrace::tests {
 namespace {
 
@@ -80,12 +84,35 @@ void check(const Segment& segment) {
   EXPECT_EQ(header.last_stamp, last);
 }
 
-} // namespace
-
-std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes) {
-  const auto model = std::make_unique<format::Model>();
-  return decode(payload, bytes, *model);
+// The block that a death ends: the base becomes like it.
+void read_block(Bytes& in, bool coded, format::Model::Guess& base, const format::Model& model) {
+  std::uint64_t& address = format::address_of(base);
+  if (coded) {
+    base.distance = static_cast<std::uint16_t>(in.number());
+    if (base.distance == 0) address = in.address(address);
+  }
+  if (const auto* const birth = model.born(base.distance); birth != nullptr) {
+    format::refer_to(base, *birth);
+  } else {
+    EXPECT_EQ(base.distance, 0) << "a block that was never born";
+  }
 }
+
+void read_word(Bytes& in, char layout, std::uint64_t& word) {
+  if (layout == 'w') {
+    word += in.difference();
+  } else if (layout == 'a') {
+    word = in.address(word);
+  } else if (layout == 'h') {
+    const auto low = static_cast<std::uint32_t>(format::low(word) + in.difference());
+    const auto high = static_cast<std::uint32_t>(format::high(word) + in.difference());
+    word = format::halves(low, high);
+  } else {
+    word = in.raw(8);
+  }
+}
+
+} // namespace
 
 std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes, format::Model& model) {
   std::vector<format::RingRecord> records;
@@ -100,18 +127,7 @@ std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t 
     const format::Stamp stamp = model.stamp + in.difference();
     format::Model::Guess base = model.base(type);
     const bool death = type == static_cast<std::uint64_t>(format::EventType::death);
-    if (death && (mask & 1) != 0) {
-      base.distance = static_cast<std::uint16_t>(in.number());
-      if (base.distance == 0) base.word[0] = in.address(base.word[0]);
-    }
-    if (const auto* const birth = death ? model.born(base.distance) : nullptr; birth != nullptr) {
-      base.word[0] = birth->address;
-      base.word[1] = birth->given;
-      base.kind = birth->kind;
-      base.flags = birth->flags;
-    } else if (death) {
-      EXPECT_EQ(base.distance, 0) << "a block that was never born";
-    }
+    if (death) read_block(in, (mask & 1) != 0, base, model);
     if ((mask & 0x80) != 0) {
       base.kind = static_cast<std::uint8_t>(in.raw(1));
       base.flags = static_cast<std::uint16_t>(in.raw(2));
@@ -119,33 +135,28 @@ std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t 
     const bool stack = type == static_cast<std::uint64_t>(format::EventType::stack);
     const bool python = stack && (base.flags & format::kPythonFrame) != 0;
     if (stack) model.refine(base, python);
-    for (std::size_t i = death ? 1 : 0; i < format::kWords; ++i) {
-      if ((mask >> i & 1) == 0) continue;
-      const char layout = python && i == 1 ? 'h' : format::kEventLayouts[type][i];
-      std::uint64_t& word = base.word[i];
-      if (layout == 'w') {
-        word += in.difference();
-      } else if (layout == 'a') {
-        word = in.address(word);
-      } else if (layout == 'h') {
-        const auto low = static_cast<std::uint32_t>(format::low(word) + in.difference());
-        const auto high = static_cast<std::uint32_t>(format::high(word) + in.difference());
-        word = format::halves(low, high);
-      } else {
-        word = in.raw(8);
-      }
+    std::size_t i = 0;
+    for (std::uint64_t& word : base.word) {
+      if ((mask >> i & 1) != 0 && !(death && i == 0))
+        read_word(in, python && i == 1 ? 'h' : format::kEventLayouts[type][i], word);
+      ++i;
     }
     format::RingRecord record{};
     record.type = static_cast<std::uint8_t>(type);
     record.kind = base.kind;
     record.flags = base.flags;
     record.stamp = stamp;
-    std::memcpy(record.word, base.word, sizeof record.word);
+    format::take_words(record.payload, base);
     model.learn(record, death ? base.distance : 0);
     records.push_back(record);
   }
   EXPECT_FALSE(in.failed()) << "the last record is cut off";
   return records;
+}
+
+std::vector<format::RingRecord> decode(const std::uint8_t* payload, std::size_t bytes) {
+  const auto model = std::make_unique<format::Model>();
+  return decode(payload, bytes, *model);
 }
 
 std::vector<Segment> read_segments(const std::string& path) {
@@ -208,18 +219,17 @@ std::vector<format::RingRecord> all_of(const std::vector<Segment>& segments, for
 
 std::map<std::uint32_t, std::string> texts_of(const std::vector<Segment>& segments) {
   std::map<std::uint32_t, std::string> texts;
-  for (const format::RingRecord& record : all_of(segments, format::EventType::text))
-    texts[format::low(record.word[0])].append(reinterpret_cast<const char*>(&record.word[1]),
-                                              record.flags & 0xFF);
+  for (const format::RingRecord& record : all_of(segments, format::EventType::text)) {
+    const auto& chunk = record.as<format::TextEvent>();
+    texts[static_cast<std::uint32_t>(chunk.id)].append(chunk.bytes, record.flags & 0xFF);
+  }
   return texts;
 }
 
 format::SmallTotals flows_of(const format::RingRecord& record) {
-  if (is(record, format::EventType::counters))
-    return {record.word[0], record.word[1], record.word[2], record.word[3]};
+  if (is(record, format::EventType::counters)) return record.as<format::CountersEvent>().flows;
   if (!is(record, format::EventType::birth) && !is(record, format::EventType::death)) return {};
-  return {format::low(record.word[4]), format::high(record.word[4]), format::low(record.word[5]),
-          format::high(record.word[5])};
+  return format::carried_by(record).totals();
 }
 
 format::SmallTotals& operator+=(format::SmallTotals& sum, const format::SmallTotals& more) {

@@ -8,6 +8,7 @@
 #include "analyzer/files/read_budget.h"
 #include "analyzer/replay/phase_position.h"
 #include "analyzer/trace/module_map.h"
+#include "preload/format/definition_events.h"
 
 namespace memtrace {
 namespace {
@@ -19,7 +20,7 @@ RingRecord record_of(EventType type, std::uint16_t flags, const std::vector<std:
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(type);
   record.flags = flags;
-  std::copy(words.begin(), words.end(), record.word);
+  std::copy(words.begin(), words.end(), record.payload.word);
   return record;
 }
 
@@ -27,7 +28,7 @@ void say(trace::Definitions& definitions, std::uint32_t id, const std::string& t
   for (std::size_t done = 0; done < text.size();) {
     const std::size_t here = std::min(text.size() - done, format::kTextChunk);
     RingRecord record = record_of(EventType::text, 0, {id});
-    std::memcpy(&record.word[1], text.data() + done, here);
+    std::memcpy(record.as<format::TextEvent>().bytes, text.data() + done, here);
     done += here;
     const bool more = done < text.size() || !whole;
     record.flags = static_cast<std::uint16_t>(here | (more ? format::kTextMore : 0));

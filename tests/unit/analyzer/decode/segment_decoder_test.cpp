@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <random>
 
 #include "preload/trace/record_encoder.h"
@@ -34,8 +36,10 @@ std::vector<RingRecord> extremes(std::uint8_t type) {
     record.kind = static_cast<std::uint8_t>(stamp);
     record.flags = static_cast<std::uint16_t>(stamp >> 3);
     record.stamp = stamp;
-    for (std::size_t i = 0; i < format::kWords; ++i) {
-      record.word[i] = as_layout(format::kEventLayouts[type][i], kValues[(turn + i) % 8]);
+    std::size_t i = 0;
+    for (auto& word : record.payload.word) {
+      word = as_layout(format::kEventLayouts[type][i], kValues[(turn + i) % 8]);
+      ++i;
     }
     records.push_back(record);
     ++turn;
@@ -60,7 +64,7 @@ TEST_P(RoundTrip, EveryWordAtItsExtremes) {
     EXPECT_EQ(out.kind, record.kind);
     EXPECT_EQ(out.flags, record.flags);
     EXPECT_EQ(out.stamp, record.stamp);
-    for (std::size_t i = 0; i < format::kWords; ++i) EXPECT_EQ(out.word[i], record.word[i]) << "word " << i;
+    EXPECT_TRUE(std::ranges::equal(out.payload.word, record.payload.word));
   }
   EXPECT_FALSE(decoder.next(out));
   EXPECT_FALSE(decoder.damaged());

@@ -32,9 +32,10 @@ std::vector<Process> some_processes(std::uint64_t seed) {
     for (std::uint64_t at = one.began + below(3); at <= one.ended; at += 1 + below(3)) {
       one.said.emplace_back(at, 1 + below(1000));
       trace::Event event{};
-      event.type = format::EventType::sample_share;
       event.stamp = 77 + (at - one.began) * kSecond;
-      event.word[1] = one.said.back().second;
+      format::SampleShareEvent share{};
+      share.pss = one.said.back().second;
+      event.put(share);
       one.samples.add(event);
     }
     if (one.said.empty()) return some_processes(seed + 1000);

@@ -34,7 +34,7 @@ Read read(const std::string& path) {
 std::vector<std::uint64_t> addresses(const std::vector<Event>& events) {
   std::vector<std::uint64_t> out;
   for (const Event& event : events) {
-    if (event.type == EventType::birth) out.push_back(event.word[0]);
+    if (event.type == EventType::birth) out.push_back(event.as<format::BirthEvent>().address);
   }
   return out;
 }
@@ -285,7 +285,9 @@ TEST_F(Files, TheRestOfSmallFlowsComesFromTheRing) {
   std::uint64_t allocated = 0;
   std::uint64_t freed = 0;
   for (const Event& event : out.events) {
-    if (event.type == EventType::counters) allocated += event.word[0], freed += event.word[1];
+    if (event.type != EventType::counters) continue;
+    const format::SmallTotals& flows = event.as<format::CountersEvent>().flows;
+    allocated += flows.allocated, freed += flows.freed;
   }
   EXPECT_EQ(allocated, 1600u);
   EXPECT_EQ(freed, 50u);
@@ -350,7 +352,7 @@ TEST_F(Files, WhatCameBeforeRecordingIsCertainButForWhatIsLeft) {
   EXPECT_TRUE(out.counts.end_known);
   std::uint64_t allocated = 0;
   for (const Event& event : out.events)
-    if (event.type == EventType::counters) allocated += event.word[0];
+    if (event.type == EventType::counters) allocated += event.as<format::CountersEvent>().flows.allocated;
   EXPECT_EQ(allocated, 905'400u) << "300 bytes after the last record: the blocks are not in the ring's totals";
 }
 
@@ -381,7 +383,7 @@ TEST_F(Files, AMoveIsADeathAndLaterABirth) {
   ASSERT_EQ(out.events.size(), 5u);
   EXPECT_EQ(addresses(out.events), (std::vector<std::uint64_t>{1, 3, 2, 4}));
   EXPECT_EQ(out.events[1].type, EventType::death);
-  EXPECT_EQ(out.events[1].word[1], 8192u);
+  EXPECT_EQ(out.events[1].as<format::DeathEvent>().given, 8192u);
   EXPECT_EQ(out.counts.records, 4u);
 }
 

@@ -304,7 +304,8 @@ TEST_F(Gap, HostileBytesNeverCrash) {
       format::RingRecord& record = wild[random() % wild.size()];
       switch (random() % 5) {
         case 0:
-          record.word[random() % 6] = random() % 2 ? ~std::uint64_t{0} : std::uint64_t{random()} << 33;
+          *(record.payload.word + random() % 6) =
+              random() % 2 ? ~std::uint64_t{0} : std::uint64_t{random()} << 33;
           break;
         case 1:
           record.flags = static_cast<std::uint16_t>(random());

@@ -75,9 +75,10 @@ TEST(Small, EachIsDrawnByItsSize) {
       carried += tests::flows_of(record);
       if (!tests::is(record, EventType::birth)) continue;
       ASSERT_EQ(record.flags, format::kSampled);
-      const Given& block = all.at((record.word[0] >> 12) - 1);
-      ASSERT_EQ(record.word[1], block.bytes);
-      ASSERT_EQ(record.word[2], block.bytes - 1) << "asked";
+      const auto& birth = record.as<format::BirthEvent>();
+      const Given& block = all.at((birth.address >> 12) - 1);
+      ASSERT_EQ(birth.given, block.bytes);
+      ASSERT_EQ(birth.asked, block.bytes - 1) << "asked";
       const double p = -std::expm1(-static_cast<double>(block.bytes) / 16384);
       ++drawn;
       estimate += static_cast<double>(block.bytes) / p;
@@ -118,11 +119,12 @@ TEST(Small, DeathsOfDrawnBlocksFollowTheirBirths) {
     for (const RingRecord& record : records_in(scratch)) {
       if (tests::is(record, EventType::birth)) {
         ++births;
-        ASSERT_TRUE(alive.insert(record.word[0]).second);
+        ASSERT_TRUE(alive.insert(record.as<format::BirthEvent>().address).second);
       } else if (tests::is(record, EventType::death)) {
-        ASSERT_EQ(alive.erase(record.word[0]), 1u);
+        const auto& death = record.as<format::DeathEvent>();
+        ASSERT_EQ(alive.erase(death.address), 1u);
         ASSERT_EQ(record.flags, format::kSampled);
-        ASSERT_EQ(record.word[1], all.at((record.word[0] >> 12) - 1).bytes);
+        ASSERT_EQ(death.given, all.at((death.address >> 12) - 1).bytes);
       }
     }
     EXPECT_GT(births, 5'000u);

@@ -15,6 +15,7 @@
 #include "child.h"
 #include "preload/blocks/recording.h"
 #include "preload/blocks/small_blocks.h"
+#include "preload/format/process_events.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/clocks.h"
 #include "preload/process/begin.h"
@@ -112,12 +113,12 @@ TEST(Life, AtThePeakEverythingIsThere) {
     const auto ends = all_of(segments, EventType::end);
     ASSERT_EQ(ends.size(), 1u);
     EXPECT_EQ(ends[0].kind, static_cast<std::uint8_t>(format::EndHow::exit));
-    EXPECT_EQ(format::low(ends[0].word[0]), 3u);
+    EXPECT_EQ(ends[0].as<format::EndEvent>().code, 3u);
     const auto process = all_of(segments, EventType::process);
     ASSERT_EQ(process.size(), 1u);
-    EXPECT_EQ(format::low(process[0].word[0]), static_cast<std::uint32_t>(::getpid()));
-    EXPECT_EQ(format::high(process[0].word[0]), static_cast<std::uint32_t>(::getppid()));
-    EXPECT_EQ(process[0].word[4], 4096u);
+    EXPECT_EQ(process[0].as<format::ProcessEvent>().pid, static_cast<std::uint32_t>(::getpid()));
+    EXPECT_EQ(process[0].as<format::ProcessEvent>().parent_pid, static_cast<std::uint32_t>(::getppid()));
+    EXPECT_EQ(process[0].as<format::ProcessEvent>().exact_min, 4096u);
   });
 }
 
@@ -214,9 +215,10 @@ TEST(Life, AForkedChildHasItsOwnTrace) {
       const auto segments = tests::read_segments(trace_file.path.text());
       const auto forks = all_of(segments, EventType::fork);
       EXPECT_EQ(forks.size(), 1u);
-      EXPECT_EQ(forks.at(0).word[1], parents);
-      EXPECT_EQ(format::low(forks.at(0).word[0]), static_cast<std::uint32_t>(::getppid()));
-      EXPECT_EQ(forks.at(0).word[3], 2u << 20) << "inherited";
+      const auto& fork = forks.at(0).as<format::ForkEvent>();
+      EXPECT_EQ(fork.parent_trace_id, parents);
+      EXPECT_EQ(fork.parent_pid, static_cast<std::uint32_t>(::getppid()));
+      EXPECT_EQ(fork.live, 2u << 20) << "inherited";
       EXPECT_EQ(all_of(segments, EventType::birth).size(), 2u);
     });
     end_life(0);

@@ -8,14 +8,11 @@ import sys
 import sysconfig
 
 
-def measure():
-    """Graphs and breaks, on a backend that runs the graphs as they are; printed as JSON."""
+def models():
+    """Two models: one plain, one that checkpoints."""
     import torch
     from torch import nn
     from torch.utils.checkpoint import checkpoint
-
-    torch.manual_seed(0)
-    out = {}
 
     class Model(nn.Module):
         def __init__(self):
@@ -29,12 +26,19 @@ def measure():
         def forward(self, x):
             return self.b(checkpoint(self.a, x, use_reentrant=False))
 
-    x = torch.ones(2, 4)
+    return Model, Checkpointed
 
-    def explain(name, function, *arguments):
-        torch._dynamo.reset()
-        got = torch._dynamo.explain(function)(*arguments)
-        out[name] = [got.graph_count, got.graph_break_count]
+
+def explained(function, *arguments):
+    import torch
+
+    torch._dynamo.reset()
+    got = torch._dynamo.explain(function)(*arguments)
+    return [got.graph_count, got.graph_break_count]
+
+
+def measure_models(out, x, Model, Checkpointed):
+    import torch
 
     for name, model in (("model", Model()), ("checkpointed", Checkpointed())):
         torch._dynamo.reset()
@@ -42,12 +46,16 @@ def measure():
         compiled(x).sum().backward()
         out[name] = [float(p.grad.abs().sum()) for p in model.parameters()]
         out[name + " equals eager"] = torch.allclose(compiled(x), model(x))
-        explain(name + " explained", model, x)
+        out[name + " explained"] = explained(model, x)
     model = Model()
     model.compile(backend="eager", fullgraph=True)
     out["model.compile()"] = tuple(model(x).shape)
     torch._dynamo.reset()
-    inner = Model()
+
+
+def measure_functions(out, x, inner):
+    import torch
+
     out["function"] = tuple(torch.compile(lambda y: inner(y) + 1, backend="eager", fullgraph=True)(x).shape)
 
     def breaks(y):
@@ -55,7 +63,7 @@ def measure():
         torch._dynamo.graph_break()
         return inner.b(inner.a(x)) + y
 
-    explain("breaks", breaks, x)
+    out["breaks"] = explained(breaks, x)
     optimizer = torch.optim.SGD(inner.parameters(), lr=0.1)
 
     def whole(y):
@@ -64,8 +72,13 @@ def measure():
         optimizer.zero_grad()
 
     inner(x).sum().backward()
-    explain("step", optimizer.step)
-    explain("whole", whole, x)
+    out["step"] = explained(optimizer.step)
+    out["whole"] = explained(whole, x)
+
+
+def measure_exports(out, x, inner, Model):
+    import torch
+
     out["exported"] = len(list(torch.export.export(Model(), (x,)).graph.nodes))
     out["fx"] = len(list(torch.fx.symbolic_trace(Model()).graph.nodes))
     out["jit"] = str(torch.jit.trace(Model(), x).graph).count("\n") > 0 and tuple(torch.jit.script(Model())(x).shape)
@@ -76,6 +89,20 @@ def measure():
         compiled = torch.compile(Model())
         compiled(x).sum().backward()
         out["inductor"] = tuple(compiled(x).shape)
+
+
+def measure():
+    """Graphs and breaks, on a backend that runs the graphs as they are; printed as JSON."""
+    import torch
+
+    torch.manual_seed(0)
+    Model, Checkpointed = models()
+    x = torch.ones(2, 4)
+    out = {}
+    measure_models(out, x, Model, Checkpointed)
+    inner = Model()
+    measure_functions(out, x, inner)
+    measure_exports(out, x, inner, Model)
     print(json.dumps(out))
 
 

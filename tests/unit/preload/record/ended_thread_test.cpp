@@ -137,9 +137,9 @@ TEST(EndedThread, FoldedFlowsMoveNoLevel) {
     const auto counters = all_of(segments, format::EventType::counters);
     ASSERT_EQ(counters.size(), 2u);
     EXPECT_EQ(counters[0].flags, format::kBefore);
-    EXPECT_EQ(counters[0].word[0], 1000u);
+    EXPECT_EQ(counters[0].as<format::CountersEvent>().flows.allocated, 1000u);
     EXPECT_EQ(counters[1].flags, 0u);
-    EXPECT_EQ(counters[1].word[0], 100u);
+    EXPECT_EQ(counters[1].as<format::CountersEvent>().flows.allocated, 100u);
   });
 }
 

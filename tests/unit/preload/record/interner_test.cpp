@@ -1,6 +1,7 @@
 // Purpose: texts and stacks get one id each, and the trace says what it is before it is used.
 #include "preload/record/interner.h"
 #include "preload/blocks/recording.h"
+#include "preload/format/phase_events.h"
 #include "preload/record/stack_capture.h"
 #include "preload/record/thread_entry.h"
 #include "preload/ring/ring.h"
@@ -69,9 +70,10 @@ TEST(Definitions, EqualStacksHaveOneId) {
 void check_stacks(const std::vector<tests::Segment>& segments, std::size_t count) {
   std::map<std::uint32_t, std::uint64_t> known;
   for (const RingRecord& record : all_of(segments, EventType::stack)) {
-    const std::uint32_t caller = format::high(record.word[0]);
+    const auto& stack = record.as<format::StackEvent>();
+    const auto caller = static_cast<std::uint32_t>(stack.caller);
     EXPECT_TRUE(caller == 0 || known.contains(caller)) << caller;
-    EXPECT_TRUE(known.emplace(format::low(record.word[0]), record.word[1]).second) << "defined twice";
+    EXPECT_TRUE(known.emplace(static_cast<std::uint32_t>(stack.id), stack.frame).second) << "defined twice";
   }
   EXPECT_EQ(known.size(), count);
 }
@@ -106,14 +108,15 @@ TEST(Definitions, AfterwardsInTheRing) {
     EXPECT_EQ(intern_native(StackId{0}, 0x1000), old);
     const StackId fresh = intern_native(old, 0x3000);
     const TextId text = text_of("late");
-    here.mark(EventType::phase_begin, 0, static_cast<std::uint32_t>(text));
+    here.mark(format::PhaseBeginEvent{text, 0});
     drain_rings(true);
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
     const auto records = by_thread(segments, format::Source::ring).at(this_thread()->index);
     ASSERT_EQ(records.size(), 3u);
-    EXPECT_EQ(records[0].word[0],
-              format::halves(static_cast<std::uint32_t>(fresh), static_cast<std::uint32_t>(old)));
-    EXPECT_EQ(records[0].word[1], 0x3000u);
+    const auto& stack = records[0].as<format::StackEvent>();
+    EXPECT_EQ(stack.id, fresh);
+    EXPECT_EQ(stack.caller, old);
+    EXPECT_EQ(stack.frame, 0x3000u);
     EXPECT_TRUE(tests::is(records[1], EventType::text));
     EXPECT_TRUE(tests::is(records[2], EventType::phase_begin));
     EXPECT_EQ(tests::texts_of(segments)[static_cast<std::uint32_t>(text)], "late");

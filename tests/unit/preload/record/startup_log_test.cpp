@@ -152,19 +152,20 @@ void compare(const std::vector<tests::Segment>& segments, const Model& model) {
   std::uint64_t births = 0, unknown = 0;
   for (const RingRecord& event : events) {
     sum += tests::flows_of(event);
+    const auto [address, given] = event.as<format::BlockExtent>();
     if (is(event, EventType::birth)) {
-      EXPECT_TRUE(live.emplace(event.word[0], event.word[1]).second) << "born twice";
-      sum += {event.word[1], 0, 1, 0};
+      EXPECT_TRUE(live.emplace(address, given).second) << "born twice";
+      sum += {given, 0, 1, 0};
       ++births;
     } else if (is(event, EventType::death)) {
-      const auto at = live.find(event.word[0]);
+      const auto at = live.find(address);
       if (at == live.end()) {
         ++unknown;
       } else {
-        EXPECT_EQ(at->second, event.word[1]);
+        EXPECT_EQ(at->second, given);
         live.erase(at);
       }
-      sum += {0, event.word[1], 0, 1};
+      sum += {0, given, 0, 1};
     } else {
       EXPECT_TRUE(is(event, EventType::counters)) << int{event.type};
     }
@@ -266,11 +267,11 @@ TEST(Cold, AHalfFullLogGoesOn) {
       ASSERT_EQ(cold_append(thread, record), Kept::yes);
     }
     EXPECT_EQ(thread.folded.births, 0u) << "no small blocks";
-    const RingRecord blocks = folded_blocks_in(scratch);
-    EXPECT_EQ(blocks.word[2], blocks.word[3]);
-    EXPECT_EQ(blocks.word[0], blocks.word[2] * 8192);
-    EXPECT_EQ(blocks.word[1], blocks.word[0]);
-    EXPECT_GT(blocks.word[2], 45'000u);
+    const SmallTotals blocks = folded_blocks_in(scratch).as<format::CountersEvent>().flows;
+    EXPECT_EQ(blocks.births, blocks.deaths);
+    EXPECT_EQ(blocks.allocated, blocks.births * 8192);
+    EXPECT_EQ(blocks.freed, blocks.allocated);
+    EXPECT_GT(blocks.births, 45'000u);
   });
 }
 
@@ -299,15 +300,14 @@ TEST(Cold, SampledPairsFoldWithoutFlows) {
   in_child([] {
     become_cold();
     Thread& thread = *this_thread();
-    constexpr std::uint64_t kCarried = 77;
+    constexpr std::uint32_t kCarried = 77;
     for (std::uint64_t i = 0; i < kCapacity; ++i) {
       RingRecord record = tests::birth_of(0x5000, 640, 2 * i);
       record.flags = format::kSampled;
-      record.word[4] = kCarried;
-      record.word[5] = 1;
+      format::set_carried(record, {kCarried, 0, 1, 0});
       cold_append(thread, record);
       record.type = static_cast<std::uint8_t>(EventType::death);
-      record.word[4] = record.word[5] = 0;
+      format::set_carried(record, {});
       ++record.stamp;
       cold_append(thread, record);
     }
@@ -348,7 +348,8 @@ TEST(Cold, KeepsWhatIsNoPair) {
     ASSERT_GE(records.at(thread.index).size(), 8u);
     ASSERT_LT(records.at(thread.index).size(), 100u) << "it did fold";
     const std::uint64_t kept[] = {0x10000, 0x10000, 0x20000, 0x20000, 0x30000, 0x30000, 0, 0x40000};
-    for (std::size_t i = 0; i < std::size(kept); ++i) EXPECT_EQ(records.at(thread.index)[i].word[0], kept[i]);
+    for (std::size_t i = 0; i < std::size(kept); ++i)
+      EXPECT_EQ(records.at(thread.index)[i].as<format::BlockExtent>().address, kept[i]);
   });
 }
 
@@ -396,7 +397,7 @@ TEST(Cold, ForgottenAfterFork) {
     cold_flush();
     const auto births = all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth);
     ASSERT_EQ(births.size(), 1u);
-    EXPECT_EQ(births[0].word[0], 8192u);
+    EXPECT_EQ(births[0].as<format::BirthEvent>().address, 8192u);
   });
 }
 

@@ -44,7 +44,7 @@ std::uint64_t written(const Scratch& scratch, std::uint64_t from) {
     std::uint64_t next = from;
     for (const RingRecord& record : records) {
       if (!tests::is(record, format::EventType::birth)) continue;
-      EXPECT_EQ(record.word[0], next++) << "thread " << thread;
+      EXPECT_EQ(record.as<format::BirthEvent>().address, next++) << "thread " << thread;
     }
     sum += next - from;
   }
@@ -260,7 +260,7 @@ class LiveReader {
     std::uint64_t next = 0;
     while (next < format::records_of_ring(ring) &&
            __atomic_load_n(&records[next].commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(next + 1)) {
-      EXPECT_EQ(records[next].word[0], next);
+      EXPECT_EQ(records[next].as<format::BirthEvent>().address, next);
       ++next;
     }
     return next;

@@ -110,7 +110,7 @@ TEST(Ring, WhatAKilledProcessLeaves) {
     EXPECT_EQ(slot->ring, ring_word(thread.slot_index));
     std::uint64_t next = slot->tail;
     while (records[next % kRingRecords].commit == static_cast<std::uint32_t>(next + 1)) {
-      EXPECT_EQ(records[next % kRingRecords].word[0], next);
+      EXPECT_EQ(records[next % kRingRecords].as<format::BirthEvent>().address, next);
       ++next;
     }
     EXPECT_EQ(next, slot->head);

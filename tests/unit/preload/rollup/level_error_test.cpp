@@ -11,16 +11,13 @@ using format::RingRecord;
 
 RingRecord counters(std::uint64_t allocated, std::uint64_t freed) {
   RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::counters);
-  record.word[0] = allocated;
-  record.word[1] = freed;
+  record.put(format::CountersEvent{{allocated, freed, 0, 0}});
   return record;
 }
 RingRecord birth(std::uint32_t allocated, std::uint32_t freed) {
   RingRecord record{};
-  record.type = static_cast<std::uint8_t>(EventType::birth);
-  record.word[1] = 1 << 20; // of the block itself, which no level lacks
-  record.word[4] = format::halves(allocated, freed);
+  // The bytes of the block itself are in each level.
+  record.put(format::BirthEvent{0, 1 << 20, 0, {}, 0, {allocated, freed, 0, 0}});
   return record;
 }
 

@@ -7,6 +7,7 @@
 
 #include "builder.h"
 #include "host.h"
+#include "preload/format/window_events.h"
 #include "preload/rollup/rollup.h"
 
 namespace memtrace::rollup {
@@ -62,6 +63,11 @@ class Snapshot : public testing::Test {
   std::unique_ptr<Fold> fold_;
 };
 
+// The first record of a snapshot.
+format::WindowEvent window_of(const std::vector<RingRecord>& all) {
+  return all.at(0).as<format::WindowEvent>();
+}
+
 TEST_F(Snapshot, SaysWhatIsSo) {
   const std::uint32_t forward = name("forward"), mine = name("mine"), role = name("parameter"),
                       step = name("step");
@@ -75,49 +81,56 @@ TEST_F(Snapshot, SaysWhatIsSo) {
   const auto all = take();
 
   ASSERT_EQ(static_cast<EventType>(all[0].type), EventType::window) << "first of all";
-  EXPECT_EQ(low(all[0].word[0]), 5u);
-  EXPECT_EQ(high(all[0].word[0]), 2u) << "step 1";
-  EXPECT_EQ(all[0].word[1], 999u);
-  EXPECT_EQ(low(all[0].word[2]), 0u);
-  EXPECT_EQ(high(all[0].word[2]), 1u) << "first update in step 0";
-  EXPECT_EQ(all[0].word[3], 0u);
+  const format::WindowEvent window = window_of(all);
+  EXPECT_EQ(window.number, 5u);
+  EXPECT_EQ(window.step_plus_1, 2u) << "step 1";
+  EXPECT_EQ(window.until, 999u);
+  EXPECT_EQ(window.stepped, 0u);
+  EXPECT_EQ(window.first_update_plus_1, 1u) << "first update in step 0";
+  EXPECT_EQ(window.unlisted, 0u);
 
   const auto levels = of(all, EventType::level);
   ASSERT_EQ(levels.size(), 1u);
-  EXPECT_EQ(levels[0].word[0], 5008u + 600 + 30) << "as given";
-  EXPECT_EQ(levels[0].word[1], 5000u);
-  EXPECT_EQ(levels[0].word[3], 630u);
+  const auto& level = levels[0].as<format::LevelEvent>();
+  EXPECT_EQ(level.live, 5008 + 600 + 30) << "as given";
+  EXPECT_EQ(level.tensor, 5000);
+  EXPECT_EQ(level.small, 630);
 
   const auto flows = of(all, EventType::flows);
   ASSERT_EQ(flows.size(), 2u);
-  EXPECT_EQ(low(flows[0].word[0]), 0u);
-  EXPECT_EQ(flows[0].word[1], 700u);
-  EXPECT_EQ(flows[0].word[4], 1u);
+  const auto& first = flows[0].as<format::FlowsEvent>();
+  EXPECT_EQ(first.thread, 0u);
+  EXPECT_EQ(first.carried.allocated, 700u);
+  EXPECT_EQ(first.carried.deaths, 1u);
 
   const auto open = of(all, EventType::open_phase);
   ASSERT_EQ(open.size(), 3u);
-  EXPECT_EQ(open[0].word[0], format::halves(1, mine));
-  EXPECT_EQ(open[1].word[0], format::halves(0, forward)) << "the thread of the last mark is last";
-  EXPECT_EQ(open[2].word[0], format::halves(0, mine));
-  EXPECT_EQ(open[2].word[1], format::halves(1, 2));
+  const auto phase = [&](std::size_t i) { return open[i].as<format::OpenPhaseEvent>(); };
+  EXPECT_EQ(phase(0).thread, 1u);
+  EXPECT_EQ(phase(0).name, format::TextId{mine});
+  EXPECT_EQ(phase(1).thread, 0u) << "the thread of the last mark is last";
+  EXPECT_EQ(phase(1).name, format::TextId{forward});
+  EXPECT_EQ(phase(2).thread, 0u);
+  EXPECT_EQ(phase(2).name, format::TextId{mine});
+  EXPECT_EQ(phase(2).depth_before, 1u);
+  EXPECT_EQ(phase(2).step_plus_1, 2u);
   EXPECT_NE(step, 0u);
 
   const auto held = of(all, EventType::held);
   ASSERT_EQ(held.size(), 3u);
-  for (const RingRecord& block : held) {
-    EXPECT_EQ(high(block.word[4]), 2u);
-    EXPECT_EQ(tests::world.defined.at(low(block.word[4])), "forward\x1fmine");
-    if (block.word[0] == 64) {
-      EXPECT_EQ(high(block.word[3]), role);
+  for (const RingRecord& record : held) {
+    const auto& block = record.as<format::HeldEvent>();
+    EXPECT_EQ(block.step_plus_1, 2u);
+    EXPECT_EQ(tests::world.defined.at(static_cast<std::uint32_t>(block.path)), "forward\x1fmine");
+    if (block.address == 64) {
+      EXPECT_EQ(block.role, format::TextId{role});
+      EXPECT_EQ(record.flags, format::kTensor);
     }
-    if (block.word[0] == 64) {
-      EXPECT_EQ(block.flags, format::kTensor);
+    if (block.address == 128) {
+      EXPECT_EQ(record.flags, format::kSampled);
     }
-    if (block.word[0] == 128) {
-      EXPECT_EQ(block.flags, format::kSampled);
-    }
-    if (block.word[0] == 0x10000) {
-      EXPECT_EQ(block.flags, format::kNoAccess);
+    if (block.address == 0x10000) {
+      EXPECT_EQ(record.flags, format::kNoAccess);
     }
   }
 }
@@ -128,8 +141,8 @@ TEST_F(Snapshot, TheLargestAreListed) {
   const auto all = take(60);
   const auto held = of(all, EventType::held);
   EXPECT_EQ(held.size(), 10u);
-  for (const RingRecord& block : held) EXPECT_EQ(block.word[1], 1u << 20);
-  EXPECT_EQ(all[0].word[3], 90u);
+  for (const RingRecord& block : held) EXPECT_EQ(block.as<format::HeldEvent>().given, 1u << 20);
+  EXPECT_EQ(window_of(all).unlisted, 90u);
 }
 
 TEST_F(Snapshot, AllMappingsAreListed) {
@@ -139,7 +152,7 @@ TEST_F(Snapshot, AllMappingsAreListed) {
   const auto all = take(60);
   const auto held = of(all, EventType::held);
   EXPECT_EQ(held.size(), 2u);
-  EXPECT_EQ(all[0].word[3], 100u);
+  EXPECT_EQ(window_of(all).unlisted, 100u);
 }
 
 // Records of a thread that got no turn come later than those of others with later stamps.
@@ -152,11 +165,12 @@ TEST_F(Snapshot, SaysWhatLateRecordsWillEnd) {
   const auto displaced = of(take(), EventType::displaced);
   ASSERT_EQ(displaced.size(), 2u);
   const auto& first = builder_.records(0);
-  EXPECT_EQ(displaced[0].word[0], 16u);
-  EXPECT_EQ(displaced[0].word[1], 5000u);
-  EXPECT_EQ(displaced[0].word[4], first[2].stamp);
-  EXPECT_EQ(displaced[0].word[5], first[0].stamp);
-  EXPECT_EQ(displaced[1].word[0], 0x10000u);
+  const auto& block = displaced[0].as<format::DisplacedEvent>();
+  EXPECT_EQ(block.address, 16u);
+  EXPECT_EQ(block.given, 5000u);
+  EXPECT_EQ(block.by, first[2].stamp);
+  EXPECT_EQ(block.birth, first[0].stamp);
+  EXPECT_EQ(displaced[1].as<format::DisplacedEvent>().address, 0x10000u);
   EXPECT_EQ(static_cast<Kind>(displaced[1].kind), Kind::mmap_anon);
   done_[1] = 0;
   apply(2);
@@ -170,9 +184,10 @@ TEST_F(Snapshot, SaysWhatDiedBeforeItsBirthCame) {
   fold_->passed(false);
   const auto early = of(take(), EventType::early_death);
   ASSERT_EQ(early.size(), 1u);
-  EXPECT_EQ(early[0].word[0], 16u);
-  EXPECT_EQ(early[0].word[1], 5000u);
-  EXPECT_EQ(early[0].word[5], builder_.records(1)[0].stamp);
+  const auto& end = early[0].as<format::EarlyDeathEvent>();
+  EXPECT_EQ(end.address, 16u);
+  EXPECT_EQ(end.given, 5000u);
+  EXPECT_EQ(end.death, builder_.records(1)[0].stamp);
   done_[1] = 1;
   apply(2);
   EXPECT_EQ(of(take(), EventType::early_death).size(), 0u);
@@ -190,24 +205,25 @@ TEST_F(Snapshot, AStepPhaseTakesBackWhatForwardsCounted) {
   name("forward"), name("step");
   for (std::uint64_t i = 0; i < 3; ++i) builder_.begin("forward").birth(16 * (i + 1), 5000).end("forward");
   apply(1);
-  EXPECT_EQ(high(take()[0].word[0]), 3u);
+  EXPECT_EQ(window_of(take()).step_plus_1, 3u);
   builder_.begin("step");
   apply(1);
   const auto all = take();
-  EXPECT_EQ(high(all[0].word[0]), 1u);
-  for (const RingRecord& block : of(all, EventType::held)) EXPECT_EQ(high(block.word[4]), 1u);
+  EXPECT_EQ(window_of(all).step_plus_1, 1u);
+  for (const RingRecord& block : of(all, EventType::held))
+    EXPECT_EQ(block.as<format::HeldEvent>().step_plus_1, 1u);
 }
 
 TEST_F(Snapshot, MarksOfTheUserCountNoMoreOnceMemtraceFindsPhases) {
   name("forward"), name("backward");
   builder_.begin("forward", 0).end("forward").begin("forward", 0).birth(16, 5000).end("forward");
   apply(1);
-  EXPECT_EQ(high(take()[0].word[0]), 2u);
+  EXPECT_EQ(window_of(take()).step_plus_1, 2u);
   builder_.begin("backward");
   apply(1);
   const auto all = take();
-  EXPECT_EQ(high(all[0].word[0]), 1u) << "this backward began step 0";
-  EXPECT_EQ(high(of(all, EventType::held)[0].word[4]), 0u) << "before any step";
+  EXPECT_EQ(window_of(all).step_plus_1, 1u) << "this backward began step 0";
+  EXPECT_EQ(of(all, EventType::held)[0].as<format::HeldEvent>().step_plus_1, 0u) << "before any step";
 }
 
 TEST_F(Snapshot, NumbersOfTheUserTakeOver) {
@@ -215,8 +231,8 @@ TEST_F(Snapshot, NumbersOfTheUserTakeOver) {
   builder_.begin("forward").birth(16, 5000).end("forward").step(41).begin("forward").end("forward");
   apply(1);
   const auto all = take();
-  EXPECT_EQ(high(all[0].word[0]), 42u);
-  EXPECT_EQ(high(of(all, EventType::held)[0].word[4]), 0u);
+  EXPECT_EQ(window_of(all).step_plus_1, 42u);
+  EXPECT_EQ(of(all, EventType::held)[0].as<format::HeldEvent>().step_plus_1, 0u);
 }
 
 } // namespace

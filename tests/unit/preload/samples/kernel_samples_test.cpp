@@ -1,5 +1,6 @@
 // Purpose: what the kernel says of this process, against the kernel.
 #include "preload/samples/kernel_samples.h"
+#include "preload/format/sample_events.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -58,13 +59,15 @@ TEST(Samples, ProcessAsInProc) {
     sample_now();
     const auto samples = all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::sample_process);
     ASSERT_EQ(samples.size(), 2u);
-    EXPECT_GT(samples[0].word[0], samples[1].word[0] + 15 * kMiB) << "anon falls";
-    expect_near(samples[1].word[0], status("RssAnon"), 2 * kMiB, "anon");
-    expect_near(samples[1].word[1], status("RssFile"), 2 * kMiB, "file");
-    expect_near(samples[1].word[2], status("RssShmem"), 2 * kMiB, "shmem");
-    expect_near(samples[1].word[3], status("VmHWM"), 2 * kMiB, "high water");
-    expect_near(samples[1].word[5], status("VmPTE"), kMiB, "page tables");
-    EXPECT_GE(samples[1].word[3], samples[0].word[0]);
+    const auto& before = samples[0].as<format::SampleProcessEvent>();
+    const auto& after = samples[1].as<format::SampleProcessEvent>();
+    EXPECT_GT(before.anon, after.anon + 15 * kMiB) << "anon falls";
+    expect_near(after.anon, status("RssAnon"), 2 * kMiB, "anon");
+    expect_near(after.file, status("RssFile"), 2 * kMiB, "file");
+    expect_near(after.shmem, status("RssShmem"), 2 * kMiB, "shmem");
+    expect_near(after.high_water, status("VmHWM"), 2 * kMiB, "high water");
+    expect_near(after.page_tables, status("VmPTE"), kMiB, "page tables");
+    EXPECT_GE(after.high_water, before.anon);
     EXPECT_GT(samples[1].stamp, samples[0].stamp);
   });
 }
@@ -85,15 +88,16 @@ TEST(Samples, GroupsAsInSysfs) {
     for (std::size_t i = 0; i < samples.size() / 2; ++i) {
       const RingRecord& sample = samples[i];
       EXPECT_EQ(sample.flags & 0xFF, i) << "its own first, then the ancestors";
-      const std::string path = texts.at(format::low(sample.word[0]));
+      const auto& group = sample.as<format::SampleCgroupEvent>();
+      const std::string path = texts.at(static_cast<std::uint32_t>(group.path));
       ASSERT_TRUE(std::filesystem::is_directory(path)) << path;
       EXPECT_TRUE(below.empty() || (below.starts_with(path) && below.size() > path.size())) << path;
       const bool two = std::filesystem::exists(path + "/memory.current");
       EXPECT_TRUE(two || std::filesystem::exists(path + "/memory.usage_in_bytes")) << path;
-      EXPECT_GT(sample.word[1], 0u);
-      EXPECT_EQ(sample.word[2] >= 0x7FFFFFFFFFFFF000 ? ~std::uint64_t{0} : sample.word[2],
+      EXPECT_GT(group.charge, 0u);
+      EXPECT_EQ(group.limit >= 0x7FFFFFFFFFFFF000 ? ~std::uint64_t{0} : group.limit,
                 limit_in(path + (two ? "/memory.max" : "/memory.limit_in_bytes")));
-      EXPECT_LT(sample.word[5], 1u << 30) << "a count of kills";
+      EXPECT_LT(group.oom_kills, 1u << 30) << "a count of kills";
       below = path;
     }
   });
@@ -107,8 +111,10 @@ TEST(Samples, NoLimitIsAllOnes) {
     tests::open_files(scratch);
     sample_now();
     for (const RingRecord& sample :
-         all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::sample_cgroup))
-      EXPECT_TRUE(sample.word[2] == ~std::uint64_t{0} || sample.word[2] < 0x7FFFFFFFFFFFF000) << sample.word[2];
+         all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::sample_cgroup)) {
+      const std::uint64_t limit = sample.as<format::SampleCgroupEvent>().limit;
+      EXPECT_TRUE(limit == ~std::uint64_t{0} || limit < 0x7FFFFFFFFFFFF000) << limit;
+    }
   });
 }
 
@@ -156,16 +162,17 @@ TEST(Samples, TheChargeIsSplit) {
     const auto texts = tests::texts_of(segments);
     for (std::size_t i = 0; i < charges.size(); ++i) {
       EXPECT_EQ(charges[i].flags & 0xFF, groups[i].flags & 0xFF);
-      const std::string path = texts.at(format::low(groups[i].word[0]));
+      const std::string path =
+          texts.at(static_cast<std::uint32_t>(groups[i].as<format::SampleCgroupEvent>().path));
       const bool two = (groups[i].flags & format::kVersionTwo) != 0;
       EXPECT_EQ(two, std::filesystem::exists(path + "/memory.current"));
       std::ifstream stat(path + "/memory.stat");
       std::uint64_t shmem = 0, value = 0;
       for (std::string key; stat >> key >> value;)
         if (key == (two ? "shmem" : "total_shmem")) shmem = value;
-      expect_near(charges[i].word[0], shmem, 4 * kMiB, "shmem");
-      if (!two)
-        expect_near(charges[i].word[1], limit_in(path + "/memory.kmem.usage_in_bytes"), 8 * kMiB, "kernel");
+      const auto& charge = charges[i].as<format::SampleChargeEvent>();
+      expect_near(charge.shmem, shmem, 4 * kMiB, "shmem");
+      if (!two) expect_near(charge.kernel, limit_in(path + "/memory.kmem.usage_in_bytes"), 8 * kMiB, "kernel");
     }
   });
 }
@@ -180,29 +187,47 @@ TEST(Samples, VersionTwoFromItsFiles) {
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
     const auto groups = all_of(segments, EventType::sample_cgroup);
     ASSERT_EQ(groups.size(), 2u) << "the root has no figures";
-    EXPECT_EQ(tests::texts_of(segments).at(format::low(groups[0].word[0])), tests::kPod);
+    const auto& group = groups[0].as<format::SampleCgroupEvent>();
+    EXPECT_EQ(tests::texts_of(segments).at(static_cast<std::uint32_t>(group.path)), tests::kPod);
     EXPECT_EQ(groups[0].flags, format::kVersionTwo);
-    const std::uint64_t expected[] = {554696704, 2147483648, 402653184, 134217728, 1};
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(groups[0].word[i + 1], expected[i]) << i;
-    EXPECT_EQ(groups[1].word[2], format::kNotSaid) << "max";
+    EXPECT_EQ(group.charge, 554696704u);
+    EXPECT_EQ(group.limit, 2147483648u);
+    EXPECT_EQ(group.anon, 402653184u);
+    EXPECT_EQ(group.file, 134217728u);
+    EXPECT_EQ(group.oom_kills, 1u);
+    EXPECT_EQ(groups[1].as<format::SampleCgroupEvent>().limit, format::kNotSaid) << "max";
     const auto charges = all_of(segments, EventType::sample_charge);
     ASSERT_EQ(charges.size(), 2u);
-    const std::uint64_t split[] = {33554432, 12582912, 16777216, 4194304, 3145728, 1048576 + 2097152};
-    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(charges[0].word[i], split[i]) << i;
-    EXPECT_EQ(charges[1].word[1], 65536u + 131072u) << "before Linux 5.18 the kernel's part is a sum";
-    EXPECT_EQ(charges[1].word[3], format::kNotSaid);
+    const auto& charge = charges[0].as<format::SampleChargeEvent>();
+    EXPECT_EQ(charge.shmem, 33554432u);
+    EXPECT_EQ(charge.kernel, 12582912u);
+    EXPECT_EQ(charge.swap, 16777216u);
+    EXPECT_EQ(charge.hugetlb, 4194304u);
+    EXPECT_EQ(charge.page_tables, 3145728u);
+    EXPECT_EQ(charge.dirty, 1048576u + 2097152u);
+    const auto& older = charges[1].as<format::SampleChargeEvent>();
+    EXPECT_EQ(older.kernel, 65536u + 131072u) << "before Linux 5.18 the kernel's part is a sum";
+    EXPECT_EQ(older.hugetlb, format::kNotSaid);
     const auto limits = all_of(segments, EventType::sample_limits);
     ASSERT_EQ(limits.size(), 2u);
-    const std::uint64_t set[] = {format::kNotSaid, 0, 601882624, 31, 1, 3};
-    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(limits[0].word[i], set[i]) << i;
-    EXPECT_EQ(limits[1].word[4], 2u) << "no memory.oom.group there";
+    const auto& set = limits[0].as<format::SampleLimitsEvent>();
+    EXPECT_EQ(set.high, format::kNotSaid);
+    EXPECT_EQ(set.swap, 0u);
+    EXPECT_EQ(set.highest, 601882624u);
+    EXPECT_EQ(set.met, 31u);
+    EXPECT_EQ(set.kills_all, 1u);
+    EXPECT_EQ(set.ooms, 3u);
+    EXPECT_EQ(limits[1].as<format::SampleLimitsEvent>().kills_all, 2u) << "no memory.oom.group there";
     const auto pressure = all_of(segments, EventType::sample_pressure);
     ASSERT_GE(pressure.size(), 1u);
     EXPECT_EQ(pressure[0].flags, 0);
-    EXPECT_EQ(pressure[0].word[0], format::halves(4105, 1230));
-    EXPECT_EQ(pressure[0].word[1], 8123456u);
-    EXPECT_EQ(pressure[0].word[2], format::halves(970, 200));
-    EXPECT_EQ(pressure[0].word[3], 1234567u);
+    const auto& [some, full] = pressure[0].as<format::SamplePressureEvent>();
+    EXPECT_EQ(some.avg10, 4105u);
+    EXPECT_EQ(some.avg60, 1230u);
+    EXPECT_EQ(some.total_us, 8123456u);
+    EXPECT_EQ(full.avg10, 970u);
+    EXPECT_EQ(full.avg60, 200u);
+    EXPECT_EQ(full.total_us, 1234567u);
     EXPECT_FALSE(closeness.near);
     const std::uint64_t clean = 134217728 - 33554432 - 3145728;
     EXPECT_EQ(closeness.left, 2147483648 - (554696704 - clean));
@@ -222,19 +247,21 @@ TEST(Samples, TheMachineAndTheAddressSpace) {
     ASSERT_EQ(machine.size(), 1u) << "only where all is asked for";
     struct sysinfo info {};
     ::sysinfo(&info);
-    EXPECT_EQ(machine[0].word[0], info.totalram * info.mem_unit);
-    EXPECT_LT(machine[0].word[1], machine[0].word[0]);
-    EXPECT_EQ(machine[0].word[2], info.totalswap * info.mem_unit);
+    const auto& memory = machine[0].as<format::SampleMachineEvent>();
+    EXPECT_EQ(memory.total, info.totalram * info.mem_unit);
+    EXPECT_LT(memory.available, memory.total);
+    EXPECT_EQ(memory.swap_total, info.totalswap * info.mem_unit);
     struct statvfs shm {};
     if (::statvfs("/dev/shm", &shm) == 0) {
-      EXPECT_EQ(machine[0].word[5], shm.f_blocks * shm.f_frsize);
-      expect_near(machine[0].word[4], (shm.f_blocks - shm.f_bfree) * shm.f_frsize, 16 * kMiB, "/dev/shm");
+      EXPECT_EQ(memory.dev_shm_total, shm.f_blocks * shm.f_frsize);
+      expect_near(memory.dev_shm_used, (shm.f_blocks - shm.f_bfree) * shm.f_frsize, 16 * kMiB, "/dev/shm");
     }
     const auto space = all_of(segments, EventType::sample_address_space);
     ASSERT_EQ(space.size(), 2u) << "where there is a limit, always";
-    expect_near(space[0].word[0], status("VmSize"), 2 * kMiB, "VmSize");
-    EXPECT_EQ(space[0].word[1], std::uint64_t{64} << 30);
-    expect_near(space[0].word[2], status("VmData"), 2 * kMiB, "VmData");
+    const auto& first = space[0].as<format::SampleAddressSpaceEvent>();
+    expect_near(first.size, status("VmSize"), 2 * kMiB, "VmSize");
+    EXPECT_EQ(first.size_limit, std::uint64_t{64} << 30);
+    expect_near(first.data, status("VmData"), 2 * kMiB, "VmData");
   });
 }
 
@@ -256,7 +283,8 @@ TEST(Samples, AGroupThatIsLeftIsNamedAnew) {
     const auto texts = tests::texts_of(segments);
     std::vector<std::string> own;
     for (const RingRecord& record : all_of(segments, EventType::sample_cgroup))
-      if (record.flags % 256 == 0) own.push_back(texts.at(format::low(record.word[0])));
+      if (record.flags % 256 == 0)
+        own.push_back(texts.at(static_cast<std::uint32_t>(record.as<format::SampleCgroupEvent>().path)));
     EXPECT_EQ(own, (std::vector<std::string>{tests::kPod, tests::kPod, other})) << "looked for with all else";
   });
 }

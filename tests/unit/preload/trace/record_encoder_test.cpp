@@ -1,5 +1,6 @@
 // Purpose: what the encoder writes, a reader of the page about the format gets back.
 #include "preload/trace/record_encoder.h"
+#include "preload/format/block_events.h"
 
 #include <gtest/gtest.h>
 
@@ -23,10 +24,11 @@ RingRecord random_record(std::mt19937_64& random) {
   record.kind = static_cast<std::uint8_t>(random() % 4);
   record.flags = static_cast<std::uint16_t>(random() % 3 == 0 ? random() : 0);
   record.stamp = random() % 20 == 0 ? random() : 1'000'000 + random() % 1000;
-  for (std::size_t i = 0; i < format::kWords; ++i) {
-    if (format::kEventLayouts[record.type][i] == '0') continue;
+  const char* layout = format::kEventLayouts[record.type];
+  for (auto& word : record.payload.word) {
+    if (*layout++ == '0') continue;
     const std::uint64_t choice = random() % 4;
-    record.word[i] = choice == 0 ? random() : choice == 1 ? kEdges[random() % std::size(kEdges)] : random() % 8;
+    word = choice == 0 ? random() : choice == 1 ? kEdges[random() % std::size(kEdges)] : random() % 8;
   }
   return record;
 }
@@ -36,7 +38,7 @@ void expect_same(const RingRecord& got, const RingRecord& put, std::size_t numbe
   EXPECT_EQ(got.kind, put.kind) << number;
   EXPECT_EQ(got.flags, put.flags) << number;
   EXPECT_EQ(got.stamp, put.stamp) << number;
-  EXPECT_EQ(std::memcmp(got.word, put.word, sizeof put.word), 0) << number;
+  EXPECT_EQ(std::memcmp(&got.payload, &put.payload, sizeof put.payload), 0) << number;
 }
 
 TEST(Encoder, RoundTrip) {
@@ -62,7 +64,7 @@ TEST(Encoder, FullWritesNothing) {
   Encoder encoder(buffer.data(), format::kMaxCoded + 2, model);
   RingRecord record{};
   record.type = static_cast<std::uint8_t>(format::EventType::birth);
-  for (std::uint64_t& word : record.word) word = 0x8000000080000000;
+  for (auto& word : record.payload.word) word = 0x8000000080000000;
   ASSERT_TRUE(encoder.add(record));
   const std::size_t bytes = encoder.bytes();
   EXPECT_LE(bytes, format::kMaxCoded);
@@ -83,9 +85,9 @@ TEST(Encoder, LongestRecords) {
     record.kind = 255;
     record.flags = 0xFFFF;
     record.stamp = std::uint64_t{1} << 63;
-    for (std::size_t i = 0; i < format::kWords; ++i)
-      if (format::kEventLayouts[type][i] != '0')
-        record.word[i] = format::kEventLayouts[type][i] == 'h' ? ~std::uint64_t{0} : std::uint64_t{1} << 63;
+    const char* layout = format::kEventLayouts[type];
+    for (auto& word : record.payload.word)
+      if (const char is = *layout++; is != '0') word = is == 'h' ? ~std::uint64_t{0} : std::uint64_t{1} << 63;
     ASSERT_TRUE(encoder.add(record));
     EXPECT_LE(encoder.bytes(), format::kMaxCoded) << format::kEventNames[type];
     const auto got = tests::decode(buffer.data(), encoder.bytes());
@@ -109,14 +111,12 @@ TEST(Encoder, SmallDifferencesAreSmall) {
   format::Model model;
   Encoder encoder(buffer, sizeof buffer, model);
   RingRecord record{};
-  record.type = static_cast<std::uint8_t>(format::EventType::birth);
+  record.put(format::BirthEvent{0x7F1234560000, 4096, 4096, {}, 0, {}});
   record.stamp = 1'000'000'000'000;
-  record.word[0] = 0x7F1234560000;
-  record.word[1] = record.word[2] = 4096;
   ASSERT_TRUE(encoder.add(record));
   const std::size_t before = encoder.bytes();
   record.stamp += 50;
-  record.word[0] += 32;
+  record.put(format::BirthEvent{0x7F1234560000 + 32, 4096, 4096, {}, 0, {}});
   ASSERT_TRUE(encoder.add(record));
   EXPECT_EQ(encoder.bytes() - before, 4u) << "mask, type, a byte of stamp, a byte of address";
 }
@@ -132,14 +132,15 @@ TEST(Encoder, RepetitionCostsTheStampAlone) {
     if (round == 50) before = encoder.bytes();
     for (int block = 0; block < 3; ++block) {
       RingRecord record{};
-      record.type = static_cast<std::uint8_t>(block < 2 ? format::EventType::birth : format::EventType::death);
+      const std::uint64_t address = block == 1 ? 0x7F0000002000 : 0x7F0000001000;
+      if (block < 2) {
+        record.put(format::BirthEvent{address, 4104, 4096, format::StackId(block + 7), 0, {}});
+      } else {
+        record.put(format::DeathEvent{address, 4104, {}, {}});
+      }
       record.kind = static_cast<std::uint8_t>(format::Kind::heap);
       record.flags = format::kTensor;
       record.stamp = put.empty() ? 1'000'000'000'000 : put.back().stamp + 50;
-      record.word[0] = block == 1 ? 0x7F0000002000 : 0x7F0000001000;
-      record.word[1] = 4104;
-      if (block < 2) record.word[2] = 4096;
-      if (block < 2) record.word[3] = static_cast<std::uint64_t>(block) + 7;
       ASSERT_TRUE(encoder.add(record));
       put.push_back(record);
     }

@@ -3,6 +3,7 @@
 #include "preload/trace/trace_windows.h"
 #include "preload/blocks/recording.h"
 #include "preload/format/rollup_layout.h"
+#include "preload/format/window_events.h"
 #include "preload/os/threads.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/interner.h"
@@ -67,7 +68,7 @@ std::map<std::uint32_t, std::string> windows_in(const Scratch& scratch) {
     EXPECT_FALSE(segments.empty());
     if (segments.empty()) continue;
     EXPECT_EQ(segments[0].header.source, static_cast<std::uint8_t>(format::Source::snapshot));
-    out[format::low(segments[0].records[0].word[0])] = path;
+    out[segments[0].records[0].as<format::WindowEvent>().number] = path;
     EXPECT_LE(std::filesystem::file_size(path), shares_of(kBound).window);
   }
   return out;
@@ -160,8 +161,10 @@ TEST(Windows, WhatIsHeldGoesIntoTheSnapshot) {
     const auto windows = windows_in(scratch);
     const auto held = all_of(tests::read_segments(windows.rbegin()->second), EventType::held);
     std::set<std::uint64_t> seen;
-    for (const RingRecord& record : held)
-      if (record.word[1] == 100'000 + record.word[0] / 16) seen.insert(record.word[0]);
+    for (const RingRecord& record : held) {
+      const auto& block = record.as<format::HeldEvent>();
+      if (block.given == 100'000 + block.address / 16) seen.insert(block.address);
+    }
     EXPECT_EQ(seen.size(), 50u);
   });
 }

@@ -1,0 +1,62 @@
+// Purpose: the figures of phases that have not ended, and how they become a row when they do.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/attribute/phase_rows.h"
+#include "analyzer/replay/highest_since.h"
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::replay {
+
+// Of one measure in one phase that ended.
+struct Span {
+  std::int64_t entry = 0;
+  std::int64_t peak = 0;
+  trace::Ordinal peak_at = 0;
+};
+
+struct EntryLevels { // levels of one memory when a phase began
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  std::int64_t reserved = 0;
+  std::int64_t used = 0;
+};
+
+inline constexpr auto kLevel = [](std::int64_t level) { return level; };
+inline constexpr auto kResidentSum = [](const Resident& resident) { return resident.sum(); };
+using HighestLevel = HighestSince<std::int64_t, kLevel>;
+
+struct HighestLevels { // of one memory
+  HighestLevel live;
+  HighestLevel tensor;
+  HighestLevel reserved;
+  HighestLevel used;
+};
+
+struct Growing { // a row that may still change
+  Row row;
+  std::size_t open = 0; // occurrences
+};
+
+struct OpenPhase {
+  Growing* row;
+  bool again;                         // it goes on after a gap: the same occurrence
+  trace::Ordinal began;               // after this event
+  std::vector<EntryLevels> memory;    // of those that were seen by then; others began at nothing
+  std::optional<Resident> resident{}; // of the first sample
+};
+
+inline void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
+  const std::int64_t transient = wrapping_sub(span.peak, std::max(span.entry, exit));
+  if (first) row.entry = span.entry;
+  if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;
+  row.transient = first ? transient : std::max(row.transient, transient);
+  row.exit = exit;
+  row.net = wrapping_add(row.net, wrapping_sub(exit, span.entry));
+}
+
+} // namespace memtrace::replay

@@ -1,0 +1,35 @@
+// Purpose: the lines of a report about devices: what each GPU shows, and what CUPTI could not see.
+#include "analyzer/print/text/device_text.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/explain/segment_use.h"
+#include "analyzer/print/text/segments_text.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+void write_devices(ProcessAnalysis& analysis, Lines& lines) {
+  write_segments(analysis, lines);
+  for (const auto& [memory, card] : analysis.account.cards) {
+    std::string text = fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory),
+                                   size(card.peak->bytes), card.own ? "for this process" : "for all processes",
+                                   when(analysis.phase_name(card.peak->path), card.peak->step));
+    text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
+    text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
+    if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
+    if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
+      text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
+    if (const replay::Coverage rows = replay::coverage(analysis.buckets, analysis.account); rows.buckets != 0)
+      text += fmt::format("; of {}, which are kept as rows, what it showed is not known",
+                          step_range(rows.steps.first, rows.steps.last));
+    lines.paragraph("", text);
+  }
+  // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
+  if (const auto cupti = analysis.facts().note("cupti"); cupti && !cupti->starts_with("active"))
+    lines.paragraph("", "CUPTI: " + printable(*cupti));
+}
+
+} // namespace memtrace::report

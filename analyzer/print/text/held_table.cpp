@@ -1,0 +1,105 @@
+// Purpose: the table of what held memory at one instant, for a postmortem.
+#include "analyzer/print/text/held_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "analyzer/explain/block_owner.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack) {
+  if (stack == format::StackId{}) return "-";
+  const symbols::Site& at = analysis.symbolizer->site(stack);
+  return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
+}
+
+namespace {
+
+// The same in a column: of an operator that the user's line says more about the name alone.
+std::string short_site(ProcessAnalysis& analysis, format::StackId stack) {
+  if (stack == format::StackId{}) return "-";
+  const symbols::Site& at = analysis.symbolizer->site(stack);
+  return at.op.empty() || at.caller.empty() ? site_and_caller(analysis, stack)
+                                            : printable(at.op + " <- " + at.caller);
+}
+
+struct Line {
+  std::int64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  std::string what, since, site;
+};
+
+std::vector<Line> grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings) {
+  constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+  std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
+  std::size_t number = 0;
+  for (const replay::Holding& holding : holdings) {
+    const BlockOwner holder = owner_of(analysis, holding);
+    std::string what = holder.name;
+    if (what.empty()) what = replay::role_name(holder.role);
+    if (holder.role == replay::Role::unknown)
+      what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+    const std::string since =
+        when(printable(analysis.account.paths.text(holding.born_phase)), holding.born_step);
+    const bool named = ++number <= kNamed && holding.stack != format::StackId{};
+    auto& [bytes, blocks] = groups[{what, since, named ? short_site(analysis, holding.stack) : "-"}];
+    bytes = replay::wrapping_add(bytes, holding.bytes);
+    blocks += holding.blocks;
+  }
+  std::vector<Line> out;
+  out.reserve(groups.size());
+  for (const auto& [key, sum] : groups)
+    out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+  std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+// What the set holds, the largest first. What is too little for a line, and what no record tells of, have one
+// line each, so that bytes add up to the total.
+std::vector<Line> lines_of(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
+  std::vector<Line> all = grouped(analysis, held.set);
+  std::int64_t left = held.total, more = 0;
+  for (const Line& line : all) left = replay::wrapping_sub(left, line.bytes);
+  std::size_t shown = 0;
+  while (shown < all.size() && shown < most && all[shown].bytes >= held.total / 200) ++shown;
+  for (std::size_t i = shown; i < all.size(); ++i) more = replay::wrapping_add(more, all[i].bytes);
+  const std::size_t hidden = all.size() - shown;
+  all.resize(shown);
+  if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
+  if (left != 0)
+    all.push_back({left, 0, analysis.facts().fork ? "inherited, small" : "small blocks", "",
+                   left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
+  return all;
+}
+
+} // namespace
+
+std::size_t write_held(ProcessAnalysis& analysis, const Held& held, const std::string& title, std::size_t most,
+                       Lines& lines) {
+  const std::vector<Line> all = lines_of(analysis, held, most);
+  std::size_t what = 4, since = 5;
+  for (const Line& line : all) {
+    what = std::clamp(columns(line.what), what, std::size_t{16});
+    since = std::clamp(columns(line.since), since, std::size_t{16});
+  }
+  what = std::max(what, title.size() - 2);
+  lines.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), held.unit.name, "blocks",
+                          pad("since", since)));
+  for (const Line& line : all) {
+    lines.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
+                            in_unit(line.bytes, held.unit), line.blocks == 0 ? "" : count(line.blocks),
+                            pad(shortened(line.since, since), since),
+                            shortened(line.site, kColumns - what - since - 24)));
+  }
+  return what;
+}
+
+} // namespace memtrace::report

@@ -1,0 +1,50 @@
+// Purpose: the last lines of a report: events, losses, and what limited the recording.
+#include "analyzer/print/text/losses_text.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/explain/rings_only.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+
+void write_losses(ProcessAnalysis& analysis, Lines& lines) {
+  const trace::Losses& losses = analysis.losses;
+  std::string text =
+      fmt::format("events: {}, lost: {}", count(analysis.account.counts.records), count(losses.total()));
+  for (const auto& [reason, number] : losses.events)
+    text += fmt::format(" ({} {})", printable(reason), count(number));
+  if (losses.cut_stacks != 0)
+    text += fmt::format(", stacks cut short: {}, for there were more than the recorder keeps",
+                        count(losses.cut_stacks));
+  if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
+  if (losses.damaged_bytes != 0) {
+    text +=
+        fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
+                    count(analysis.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
+  }
+  if (const auto bound = analysis.facts().note("bound"))
+    text += bound->starts_with("counts")
+                ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"
+                : "; MEMTRACE_MAX_NODE left less room for this process than MEMTRACE_MAX_TRACE";
+  if (const auto object = analysis.facts().note("malloc"))
+    text +=
+        *object == "valgrind"
+            ? std::string("; blocks of malloc are not recorded: valgrind's tool has put its own in its place")
+            : fmt::format("; blocks of malloc are not recorded: {} has a malloc of its own, which comes first",
+                          printable(*object));
+  if (analysis.facts().note("valgrind"))
+    text += "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
+  // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
+  if (const auto python = analysis.facts().note("python"))
+    text += fmt::format("; no Python frames, stacks are native only (Python: {})",
+                        printable(python->substr(0, python->find(" ("))));
+  lines.paragraph("", text);
+  if (const std::string limited = rings_only_text(analysis); !limited.empty()) lines.paragraph("", limited);
+  if (const auto own = analysis.own_bytes())
+    lines.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
+}
+
+} // namespace memtrace::report

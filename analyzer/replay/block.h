@@ -1,0 +1,45 @@
+// Purpose: one allocation that is alive, and the levels of a memory.
+#pragma once
+
+#include <cstdint>
+
+#include "analyzer/replay/phase_position.h"
+#include "analyzer/replay/roles.h"
+#include "analyzer/trace/event_merger.h"
+
+namespace memtrace::replay {
+
+using MemoryId = std::uint8_t; // 0 host, n device n-1
+
+// Bytes of one memory. Below 0 only where a trace lost births.
+struct Level {
+  std::int64_t live = 0;
+  std::int64_t tensor = 0;
+  bool operator==(const Level&) const = default;
+};
+
+// One allocation, or what is left of it: a mapping may be given back in parts.
+struct Block {
+  std::uint64_t address = 0;
+  std::uint64_t given = 0; // bytes
+  std::uint64_t asked = 0; // bytes
+  format::StackId stack{};
+  format::Kind kind = format::Kind::none;
+  MemoryId memory = 0;
+  bool tensor = false;
+  bool counted = false; // in `live`
+  bool sampled = false; // one of many small blocks that flows account for: in no level
+  bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
+  Role label = Role::unknown;
+  PhasePosition born;
+  trace::Ordinal birth = 0;
+  format::Stamp birth_stamp = 0;
+
+  std::uint64_t tensor_bytes() const { return !tensor ? 0 : asked != 0 ? asked : given; }
+  // What PyTorch's pinned allocator took beyond what it was asked for.
+  std::uint64_t spare() const {
+    return kind == format::Kind::pinned && asked != 0 && asked < given ? given - asked : 0;
+  }
+};
+
+} // namespace memtrace::replay

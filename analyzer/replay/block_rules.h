@@ -1,0 +1,45 @@
+// Purpose: what blocks and mappings have in common when an event is read.
+#pragma once
+
+#include "analyzer/replay/block.h"
+#include "preload/format/block_rules.h"
+
+namespace memtrace::replay {
+
+inline MemoryId memory_of(const trace::Event& event) {
+  return static_cast<MemoryId>(event.flags >> format::kMemoryShift);
+}
+
+using format::end_of;
+using format::grow;
+using format::is_mapping;
+using format::is_memory;
+using format::shrink;
+
+// Sets place, size and site of a block to those of an event.
+template <class Fields>
+void describe(Block& block, const Fields& fields) {
+  block.address = fields.address;
+  block.given = fields.given;
+  block.asked = fields.asked;
+  block.stack = fields.stack;
+}
+
+// Returns the block that a birth or a record of a snapshot describes.
+template <class Fields>
+Block block_of(const trace::Event& event, const PhasePosition& place) {
+  Block block;
+  describe(block, event.as<Fields>());
+  block.kind = event.kind;
+  block.memory = memory_of(event);
+  block.tensor = (event.flags & format::kTensor) != 0;
+  block.sampled = (event.flags & format::kSampled) != 0;
+  block.counted = is_memory(event.kind) && (event.flags & format::kNoAccess) == 0;
+  if (block.sampled) block.counted = block.tensor = false;
+  block.born = place;
+  block.birth = event.ordinal;
+  block.birth_stamp = event.stamp;
+  return block;
+}
+
+} // namespace memtrace::replay

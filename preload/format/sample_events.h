@@ -1,0 +1,148 @@
+// Purpose: the fields of the samples: what the kernel, a driver or memtrace measured. Figures are bytes unless
+// the name or the comment says otherwise. kNotSaid: the kernel does not say, or there is no such limit.
+#pragma once
+
+#include "preload/format/records.h"
+
+namespace memtrace::format {
+
+struct SampleProcessEvent {
+  static constexpr EventType kType = EventType::sample_process;
+  std::uint64_t anon; // parts of VmRSS
+  std::uint64_t file;
+  std::uint64_t shmem;
+  std::uint64_t high_water; // VmHWM
+  std::uint64_t swap;
+  std::uint64_t page_tables;
+};
+
+// The low byte of the flags is the level: 0 is the process's own cgroup, 1 its parent.
+struct SampleCgroupEvent {
+  static constexpr EventType kType = EventType::sample_cgroup;
+  TextId path;
+  std::uint32_t unused;
+  std::uint64_t charge;
+  std::uint64_t limit;
+  std::uint64_t anon;
+  std::uint64_t file; // page cache, shmem included
+  std::uint64_t oom_kills;
+};
+
+// More of the charge of the sample_cgroup before it.
+struct SampleChargeEvent {
+  static constexpr EventType kType = EventType::sample_charge;
+  std::uint64_t shmem;
+  std::uint64_t kernel; // page tables included
+  std::uint64_t swap;
+  std::uint64_t hugetlb;
+  std::uint64_t page_tables;
+  std::uint64_t dirty; // file pages that must be written first
+};
+
+struct SampleLimitsEvent {
+  static constexpr EventType kType = EventType::sample_limits;
+  std::uint64_t high;      // memory.high
+  std::uint64_t swap;      // cgroup v1: the limit of memory and swap together
+  std::uint64_t highest;   // charge ever
+  std::uint64_t met;       // times the limit was met; cgroup v1: failcnt
+  std::uint32_t kills_all; // memory.oom.group: 0 or 1; 2: not said
+  std::uint32_t unused;
+  std::uint64_t ooms; // times it was out of memory
+};
+
+// PSI of memory. avg10 and avg60 are hundredths of a percent.
+struct SamplePressureEvent {
+  static constexpr EventType kType = EventType::sample_pressure;
+  struct Stall {
+    std::uint32_t avg10;
+    std::uint32_t avg60;
+    std::uint64_t total_us;
+  };
+  Stall some;
+  Stall full;
+};
+
+struct SampleMachineEvent {
+  static constexpr EventType kType = EventType::sample_machine;
+  std::uint64_t total;
+  std::uint64_t available;
+  std::uint64_t swap_total;
+  std::uint64_t swap_free;
+  std::uint64_t dev_shm_used;
+  std::uint64_t dev_shm_total;
+};
+
+// What the machine's memory is used for. Follows sample_machine.
+struct SampleNodeEvent {
+  static constexpr EventType kType = EventType::sample_node;
+  std::uint64_t free;
+  std::uint64_t anon;
+  std::uint64_t page_cache;      // shmem included
+  std::uint32_t shmem_pages;     // of kPage bytes
+  std::uint32_t unwritten_pages; // Dirty and Writeback
+  std::uint64_t kernel;          // Slab, KernelStack, Percpu
+  std::uint32_t page_table_pages;
+  std::uint32_t hugetlb_pages; // of kPage bytes, too
+};
+
+struct SampleAddressSpaceEvent {
+  static constexpr EventType kType = EventType::sample_address_space;
+  std::uint64_t size; // VmSize
+  std::uint64_t size_limit;
+  std::uint64_t data; // VmData
+  std::uint64_t data_limit;
+  std::uint64_t locked; // VmLck
+  std::uint64_t locked_limit;
+};
+
+struct SampleDeviceEvent {
+  static constexpr EventType kType = EventType::sample_device;
+  std::uint64_t used_by_process;
+  std::uint64_t used; // by all processes
+  std::uint64_t total;
+  std::uint64_t used_by_others;
+  std::uint64_t code;            // cubins loaded so far: at least that is code
+  std::uint64_t other_processes; // their number
+};
+
+// A ledger of the process's RSS. Its rows follow, each a sample_resident.
+struct SampleLedgerEvent {
+  static constexpr EventType kType = EventType::sample_ledger;
+  std::uint64_t resident; // VmRSS
+  std::uint64_t high_water;
+  std::uint64_t swap;
+  std::uint64_t drift;     // came and went while the ledger was taken, or since the allocator was asked
+  std::uint32_t cost_us;   // of CPU
+  std::uint32_t paused_us; // that threads of the program waited for ledgers so far
+  Stamp taken;
+};
+
+struct SampleResidentEvent {
+  static constexpr EventType kType = EventType::sample_resident;
+  std::uint64_t resident;
+  std::uint64_t given; // whether in memory or not
+  std::uint64_t parts; // blocks or mappings
+};
+
+// smaps_rollup of a process that forked or was forked.
+struct SampleShareEvent {
+  static constexpr EventType kType = EventType::sample_share;
+  std::uint64_t rss;
+  std::uint64_t pss;
+  std::uint64_t pss_anon;
+  std::uint64_t pss_file;
+  std::uint64_t pss_shmem;
+  std::uint64_t private_dirty;
+};
+
+// How much of a large block is in memory.
+struct SampleTouchedEvent {
+  static constexpr EventType kType = EventType::sample_touched;
+  std::uint64_t address;
+  Stamp birth;
+  std::uint64_t given;
+  std::uint64_t resident;
+  Stamp looked_before; // the look before this one, or the birth
+};
+
+} // namespace memtrace::format

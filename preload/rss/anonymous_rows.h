@@ -1,0 +1,69 @@
+// Purpose: what of the anonymous mappings is in memory, by the ranges that we know: blocks, arenas, our own.
+// Runs: on the background thread.
+#pragma once
+
+#include "preload/format/file_headers.h"
+#include "preload/kernel/look_budget.h"
+#include "preload/kernel/page_residency.h"
+#include "preload/kernel/proc_maps.h"
+#include "preload/rss/heap_and_stack_bounds.h"
+#include "preload/rss/ledger_handshake.h"
+#include "preload/rss/ledger_rows.h"
+
+namespace memtrace::record {
+
+class AnonymousRows {
+ public:
+  // Begins a walk over all mappings. `written_only`: pages that were read and never written to do not count.
+  void begin_walk(bool written_only);
+  // Adds what of a mapping is in memory. False: the turn is over, and the same mapping is to be given again.
+  bool anonymous_mapping(const Mapping& one, Pages& pages, const Turn& turn, Residents* out);
+  void closed_mapping(const Mapping& one) { guard_ = {one.start, one.end}; }
+  void end_of_mappings() { hole(at_, ~format::kPage + 1); }
+  std::uint64_t anonymous() const { return anonymous_; } // bytes seen so far
+  // Adds the blocks that are alive, less their pages that are not in memory.
+  void finish(const Answer& answer, Residents* out);
+
+ private:
+  enum class Stage : std::uint8_t { none, pages, of_both }; // of the mapping
+
+  template <class Take>
+  void each_known(Take take);
+  void part(const Extent& range, format::LedgerRow row, std::uint64_t from, std::uint64_t to);
+  void hole(std::uint64_t start, std::uint64_t end);
+  void begin_mapping(const Mapping& one);
+  bool look_at_pages(const Mapping& one, Pages& pages, const Turn& turn);
+  bool too_large(const Mapping& one, const Pages& pages);
+  bool of_both(const Mapping& one, Pages& pages, const Turn& turn);
+  void own_copy(std::uint64_t start, std::uint64_t end, const Extent& told);
+  void flush();
+  void flush_copies();
+  void small_blocks();
+  void kept(const Answer& answer);
+
+  Residents* out_ = nullptr;
+  Extent guard_; // the last mapping that cannot be read
+  Stage stage_ = Stage::none;
+  bool written_only_ = false;
+  bool ours_ = false;
+  Extent library_; // in the mapping, as the next two
+  Extent stack_;
+  Extent heap_;
+  std::uint64_t both_ = 0; // up to here it is known what of the mapping another process has too
+  std::uint64_t at_ = 0;   // up to here it is known what is there
+  std::uint64_t anonymous_ = 0;
+  std::uint64_t absent_[format::kLedgerRows] = {};
+  std::uint64_t allocator_pages_ = 0; // of an allocator that maps for itself
+  std::uint64_t heap_holes_ = 0;      // of glibc's pages
+  std::uint64_t heap_holes_live_ = 0; // of these, in blocks that are alive
+};
+
+// Divides the row of Python's arenas into used and free. How full they are is said of some; the rest is taken
+// to be like them.
+void split_arena_rows(Residents& out);
+
+void close_anonymous_rows();
+// In a forked child.
+void forget_anonymous_rows();
+
+} // namespace memtrace::record

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 
 namespace memtrace::record {
 namespace {
@@ -16,7 +16,8 @@ struct Mapping {
 constexpr std::size_t kMappings = 4096;
 constexpr std::size_t kProbes = 16;
 
-constinit SpinLock lock;
+constinit SpinLock mappings_lock;
+REGISTER_LOCK(mappings_lock, nullptr);
 constinit Mapping mappings[kMappings] = {};
 
 std::size_t start_of(std::uint64_t address) {
@@ -43,7 +44,7 @@ Mapping* find_room(std::uint64_t address) {
 } // namespace
 
 std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes) {
-  const Locked locked(lock);
+  const Locked locked(mappings_lock);
   if (!locked) return 0;
   Mapping* const old = find(address);
   Mapping* const mapping = old != nullptr ? old : find_room(address);
@@ -54,16 +55,12 @@ std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes) {
 }
 
 std::int64_t uncount_mapping(std::uint64_t address, std::uint64_t bytes) {
-  const Locked locked(lock);
+  const Locked locked(mappings_lock);
   if (!locked) return 0;
   Mapping* const mapping = find(address);
   if (mapping == nullptr || mapping->bytes != bytes) return 0;
   mapping->bytes = 0;
   return static_cast<std::int64_t>(bytes);
-}
-
-void map_levels_forked() {
-  lock.reset();
 }
 
 } // namespace memtrace::record

@@ -13,7 +13,5 @@ namespace memtrace::record {
 std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes);
 // Returns the bytes to take off the level: 0 unless exactly this mapping was counted.
 std::int64_t uncount_mapping(std::uint64_t address, std::uint64_t bytes);
-// In a forked child: nobody else holds the table.
-void map_levels_forked();
 
 } // namespace memtrace::record

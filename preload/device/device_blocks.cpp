@@ -2,7 +2,7 @@
 // Runs: inside the calls of CUDA's runtime and driver.
 #include "preload/device/device_blocks.h"
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/device/device_call_scope.h"
 #include "preload/os/mappings.h"
 
@@ -111,6 +111,10 @@ class Entries {
 
 constinit Entries entries;
 constinit SpinLock entries_lock;
+void forget_entries() {
+  entries.forget();
+}
+REGISTER_LOCK(entries_lock, &forget_entries);
 constinit bool announced[kMemories] = {};
 constinit std::int64_t pinned_blocks = 0;
 
@@ -290,8 +294,6 @@ void context_died(std::uint64_t context, Stamp death) {
 }
 
 void device_memory_forked() {
-  if (!entries_lock.try_lock()) entries.forget();
-  entries_lock.reset();
   for (bool& one : announced) one = false; // not in this process's trace
 }
 

@@ -2,7 +2,7 @@
 // Runs: on the background thread, all signals blocked, unknown to glibc.
 #include "preload/drain/drain_thread.h"
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/drain/disk_sync.h"
 #include "preload/kernel/thread_privileges.h"
 #include "preload/os/clocks.h"
@@ -27,7 +27,8 @@ constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
 constexpr std::uint64_t kPeriodNs = 250'000'000; // data reaches the file within two of these
 
-constinit SpinLock control;
+constinit SpinLock drain_lock;
+REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
 constinit bool wanted = false;     // recording: there should be one
 constinit std::uint32_t holds = 0; // calls under way that it may not outlive
@@ -102,8 +103,8 @@ void run(void*) {
 } // namespace
 
 void start_drain() {
-  if (under_valgrind) return;      // it refuses the clone, and ends the process
-  if (!control.try_lock()) return; // somebody else is at it
+  if (under_valgrind) return;         // it refuses the clone, and ends the process
+  if (!drain_lock.try_lock()) return; // somebody else is at it
   wanted = true;
   set_drain_due(0);
   if (holds != 0) {
@@ -123,7 +124,7 @@ void start_drain() {
     // One that was told to end is still in a slow write: try again when it is gone.
     set_drain_due(os::monotonic_ns() + kPeriodNs);
   }
-  control.unlock();
+  drain_lock.unlock();
 }
 
 namespace {
@@ -152,9 +153,9 @@ bool retire_drain() {
 
 bool hold_drain() {
   // Under the lock: one that is being started is seen.
-  const bool locked = control.lock();
+  const bool locked = drain_lock.lock();
   __atomic_fetch_add(&holds, 1u, __ATOMIC_ACQ_REL);
-  if (locked) control.unlock();
+  if (locked) drain_lock.unlock();
   // A signal handler may have interrupted the holder of a lock that it waits for, a second at most.
   return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
 }
@@ -169,7 +170,6 @@ void restart_drain_after(std::uint64_t quiet_ns) {
 }
 
 void forget_drain() {
-  control.reset();
   drain_tid = 0;
   wanted = false;
   holds = 0;

@@ -6,7 +6,7 @@
 
 #include "preload/allocator/allocator_stats.h"
 #include "preload/blocks/recording.h"
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/format/phase_events.h"
 #include "preload/job/host_quota.h"
 #include "preload/job/job_directory.h"
@@ -48,7 +48,8 @@ namespace {
 constexpr std::uint64_t kBeginningNs =
     50'000'000; // so long after recording began to begin, new threads do not wait for it
 
-constinit SpinLock beginning;
+constinit SpinLock begin_lock;
+REGISTER_LOCK(begin_lock, nullptr);
 constinit std::uint64_t beginning_ns = 0; // when a thread took that lock
 constinit Parent parent{};
 constinit Path executable{};
@@ -130,7 +131,7 @@ void malloc_is_elsewhere(const char* object) {
 }
 
 void begin_recording() {
-  if (!beginning.try_lock()) return; // another thread is at it
+  if (!begin_lock.try_lock()) return; // another thread is at it
   __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
   if (state() == State::cold) {
     if (open_files()) {
@@ -163,18 +164,17 @@ void begin_recording() {
       enter(State::inert);
     }
   }
-  beginning.unlock();
+  begin_lock.unlock();
 }
 
 void wait_for_beginning() {
-  if (!beginning.is_held()) return;
+  if (!begin_lock.is_held()) return;
   const std::uint64_t passed = os::monotonic_ns() - __atomic_load_n(&beginning_ns, __ATOMIC_RELAXED);
-  if (passed < kBeginningNs && beginning.lock_within(kBeginningNs - passed)) beginning.unlock();
+  if (passed < kBeginningNs && begin_lock.lock_within(kBeginningNs - passed)) begin_lock.unlock();
 }
 
 void forget_beginning(const Parent& of) {
   parent = of;
-  beginning.reset();
 }
 
 } // namespace memtrace::record

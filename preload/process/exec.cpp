@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "preload/blocks/recording.h"
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/drain/drain_thread.h"
 #include "preload/os/gate/syscall_gate.h"
 #include "preload/process/own_process.h"
@@ -23,7 +23,8 @@ namespace memtrace::record {
 
 namespace {
 
-constinit SpinLock exec_lock;        // held from before an exec until it has failed
+constinit SpinLock exec_lock; // held from before an exec until it has failed
+REGISTER_LOCK(exec_lock, nullptr);
 constinit bool ring_removed = false; // for that exec
 
 // A later record of its thread tells that an exec failed, also if the process is killed before it allocates.
@@ -73,10 +74,6 @@ bool renew_rings() {
   set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
   keep_losses_in(ring_header());
   return true;
-}
-
-void forget_exec() {
-  exec_lock.reset();
 }
 
 } // namespace memtrace::record

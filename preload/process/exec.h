@@ -11,6 +11,5 @@ void after_failed_exec();
 // Makes a new ring file in the place of the one that was removed. Each thread leaves its old ring, drained,
 // with its next record. Returns false if the file cannot be made.
 bool renew_rings();
-void forget_exec(); // in a forked child
 
 } // namespace memtrace::record

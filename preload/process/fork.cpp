@@ -2,7 +2,7 @@
 // Runs: around fork, as atfork handlers, and around the end of a thread.
 #include "preload/process/fork.h"
 
-#include "preload/blocks/counted_mappings.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/device/device_blocks.h"
 #include "preload/drain/drain_thread.h"
 #include "preload/job/job_directory.h"
@@ -12,8 +12,6 @@
 #include "preload/os/timestamp.h"
 #include "preload/process/begin.h"
 #include "preload/process/end.h"
-#include "preload/process/exec.h"
-#include "preload/process/memory_locks.h"
 #include "preload/process/own_process.h"
 #include "preload/record/block_sampler.h"
 #include "preload/record/interner.h"
@@ -25,10 +23,8 @@
 #include "preload/rss/ledger_handshake.h"
 #include "preload/samples/kernel_samples.h"
 #include "preload/samples/pss_samples.h"
-#include "preload/stack/unwind_rule_cache.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
-#include "preload/state/messages.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
 #include "preload/state/thread.h"
@@ -65,6 +61,7 @@ namespace {
 // `raw`: by a system call of the program's, without handlers.
 void begin_as_child(bool raw) {
   if (os::calls_are_stopped()) return enter(State::inert); // its parent's filter is its own
+  free_locks_of_parent();
   forget_beginning({static_cast<std::uint32_t>(take_process()), state() == State::hot ? trace_file.trace_id : 0,
                     local.fork_stamp, host_level(), tensor_level()});
   set_birth(true);
@@ -82,14 +79,9 @@ void begin_as_child(bool raw) {
   cold_forget();
   sampled_forked();
   definitions_forked();
-  frame_rules_forked();
   local.holds_definitions = false;
-  map_levels_forked();
-  memory_locks_forked();
   device_memory_forked();
-  talk_forked();
   look_often_without_slot(is_large_enough());
-  forget_exec();
   forget_other_threads();
   reset_flows();
   remember_exit_code(0);

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/kernel/proc_maps.h"
 #include "preload/os/files.h"
 #include "preload/os/mappings.h"
@@ -30,7 +30,8 @@ struct Span {
 // The background thread reads maps, too, by a reader of one buffer. This one is the program's threads'.
 constinit char text[16 * 1024];
 constinit Mapping one{};
-constinit SpinLock reading;
+constinit SpinLock maps_lock;
+REGISTER_LOCK(maps_lock, nullptr);
 
 std::uint64_t address(const void* at) {
   return reinterpret_cast<std::uint64_t>(at);
@@ -81,7 +82,7 @@ void split(const Mapping& mapping, Take take) {
 
 template <class Take>
 bool each_part(Take take) {
-  const Locked only_one(reading);
+  const Locked only_one(maps_lock);
   const long fd = only_one ? os::open_kernel("/proc/self/maps") : -1;
   if (fd < 0) return false;
   std::size_t have = 0;
@@ -112,10 +113,6 @@ void lock_program(bool on_fault) {
   each_part([&](std::uint64_t start, std::uint64_t bytes, bool own) {
     if (!own) os::lock(start, bytes, on_fault);
   });
-}
-
-void memory_locks_forked() {
-  reading.reset();
 }
 
 void unlock_own() {

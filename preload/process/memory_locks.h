@@ -14,7 +14,4 @@ void lock_program(bool on_fault);
 // Unlocks the recorder's own mappings.
 void unlock_own();
 
-// In a forked child.
-void memory_locks_forked();
-
 } // namespace memtrace::record

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/mappings.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/sampled_address_filter.h"
@@ -19,6 +19,7 @@ constexpr std::uint32_t kTable = 1u << kBits; // 1 MiB, touched as it fills
 static_assert(kMaxSampled <= kTable / 4 * 3);
 
 constinit SpinLock table_lock;
+REGISTER_LOCK(table_lock, nullptr);
 constinit std::uint64_t* table = nullptr; // addresses; 0: empty
 constinit std::uint32_t held = 0;
 constinit std::uint32_t version = 0; // odd while the table changes
@@ -174,7 +175,6 @@ bool sampled_holds(std::uint64_t address) {
 }
 
 void sampled_forked() {
-  table_lock.reset();
   version = 0;
   inherited = true;
 }

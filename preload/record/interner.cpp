@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "preload/bounded/fork_locks.h"
 #include "preload/bounded/id_table.h"
-#include "preload/bounded/spin_lock.h"
 #include "preload/os/mappings.h"
 #include "preload/record/emit.h"
 #include "preload/stack/loaded_modules.h"
@@ -60,7 +60,8 @@ constexpr std::uint32_t kTextArena = 8 << 20;
 constexpr std::size_t kNamesRoom = 2048;
 constexpr std::size_t kBufferBytes = 256 * 1024;
 
-constinit SpinLock lock;
+constinit SpinLock definitions_lock;
+REGISTER_LOCK(definitions_lock, nullptr);
 constinit Table<Text, 64 * 1024> texts{};
 constinit Table<Code, 32 * 1024> codes{};
 constinit Table<Node, 512 * 1024> nodes{}; // 10 MiB when full
@@ -219,7 +220,7 @@ struct Writer {
 } // namespace
 
 TextId intern_text(const char* text, std::size_t bytes) {
-  const Locked locked(lock);
+  const Locked locked(definitions_lock);
   if (locked) return text_of(text, bytes);
   lost(format::Loss::stacks);
   return TextId{0};
@@ -239,7 +240,7 @@ std::size_t copy_text(TextId id, char* out, std::size_t capacity) {
 }
 
 StackId intern_python(StackId caller, const PythonFrame& frame) {
-  const Locked locked(lock);
+  const Locked locked(definitions_lock);
   if (!locked) return caller;
   if (placed == nullptr) placed = static_cast<Placed*>(os::map_private(kPlaced * sizeof(Placed)));
   if (placed == nullptr) return caller;
@@ -255,7 +256,7 @@ StackId intern_python(StackId caller, const PythonFrame& frame) {
 }
 
 StackId intern_native(StackId caller, std::uint64_t address) {
-  const Locked locked(lock);
+  const Locked locked(definitions_lock);
   if (!locked) return caller;
   bool added = false;
   const std::uint32_t module = find_module(address, &added, &text_of);
@@ -264,7 +265,7 @@ StackId intern_native(StackId caller, std::uint64_t address) {
 }
 
 void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void*)) {
-  const Locked locked(lock);
+  const Locked locked(definitions_lock);
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (buffer != nullptr) {
     Writer writer(buffer);
@@ -288,22 +289,21 @@ std::uint64_t definition_bytes() {
 }
 
 void drop_definition_cache() {
-  const Locked locked(lock);
+  const Locked locked(definitions_lock);
   if (!locked || placed == nullptr) return;
   os::unmap(placed, kPlaced * sizeof(Placed));
   placed = nullptr;
 }
 
 void definitions_forked() {
-  lock.reset();
   written = false;
 }
 
 bool hold_definitions() {
-  return lock.lock();
+  return definitions_lock.lock();
 }
 void release_definitions() {
-  lock.unlock();
+  definitions_lock.unlock();
 }
 
 } // namespace memtrace::record

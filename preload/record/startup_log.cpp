@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/mappings.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/live_levels.h"
@@ -38,6 +38,7 @@ constexpr std::uint32_t kInSegment = 2; // Entry.gone: in the segment that is be
 constexpr std::size_t kBufferBytes = 256 * 1024;
 
 constinit SpinLock log_lock;
+REGISTER_LOCK(log_lock, nullptr);
 constinit Entry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
@@ -260,7 +261,6 @@ void cold_flush() {
 }
 
 void cold_forget() {
-  log_lock.reset();
   stop_noting_levels();
   closed = false;
   highest = 1;

@@ -2,6 +2,7 @@
 // Runs: inside the program's malloc.
 #include "preload/record/thread_list.h"
 
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/mappings.h"
 #include "preload/os/threads.h"
 #include "preload/ring/ring.h"
@@ -10,6 +11,7 @@
 namespace memtrace::record {
 
 constinit SpinLock threads_lock;
+REGISTER_LOCK(threads_lock, nullptr);
 
 namespace {
 
@@ -62,7 +64,6 @@ std::uint32_t next_thread_index() {
 }
 
 void forget_list() {
-  threads_lock.reset();
   for (std::uint32_t i = 0; i < made; ++i) threads[i] = nullptr;
   made = 0;
   next_index = 1;

@@ -2,7 +2,7 @@
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring.h"
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/threads.h"
 #include "preload/ring/drain_pass.h"
 #include "preload/ring/ring_file.h"
@@ -28,6 +28,7 @@ constexpr std::uint64_t kPassNs = 10'000'000; // a new thread waits so long for 
 constexpr std::uint32_t kReserveSlot = 0, kFirstOwn = 2;
 
 constinit SpinLock shared_lock;
+REGISTER_LOCK(shared_lock, nullptr);
 constinit Thread shared{};                      // what threads without a slot record as; its lock held
 constinit std::uint32_t first_free = kFirstOwn; // slots from there to here are taken
 constinit bool reserve_open = false;
@@ -372,8 +373,6 @@ bool has_ring(std::uint32_t thread) {
 
 void forget_rings() {
   forget_ring_file();
-  slots_lock.reset();
-  shared_lock.reset();
   shared = {};
 }
 

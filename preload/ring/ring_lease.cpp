@@ -2,6 +2,7 @@
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring_lease.h"
 
+#include "preload/bounded/fork_locks.h"
 #include "preload/ring/ring_file.h"
 #include "preload/ring/slot.h"
 
@@ -10,6 +11,7 @@ namespace memtrace::record {
 using format::RingSlot;
 
 constinit SpinLock slots_lock;
+REGISTER_LOCK(slots_lock, nullptr);
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/mappings.h"
 
 namespace memtrace::record {
@@ -23,7 +23,8 @@ struct Known {
 constexpr std::uint32_t kRules = 32 * 1024; // 512 KiB, touched as they come; 0 is none
 constexpr std::uint32_t kIndex = 2 * kRules;
 
-constinit SpinLock lock; // of the writers
+constinit SpinLock rules_lock; // of the writers
+REGISTER_LOCK(rules_lock, nullptr);
 constinit Known* rules = nullptr;
 constinit std::uint16_t* places = nullptr; // by hash, open addressing; 0: empty
 constinit std::uint32_t end = 1;
@@ -70,7 +71,7 @@ void forget() {
 }
 
 std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
-  if (!lock.try_lock()) return 0; // known next time
+  if (!rules_lock.try_lock()) return 0; // known next time
   if (end == kRules) forget();
   std::uint32_t slot;
   std::uint32_t place = find(address, &slot);
@@ -83,7 +84,7 @@ std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
     __atomic_store_n(&known.address, address, __ATOMIC_RELEASE);
     __atomic_store_n(&places[slot], static_cast<std::uint16_t>(place), __ATOMIC_RELEASE);
   }
-  lock.unlock();
+  rules_lock.unlock();
   return place;
 }
 
@@ -104,21 +105,17 @@ std::uint64_t frame_rules_bytes() {
 }
 
 void forget_frame_rules() {
-  const Locked locked(lock);
+  const Locked locked(rules_lock);
   if (locked) forget();
 }
 
 // Who reads without the lock finds a zero, which is no rule of its address.
 void drop_frame_rules() {
-  const Locked locked(lock);
+  const Locked locked(rules_lock);
   if (!locked || !frame_rules_are_open()) return;
   end = 1;
   os::advise(places, kIndex * sizeof(std::uint16_t), MADV_DONTNEED);
   os::advise(rules, kRules * sizeof(Known), MADV_DONTNEED);
-}
-
-void frame_rules_forked() {
-  lock.reset();
 }
 
 FrameRule frame_rule(std::uint64_t address, std::uint32_t& place) {

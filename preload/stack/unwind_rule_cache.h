@@ -14,8 +14,7 @@ std::uint64_t frame_rules_bytes(); // touched so far
 
 // After an unload: other code may come to lie there.
 void forget_frame_rules();
-void drop_frame_rules();   // and their pages; on any thread
-void frame_rules_forked(); // another thread may have been adding one
+void drop_frame_rules(); // and their pages; on any thread
 
 // The rule for a frame that will return to `address`. `place` is that of the frame inside it, or 0, and becomes
 // its own: the rule that followed last time is tried first, and lies beside it. That is one cache line for four

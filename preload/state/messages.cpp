@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "preload/bounded/fixed_string.h"
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/files.h"
 #include "preload/os/standard_error.h"
 #include "preload/os/threads.h"
@@ -16,6 +16,7 @@ namespace {
 
 constinit Line<8400> line{}; // not on a stack that may be small
 constinit SpinLock line_lock;
+REGISTER_LOCK(line_lock, nullptr);
 
 } // namespace
 
@@ -28,10 +29,6 @@ void say(std::initializer_list<const char*> parts) {
   for (const char* part : parts) line.shown(part);
   line.add("\n");
   os::say(line.text(), line.size());
-}
-
-void talk_forked() {
-  line_lock.reset();
 }
 
 namespace {

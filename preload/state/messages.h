@@ -10,8 +10,6 @@ namespace memtrace::record {
 // Parts may be paths and settings: no byte of theirs steers a terminal or begins another line.
 void say(std::initializer_list<const char*> parts);
 
-void talk_forked(); // in a forked child
-
 // Once, by the process that said where the job is recorded: the trace at `path` takes no more.
 void say_of_losses(const char* path, long error);
 void becomes_speaker(); // this process said it

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <new>
 
+#include "preload/bounded/fork_locks.h"
 #include "preload/os/clocks.h"
 #include "preload/os/files.h"
 #include "preload/os/mappings.h"
@@ -26,6 +27,7 @@ using format::EventType;
 using format::RingRecord;
 
 constinit SpinLock pass_lock;
+REGISTER_LOCK(pass_lock, nullptr);
 constinit rollup::Fold folded{};
 
 namespace {
@@ -223,7 +225,6 @@ void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText
 }
 
 void forget_windows() {
-  pass_lock.reset();
   folded.forget();
   current = {};
   for (Window& window : windows) window = {};

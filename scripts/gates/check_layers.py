@@ -112,6 +112,13 @@ def check_payload(path, text):
             yield f"{path}:{number}: the words of a payload: use the struct of the event, preload/format/event_fields.h"
 
 
+def check_locks(path, text):
+    """A forked child frees each lock: it finds them in the list that REGISTER_LOCK makes."""
+    for name in re.findall(r"^\s*(?!extern)(?:static )?constinit (?:record::)?SpinLock (\w+)", text, re.M):
+        if f"REGISTER_LOCK({name}," not in text:
+            yield f"{path}: a forked child does not free {name}: add REGISTER_LOCK({name}, ...) below it"
+
+
 def check_namespace(path, name, text):
     for other in set(NAMESPACE.findall(text)) - {name}:
         yield f"{path}: namespace memtrace::{other}, not memtrace::{name}"
@@ -219,6 +226,7 @@ def main():
         faults += check_includes(layers, path, folder, text)
         faults += check_opens(path, text)
         faults += check_payload(path, text)
+        faults += check_locks(path, text)
         if path.endswith(".def"):
             continue
         faults += check_namespace(path, name, text)

@@ -20,7 +20,7 @@ import time
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "end_to_end"))
+sys.path.insert(0, os.path.join(HERE, "..", "end_to_end", "support"))
 import harness  # noqa: E402
 
 SYSTEM_PYTHON = "/usr/bin/python3"

@@ -39,7 +39,7 @@ constexpr long kMostMeetings = 256;
 
 using Level = std::atomic<std::int64_t>;
 
-// Read by tests/end_to_end/stress.py: the order of these words is known there.
+// Read by tests/end_to_end/support/stress.py: the order of these words is known there.
 struct Truth {
   Level pid, ready, done;
   Level surely, perhaps, surely_peak, perhaps_peak;

@@ -3,7 +3,7 @@
 #include "preload/hooks/cuda/device_facts.h"
 
 #include "preload/blocks/recording.h"
-#include "preload/bounded/spin_lock.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/device/device_blocks.h"
 #include "preload/hooks/cuda/function_table.h"
 #include "preload/hooks/cuda/types.h"
@@ -48,7 +48,8 @@ struct Pool {
 constexpr int kPools = 64; // beyond them one is not looked at
 constexpr unsigned kDevices = 64;
 constinit Pool pools[kPools] = {};
-constinit record::SpinLock pools_lock; // not taken in a forked child, where CUDA fails
+constinit record::SpinLock pools_lock;
+REGISTER_LOCK(pools_lock, nullptr);
 constinit bool pools_known = false;
 constinit bool graph_nodes = false;
 constinit std::uint64_t graph_reserved[kDevices] = {};

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "child.h"
 #include "preload/blocks/recording.h"
 #include "preload/blocks/small_blocks.h"
+#include "preload/bounded/fork_locks.h"
 #include "preload/format/process_events.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/clocks.h"
@@ -193,6 +195,54 @@ TEST(Life, AProcessThatIsNotRecordedForksWithoutALock) {
     enter(State::inert);
     in_forked_child([] { EXPECT_TRUE(hold_definitions()); });
   });
+}
+
+// Forks while another thread holds the lock at `index`. The child records at once.
+void fork_while_held(const Scratch& scratch, std::size_t index) {
+  std::vector<ForkLock> locks;
+  each_fork_lock([&](const ForkLock& entry) { locks.push_back(entry); });
+  start(scratch, "1M");
+  born(1 << 20, 2 << 20);
+  ASSERT_EQ(state(), State::hot);
+  before_fork(); // holds the definitions itself
+  std::promise<void> held, done;
+  std::thread holder([&] {
+    const bool locked = locks[index].lock->try_lock();
+    held.set_value();
+    done.get_future().wait();
+    if (locked) locks[index].lock->unlock();
+  });
+  held.get_future().wait();
+  ASSERT_TRUE(locks[index].lock->is_held()) << locks[index].name;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    after_fork_in_child();
+    each_fork_lock([](const ForkLock& entry) { EXPECT_FALSE(entry.lock->is_held()) << entry.name; });
+    born(8 << 20, 2 << 20);
+    EXPECT_EQ(state(), State::hot);
+    end_life(0);
+    EXPECT_EQ(all_of(tests::read_segments(trace_file.path.text()), EventType::birth).size(), 1u);
+    EXPECT_EQ(tests::lost_in_all(), 0u);
+    std::fflush(nullptr);
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  done.set_value();
+  holder.join();
+  after_fork_in_parent();
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << locks[index].name;
+}
+
+TEST(Life, AForkedChildFindsEachLockFree) {
+  std::size_t locks = 0;
+  each_fork_lock([&](const ForkLock&) { ++locks; });
+  ASSERT_GE(locks, 14u) << "of the objects that this test links";
+  for (std::size_t index = 0; index < locks; ++index) {
+    const Scratch scratch;
+    in_child([&] { fork_while_held(scratch, index); });
+  }
 }
 
 TEST(Life, AForkedChildHasItsOwnTrace) {

@@ -2,7 +2,7 @@
 
 The program is tests/victims/stress.cpp. Each verdict: the reported figure is the truth, or the truth lies in the
 interval that the report admits. Where nothing was lost and each block is recorded by itself it is the truth to the
-byte. `python3 test_stress.py --long [KILLS]` is the long form: a thousand kills, with the threads, kinds and bounds
+byte. `run.py capture/test_stress --long [KILLS]` is the long form: a thousand kills, with the threads, kinds and bounds
 of LONG, and a table of what they gave; `--soak [MINUTES]` is a run of 30 minutes, with a level each minute.
 """
 import collections

@@ -179,7 +179,8 @@ class Short(LedgerCase):
         one = ledger(process)
         self.assertGreater(highest, 256 * MIB)
         self.assert_is_peak(one["total"], highest)
-        self.assertAlmostEqual(row(one, "heap in use"), 256 * MIB, delta=MIB)
+        # The ledger may be up to 1 % from the peak: what its total lacks must be missing from the block as well.
+        self.assertAlmostEqual(row(one, "heap in use") + highest - one["total"], 256 * MIB, delta=MIB)
         self.assert_closes(one)
         self.assertLess(ledger(process, "end")["total"], 64 * MIB)
 

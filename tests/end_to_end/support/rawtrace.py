@@ -8,7 +8,7 @@ import re
 import struct
 from collections import namedtuple
 
-NAMES = os.path.join(os.path.dirname(__file__), "..", "..", "preload", "format", "event_names.def")
+NAMES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "preload", "format", "event_names.def")
 SEGMENT = struct.Struct("<4sHBBIIIIQQQQQ")
 RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")

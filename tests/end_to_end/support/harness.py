@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build", "dev"))
 LIBRARY = os.path.join(BUILD, "preload", "libmemtrace.so")
 COMMAND = os.environ.get("MEMTRACE_COMMAND") or next(

@@ -19,33 +19,20 @@ bool continuation(char c) {
 
 } // namespace
 
-std::string valid_utf8(std::string_view bytes) {
+std::string printable(std::string_view bytes) {
   std::string out;
-  while (!bytes.empty()) {
-    const format::Character one = format::first_character(bytes);
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const format::Character one = format::first_character(rest);
     if (one.bytes == 0) {
       out += kReplacement;
-    } else {
-      out += bytes.substr(0, one.bytes);
-    }
-    bytes.remove_prefix(std::max<std::size_t>(one.bytes, 1));
-  }
-  return out;
-}
-
-std::string printable(std::string_view bytes) {
-  const std::string valid = valid_utf8(bytes);
-  std::string out;
-  for (std::string_view rest = valid; !rest.empty();) {
-    const format::Character one = format::first_character(rest);
-    if (!format::steers(one.code)) {
+    } else if (!format::steers(one.code)) {
       out += rest.substr(0, one.bytes);
     } else if (one.code < 0x20 || one.code == 0x7F) {
       out += '?';
     } else {
       out += fmt::format("\\u{{{:X}}}", static_cast<std::uint32_t>(one.code));
     }
-    rest.remove_prefix(one.bytes);
+    rest.remove_prefix(std::max<std::size_t>(one.bytes, 1));
   }
   return out;
 }

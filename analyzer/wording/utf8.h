@@ -7,11 +7,9 @@
 
 namespace memtrace::report {
 
-// Bytes that are no UTF-8 become U+FFFD, one for each.
-std::string valid_utf8(std::string_view bytes);
-
-// The same for one line of a terminal, so that no file name can steer it or look like another one: control
-// characters become '?', other characters without a look of their own "\u{202E}".
+// Returns `bytes` for one line of a terminal, so that no file name can steer it or look like another name. Each
+// byte that is not UTF-8 becomes U+FFFD, a control character '?', another character that shows nothing
+// "\u{202E}".
 std::string printable(std::string_view bytes);
 
 // Columns that valid UTF-8 takes, one for each code point.

@@ -25,7 +25,7 @@ report::Diff within(const DiffArguments& arguments, report::ProcessAnalysis& ana
 }
 
 std::string written(const DiffArguments& arguments, const report::Diff& diff) {
-  if (arguments.format == "json") return report::diff_json(diff, arguments.top).dump(2) + "\n";
+  if (arguments.format == "json") return report::json_text(report::diff_json(diff, arguments.top)) + "\n";
   return report::diff_text(diff, arguments.top, in_color(arguments.output));
 }
 

@@ -13,7 +13,7 @@ int explain_command(const ExplainArguments& arguments) {
     const report::Explanation explanation =
         report::explain(*analysis, memory_of(*analysis, arguments.memory), arguments.parameters);
     return arguments.format == "json"
-               ? report::explain_json(explanation, arguments.project).dump(2) + "\n"
+               ? report::json_text(report::explain_json(explanation, arguments.project)) + "\n"
                : report::explain_text(explanation, arguments.project, in_color(arguments.output));
   });
 }

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "analyzer/cli/doctor/surroundings.h"
 #include "analyzer/cli/doctor/traced_run.h"
 #include "analyzer/files/reading.h"
+#include "analyzer/print/json/json_text.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::cli {
@@ -170,11 +170,10 @@ std::string as_text(const std::vector<Check>& checks) {
 }
 
 std::string as_json(const std::vector<Check>& checks) {
-  nlohmann::ordered_json out = {{"schema", "memtrace.doctor/1"}, {"checks", nlohmann::ordered_json::array()}};
+  report::Json out = {{"schema", "memtrace.doctor/1"}, {"checks", report::Json::array()}};
   for (const Check& check : checks)
-    out["checks"].push_back(
-        {{"what", check.what}, {"works", check.works}, {"text", report::valid_utf8(check.text)}});
-  return out.dump(2) + "\n";
+    out["checks"].push_back({{"what", check.what}, {"works", check.works}, {"text", check.text}});
+  return report::json_text(out) + "\n";
 }
 
 } // namespace

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/wording/utf8.h"
-
 namespace memtrace::report {
 namespace {
 
@@ -14,7 +12,7 @@ Json row_of(const DiffRow& row) {
   Json out = {{"bytes_a", row.a},
               {"bytes_b", row.b},
               {"change", row.change()},
-              {"phase", named ? Json(valid_utf8(row.phase)) : Json(nullptr)},
+              {"phase", named ? Json(row.phase) : Json(nullptr)},
               {"role", replay::role_name(row.role)},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
               {"site", named ? site_json(*row.analysis, row.stack) : Json(nullptr)},
@@ -24,10 +22,9 @@ Json row_of(const DiffRow& row) {
 }
 
 Json side_json(const DiffSide& side) {
-  return {{"name", valid_utf8(side.name)},
+  return {{"name", side.name},
           {"pid", side.analysis->facts().pid},
-          {"phase",
-           valid_utf8(side.analysis->account.paths.text(side.analysis->account.paths.last(side.peak.path)))},
+          {"phase", side.analysis->account.paths.text(side.analysis->account.paths.last(side.peak.path))},
           {"step", side.peak.step == replay::Step::none ? Json(nullptr)
                                                         : Json(static_cast<std::int64_t>(side.peak.step))},
           {"bytes", side.peak.bytes}};
@@ -44,8 +41,8 @@ Json diff_json(const Diff& diff, std::size_t top) {
     rows.back()["kind"] = nullptr; // of several
   }
   return {{"schema", "memtrace.diff/1"},
-          {"a", valid_utf8(diff.a.where)},
-          {"b", valid_utf8(diff.b.where)},
+          {"a", diff.a.where},
+          {"b", diff.b.where},
           {"memory", memory_name(diff.memory)},
           {"measure", "live"},
           {"total", diff.total()},

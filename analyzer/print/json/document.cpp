@@ -8,12 +8,10 @@
 #include "analyzer/print/json/outlier_json.h"
 #include "analyzer/print/json/postmortem_json.h"
 #include "analyzer/print/json/process_json.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
 
-constexpr int kIndent = 2;
 constexpr std::size_t kPiece = 1 << 20; // bytes: a string that grows is copied, and there twice meanwhile
 
 std::string margin(int depth) {
@@ -32,7 +30,7 @@ void Document::put(std::string_view text) {
 
 // A line break within a string is written as two characters, so each of these begins a line of the layout.
 void Document::put(const Json& value, int depth) {
-  const std::string text = value.dump(kIndent);
+  const std::string text = json_text(value);
   std::size_t from = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
     put(std::string_view(text).substr(from, end - from));
@@ -48,9 +46,9 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
     put("{" + margin(1) + "\"schema\": \"" +
         (schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1") + "\"," + margin(1) +
         "\"job\": ");
-    put({{"id", valid_utf8(facts.job)},
+    put({{"id", facts.job},
          {"attempt", facts.attempt},
-         {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(valid_utf8(facts.launcher))},
+         {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(facts.launcher)},
          {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}},
         1);
     put("," + margin(1) + "\"processes\": [");
@@ -60,7 +58,7 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
   put(margin(2) + "{");
   const auto members = [this](const Json& of) {
     for (const auto& [key, value] : of.items()) {
-      put(margin(3) + Json(key).dump() + ": ");
+      put(margin(3) + json_text(key) + ": ");
       put(value, 3);
       put(",");
     }
@@ -95,7 +93,7 @@ std::vector<std::string> Document::take(const Json& more) && {
   Json last = {{"findings", std::move(findings_)}, {"outliers", std::move(outliers_)}};
   last.update(more);
   for (const auto& [key, value] : last.items()) {
-    put("," + margin(1) + Json(key).dump() + ": ");
+    put("," + margin(1) + json_text(key) + ": ");
     put(value, 1);
   }
   put("\n}\n");

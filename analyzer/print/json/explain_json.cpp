@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "analyzer/wording/utf8.h"
-
 namespace memtrace::report {
 namespace {
 
@@ -22,7 +20,7 @@ const char* state_name(KeptRow::State state) {
 
 Json late_json(const KeptRow& row) {
   if (row.late == 0) return nullptr;
-  return {{"bytes", row.late}, {"phase", valid_utf8(row.late_phase)}, {"step", step_json(row.late_step)}};
+  return {{"bytes", row.late}, {"phase", row.late_phase}, {"step", step_json(row.late_step)}};
 }
 
 Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
@@ -38,7 +36,7 @@ Json row_of(const Explanation& from, const KeptRow& row, bool kept) {
           {"theory", row.theory ? Json(*row.theory) : Json(nullptr)},
           {"kept", kept},
           {"state", state_name(row.state)},
-          {"phase", valid_utf8(row.phase)},
+          {"phase", row.phase},
           {"step", step_json(row.step)},
           {"site", site_json(*from.analysis, row.stack)}};
 }
@@ -66,18 +64,18 @@ Json rows_json(ProcessAnalysis& analysis) {
 Json explain_json(const Explanation& from, std::optional<std::uint64_t> project) {
   Json parts = Json::array();
   for (const PartOfStep& part : from.parts)
-    parts.push_back({{"name", valid_utf8(part.name)},
+    parts.push_back({{"name", part.name},
                      {"step", static_cast<std::int64_t>(part.step)},
                      {"kept", from.per_parameter(part.kept)},
                      {"transient", from.per_parameter(part.transient)}});
   Json dtypes = Json::object();
-  for (const auto& [name, count] : from.analysis->facts().parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  for (const auto& [name, count] : from.analysis->facts().parameters_by_dtype) dtypes[name] = count;
   const auto optimizer = from.analysis->facts().note("optimizer");
   const double kept = from.per_parameter(from.kept_bytes());
   Json out = {{"schema", "memtrace.explain/1"},
               {"parameters", {{"count", from.parameters}, {"by_dtype", std::move(dtypes)}}},
               {"setup",
-               {{"optimizer", optimizer ? Json(valid_utf8(*optimizer)) : Json(nullptr)},
+               {{"optimizer", optimizer ? Json(*optimizer) : Json(nullptr)},
                 {"memory", memory_name(from.memory)},
                 {"after_step", static_cast<std::int64_t>(from.step)}}},
               {"kept", kept},

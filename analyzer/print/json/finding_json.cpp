@@ -3,23 +3,21 @@
 
 #include <utility>
 
-#include "analyzer/wording/utf8.h"
-
 namespace memtrace::report {
 
 Json finding_json(const Finding& finding, Json site) {
   Json evidence = Json::array();
-  for (const std::string& line : finding.evidence) evidence.push_back(valid_utf8(line));
+  for (const std::string& line : finding.evidence) evidence.push_back(line);
   return {{"id", finding.id},
-          {"title", valid_utf8(finding.title)},
+          {"title", finding.title},
           {"memory", memory_name(finding.memory)},
           {"phase", finding.phase},
           {"step", step_json(finding.step)},
           {"bytes", finding.bytes},
           {"confidence", finding.certain ? "certain" : "likely"},
           {"evidence", std::move(evidence)},
-          {"remedy", valid_utf8(finding.remedy)},
-          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(valid_utf8(finding.no_remedy))},
+          {"remedy", finding.remedy},
+          {"no_remedy", finding.no_remedy.empty() ? Json(nullptr) : Json(finding.no_remedy)},
           {"site", std::move(site)}};
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "analyzer/attribute/sample_error.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -32,7 +31,7 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
               {"role", replay::role_name(row.role)},
               {"site", site_json(analysis, row.stack)},
-              {"born_phase", valid_utf8(analysis.account.paths.text(row.born_phase))},
+              {"born_phase", analysis.account.paths.text(row.born_phase)},
               {"born_step", step_json(row.born_step)},
               {"lifetime", static_cast<double>(row.lifetime) / 1e9},
               {"how", row.sampled ? "sampled" : "measured"}};
@@ -40,7 +39,7 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
   if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
   if (row.late != 0)
     out["came_later"] = {{"bytes", row.late},
-                         {"phase", valid_utf8(analysis.account.paths.text(row.late_phase))},
+                         {"phase", analysis.account.paths.text(row.late_phase)},
                          {"step", step_json(row.late_step)}};
   return out;
 }

@@ -4,7 +4,6 @@
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/rss/rss_ledger.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -40,8 +39,7 @@ void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
 Json ledger_json(const RssLedger& ledger) {
   Json rows = Json::array();
   for (const LedgerRow& row : ledger.rows) {
-    Json one = {
-        {"name", valid_utf8(row.name)}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
+    Json one = {{"name", row.name}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
     if (row.given) one["given"] = *row.given;
     if (row.parts) one["parts"] = *row.parts;
     rows.push_back(std::move(one));
@@ -49,7 +47,7 @@ Json ledger_json(const RssLedger& ledger) {
   Json out = {{"scope", ledger.scope},   {"memory", "host"},           {"at", ledger.at},
               {"t", ledger.t},           {"total", ledger.total},      {"high_water", ledger.high_water},
               {"rows", std::move(rows)}, {"residual", ledger.residual}};
-  if (!ledger.of.empty()) out["of"] = valid_utf8(ledger.of);
+  if (!ledger.of.empty()) out["of"] = ledger.of;
   if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
   return out;
 }

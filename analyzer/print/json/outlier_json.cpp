@@ -1,8 +1,6 @@
 // Purpose: the rank that holds more than the others, as JSON.
 #include "analyzer/print/json/outlier_json.h"
 
-#include "analyzer/wording/utf8.h"
-
 namespace memtrace::report {
 
 Json outlier_json(const Outlier& outlier) {
@@ -10,7 +8,7 @@ Json outlier_json(const Outlier& outlier) {
           {"pid", outlier.pid},
           {"memory", outlier.memory},
           {"bytes", outlier.bytes},
-          {"phase", valid_utf8(outlier.phase)},
+          {"phase", outlier.phase},
           {"step", step_json(outlier.step)},
           {"others",
            {{"count", outlier.others},

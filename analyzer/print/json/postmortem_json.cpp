@@ -4,7 +4,6 @@
 #include "analyzer/explain/block_owner.h"
 #include "analyzer/print/json/holdings_json.h"
 #include "analyzer/replay/wrapping_sum.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -48,14 +47,14 @@ Json death_json(ProcessAnalysis& analysis, std::size_t top) {
   const replay::Step step = death.then.place.step;
   return {
       {"t", analysis.seconds(death.then.stamp)},
-      {"phase", valid_utf8(analysis.account.paths.text(analysis.account.paths.last(death.then.place.path)))},
+      {"phase", analysis.account.paths.text(analysis.account.paths.last(death.then.place.path))},
       {"step", step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
       {"memory", memory_name(death.then.memory)},
       {"live", death.then.level.live},
       {"tensor", death.then.level.tensor},
       {"rss", {{"anon", death.resident.anon}, {"file", death.resident.file}, {"shmem", death.resident.shmem}}},
       {"limit", death.limit ? Json(*death.limit) : Json(nullptr)},
-      {"limit_of", death.limit ? Json(valid_utf8(death.limit_of)) : Json(nullptr)},
+      {"limit_of", death.limit ? Json(death.limit_of) : Json(nullptr)},
       {"filling", filling_json(analysis, death.filling)},
       {"last", std::move(last)},
       {"held", held_json(analysis, replay::Measure::live, death.then.level.live, top)},
@@ -75,7 +74,7 @@ Json ledger_json(const JobLedger& ledger) {
   return {{"scope", charged ? "cgroup" : "family"},
           {"memory", "host"},
           {"at", "death"},
-          {"of", charged ? Json(valid_utf8(ledger.of)) : Json(nullptr)},
+          {"of", charged ? Json(ledger.of) : Json(nullptr)},
           {"total", ledger.total.value_or(sum)},
           {"rows", std::move(rows)},
           {"residual", charged ? ledger.residual : 0}};

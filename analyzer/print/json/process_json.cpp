@@ -13,7 +13,6 @@
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/replay/wrapping_sum.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -125,7 +124,7 @@ Json phase_json(ProcessAnalysis& analysis, const replay::ShownRow& shown, Memory
   const replay::MemoryRow& figures = row.of(memory);
   const bool folded = shown.bucket != nullptr;
   Json path = Json::array();
-  for (const std::string& name : analysis.account.paths.texts(row.path)) path.push_back(valid_utf8(name));
+  for (const std::string& name : analysis.account.paths.texts(row.path)) path.push_back(name);
   Json out = {{"memory", memory_name(memory)},
               {"phase", path.back()},
               {"path", path},
@@ -168,7 +167,7 @@ Json peak_json(const ProcessAnalysis& analysis, MemoryId memory, const char* mea
               {"measure", measure},
               {"bytes", peak.bytes},
               {"t", peak.bucket ? Json(nullptr) : Json(analysis.seconds(peak.stamp))},
-              {"phase", valid_utf8(analysis.account.paths.text(analysis.account.paths.last(peak.path)))},
+              {"phase", analysis.account.paths.text(analysis.account.paths.last(peak.path))},
               {"step", step_json(peak.step)},
               {"at_peak", peak.bucket ? Json::array() : std::move(rows)}};
   if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // it was in one of these steps
@@ -221,7 +220,7 @@ Json argv_json(const std::string& joined) {
   Json out = Json::array();
   for (std::size_t at = 0; at < joined.size();) {
     const std::size_t end = std::min(joined.find('\0', at), joined.size());
-    out.push_back(valid_utf8(std::string_view(joined).substr(at, end - at)));
+    out.push_back(std::string_view(joined).substr(at, end - at));
     at = end + 1;
   }
   return out;
@@ -242,7 +241,7 @@ Json error_json(const Uncertainty& error) {
 void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
   for (const RingsOnly& time : rings_only(analysis))
     trace["rings_only"].push_back(
-        {{"why", valid_utf8(time.why)},
+        {{"why", time.why},
          {"from", analysis.seconds(time.from)},
          {"until", time.until != 0 ? Json(analysis.seconds(time.until)) : Json(nullptr)}});
 }
@@ -255,7 +254,7 @@ Json trace_json(const ProcessAnalysis& analysis) {
   for (const auto& [reason, count] : analysis.losses.events) reasons[reason] = count;
   Json source = nullptr;
   for (const auto& [memory, device] : facts.devices) {
-    if (!device.source.empty()) source = valid_utf8(device.source);
+    if (!device.source.empty()) source = device.source;
   }
   const auto cupti = facts.note("cupti");
   Json trace = {
@@ -274,10 +273,9 @@ Json trace_json(const ProcessAnalysis& analysis) {
        {{"live", error_json(live_error(analysis))},
         {"peak", error_json(peak_error(analysis))},
         {"tensor", error_json(tensor_error(analysis))}}},
-      {"cupti", cupti ? Json(valid_utf8(*cupti)) : Json(nullptr)},
+      {"cupti", cupti ? Json(*cupti) : Json(nullptr)},
       {"damaged_bytes", analysis.losses.damaged_bytes},
-      {"damaged_file",
-       analysis.losses.damaged_bytes != 0 ? Json(valid_utf8(analysis.losses.damaged_file)) : Json(nullptr)},
+      {"damaged_file", analysis.losses.damaged_bytes != 0 ? Json(analysis.losses.damaged_file) : Json(nullptr)},
       {"damaged_at", analysis.losses.damaged_bytes != 0 ? Json(analysis.losses.damaged_at) : Json(nullptr)},
       {"unknown_deaths", analysis.account.unknown_deaths},
       {"buckets", buckets_json(analysis)},
@@ -290,7 +288,7 @@ Json trace_json(const ProcessAnalysis& analysis) {
 Json parameters_json(const trace::Facts& facts) {
   if (!facts.parameters) return nullptr;
   Json dtypes = Json::object();
-  for (const auto& [name, count] : facts.parameters_by_dtype) dtypes[valid_utf8(name)] = count;
+  for (const auto& [name, count] : facts.parameters_by_dtype) dtypes[name] = count;
   return {{"count", facts.parameters->count},
           {"trainable", facts.parameters->trainable},
           {"bytes", facts.parameters->bytes},
@@ -303,7 +301,7 @@ Json devices_json(const trace::Facts& facts) {
   for (const auto& [memory, device] : facts.devices) {
     out.push_back({{"memory", memory_name(static_cast<MemoryId>(memory))},
                    {"uuid", uuid(device.uuid)},
-                   {"name", valid_utf8(device.name)},
+                   {"name", device.name},
                    {"total", device.total}});
   }
   return out;
@@ -311,7 +309,7 @@ Json devices_json(const trace::Facts& facts) {
 
 Json end_json(const ProcessEnd& end) {
   Json evidence = Json::array();
-  for (const std::string& line : end.evidence) evidence.push_back(valid_utf8(line));
+  for (const std::string& line : end.evidence) evidence.push_back(line);
   return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
 }
 
@@ -335,8 +333,8 @@ Json process_before_phases(const ProcessAnalysis& analysis) {
   const trace::Facts& facts = analysis.facts();
   return {{"pid", facts.pid},
           {"ppid", facts.ppid},
-          {"host", valid_utf8(facts.host)},
-          {"exe", valid_utf8(facts.exe)},
+          {"host", facts.host},
+          {"exe", facts.exe},
           {"argv", argv_json(facts.argv)},
           {"kind", analysis.kind},
           {"rank", rank_json(facts.rank)},

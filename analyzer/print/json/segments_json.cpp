@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "analyzer/explain/segment_use.h"
-#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 
@@ -15,15 +14,15 @@ Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, 
   for (std::size_t i = 0; i < std::min(top, segments.each.size()); ++i) {
     const replay::Segment& segment = segments.each[i];
     const bool held = segment.blocks != 0;
-    each.push_back({{"bytes", segment.bytes},
-                    {"in_blocks", segment.in_blocks},
-                    {"blocks", segment.blocks},
-                    {"site", held ? site_json(analysis, segment.holder) : Json(nullptr)},
-                    {"born_phase", held ? Json(valid_utf8(analysis.account.paths.text(segment.holder_phase)))
-                                        : Json(nullptr)},
-                    {"born_step", held && segment.holder_step != replay::Step::none
-                                      ? Json(static_cast<std::int64_t>(segment.holder_step))
-                                      : Json(nullptr)}});
+    each.push_back(
+        {{"bytes", segment.bytes},
+         {"in_blocks", segment.in_blocks},
+         {"blocks", segment.blocks},
+         {"site", held ? site_json(analysis, segment.holder) : Json(nullptr)},
+         {"born_phase", held ? Json(analysis.account.paths.text(segment.holder_phase)) : Json(nullptr)},
+         {"born_step", held && segment.holder_step != replay::Step::none
+                           ? Json(static_cast<std::int64_t>(segment.holder_step))
+                           : Json(nullptr)}});
   }
   return {{"count", segments.each.size()},       {"bytes", segments.bytes},
           {"in_blocks", segments.in_blocks},     {"unused", unused.sum()},

@@ -3,17 +3,15 @@
 
 #include <utility>
 
-#include "analyzer/wording/utf8.h"
-
 namespace memtrace::report {
 
 Json site_json(const symbols::Site& site) {
   Json frames = Json::array();
   for (const symbols::SiteFrame& frame : site.frames) {
-    frames.push_back({{"function", valid_utf8(frame.function)},
-                      {"file", valid_utf8(frame.file)},
+    frames.push_back({{"function", frame.function},
+                      {"file", frame.file},
                       {"line", frame.line},
-                      {"module", valid_utf8(frame.module)},
+                      {"module", frame.module},
                       {"lang", frame.python ? "python" : "native"}});
   }
   return {{"id", site.id}, {"frames", std::move(frames)}};

@@ -1,13 +1,10 @@
 // Purpose: a place in the program, and a step, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "analyzer/explain/process_analysis.h"
+#include "analyzer/print/json/json_text.h"
 
 namespace memtrace::report {
-
-using Json = nlohmann::ordered_json;
 
 Json site_json(const symbols::Site& site);
 // Null for no stack.

@@ -11,6 +11,7 @@
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/symbols/debug_lines.h"
 
 #ifndef MEMTRACE_VERSION
 #error "the build says which version this is"
@@ -84,6 +85,11 @@ void add_unbounded(CLI::App& command) {
       "no bound of memory and work (1 GiB and 4 times the size of the files)");
 }
 
+void add_debuginfod(CLI::App& command) {
+  command.add_flag_callback("--debuginfod", symbols::allow_debuginfod,
+                            "ask the servers of DEBUGINFOD_URLS for lines of native code");
+}
+
 struct ReportOptions {
   ReportArguments arguments;
   std::string steps;
@@ -101,6 +107,7 @@ CLI::App* add_report(CLI::App& app, ReportOptions& into) {
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
   add_output(*command, into.arguments);
   add_unbounded(*command);
+  add_debuginfod(*command);
   return command;
 }
 
@@ -129,6 +136,7 @@ CLI::App* add_postmortem(CLI::App& app, PostmortemOptions& into) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_output(*command, into.arguments);
   add_unbounded(*command);
+  add_debuginfod(*command);
   return command;
 }
 
@@ -153,6 +161,7 @@ CLI::App* add_diff(CLI::App& app, DiffOptions& into) {
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20));
   add_output(*command, into.arguments);
   add_unbounded(*command);
+  add_debuginfod(*command);
   return command;
 }
 
@@ -199,6 +208,7 @@ CLI::App* add_explain(CLI::App& app, ExplainOptions& into) {
   command->add_option("--memory", into.arguments.memory, "host or cuda:N");
   add_output(*command, into.arguments);
   add_unbounded(*command);
+  add_debuginfod(*command);
   return command;
 }
 

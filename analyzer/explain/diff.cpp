@@ -112,6 +112,7 @@ class Matcher {
     std::string out;
     if (row.stack == format::StackId{}) return out;
     for (const symbols::SiteFrame& frame : row.analysis->symbolizer->site(row.stack).frames) {
+      if (frame.inlined) continue;
       out += frame.function;
       if (frame.python) out += symbols::short_path(frame.file, row.analysis->facts().working_directory);
       out += '\n';

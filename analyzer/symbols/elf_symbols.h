@@ -11,8 +11,7 @@ struct Elf;
 
 namespace memtrace::symbols {
 
-// The symbol table of one file: .symtab, or .dynsym where that was stripped. DWARF is not read: of the large
-// libraries it is missing anyway, and where it is there it costs seconds.
+// The symbol table of one file: .symtab, or .dynsym where that was stripped.
 class ElfSymbols {
  public:
   enum class State { good, missing, not_elf, other_build };

@@ -1,30 +1,19 @@
 // Purpose: what a site is called. Lazy: only what is printed is looked up.
 #include "analyzer/symbols/symbolizer.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <cstring>
+
+#include "analyzer/symbols/demangle.h"
 
 namespace memtrace::symbols {
 namespace {
 
 using format::high;
 using format::low;
-
-// A name of C is no mangled one, but __cxa_demangle takes `i` for `int` and `f` for `float`.
-std::string demangle(const char* name) {
-  if (std::strncmp(name, "_Z", 2) != 0) return name;
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string out = status == 0 && plain != nullptr ? plain : name;
-  std::free(plain);
-  return out;
-}
 
 bool library_file(std::string_view file) {
   return file.empty() || file.front() == '<' || file.find("-packages/") != std::string::npos ||
@@ -55,6 +44,7 @@ std::string hash_of(const Site& site, const std::string& working_directory) {
     hash = (hash ^ 0xFF) * 0x100000001B3u;
   };
   for (const SiteFrame& frame : site.frames) {
+    if (frame.inlined) continue; // one build has debug information, the next one may have none
     mix(frame.function);
     if (frame.python) mix(fmt::format("{}:{}", short_path(frame.file, working_directory), frame.line));
   }
@@ -94,12 +84,20 @@ std::string called_operator(const std::vector<SiteFrame>& frames) {
   return out;
 }
 
-std::string native_place(const std::vector<SiteFrame>& frames) {
+// Functions of a header of the standard library that were inlined, whatever their name begins with.
+bool plumbing(const SiteFrame& frame) {
+  return plumbing(frame.function) || frame.file.find("/include/c++/") != std::string_view::npos;
+}
+
+// "fill at src/load.cpp:49" where the line is known, else "fill in load.so".
+std::string native_place(const std::vector<SiteFrame>& frames, const std::string& working_directory) {
   if (frames.empty()) return "unknown";
-  const auto telling = std::find_if(frames.begin(), frames.end(),
-                                    [](const SiteFrame& frame) { return !plumbing(frame.function); });
+  const auto telling =
+      std::find_if(frames.begin(), frames.end(), [](const SiteFrame& frame) { return !plumbing(frame); });
   const SiteFrame& frame = telling != frames.end() ? *telling : frames.front();
   std::string out(frame.function.substr(0, frame.function.find('(', 1)));
+  if (frame.line != 0)
+    return out + fmt::format(" at {}:{}", short_path(frame.file, working_directory), frame.line);
   if (!frame.module.empty()) out += fmt::format(" in {}", base_name(frame.module));
   return out;
 }
@@ -165,37 +163,55 @@ std::string operator_of(std::string_view function) {
   return name;
 }
 
-ElfSymbols* Symbolizer::symbols_of(const trace::Module& module) {
-  const auto [at, fresh] = loaded_.try_emplace(&module);
-  if (fresh) {
-    const std::string& path = definitions_.text(module.path);
-    at->second = std::make_unique<ElfSymbols>(path, module.build_id);
-    if (at->second->state() == ElfSymbols::State::other_build) {
-      spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
-    }
-  }
-  return at->second.get();
+Symbolizer::Object& Symbolizer::object_of(const trace::Module& module) {
+  const auto known = objects_.find(&module);
+  if (known != objects_.end()) return known->second;
+  const std::string& path = definitions_.text(module.path);
+  Object& object = objects_.try_emplace(&module, path, module).first->second;
+  if (object.symbols.state() == ElfSymbols::State::good) object.lines = std::make_unique<DebugLines>(path);
+  if (object.symbols.state() == ElfSymbols::State::other_build)
+    spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
+  return object;
 }
 
-// A return address is behind the call: the call itself, one byte before, is what lies in the function.
-SiteFrame Symbolizer::native(std::uint64_t return_address) {
-  const auto [at, fresh] = natives_.try_emplace(return_address);
-  SiteFrame& frame = at->second;
-  if (!fresh) return frame;
-  const std::uint64_t address = return_address - 1;
+void Symbolizer::add_native(std::uint64_t address, std::vector<SiteFrame>& out) {
+  SiteFrame frame;
   const trace::Module* const module = modules_.at(address);
   if (module == nullptr) {
-    frame.function = *names_.insert(fmt::format("{:#x}", address)).first;
-    return frame;
+    frame.function = keep_name(fmt::format("{:#x}", address));
+    out.push_back(frame);
+    return;
   }
   frame.module = definitions_.text(module->path);
   const std::uint64_t in_file = address - module->bias;
-  const char* name = symbols_of(*module)->function(in_file);
-  frame.function =
-      *names_
-           .insert(name != nullptr ? demangle(name) : fmt::format("{}+{:#x}", base_name(frame.module), in_file))
-           .first;
-  return frame;
+  Object& object = object_of(*module);
+  std::vector<SourceFrame> source;
+  if (object.lines) source = object.lines->at(in_file);
+  for (std::size_t i = 0; i + 1 < source.size(); ++i) {
+    SiteFrame& inlined = out.emplace_back(frame);
+    inlined.function = keep_name(demangle(source[i].function.c_str()));
+    inlined.file = keep_name(std::move(source[i].file));
+    inlined.line = source[i].line;
+    inlined.inlined = true;
+  }
+  if (!source.empty()) {
+    frame.file = keep_name(std::move(source.back().file));
+    frame.line = source.back().line;
+  }
+  if (const char* name = object.symbols.function(in_file); name != nullptr)
+    frame.function = keep_name(demangle(name));
+  else if (!source.empty() && !source.back().function.empty())
+    frame.function = keep_name(demangle(source.back().function.c_str()));
+  else
+    frame.function = keep_name(fmt::format("{}+{:#x}", base_name(frame.module), in_file));
+  out.push_back(frame);
+}
+
+// A return address is behind the call: the call itself, one byte before, is what lies in the function.
+const std::vector<SiteFrame>& Symbolizer::native(std::uint64_t return_address) {
+  const auto [at, fresh] = natives_.try_emplace(return_address);
+  if (fresh) add_native(return_address - 1, at->second);
+  return at->second;
 }
 
 SiteFrame Symbolizer::python(std::uint64_t value) {
@@ -204,7 +220,7 @@ SiteFrame Symbolizer::python(std::uint64_t value) {
   frame.line = high(value);
   const trace::Code* code = definitions_.code(format::CodeId{low(value)});
   if (code == nullptr) {
-    frame.function = *names_.insert(fmt::format("code#{}?", low(value))).first;
+    frame.function = keep_name(fmt::format("code#{}?", low(value)));
     return frame;
   }
   frame.function = definitions_.text(code->function);
@@ -219,7 +235,7 @@ void Symbolizer::describe(Site& site) const {
   site.op = called_operator(site.frames);
   const PythonFrames python = python_frames(site.frames);
   if (python.innermost == nullptr) {
-    site.where = native_place(site.frames);
+    site.where = native_place(site.frames, facts_.working_directory);
     return;
   }
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
@@ -231,7 +247,12 @@ const Site& Symbolizer::site(format::StackId stack) {
   if (slot) return *slot;
   slot = std::make_unique<Site>();
   for (const trace::Frame& frame : definitions_.frames(stack)) {
-    slot->frames.push_back(frame.python ? python(frame.value) : native(frame.value));
+    if (frame.python) {
+      slot->frames.push_back(python(frame.value));
+    } else {
+      const std::vector<SiteFrame>& at = native(frame.value);
+      slot->frames.insert(slot->frames.end(), at.begin(), at.end());
+    }
   }
   describe(*slot);
   slot->id = hash_of(*slot, facts_.working_directory);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/decode/definitions.h"
+#include "analyzer/symbols/debug_lines.h"
 #include "analyzer/symbols/elf_symbols.h"
 #include "analyzer/trace/module_map.h"
 #include "analyzer/trace/process_facts.h"
@@ -19,17 +20,18 @@ namespace memtrace::symbols {
 // What it names holds as long as the symbolizer: stacks have most of their frames in common.
 struct SiteFrame {
   std::string_view function; // demangled; "module+0x1234" where no symbol is known
-  std::string_view file;     // of Python frames, as Python gave it
-  std::uint32_t line = 0;
-  std::string_view module; // path of the object, of native frames
+  std::string_view file;     // as Python or the debug information gave it; empty if unknown
+  std::uint32_t line = 0;    // from 1; 0 if unknown
+  std::string_view module;   // path of the object, of native frames
   bool python = false;
+  bool inlined = false; // a function without a frame of its own, known from debug information alone
 };
 
 struct Site {
-  std::string id;                // hash of the frames' names: the same in every run of the same program
+  std::string id; // hash of the frames' names: equal in every run, with and without debug information
   std::vector<SiteFrame> frames; // innermost first
   std::string op;                // "torch._foreach_sqrt", or empty
-  std::string where;             // "torch/optim/adam.py:774", or a native function
+  std::string where;             // "torch/optim/adam.py:774", or a native function and its line or module
   std::string caller; // the innermost Python frame of the user's own code, where it is not `where`; or empty
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
@@ -54,17 +56,27 @@ class Symbolizer {
   const Site& site(format::StackId stack);
 
  private:
-  SiteFrame native(std::uint64_t return_address);
+  // What one file of code is asked for.
+  struct Object {
+    Object(const std::string& path, const trace::Module& module) : symbols(path, module.build_id) {}
+    ElfSymbols symbols;
+    std::unique_ptr<DebugLines> lines; // null if the file is not the build that was traced
+  };
+
+  // Returns the functions at a return address, inlined ones first.
+  const std::vector<SiteFrame>& native(std::uint64_t return_address);
+  void add_native(std::uint64_t address, std::vector<SiteFrame>& out);
   SiteFrame python(std::uint64_t value);
-  ElfSymbols* symbols_of(const trace::Module& module);
+  Object& object_of(const trace::Module& module);
+  std::string_view keep_name(std::string name) { return *names_.insert(std::move(name)).first; }
   void describe(Site& site) const;
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;
-  std::unordered_map<const trace::Module*, std::unique_ptr<ElfSymbols>> loaded_;
+  std::unordered_map<const trace::Module*, Object> objects_;
   trace::ModuleMap modules_;
-  std::unordered_set<std::string> names_; // that no text of the trace is
-  std::unordered_map<std::uint64_t, SiteFrame> natives_;
+  std::unordered_set<std::string> names_; // those that the trace has no text of
+  std::unordered_map<std::uint64_t, std::vector<SiteFrame>> natives_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Site>> sites_;
 };
 

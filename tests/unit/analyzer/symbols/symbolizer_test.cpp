@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyzer/symbols/demangle.h"
 #include "analyzer/trace/trace.h"
 #include "builder.h"
 #include "own_module.h"
@@ -10,6 +11,7 @@
 namespace memtrace::symbols {
 
 // Found by name in this test's symbol table.
+constexpr std::uint32_t kFirstLine = __LINE__ + 1;
 __attribute__((noinline)) int a_function_to_find(int x) {
   asm volatile("" ::: "memory");
   return x + 1;
@@ -72,7 +74,11 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
   const Site& site = open().site(format::StackId{stack});
   ASSERT_EQ(site.frames.size(), 1u);
   EXPECT_EQ(site.frames[0].function, "memtrace::symbols::a_function_to_find(int)");
-  EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find in exe");
+  EXPECT_TRUE(site.frames[0].file.ends_with("/symbolizer_test.cpp")) << site.frames[0].file;
+  EXPECT_GE(site.frames[0].line, kFirstLine);
+  EXPECT_LE(site.frames[0].line, kFirstLine + 3);
+  EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find at symbols/symbolizer_test.cpp:" +
+                            std::to_string(site.frames[0].line));
 }
 
 TEST_F(Symbols, OfCAreNotDemangled) {
@@ -82,6 +88,16 @@ TEST_F(Symbols, OfCAreNotDemangled) {
   EXPECT_EQ(symbolizer.site(format::StackId{i}).frames[0].function, "i");
   EXPECT_EQ(symbolizer.site(format::StackId{f}).frames[0].function, "f");
   EXPECT_EQ(symbolizer.site(format::StackId{w}).frames[0].function, "w");
+}
+
+TEST(Demangle, NamesOfCxxAndRust) {
+  EXPECT_EQ(demangle("_ZN2at4_ops7add_out4callERKNS_6TensorE"), "at::_ops::add_out::call(at::Tensor const&)");
+  EXPECT_EQ(demangle("_RNvNtCs1234_7mycrate3foo3bar"), "mycrate::foo::bar");
+  EXPECT_EQ(demangle("_RNvC6_123foo3bar"), "123foo::bar") << "an example of RFC 2603";
+  EXPECT_EQ(demangle("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
+  EXPECT_EQ(demangle("_Zonk"), "_Zonk");
+  EXPECT_EQ(demangle("_Reset"), "_Reset");
+  EXPECT_EQ(demangle("i"), "i");
 }
 
 TEST_F(Symbols, OfAnotherBuildAreNotUsed) {

@@ -1,0 +1,190 @@
+// Purpose: the source line and the inlined functions at an address, from the debug information of one ELF file.
+#include "analyzer/symbols/debug_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace memtrace::symbols {
+namespace {
+
+bool debuginfod_allowed = false;
+
+struct EndDwfl {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+struct Free {
+  void operator()(Dwarf_Die* scopes) const { std::free(scopes); }
+};
+
+using Scopes = std::unique_ptr<Dwarf_Die, Free>;
+
+const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
+                                   .find_debuginfo = dwfl_standard_find_debuginfo,
+                                   .section_address = dwfl_offline_section_address,
+                                   .debuginfo_path = nullptr};
+
+std::string text(const char* of) {
+  return of != nullptr ? of : "";
+}
+
+// The mangled name tells overloads and template arguments apart; functions of C have none.
+std::string function_name(Dwarf_Die* die) {
+  for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(die, name, &attribute) != nullptr) return text(dwarf_formstring(&attribute));
+  }
+  return text(dwarf_diename(die));
+}
+
+std::uint32_t value_of(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0) return 0;
+  return static_cast<std::uint32_t>(value);
+}
+
+} // namespace
+
+class DebugLines::Reader {
+ public:
+  // False if the file cannot be read or has no debug information.
+  bool open(const std::string& path) {
+    if (!debuginfod_allowed) ::unsetenv("DEBUGINFOD_URLS");
+    dwfl_.reset(dwfl_begin(&kCallbacks));
+    if (!dwfl_) return false;
+    dwfl_report_begin(dwfl_.get());
+    Dwfl_Module* const module = dwfl_report_offline(dwfl_.get(), path.c_str(), path.c_str(), -1);
+    if (module == nullptr || dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) return false;
+    // libdw shifts an object that has no address of its own; addresses in the trace's terms are those of the
+    // file.
+    GElf_Addr shift = 0;
+    Dwarf_Addr dwarf_shift = 0;
+    if (dwfl_module_getelf(module, &shift) == nullptr) return false;
+    Dwarf* const dwarf = dwfl_module_getdwarf(module, &dwarf_shift);
+    if (dwarf == nullptr) return false;
+    to_dwarf_ = shift - dwarf_shift; // differs from 0 where the debug information was made for another address
+    list_units(dwarf);
+    return !ranges_.empty();
+  }
+
+  std::vector<SourceFrame> at(std::uint64_t address) {
+    address += to_dwarf_;
+    Dwarf_Die* const unit = unit_of(address);
+    if (unit == nullptr) return {};
+    SourceFrame here = line_at(unit, address);
+    if (here.line == 0) return {};
+    std::vector<SourceFrame> out;
+    add_inlined(split_unit(*unit), address, here, out);
+    out.push_back(std::move(here));
+    return out;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t begin;
+    std::uint64_t end; // not included
+    std::size_t unit;
+  };
+
+  // Each unit says itself which addresses it has: .debug_aranges is missing where clang compiled.
+  void list_units(Dwarf* dwarf) {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    while (dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+      if (dwarf_tag(&die) != DW_TAG_compile_unit && dwarf_tag(&die) != DW_TAG_skeleton_unit) continue;
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;)
+        if (begin < end) ranges_.push_back({begin, end, units_.size()});
+      units_.push_back(die);
+    }
+    std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  }
+
+  Dwarf_Die* unit_of(std::uint64_t address) {
+    auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                  [](std::uint64_t value, const Range& range) { return value < range.begin; });
+    if (after == ranges_.begin() || address >= std::prev(after)->end) return nullptr;
+    return &units_[std::prev(after)->unit];
+  }
+
+  static SourceFrame line_at(Dwarf_Die* unit, std::uint64_t address) {
+    SourceFrame out;
+    Dwarf_Line* const line = dwarf_getsrc_die(unit, address);
+    int number = 0;
+    if (line == nullptr || dwarf_lineno(line, &number) != 0 || number <= 0) return out;
+    out.line = static_cast<std::uint32_t>(number);
+    out.file = text(dwarf_linesrc(line, nullptr, nullptr));
+    return out;
+  }
+
+  // With -gsplit-dwarf the functions stand in a file of their own, and the object has only lines.
+  static Dwarf_Die split_unit(Dwarf_Die unit) {
+    Dwarf_Die split;
+    if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+        split.cu != nullptr)
+      return split;
+    return unit;
+  }
+
+  // Adds one frame for each inlined function at `address`. `here` is the innermost line before, that of the
+  // function itself afterwards: where a function was inlined, its caller's line is the line of the call.
+  static void add_inlined(Dwarf_Die unit, std::uint64_t address, SourceFrame& here,
+                          std::vector<SourceFrame>& out) {
+    Dwarf_Die* found = nullptr;
+    if (dwarf_getscopes(&unit, address, &found) <= 0) return;
+    const Scopes lexical(found);
+    // The scopes of an address leave inlined functions for the place where these are written; those of the
+    // innermost entry lead through the places where they were inlined.
+    found = nullptr;
+    const int count = dwarf_getscopes_die(lexical.get(), &found);
+    if (count <= 0) return;
+    const Scopes scopes(found);
+    Dwarf_Files* files = nullptr;
+    std::size_t file_count = 0;
+    if (dwarf_getsrcfiles(&unit, &files, &file_count) != 0) files = nullptr;
+    for (int i = 0; i < count; ++i) {
+      Dwarf_Die* const scope = scopes.get() + i;
+      if (dwarf_tag(scope) == DW_TAG_subprogram) {
+        here.function = function_name(scope);
+        return;
+      }
+      if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) continue;
+      here.function = function_name(scope);
+      out.push_back(std::move(here));
+      here = {};
+      const std::uint32_t file = value_of(scope, DW_AT_call_file);
+      if (files != nullptr && file < file_count) here.file = text(dwarf_filesrc(files, file, nullptr, nullptr));
+      here.line = value_of(scope, DW_AT_call_line);
+    }
+  }
+
+  std::unique_ptr<Dwfl, EndDwfl> dwfl_;
+  std::uint64_t to_dwarf_ = 0;
+  std::vector<Dwarf_Die> units_;
+  std::vector<Range> ranges_; // by address
+};
+
+void allow_debuginfod() {
+  debuginfod_allowed = true;
+}
+
+DebugLines::DebugLines(const std::string& path) {
+  auto reader = std::make_unique<Reader>();
+  if (reader->open(path)) reader_ = std::move(reader);
+}
+
+DebugLines::~DebugLines() = default;
+
+std::vector<SourceFrame> DebugLines::at(std::uint64_t address) {
+  return reader_ ? reader_->at(address) : std::vector<SourceFrame>{};
+}
+
+} // namespace memtrace::symbols

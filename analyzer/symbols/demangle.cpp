@@ -1,0 +1,38 @@
+// Purpose: names of functions as their source has them.
+#include "analyzer/symbols/demangle.h"
+
+#include <cxxabi.h>
+#define HAVE_DECL_BASENAME 1 // libiberty declares it once more where this is missing, and not as glibc does
+#include <demangle.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace memtrace::symbols {
+namespace {
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+using Owned = std::unique_ptr<char, Free>;
+
+bool begins_with(const char* name, const char* prefix) {
+  return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
+}
+
+} // namespace
+
+// The prefix counts: __cxa_demangle takes names of C for types, `i` for `int` and `f` for `float`.
+std::string demangle(const char* name) {
+  const bool cxx = begins_with(name, "_Z");
+  if (!cxx && !begins_with(name, "_R")) return name;
+  if (const Owned plain(rust_demangle(name, 0)); plain != nullptr) return plain.get();
+  if (!cxx) return name;
+  int status = 0;
+  const Owned plain(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  return status == 0 && plain != nullptr ? plain.get() : name;
+}
+
+} // namespace memtrace::symbols

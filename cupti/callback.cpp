@@ -1,4 +1,4 @@
-// Purpose: from CUPTI's callback to the recorder's door.
+// Purpose: from CUPTI's callback to the recorder's bridge.
 // Runs: inside CUPTI's callbacks.
 #include "cupti/callback.h"
 
@@ -9,13 +9,13 @@
 namespace memtrace::cupti {
 namespace {
 
-constinit const memtrace_door* door = nullptr;
+constinit const memtrace_bridge* bridge = nullptr;
 
 void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const bool gives_back = frees(id);
   if (data.callbackSite == CUPTI_API_ENTER) {
     // Another thread may be given the address as soon as it is free: its birth must be stamped later.
-    if (gives_back && data.correlationData != nullptr) *data.correlationData = door->stamp();
+    if (gives_back && data.correlationData != nullptr) *data.correlationData = bridge->stamp();
     return;
   }
   if (data.functionReturnValue == nullptr) return;
@@ -25,7 +25,7 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   auto event = translate(call);
   if (!event) return;
   if (event->what == MEMTRACE_DEVICE_BORN) event->handle = reinterpret_cast<std::uint64_t>(data.context);
-  door->device_event(&*event);
+  bridge->device_event(&*event);
   if (event->what == MEMTRACE_DEVICE_FAILED) ask_soon();
 }
 
@@ -33,8 +33,8 @@ void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     const memtrace_device_event gone{
         MEMTRACE_DEVICE_CONTEXT, 0, -1, 0, 0, 0, reinterpret_cast<std::uint64_t>(data.context),
-        door->stamp(),           0, 0};
-    door->device_event(&gone);
+        bridge->stamp(),           0, 0};
+    bridge->device_event(&gone);
     forget_context(data.context);
     return;
   }
@@ -49,12 +49,12 @@ void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
 
 } // namespace
 
-void report_to(const memtrace_door* to) {
-  door = to;
+void report_to(const memtrace_bridge* to) {
+  bridge = to;
 }
 
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (data == nullptr || door == nullptr) return;
+  if (data == nullptr || bridge == nullptr) return;
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) driver_call(id, *static_cast<const CUpti_CallbackData*>(data));
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) resource(id, *static_cast<const CUpti_ResourceData*>(data));
 }

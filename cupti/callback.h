@@ -1,15 +1,15 @@
-// Purpose: from CUPTI's callback to the recorder's door.
+// Purpose: from CUPTI's callback to the recorder's bridge.
 // Runs: inside CUPTI's callbacks.
 #pragma once
 
 #include <cupti.h>
 
-#include "preload/api/intake.h"
+#include "preload/api/cupti_bridge.h"
 
 namespace memtrace::cupti {
 
 // Before the first callback.
-void report_to(const memtrace_door* door);
+void report_to(const memtrace_bridge* bridge);
 
 // Calls no CUDA, allocates nothing, prints nothing.
 void CUPTIAPI on_callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);

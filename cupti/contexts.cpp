@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "cupti/door.h"
+#include "cupti/bridge.h"
 #include "cupti/subscriber.h"
 
 namespace memtrace::cupti {
@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::size_t kMost = 64; // contexts at once; one a device is usual
 
-struct Known {
+struct KnownContext {
   std::atomic<CUcontext> context{nullptr};
   std::atomic<int> device{-1};
 };
-constinit Known known[kMost];
+constinit KnownContext known[kMost];
 constinit std::atomic<std::uint64_t> code[kMaxDevices];
 
 void remember(CUcontext context, int device) {
-  for (Known& one : known) {
+  for (KnownContext& one : known) {
     CUcontext nobody = nullptr;
     // The device first, for another thread: a slot whose context is set is whole.
     if (one.context.load(std::memory_order_relaxed) != nullptr) continue;
@@ -37,7 +37,7 @@ bool is_device(int device) {
 
 int device_of(CUcontext context) {
   if (context == nullptr) return -1;
-  for (const Known& one : known)
+  for (const KnownContext& one : known)
     if (one.context.load(std::memory_order_acquire) == context)
       return one.device.load(std::memory_order_relaxed);
   const int device = ask_device(context);
@@ -46,7 +46,7 @@ int device_of(CUcontext context) {
 }
 
 void forget_context(CUcontext context) {
-  for (Known& one : known)
+  for (KnownContext& one : known)
     if (one.context.load(std::memory_order_acquire) == context)
       one.context.store(nullptr, std::memory_order_release);
 }

@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "cupti/contexts.h"
-#include "cupti/door.h"
+#include "cupti/bridge.h"
 #include "cupti/driver.h"
 #include "cupti/nvml.h"
 
@@ -19,7 +19,7 @@ constexpr std::uint64_t kGapNs = 50'000'000; // between two looks, at least
 constexpr std::uint64_t kSoonNs = 5'000'000; // where something is known to have happened
 constexpr std::uint64_t kShare = 100;        // of the time, at most
 
-constinit const memtrace_door* door = nullptr;
+constinit const memtrace_bridge* bridge = nullptr;
 constinit int owner = 0; // a forked child cannot use CUDA, nor its parent's NVML
 constinit std::atomic<bool> soon{true};
 constinit std::atomic<bool> asking{false};
@@ -40,7 +40,7 @@ void name(int device) {
   const bool has_uuid = identity_of(device, &identity);
   const memtrace_device_identity out{device, identity.name[0] != '\0' ? identity.name : nullptr,
                                      has_uuid ? identity.uuid : nullptr, identity.total};
-  door->device_identity(&out);
+  bridge->device_identity(&out);
 }
 
 void ask(int device, const Nvml& nvml) {
@@ -56,7 +56,7 @@ void ask(int device, const Nvml& nvml) {
   if (use.card == kNotSaid && use.process == kNotSaid) return;
   const memtrace_device_use out{device,    use.others,      use.process,    use.card,
                                 use.total, use.others_used, code_on(device)};
-  door->device_use(&out);
+  bridge->device_use(&out);
 }
 
 void ask_all() {
@@ -68,7 +68,7 @@ void ask_all() {
 }
 
 // A thread that finds another one asking goes on.
-void quiet_moment() {
+void reach_safe_point() {
   const std::uint64_t before = now_ns();
   const std::uint64_t due = next.load(std::memory_order_relaxed);
   const bool sooner = soon.load(std::memory_order_relaxed);
@@ -84,10 +84,10 @@ void quiet_moment() {
 
 } // namespace
 
-void watch_devices(const memtrace_door* to) {
-  door = to;
+void watch_devices(const memtrace_bridge* to) {
+  bridge = to;
   owner = getpid();
-  door->on_quiet_moment(&quiet_moment);
+  bridge->on_safe_point(&reach_safe_point);
 }
 
 void ask_soon() {

@@ -10,7 +10,7 @@ namespace memtrace::cupti {
 namespace {
 
 // By the numbers of its ABI: cuda.h would name functions that an older driver lacks.
-struct Functions {
+struct DriverFunctions {
   int (*count)(int*);
   int (*device)(int*, int);
   int (*state)(int, unsigned*, int*);
@@ -21,7 +21,7 @@ struct Functions {
   int (*context_device)(int*);
   int (*info)(std::size_t*, std::size_t*);
 };
-constinit Functions cuda{};
+constinit DriverFunctions cuda{};
 constinit bool found = false;
 
 template <class F>

@@ -4,7 +4,7 @@
 
 #include "cupti/callback.h"
 #include "cupti/devices.h"
-#include "cupti/door.h"
+#include "cupti/bridge.h"
 #include "cupti/nvtx.h"
 #include "cupti/probe.h"
 #include "cupti/subscriber.h"
@@ -17,24 +17,24 @@ namespace {
 
 enum Mode { kOff, kAuto, kOn };
 
-void take_devices(const memtrace_door* door) {
+void take_devices(const memtrace_bridge* bridge) {
   static constinit bool done = false;
   if (done) return;
   done = true;
-  watch_devices(door);
-  if (door->cupti_mode() == kOff) return;
-  report_to(door);
+  watch_devices(bridge);
+  if (bridge->cupti_mode() == kOff) return;
+  report_to(bridge);
   static Subscription subscription = subscribe(&on_callback);
-  if (subscription.standing == Standing::active) door->owns_devices(1);
-  Text note;
+  if (subscription.standing == Standing::active) bridge->owns_devices(1);
+  BoundedText note;
   note.add("cupti=");
   describe(subscription, note);
-  door->note(note.text(), note.size());
-  if (subscription.standing != Standing::active && door->cupti_mode() == kOn) {
-    Text line;
+  bridge->note(note.text(), note.size());
+  if (subscription.standing != Standing::active && bridge->cupti_mode() == kOn) {
+    BoundedText line;
     line.add("CUPTI ");
     describe(subscription, line);
-    door->say(line.add(": device memory is taken from the hooks").text());
+    bridge->say(line.add(": device memory is taken from the hooks").text());
   }
 }
 
@@ -45,8 +45,8 @@ void take_devices(const memtrace_door* door) {
 // is.
 EXPORT int InitializeInjection() {
   const int errno_before = errno;
-  if (const memtrace_door* const door = memtrace::cupti::find_door(); door != nullptr)
-    memtrace::cupti::take_devices(door);
+  if (const memtrace_bridge* const bridge = memtrace::cupti::find_bridge(); bridge != nullptr)
+    memtrace::cupti::take_devices(bridge);
   errno = errno_before;
   return 1;
 }
@@ -54,9 +54,9 @@ EXPORT int InitializeInjection() {
 // NVTX calls it where NVTX_INJECTION64_PATH names this library. 0: no tool, and every range is a no-op again.
 EXPORT int InitializeInjectionNvtx2(memtrace::cupti::nvtx::GetExportTable get) {
   const int errno_before = errno;
-  const memtrace_door* const door = memtrace::cupti::find_door();
-  const bool attached = door != nullptr && get != nullptr && door->wants_phases() != 0 &&
-                        memtrace::cupti::nvtx::attach(door, get);
+  const memtrace_bridge* const bridge = memtrace::cupti::find_bridge();
+  const bool attached = bridge != nullptr && get != nullptr && bridge->wants_phases() != 0 &&
+                        memtrace::cupti::nvtx::attach(bridge, get);
   errno = errno_before;
   return attached;
 }

@@ -11,7 +11,7 @@ namespace memtrace::cupti {
 namespace {
 
 // nvml.h is not part of the toolkit: these shapes are NVML's ABI.
-using Card = void*;
+using NvmlDevice = void*;
 struct Memory {
   unsigned long long total, free, used;
 };
@@ -19,7 +19,7 @@ struct MemoryV2 { // tells what the driver reserves for itself from what is used
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
-struct Process {
+struct NvmlProcess {
   unsigned pid;
   unsigned long long used; // all ones: not known
   unsigned instance[2];
@@ -30,20 +30,20 @@ constexpr int kTooSmall = 7;      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr unsigned kNoAttach = 2; // NVML_INIT_FLAG_NO_ATTACH: other cards are left asleep
 constexpr unsigned kMostProcesses = 256;
 
-struct Functions {
+struct NvmlFunctions {
   int (*init)(unsigned);
   int (*init_all)();
   int (*shutdown)();
   int (*count)(unsigned*);
-  int (*by_uuid)(const char*, Card*);
-  int (*by_index)(unsigned, Card*);
-  int (*name)(Card, char*, unsigned);
+  int (*by_uuid)(const char*, NvmlDevice*);
+  int (*by_index)(unsigned, NvmlDevice*);
+  int (*name)(NvmlDevice, char*, unsigned);
   int (*driver)(char*, unsigned);
-  int (*memory)(Card, Memory*);
-  int (*memory_v2)(Card, MemoryV2*);
-  int (*processes)(Card, unsigned*, Process*);
+  int (*memory)(NvmlDevice, Memory*);
+  int (*memory_v2)(NvmlDevice, MemoryV2*);
+  int (*processes)(NvmlDevice, unsigned*, NvmlProcess*);
 };
-constinit Functions nvml{};
+constinit NvmlFunctions nvml{};
 constinit void* library = nullptr;
 
 template <class F>
@@ -93,7 +93,7 @@ void uuid_text(const std::uint8_t (&uuid)[16], char (&out)[48]) {
   *at = '\0';
 }
 
-void memory_of(Card card, CardUse* out) {
+void memory_of(NvmlDevice card, CardUse* out) {
   if (MemoryV2 memory{}; nvml.memory_v2 != nullptr) {
     memory.version = static_cast<unsigned>(sizeof memory) | 2u << 24;
     if (nvml.memory_v2(card, &memory) == kSuccess) {
@@ -108,9 +108,9 @@ void memory_of(Card card, CardUse* out) {
   }
 }
 
-void processes_of(Card card, CardUse* out) {
+void processes_of(NvmlDevice card, CardUse* out) {
   if (nvml.processes == nullptr) return;
-  static Process list[kMostProcesses]; // one thread at a time comes here
+  static NvmlProcess list[kMostProcesses]; // one thread at a time comes here
   unsigned count = kMostProcesses;
   const int result = nvml.processes(card, &count, list);
   if (result != kSuccess && result != kTooSmall) return;
@@ -156,7 +156,7 @@ bool Nvml::use_of(const std::uint8_t (&uuid)[16], CardUse* out) const {
   if (result_ != kSuccess || nvml.by_uuid == nullptr) return false;
   char text[48];
   uuid_text(uuid, text);
-  Card card = nullptr;
+  NvmlDevice card = nullptr;
   if (nvml.by_uuid(text, &card) != kSuccess) return false;
   memory_of(card, out);
   processes_of(card, out);
@@ -169,7 +169,7 @@ unsigned Nvml::cards() const {
 }
 
 bool Nvml::card_name(unsigned index, char* out, unsigned bytes) const {
-  Card card = nullptr;
+  NvmlDevice card = nullptr;
   return result_ == kSuccess && nvml.by_index != nullptr && nvml.name != nullptr &&
          nvml.by_index(index, &card) == kSuccess && nvml.name(card, out, bytes) == kSuccess;
 }

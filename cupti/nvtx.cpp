@@ -11,7 +11,7 @@
 namespace memtrace::cupti::nvtx {
 namespace {
 
-constinit const memtrace_door* door = nullptr;
+constinit const memtrace_bridge* bridge = nullptr;
 
 // ---- Pushed ranges: each thread has its own stack of them, and each domain is one by itself.
 
@@ -27,7 +27,7 @@ thread_local constinit unsigned deeper = 0;
 int push(Domain domain, const Name* name) {
   if (depth == kDeepest) return ++deeper, kNotTracked;
   stack[depth++] = {domain, name};
-  if (name != nullptr) door->phase_begin(name->text, name->bytes);
+  if (name != nullptr) bridge->phase_begin(name->text, name->bytes);
   return kNotTracked;
 }
 
@@ -38,7 +38,7 @@ int pop(Domain domain) {
     const Name* const name = stack[i].name;
     for (unsigned above = i + 1; above < depth; ++above) stack[above - 1] = stack[above];
     --depth;
-    if (name != nullptr) door->phase_end(name->text, name->bytes);
+    if (name != nullptr) bridge->phase_end(name->text, name->bytes);
     break;
   }
   return kNotTracked;
@@ -48,7 +48,7 @@ int pop(Domain domain) {
 // thread makes its next NVTX call.
 
 constexpr unsigned kMostStarted = 256;
-enum State : std::uint32_t { kFree, kTaken, kOpen, kEnded };
+enum NvtxState : std::uint32_t { kFree, kTaken, kOpen, kEnded };
 struct Started {
   std::atomic<std::uint32_t> state{kFree};
   std::uint32_t round = 0; // so that an id is not given twice
@@ -68,7 +68,7 @@ void finish(Started& range) {
   const Name* const name = range.name;
   --open_here;
   range.state.store(kFree, std::memory_order_release);
-  if (name != nullptr) door->phase_end(name->text, name->bytes);
+  if (name != nullptr) bridge->phase_end(name->text, name->bytes);
 }
 
 void finish_ended_elsewhere() {
@@ -87,7 +87,7 @@ std::uint64_t start(const Name* name) {
     range.name = name;
     const std::uint64_t id = std::uint64_t{++range.round} << 16 | (i + 1);
     ++open_here;
-    if (name != nullptr) door->phase_begin(name->text, name->bytes);
+    if (name != nullptr) bridge->phase_begin(name->text, name->bytes);
     range.state.store(kOpen, std::memory_order_release);
     return id;
   }
@@ -166,37 +166,37 @@ String string_wide(Domain, const wchar_t* text) {
   return const_cast<Name*>(name_of(text));
 }
 
-struct Entry {
+struct Replacement {
   unsigned index;
-  Function function;
+  CallbackPointer function;
 };
 template <class F>
-Function any(F* function) {
-  return reinterpret_cast<Function>(function);
+CallbackPointer any(F* function) {
+  return reinterpret_cast<CallbackPointer>(function);
 }
 
 template <std::size_t N>
-bool fill(const Callbacks& callbacks, Module module, const Entry (&entries)[N]) {
-  Table table = nullptr;
+bool fill(const Callbacks& callbacks, CallbackModule module, const Replacement (&entries)[N]) {
+  CallbackTable table = nullptr;
   unsigned size = 0;
   if (callbacks.module_table(module, &table, &size) == 0 || table == nullptr) return false;
-  for (const Entry& entry : entries)
+  for (const Replacement& entry : entries)
     if (entry.index < size && table[entry.index] != nullptr) *table[entry.index] = entry.function;
   return true;
 }
 
 } // namespace
 
-bool attach(const memtrace_door* to, GetExportTable get) {
+bool attach(const memtrace_bridge* to, GetExportTable get) {
   const auto* const callbacks = static_cast<const Callbacks*>(get(kCallbacksTable));
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks || callbacks->module_table == nullptr)
     return false;
-  door = to;
-  const Entry core[] = {{kRangeStartEx, any(&start_ex)},  {kRangeStartA, any(&start_ascii)},
+  bridge = to;
+  const Replacement core[] = {{kRangeStartEx, any(&start_ex)},  {kRangeStartA, any(&start_ascii)},
                         {kRangeStartW, any(&start_wide)}, {kRangeEnd, any(&end)},
                         {kRangePushEx, any(&push_ex)},    {kRangePushA, any(&push_ascii)},
                         {kRangePushW, any(&push_wide)},   {kRangePop, any(&pop_default)}};
-  const Entry core2[] = {
+  const Replacement core2[] = {
       {kDomainRangeStartEx, any(&domain_start)},    {kDomainRangeEnd, any(&domain_end)},
       {kDomainRangePushEx, any(&domain_push)},      {kDomainRangePop, any(&pop)},
       {kDomainRegisterStringA, any(&string_ascii)}, {kDomainRegisterStringW, any(&string_wide)},

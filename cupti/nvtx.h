@@ -3,11 +3,11 @@
 #pragma once
 
 #include "cupti/nvtx_abi.h"
-#include "preload/api/intake.h"
+#include "preload/api/cupti_bridge.h"
 
 namespace memtrace::cupti::nvtx {
 
 // Puts our functions into the program's table. False: it has none that we know.
-bool attach(const memtrace_door* door, GetExportTable get);
+bool attach(const memtrace_bridge* bridge, GetExportTable get);
 
 } // namespace memtrace::cupti::nvtx

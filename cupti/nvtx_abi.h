@@ -27,17 +27,17 @@ enum Message : std::int32_t { kNoMessage, kAscii, kUnicode, kRegistered };
 
 inline constexpr int kNotTracked = -2; // NVTX_NO_PUSH_POP_TRACKING: what push and pop give without a tool
 
-using Function = void (*)();
-using Table = Function**; // of pointers to the program's function pointers
+using CallbackPointer = void (*)();
+using CallbackTable = CallbackPointer**; // of pointers to the program's function pointers
 
 struct Callbacks { // NvtxExportTableCallbacks
   std::size_t struct_size;
-  int (*module_table)(int module, Table* table, unsigned* size);
+  int (*module_table)(int module, CallbackTable* table, unsigned* size);
 };
 inline constexpr std::uint32_t kCallbacksTable = 1; // NVTX_ETID_CALLBACKS
 using GetExportTable = const void* (*)(std::uint32_t id);
 
-enum Module { kCore = 1, kCore2 = 5 };
+enum CallbackModule { kCore = 1, kCore2 = 5 };
 enum Core {
   kRangeStartEx = 4,
   kRangeStartA,

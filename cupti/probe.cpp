@@ -22,14 +22,14 @@ void find(void* library, const char* name, F* out) {
   if (symbol != nullptr) std::memcpy(out, &symbol, sizeof symbol);
 }
 
-void add_version(Text& text, int version) {
+void add_version(BoundedText& text, int version) {
   text.add(static_cast<std::uint64_t>(version / 1000))
       .add(".")
       .add(static_cast<std::uint64_t>(version % 1000 / 10));
 }
 
 bool probe_driver(memtrace_probe_line line, void* to) {
-  Text text;
+  BoundedText text;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
   if (library == nullptr) {
     line(to, "driver", 0,
@@ -59,7 +59,7 @@ bool probe_driver(memtrace_probe_line line, void* to) {
 
 void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
   Subscription subscription = subscribe(&ignore);
-  Text text;
+  BoundedText text;
   const bool works = subscription.standing == Standing::active;
   if (works) {
     text.add("can subscribe");
@@ -76,7 +76,7 @@ void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
 
 void probe_nvml(memtrace_probe_line line, void* to) {
   const Nvml nvml;
-  Text text;
+  BoundedText text;
   if (!nvml) {
     text.add(nvml.why_not()).add(": what a card shows is asked of cuMemGetInfo, for all processes together");
     line(to, "NVML", 0, text.text());

@@ -86,7 +86,7 @@ int ask_device(CUcontext context) {
   return static_cast<int>(device);
 }
 
-void describe(const Subscription& subscription, Text& out) {
+void describe(const Subscription& subscription, BoundedText& out) {
   const Library& cupti = subscription.library;
   if (cupti.path == nullptr) {
     out.add("missing: no libcupti is found (it comes with the CUDA Toolkit, and with nvidia-cuda-cupti)");

@@ -32,7 +32,7 @@ void keep(const Subscription& subscription);
 int ask_device(CUcontext context);
 
 // One line: `active, libcupti.so.13 (130001)`, `held by NAME`, ...
-class Text;
-void describe(const Subscription& subscription, Text& out);
+class BoundedText;
+void describe(const Subscription& subscription, BoundedText& out);
 
 } // namespace memtrace::cupti

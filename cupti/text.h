@@ -8,14 +8,14 @@
 
 namespace memtrace::cupti {
 
-class Text {
+class BoundedText {
  public:
-  Text& add(const char* text) {
+  BoundedText& add(const char* text) {
     while (*text != '\0' && size_ + 1 < sizeof text_) text_[size_++] = *text++;
     text_[size_] = '\0';
     return *this;
   }
-  Text& add(std::uint64_t value) {
+  BoundedText& add(std::uint64_t value) {
     char digits[24];
     std::size_t at = sizeof digits;
     digits[--at] = '\0';

@@ -13,7 +13,7 @@ std::uint64_t word(const void* p) {
 }
 
 // What a call that gives memory was asked for, and where it says what it gave.
-struct Given {
+struct AllocationResult {
   std::uint32_t kind = MEMTRACE_KIND_DEVICE;
   int device = kHost;
   std::uint64_t bytes = 0;
@@ -62,8 +62,8 @@ std::uint64_t mipmap_bytes(CUDA_ARRAY3D_DESCRIPTOR level, unsigned levels) {
 }
 
 // Memory of cuMemCreate says itself where it is.
-Given created(const cuMemCreate_params& params) {
-  Given given{MEMTRACE_KIND_DEVICE_VMM, kHost, params.size, params.handle, true};
+AllocationResult created(const cuMemCreate_params& params) {
+  AllocationResult given{MEMTRACE_KIND_DEVICE_VMM, kHost, params.size, params.handle, true};
   if (params.prop == nullptr) return given;
   if (params.prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
     given.device = params.prop->location.id;
@@ -73,7 +73,7 @@ Given created(const cuMemCreate_params& params) {
   return given;
 }
 
-Given given_by(const ApiCall& call) {
+AllocationResult given_by(const ApiCall& call) {
   const void* const p = call.params;
   const int here = call.device;
   switch (call.id) {
@@ -245,7 +245,7 @@ std::optional<memtrace_device_event> translate(const ApiCall& call) {
     default:
       break;
   }
-  const Given given = given_by(call);
+  const AllocationResult given = given_by(call);
   if (given.out == nullptr || given.bytes == 0) return std::nullopt;
   memtrace_device_event out = event(!done          ? MEMTRACE_DEVICE_FAILED
                                     : given.handle ? MEMTRACE_DEVICE_CREATED

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "preload/api/intake.h"
+#include "preload/api/cupti_bridge.h"
 
 namespace memtrace::cupti {
 

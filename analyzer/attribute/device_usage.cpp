@@ -31,7 +31,7 @@ std::int64_t Residual::sum() const {
   return wrapping_add(wrapping_add(context, code), rest);
 }
 
-void Card::follow(const trace::Event& event) {
+void DeviceTimeline::follow(const trace::Event& event) {
   if (event.type == EventType::reserved) {
     pools_hold_ = bounded(event.as<format::ReservedEvent>().reserved);
     return;
@@ -48,17 +48,17 @@ void Card::follow(const trace::Event& event) {
   pools_gave_ = birth ? wrapping_add(pools_gave_, given) : wrapping_sub(pools_gave_, given);
 }
 
-void Card::forget() {
+void DeviceTimeline::forget() {
   pools_gave_ = pools_hold_ = 0;
 }
 
-std::int64_t Card::pools_spare() const {
+std::int64_t DeviceTimeline::pools_spare() const {
   return framework_ || pools_gave_ < 0 ? 0 : std::max<std::int64_t>(wrapping_sub(pools_hold_, pools_gave_), 0);
 }
 
 // What comes with a context and what with code is told by time alone. Should one of them be taken back later,
 // or a look fall between a call and its record, the context bears the difference, so that the sum holds.
-void Card::divide(std::int64_t residual, std::uint64_t code) {
+void DeviceTimeline::divide(std::int64_t residual, std::uint64_t code) {
   if (!looked_) {
     residual_.code = std::clamp<std::int64_t>(bounded(code), 0, std::max<std::int64_t>(residual, 0));
     residual_.context = wrapping_sub(residual, residual_.code);
@@ -71,7 +71,7 @@ void Card::divide(std::int64_t residual, std::uint64_t code) {
   code_ = code;
 }
 
-std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& level,
+std::optional<std::int64_t> DeviceTimeline::look(const trace::Event& event, const Level& level,
                                        const PhasePosition& place) {
   const auto shown = event.as<format::SampleDeviceEvent>();
   const bool own = shown.used_by_process != format::kNotSaid;
@@ -87,7 +87,7 @@ std::optional<std::int64_t> Card::look(const trace::Event& event, const Level& l
   divide(wrapping_sub(wrapping_sub(bytes, level.live), pools_spare()), shown.code);
   if (most_.peak && bytes <= most_.peak->bytes) return bytes;
   most_.own = own;
-  most_.card = shown.used;
+  most_.gpu = shown.used;
   most_.total = shown.total;
   most_.others_used = shown.used_by_others;
   most_.code = shown.code;

@@ -35,7 +35,7 @@ struct Residual {
 struct DeviceUsage {
   std::optional<Peak> peak;
   bool own = false; // of this process alone; else of all that use the card
-  std::uint64_t card = format::kNotSaid;
+  std::uint64_t gpu = format::kNotSaid;
   std::uint64_t total = format::kNotSaid;
   std::uint64_t others_used = format::kNotSaid;
   std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of what the card takes for them
@@ -50,7 +50,7 @@ struct DeviceUsage {
 };
 
 // Of one device, from one look at the card to the next.
-class Card {
+class DeviceTimeline {
  public:
   // Bytes that it shows as used, by this process or else by all. None: it does not say.
   std::optional<std::int64_t> look(const trace::Event& event, const Level& level, const PhasePosition& place);

@@ -13,7 +13,7 @@
 namespace memtrace::replay {
 
 // Of one measure in one phase that ended.
-struct Span {
+struct PhaseLevels {
   std::int64_t entry = 0;
   std::int64_t peak = 0;
   trace::Ordinal peak_at = 0;
@@ -37,20 +37,20 @@ struct HighestLevels { // of one memory
   HighestLevel used;
 };
 
-struct Growing { // a row that may still change
+struct GrowingRow { // a row that may still change
   Row row;
   std::size_t open = 0; // occurrences
 };
 
 struct OpenPhase {
-  Growing* row;
+  GrowingRow* row;
   bool again;                         // it goes on after a gap: the same occurrence
   trace::Ordinal began;               // after this event
   std::vector<EntryLevels> memory;    // of those that were seen by then; others began at nothing
   std::optional<Resident> resident{}; // of the first sample
 };
 
-inline void merge(Figures& row, const Span& span, std::int64_t exit, bool first) {
+inline void merge(Figures& row, const PhaseLevels& span, std::int64_t exit, bool first) {
   const std::int64_t transient = wrapping_sub(span.peak, std::max(span.entry, exit));
   if (first) row.entry = span.entry;
   if (first || span.peak > row.peak) row.peak = span.peak, row.peak_at = span.peak_at;

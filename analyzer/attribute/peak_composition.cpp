@@ -69,7 +69,7 @@ struct Estimate {
   }
 };
 
-struct Group {
+struct HoldingGroup {
   format::StackId stack{};
   format::Kind kind{};
   Role role{};
@@ -80,11 +80,11 @@ struct Group {
   NameId phase{}; // the last of the path
   KnownPhase known{};
   Step step{};
-  bool operator==(const Group&) const = default;
+  bool operator==(const HoldingGroup&) const = default;
 };
 
 struct GroupHash {
-  std::size_t operator()(const Group& group) const {
+  std::size_t operator()(const HoldingGroup& group) const {
     std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
@@ -131,7 +131,7 @@ struct Sum {
   }
 };
 
-Holding holding(const Group& group, Sum& sum, const Paths& paths) {
+Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
   const Estimate& estimate = sum.estimate;
   Holding out{sum.bytes,     sum.asked,
               sum.blocks,    sum.largest,
@@ -151,7 +151,7 @@ Holding holding(const Group& group, Sum& sum, const Paths& paths) {
   return out;
 }
 
-using Set = std::unordered_map<Group, Sum, GroupHash>;
+using Set = std::unordered_map<HoldingGroup, Sum, GroupHash>;
 
 // What was said of tensors of a stack, born in a phase. Gradients come anew in each step, and only some steps
 // are labelled.
@@ -175,10 +175,10 @@ class SiteRoles {
 
 // What was guessed may be of a role that others of its site were said to have.
 void settle(Set& set, const SiteRoles& roles) {
-  std::vector<Group> guessed;
+  std::vector<HoldingGroup> guessed;
   for (const auto& [group, sum] : set)
     if (group.guessed) guessed.push_back(group);
-  for (const Group& group : guessed) {
+  for (const HoldingGroup& group : guessed) {
     Set::node_type node = set.extract(group);
     node.key().guessed = false;
     if (const Role said = roles.of(group.stack, group.path); said != Role::unknown) node.key().role = said;
@@ -208,7 +208,7 @@ struct Timeline {
   std::uint32_t sample_bytes = 0;
 
   // A block counts at every instant in [birth, death). `touches`: null where nothing was said of it.
-  void add(const Group& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
+  void add(const HoldingGroup& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
            trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
     const auto end = std::lower_bound(instant, at.end(), death);
@@ -302,7 +302,7 @@ class PeakSets : public Observer {
   }
 
   void add(const Block& block, trace::Ordinal death, format::Stamp stamp, const Fate& fate) {
-    Group group;
+    HoldingGroup group;
     group.stack = block.stack;
     group.kind = block.locked ? format::Kind::registered : block.kind;
     group.tensor = block.tensor;
@@ -323,7 +323,7 @@ class PeakSets : public Observer {
     at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
   }
 
-  void say_role(Group& group, const Block& block, const Fate& fate) {
+  void say_role(HoldingGroup& group, const Block& block, const Fate& fate) {
     // Whatever is saved is labelled a checkpoint: what it was before says more.
     const bool saved = block.label == Role::checkpoint;
     if (block.label != Role::unknown && !saved) {
@@ -360,7 +360,7 @@ class PeakSets : public Observer {
   struct Amount {
     std::uint64_t bytes, asked;
   };
-  void at(MemoryId memory, Measure measure, const Group& group, const Block& block, const Amount& amount,
+  void at(MemoryId memory, Measure measure, const HoldingGroup& group, const Block& block, const Amount& amount,
           trace::Ordinal death, std::uint64_t lifetime) {
     const auto timeline = timelines_.find({memory, measure});
     if (timeline == timelines_.end()) return;

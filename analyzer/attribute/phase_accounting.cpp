@@ -54,7 +54,7 @@ class Attribution : public Observer {
     if (updated_ != Step::none) note_update(event.stamp);
     if (!pending_.empty()) {
       Row& at = row(place.path, place.step).row;
-      for (const Flow& flow : pending_) {
+      for (const SmallFlow& flow : pending_) {
         see(flow.memory);
         MemoryRow& figures = memory_row(at, flow.memory);
         figures.allocated += flow.allocated;
@@ -76,7 +76,7 @@ class Attribution : public Observer {
     from_ = static_cast<Step>(after_present);
     std::fill(reserved_.begin(), reserved_.end(), 0);
     std::fill(used_.begin(), used_.end(), 0);
-    for (auto& [memory, card] : cards_) card.forget();
+    for (auto& [memory, gpu] : devices_) gpu.forget();
     now_ = event.ordinal;
   }
 
@@ -100,7 +100,7 @@ class Attribution : public Observer {
   }
 
  private:
-  struct Flow {
+  struct SmallFlow {
     MemoryId memory;
     std::uint64_t allocated, freed, allocations;
   };
@@ -131,7 +131,7 @@ class Attribution : public Observer {
     using enum EventType;
     const EventType type = event.type;
     if (type == birth || type == death || type == reserved || type == format::EventType::level || type == held)
-      cards_[static_cast<MemoryId>(event.flags >> format::kMemoryShift)].follow(event);
+      devices_[static_cast<MemoryId>(event.flags >> format::kMemoryShift)].follow(event);
   }
 
   void close_all() {
@@ -180,7 +180,7 @@ class Attribution : public Observer {
     return out;
   }
 
-  Growing& row(PathId path, Step step) {
+  GrowingRow& row(PathId path, Step step) {
     if (recent_ != nullptr && recent_->row.path == path && recent_->row.step == step) return *recent_;
     auto at = growing_.find({path, step});
     if (at == growing_.end()) {
@@ -269,7 +269,7 @@ class Attribution : public Observer {
     if (peak.sum() > row.rss->peak.sum()) row.rss->peak = peak;
   }
 
-  static Span span(const HighestLevel& highest, std::int64_t entry, trace::Ordinal began) {
+  static PhaseLevels span(const HighestLevel& highest, std::int64_t entry, trace::Ordinal began) {
     const High<std::int64_t>* const high = highest.since(began);
     if (high != nullptr && high->value > entry) return {entry, high->value, high->at};
     return {entry, entry, began};
@@ -313,12 +313,12 @@ class Attribution : public Observer {
   void used(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     if (memory == 0) return;
-    const auto bytes = cards_[memory].look(event, ledger().level(memory), place);
+    const auto bytes = devices_[memory].look(event, ledger().level(memory), place);
     if (!bytes) return;
     see(memory);
     used_[memory] = *bytes;
     highest_[memory].used.raise(*bytes, event.ordinal);
-    account_.cards[memory] = cards_[memory].most();
+    account_.device_usage[memory] = devices_[memory].most();
     account_.peaks[memory];
   }
 
@@ -337,9 +337,9 @@ class Attribution : public Observer {
 
   Account account_;
   static constexpr std::size_t kGrowing = 64;
-  std::map<std::pair<PathId, Step>, Growing> growing_;
+  std::map<std::pair<PathId, Step>, GrowingRow> growing_;
   std::size_t most_growing_ = kGrowing;
-  Growing* recent_ = nullptr; // the row that was asked for last
+  GrowingRow* recent_ = nullptr; // the row that was asked for last
   std::uint64_t rows_begun_ = 0;
   std::unordered_map<PathId, Step> last_packed_;
   bool parts_ = false;                        // a row was packed in more than one part
@@ -348,11 +348,11 @@ class Attribution : public Observer {
   std::vector<HighestLevels> highest_;        // by MemoryId
   HighestSince<Resident, kResidentSum> resident_;
   Resident sampled_; // last
-  std::vector<Flow> pending_;
+  std::vector<SmallFlow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;
   std::vector<std::int64_t> used_;
-  std::map<MemoryId, Card> cards_;
+  std::map<MemoryId, DeviceTimeline> devices_;
   std::size_t seen_ = 0;      // memories
   Step from_{0};              // the first step that is whole since the last cut
   Step updated_ = Step::none; // the step whose update ended with this event

@@ -30,7 +30,7 @@ struct Update {
 struct Account {
   Rows rows;                             // in the order in which they ended: `began` tells the other one
   std::map<MemoryId, MemoryPeaks> peaks; // host always
-  std::map<MemoryId, DeviceUsage> cards; // of devices that were asked
+  std::map<MemoryId, DeviceUsage> device_usage; // of devices that were asked
   std::optional<Update> last_update;
   std::optional<Peak> rss; // the highest VmHWM that was read
   trace::Ledgers ledgers;

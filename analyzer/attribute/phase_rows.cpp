@@ -9,9 +9,9 @@
 namespace memtrace::replay {
 namespace {
 
-class Put {
+class RowWriter {
  public:
-  explicit Put(std::deque<std::uint8_t>& out) : out_(out) {}
+  explicit RowWriter(std::deque<std::uint8_t>& out) : out_(out) {}
 
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::uint8_t>(value | 0x80));
@@ -28,9 +28,9 @@ class Put {
   std::deque<std::uint8_t>& out_;
 };
 
-class Get {
+class RowReader {
  public:
-  explicit Get(std::deque<std::uint8_t>::const_iterator& at) : at_(at) {}
+  explicit RowReader(std::deque<std::uint8_t>::const_iterator& at) : at_(at) {}
 
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -114,7 +114,7 @@ void Rows::add(const Row& row) {
   Row& last = last_[row.path];
   last.path = row.path;
   shape(last, row.memory.size(), row.rss.has_value());
-  Put put(coded_);
+  RowWriter put(coded_);
   put.number(static_cast<std::uint64_t>(row.path));
   put.number(row.memory.size() << 4 | (row.rss ? 8u : 0u) | (row.again ? 4u : 0u) | (row.partial ? 2u : 0u) |
              (row.skipped ? 1u : 0u));
@@ -135,7 +135,7 @@ Rows::Iterator& Rows::Iterator::operator++() {
 
 void Rows::Iterator::decode() {
   if (left_ == 0) return;
-  Get get(at_);
+  RowReader get(at_);
   const auto path = static_cast<PathId>(get.number());
   const std::uint64_t head = get.number();
   Row& row = last_[path];

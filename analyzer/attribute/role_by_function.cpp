@@ -11,13 +11,13 @@ namespace {
 // In which file, which function makes it, itself or by what it calls: a name, the beginning of one
 // ("all_gather*"), or empty for each function of the file. The innermost frame that is here decides, by the
 // first line that fits.
-struct ShmCreator {
+struct ShmFunction {
   std::string_view file;
   std::string_view function;
   Role role;
 };
 
-constexpr ShmCreator kMakers[] = {
+constexpr ShmFunction kMakers[] = {
     // A module that is imported when it is first needed is of no purpose of its own.
     {"<frozen importlib._bootstrap>", "", Role::unknown},
     // DistributedDataParallel: the Reducer's buckets, made with it and again after the first backward.
@@ -74,7 +74,7 @@ bool fits(std::string_view name, std::string_view wanted) {
 }
 
 std::optional<Role> maker(const std::string& file, const std::string& function) {
-  for (const ShmCreator& known : kMakers)
+  for (const ShmFunction& known : kMakers)
     if (file.ends_with(known.file) && fits(own_name(function), known.function)) return known.role;
   return std::nullopt;
 }
@@ -97,7 +97,7 @@ Role Makers::role(format::StackId stack) {
     role = at->second;
     if (!fresh) break; // or the chain is a circle
     below.push_back(id);
-    const trace::Definitions::Node* const node = definitions_.node(id);
+    const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;
     const auto said = node->frame.python ? of_code(format::low(node->frame.value)) : std::nullopt;
     role = said.value_or(Role::unknown);

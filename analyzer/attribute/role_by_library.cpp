@@ -48,7 +48,7 @@ Role Askers::role(format::StackId stack) {
     role = at->second;
     if (!fresh) break; // or the chain is a circle
     below.push_back(id);
-    const trace::Definitions::Node* const node = definitions_.node(id);
+    const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;
     const auto said = of_frame(node->frame);
     role = said.value_or(Role::unknown);

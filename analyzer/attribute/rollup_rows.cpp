@@ -80,9 +80,9 @@ StepSpan span_of(std::uint64_t bucket, std::uint64_t width, const format::Rollup
   return {static_cast<Step>(first), static_cast<Step>(last)};
 }
 
-class Reader {
+class RowsReader {
  public:
-  Reader(const trace::Trace& trace, Account& account)
+  RowsReader(const trace::Trace& trace, Account& account)
       : trace_(trace), account_(account), rollup_(*trace.rollup()) {}
 
   Buckets read() && {
@@ -151,7 +151,7 @@ class Reader {
 
   const trace::Trace& trace_;
   Account& account_;
-  const trace::Rollup& rollup_;
+  const trace::RollupRows& rollup_;
   std::map<std::uint32_t, PathId> paths_;
   Buckets out_;
 };
@@ -201,7 +201,7 @@ std::vector<Births> Buckets::births(const BucketRow& row, MemoryId memory) const
 
 Buckets buckets(const trace::Trace& trace, Account& account) {
   if (trace.rollup() == nullptr) return {};
-  Buckets out = Reader(trace, account).read();
+  Buckets out = RowsReader(trace, account).read();
   for (const BucketRow& row : out.rows) {
     if (row.most.count == 0) continue;
     for (std::size_t i = 0; i < row.most.memory.size(); ++i) {

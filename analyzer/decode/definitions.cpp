@@ -114,7 +114,7 @@ const std::string& Definitions::text(format::TextId id) const {
   return cut;
 }
 
-const Definitions::Node* Definitions::node(std::uint32_t stack) const {
+const Definitions::StackNode* Definitions::node(std::uint32_t stack) const {
   const auto at = stacks_.find(stack);
   return at != stacks_.end() ? &at->second : nullptr;
 }
@@ -128,7 +128,7 @@ std::vector<Frame> Definitions::frames(format::StackId id, bool* complete) const
   std::vector<Frame> frames;
   auto number = static_cast<std::uint32_t>(id);
   while (number != 0 && frames.size() < kDeepestStack) {
-    const Node* const at = node(number);
+    const StackNode* const at = node(number);
     if (at == nullptr) break;
     frames.push_back(at->frame);
     number = at->caller;

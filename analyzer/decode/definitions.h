@@ -54,11 +54,11 @@ class Definitions {
   const std::vector<Module>& modules() const { return modules_; }
   // Innermost first. A chain that was cut by a loss ends there; `complete` then turns false.
   std::vector<Frame> frames(format::StackId id, bool* complete = nullptr) const;
-  struct Node {
+  struct StackNode {
     std::uint32_t caller = 0; // a StackId; may run in circles
     Frame frame;
   };
-  const Node* node(std::uint32_t stack) const; // null: lost, or 0
+  const StackNode* node(std::uint32_t stack) const; // null: lost, or 0
 
  private:
   struct OpenText {
@@ -77,7 +77,7 @@ class Definitions {
   std::unordered_map<format::CodeId, Code> codes_;
   std::unordered_map<format::ModuleId, std::size_t> module_index_;
   std::vector<Module> modules_;
-  std::unordered_map<std::uint32_t, Node> stacks_;
+  std::unordered_map<std::uint32_t, StackNode> stacks_;
 };
 
 } // namespace memtrace::trace

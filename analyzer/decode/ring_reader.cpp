@@ -49,16 +49,16 @@ void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const 
 }
 
 // A slot and the records that follow it.
-struct Place {
+struct SlotInFile {
   RingSlot slot;
   RingRecord own[format::kSlotRecords];
 };
-static_assert(sizeof(Place) == format::kSlotBytes);
+static_assert(sizeof(SlotInFile) == format::kSlotBytes);
 
 // True if the slot's thread kept its ring from the one look to the other. A thread that loses its long ring
 // writes its next records into the slot before it gets another one, which may be the same chunks: another
 // thread may have had them meanwhile.
-bool kept_its_ring(const Place& before, const Place& after) {
+bool kept_its_ring(const SlotInFile& before, const SlotInFile& after) {
   if (after.slot.ring != before.slot.ring || after.slot.thread != before.slot.thread ||
       after.slot.tid != before.slot.tid)
     return false;
@@ -71,7 +71,7 @@ bool kept_its_ring(const Place& before, const Place& after) {
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out,
                std::uint64_t& missing) {
   for (int tries = 0; tries < kTries; ++tries) {
-    Place place{}, after{};
+    SlotInFile place{}, after{};
     const RingSlot& slot = place.slot;
     if (file.read(offset, &place, sizeof place) < sizeof slot || !is_ring(slot.ring)) {
       missing += sizeof place;
@@ -92,7 +92,7 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
     take_records(ring, got, after.slot.tail >= slot.tail ? after.slot : slot, out);
     return true;
   }
-  missing += sizeof(Place); // another ring each time: its records may be of another thread
+  missing += sizeof(SlotInFile); // another ring each time: its records may be of another thread
   return false;
 }
 

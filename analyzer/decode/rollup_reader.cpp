@@ -81,9 +81,9 @@ bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, 
 }
 
 // Nothing when it makes no sense. `again` is set when that may be because it was replaced meanwhile.
-std::optional<Rollup> read_once(const File& file, std::uint64_t trace_id, bool& again) {
+std::optional<RollupRows> read_once(const File& file, std::uint64_t trace_id, bool& again) {
   again = false;
-  Rollup out;
+  RollupRows out;
   RollupHeader& header = out.header;
   if (file.read(0, &header, sizeof header) != sizeof header || !sound(header, trace_id, file.size()))
     return std::nullopt;

@@ -11,7 +11,7 @@ namespace memtrace::trace {
 
 // The half of STEM.coarse that holds. Rows are those that are in use and whose bucket lies within the steps
 // that were folded; they come in the order of the file, and one key may come more than once.
-struct Rollup {
+struct RollupRows {
   format::RollupHeader header{};
   format::RollupHalf half{};
   std::vector<format::PhaseRow> phases;
@@ -21,7 +21,7 @@ struct Rollup {
 
 struct RollupFile {
   std::uint64_t bytes = 0; // 0: there is no such file
-  std::optional<Rollup> rollup;
+  std::optional<RollupRows> rollup;
 };
 
 // The file may be written to meanwhile: a half that was replaced while it was read is read again.

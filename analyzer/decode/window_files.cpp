@@ -15,7 +15,7 @@ using format::EventType;
 using format::Source;
 
 // By the first record of the snapshot. 0 is the trace file's number, so no window has it.
-std::optional<std::uint32_t> number_of(const Window& window) {
+std::optional<std::uint32_t> number_of(const WindowFile& window) {
   const auto model = std::make_unique<Model>(); // too large for a stack
   for (const Segment& segment : window.index->segments()) {
     if (segment.header.source != static_cast<std::uint8_t>(Source::snapshot)) continue;
@@ -33,10 +33,10 @@ std::optional<std::uint32_t> number_of(const Window& window) {
 
 } // namespace
 
-std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id) {
-  std::vector<Window> windows;
+std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id) {
+  std::vector<WindowFile> windows;
   for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
-    Window window;
+    WindowFile window;
     try {
       window.file = std::make_unique<File>(stem + ".window-" + std::to_string(i), files::Origin::found);
     } catch (const ReadError&) {
@@ -46,7 +46,7 @@ std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id
     window.number = number_of(window);
     windows.push_back(std::move(window));
   }
-  std::stable_sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) {
+  std::stable_sort(windows.begin(), windows.end(), [](const WindowFile& a, const WindowFile& b) {
     if (a.number && b.number) return *a.number < *b.number;
     return a.number.has_value() && !b.number.has_value();
   });

@@ -10,7 +10,7 @@
 
 namespace memtrace::trace {
 
-struct Window {
+struct WindowFile {
   std::unique_ptr<File> file;
   std::unique_ptr<SegmentIndex> index;
   std::optional<std::uint32_t> number; // none: its snapshot is damaged, so nothing says where it belongs
@@ -18,6 +18,6 @@ struct Window {
 
 // STEM.window-0 to -3, as far as they are there, by number, those without one last. Never throws a ReadError:
 // what cannot be read is not there, and what makes no sense is damage of its index.
-std::vector<Window> find_windows(const std::string& stem, std::uint64_t trace_id);
+std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

@@ -48,7 +48,7 @@ struct ProgramFault {
 };
 
 // A memory cgroup as it was when it was looked at. What its files did not have is kUnknown.
-struct Group {
+struct CgroupState {
   std::string path; // of its directory
   bool there = false;
   bool version_two = false;
@@ -56,7 +56,7 @@ struct Group {
   std::uint64_t oom_kills = kUnknown;             // of its own processes and, in version 2, of those below
   std::uint64_t met = kUnknown;                   // how often the limit was met
   bool kills_all = false;                         // memory.oom.group
-  auto operator<=>(const Group&) const = default; // NOLINT(modernize-use-nullptr)
+  auto operator<=>(const CgroupState&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 // What an orchestrator says of a container or a job step, or a parent of a process.
@@ -76,13 +76,13 @@ struct Statement {
 };
 
 // A file in /dev/shm that a process made, and that nobody held any more.
-struct Orphan {
+struct ShmOrphan {
   std::string name;
   std::uint64_t bytes = 0; // of memory: its pages
   double made = 0;         // seconds, unix
   std::optional<double>
       mapped; // when the process mapped as much as it has; none: its name alone tells whose it is
-  bool operator==(const Orphan&) const = default;
+  bool operator==(const ShmOrphan&) const = default;
 };
 
 // What a process left in /dev/shm, once nobody of its job was there who might remove it.
@@ -90,7 +90,7 @@ struct ShmLeftovers {
   std::optional<double> looked;    // seconds, unix; none: there was no reason to, or it was too early
   std::uint64_t unseen = kUnknown; // processes that may hold them: they could not be looked into. kUnknown: any
   std::string pids;                // the pid namespace of the one that looked
-  std::vector<Orphan> orphans;     // largest first
+  std::vector<ShmOrphan> orphans;     // largest first
   bool operator==(const ShmLeftovers&) const = default;
 };
 
@@ -102,7 +102,7 @@ struct Evidence {
   std::vector<std::string> files; // names of those that were given
   std::vector<Kill> kills;        // in the order of the log
   std::vector<ProgramFault> faults;
-  std::vector<Group> groups; // the process's own before its ancestors
+  std::vector<CgroupState> groups; // the process's own before its ancestors
   std::vector<Statement> statements;
   ShmLeftovers left;
 };

@@ -52,7 +52,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
-void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Group> {
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, CgroupState> {
   visit("path", of.path);
   visit("there", of.there);
   visit("version_two", of.version_two);
@@ -80,7 +80,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
-void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Orphan> {
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, ShmOrphan> {
   visit("name", of.name);
   visit("bytes", of.bytes);
   visit("made", of.made);
@@ -109,9 +109,9 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
   visit("left", of.left);
 }
 
-class Writer {
+class FieldWriter {
  public:
-  explicit Writer(Json& to) : to_(to) {}
+  explicit FieldWriter(Json& to) : to_(to) {}
 
   void operator()(const char* key, std::uint64_t value) {
     if (value != kUnknown) to_[key] = value;
@@ -146,7 +146,7 @@ class Writer {
   template <class Shape>
   static Json json(const Shape& of) {
     Json out = Json::object();
-    Writer writer(out);
+    FieldWriter writer(out);
     fields(writer, of);
     return out;
   }
@@ -154,9 +154,9 @@ class Writer {
   Json& to_;
 };
 
-class Reader {
+class FieldReader {
  public:
-  explicit Reader(const Json& from) : from_(from) {}
+  explicit FieldReader(const Json& from) : from_(from) {}
 
   void operator()(const char* key, std::uint64_t& value) {
     if (const Json* const found = find(key); found != nullptr && found->is_number_unsigned())
@@ -206,7 +206,7 @@ class Reader {
   template <class Shape>
   static bool take(const Json* from, Shape& of) {
     if (from == nullptr || !from->is_object()) return false;
-    Reader reader(*from);
+    FieldReader reader(*from);
     fields(reader, of);
     return true;
   }
@@ -226,7 +226,7 @@ std::optional<Evidence> load(const std::string& path) {
   if (!text) return std::nullopt;
   const Json from = Json::parse(*text, nullptr, false);
   if (!from.is_object()) return std::nullopt;
-  Reader reader(from);
+  FieldReader reader(from);
   std::string schema;
   reader("schema", schema);
   if (schema != kSchema) return std::nullopt;
@@ -237,7 +237,7 @@ std::optional<Evidence> load(const std::string& path) {
 
 bool save(const std::string& path, const Evidence& evidence) {
   Json out = {{"schema", kSchema}};
-  Writer writer(out);
+  FieldWriter writer(out);
   fields(writer, evidence);
   return files::replace(path, out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

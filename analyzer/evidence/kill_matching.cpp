@@ -141,9 +141,9 @@ bool log_would_say(const Subject& subject) {
 
 // A counter that rose says that a process of the group was killed, some time since. It is a witness where the
 // group was at its limit, and the log, which knows better, could not be read.
-std::uint64_t counted(const Subject& subject, const Group*& at) {
+std::uint64_t counted(const Subject& subject, const CgroupState*& at) {
   if (!subject.near_limit || subject.kills_counted == kUnknown || log_would_say(subject)) return 0;
-  for (const Group& group : subject.evidence->groups) {
+  for (const CgroupState& group : subject.evidence->groups) {
     if (group.path != subject.directory || group.oom_kills == kUnknown) continue;
     at = &group;
     return group.oom_kills > subject.kills_counted ? group.oom_kills - subject.kills_counted : 0;
@@ -157,7 +157,7 @@ void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnes
   for (const Subject& subject : subjects) last_in[subject.directory].push_back(subject.last);
   for (auto& [directory, last] : last_in) std::sort(last.begin(), last.end());
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const Group* group = nullptr;
+    const CgroupState* group = nullptr;
     const std::uint64_t rise = counted(subjects[i], group);
     if (witnesses[i].kill != nullptr || rise == 0) continue;
     const std::vector<double>& last = last_in[subjects[i].directory];

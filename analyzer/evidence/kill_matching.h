@@ -29,7 +29,7 @@ struct Subject {
 
 struct Witness {
   const Kill* kill = nullptr;           // the kernel's own word
-  const Group* counter = nullptr;       // its cgroup has counted a kill since the last sample
+  const CgroupState* counter = nullptr;       // its cgroup has counted a kill since the last sample
   const Statement* statement = nullptr; // of its container or job step, which ended with it
   const ProgramFault* fault = nullptr;
   bool certain = false; // else it fits, by time, cgroup and size

@@ -103,11 +103,11 @@ std::uint64_t in_pages(std::uint64_t bytes) {
 }
 
 // The first mapping of its size when it was made, or when it was given that size.
-const Mapping* mapping_of(const SharedFile& file, const ShmCreator& maker) {
+const ShmMapping* mapping_of(const SharedFile& file, const ShmCreator& maker) {
   const auto then = [](double unix, double file_time) {
     return unix >= file_time - kEarly && unix <= file_time + kAtOnce;
   };
-  for (const Mapping& one : maker.mapped) {
+  for (const ShmMapping& one : maker.mapped) {
     if (one.bytes == in_pages(file.size) && (then(one.unix, file.made) || then(one.unix, file.changed)))
       return &one;
   }
@@ -162,13 +162,13 @@ bool in_life(const SharedFile& file, const ShmCreator& maker) {
   return file.made >= maker.began - kEarly && file.made <= maker.last + kIdle;
 }
 
-std::optional<Orphan> claim(const SharedFile& file, const ShmCreator& maker) {
+std::optional<ShmOrphan> claim(const SharedFile& file, const ShmCreator& maker) {
   if (!in_life(file, maker)) return std::nullopt;
   const auto pid = pid_in(file.name);
   if (pid && *pid != maker.pid) return std::nullopt; // it mapped what another one made
-  const Mapping* const mapping = mapping_of(file, maker);
+  const ShmMapping* const mapping = mapping_of(file, maker);
   if (!pid && mapping == nullptr) return std::nullopt;
-  Orphan out;
+  ShmOrphan out;
   out.name = file.name;
   out.bytes = file.bytes;
   out.made = file.made;

@@ -37,14 +37,14 @@ struct Living {
 Living living(const std::string& processes = "/proc");
 
 // A process as one that may have made files.
-struct Mapping {
+struct ShmMapping {
   double unix = 0;
   std::uint64_t bytes = 0;
 };
 struct ShmCreator {
   std::uint64_t pid = 0; // as it saw it itself
   double began = 0, last = 0;
-  std::vector<Mapping> mapped; // shared memory, in the order of time
+  std::vector<ShmMapping> mapped; // shared memory, in the order of time
 };
 
 // Of the names that PyTorch gives files: torch_PID_RANDOM_NUMBER.
@@ -54,6 +54,6 @@ bool in_life(const SharedFile& file, const ShmCreator& maker);
 
 // That this process made it: by the pid in its name, or, of a name without one, since it mapped as much when
 // the file was made. Its age alone says nothing.
-std::optional<Orphan> claim(const SharedFile& file, const ShmCreator& maker);
+std::optional<ShmOrphan> claim(const SharedFile& file, const ShmCreator& maker);
 
 } // namespace memtrace::evidence

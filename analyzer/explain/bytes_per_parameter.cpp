@@ -25,13 +25,13 @@ using replay::Step;
 constexpr double kRow = 0.01, kRowOfOther = 0.1;
 constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase makes less
 
-using Key = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
-using Groups = std::map<Key, KeptRow>;
+using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
+using KeptRows = std::map<RowKey, KeptRow>;
 
 // Rows of what was born in different steps are one where `whenever`.
-Groups grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
+KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
                bool whenever) {
-  Groups out;
+  KeptRows out;
   for (const replay::Holding& holding : holdings) {
     const std::string phase = analysis.account.paths.text(holding.born_phase);
     const Step step = whenever ? Step::none : holding.born_step;
@@ -68,7 +68,7 @@ bool is_row(const Explanation& of, const KeptRow& row, std::uint64_t bytes) {
 }
 
 // What is too little to be a row of its own, of tensors.
-void add_small(Explanation& out, const Groups& kept) {
+void add_small(Explanation& out, const KeptRows& kept) {
   KeptRow small;
   small.tensors = true;
   for (const auto& [key, row] : kept) {
@@ -157,7 +157,7 @@ void add_kept_by_malloc(Explanation& out) {
     if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
   if (out.memory != 0 || said == nullptr) return;
   KeptRow row;
-  row.state = KeptRow::State::kept_by_malloc;
+  row.state = KeptRow::Retention::kept_by_malloc;
   row.name = "kept by malloc";
   row.kind = format::Kind::heap;
   row.resident = said->kept;
@@ -205,14 +205,14 @@ Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<st
   const Instant then = update_instant(analysis.account, memory);
   const Measure measure = then.measure;
   const replay::Level level = memory < update->levels.size() ? update->levels[memory] : replay::Level{};
-  const Groups kept = grouped(analysis, analysis.set(then), measure, false);
+  const KeptRows kept = grouped(analysis, analysis.set(then), measure, false);
   std::int64_t tensors = 0;
   for (const auto& [key, row] : kept) {
     if (row.tensors) tensors = replay::wrapping_add(tensors, row.asked);
     if (is_row(out, row, row.bytes)) out.kept.push_back(row);
   }
   out.unaccounted = replay::wrapping_sub(level.tensor, tensors);
-  const Groups before = grouped(analysis, analysis.set(then), measure, true);
+  const KeptRows before = grouped(analysis, analysis.set(then), measure, true);
   const Instant peak{memory, measure, analysis.account.peaks.at(memory).tensor.at};
   for (auto [key, row] : grouped(analysis, analysis.set(peak), measure, true)) {
     const auto at = before.find(key);
@@ -221,7 +221,7 @@ Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<st
     row.bytes -= known.bytes;
     row.asked -= std::min(row.asked, known.asked);
     row.resident -= std::min(row.resident, known.resident);
-    row.state = KeptRow::State::freed;
+    row.state = KeptRow::Retention::freed;
     out.transient.push_back(std::move(row));
   }
   out.parts = parts_of(analysis, memory);

@@ -12,8 +12,8 @@ namespace memtrace::report {
 
 // What is alike in role, kind, and phase and step of birth. Of what has no role, one site.
 struct KeptRow {
-  enum class State : std::uint8_t { live, freed, kept_by_malloc };
-  State state = State::live;
+  enum class Retention : std::uint8_t { live, freed, kept_by_malloc };
+  Retention state = Retention::live;
   std::string name; // the role; else the kind
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;

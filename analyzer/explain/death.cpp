@@ -81,7 +81,7 @@ bool unfit(const Death& death) {
   const auto& machine = death.last.samples.machine();
   if (!machine || !death.last.shared) return false;
   if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return false;
-  const replay::Birth& block = *death.last.shared;
+  const replay::RecentBirth& block = *death.last.shared;
   // Of what was used then, this block may have had some already.
   const bool before = machine->stamp < block.stamp;
   const std::uint64_t used = before ? machine->shm_used : 0;
@@ -93,7 +93,7 @@ void limit_of_group(Death& death, const trace::Definitions& definitions, const e
   death.group = binding(death.last.samples);
   if (kill != nullptr && !kill->limited.empty()) {
     death.group = nullptr; // it may have been moved to where it was killed, and no sample was taken there
-    for (const trace::Group& other : death.last.samples.groups()) {
+    for (const trace::SampledCgroup& other : death.last.samples.groups()) {
       if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) death.group = &other;
     }
     if (kill->limit != evidence::kUnknown) death.limit = kill->limit;
@@ -146,7 +146,7 @@ void resident(Death& death, const ProcessEnd& ending) {
 // else came and went since. All else is taken to be touched, or given back, in full. What was not yet at the
 // sample makes the figure too large, so of several samples the smallest is the best. Nonsense is none.
 std::optional<std::uint64_t> touched(const Death& death) {
-  const replay::Birth& block = *death.last.newest;
+  const replay::RecentBirth& block = *death.last.newest;
   const bool looked = !death.last.sampled.empty() && death.last.sampled.back().stamp > block.stamp;
   if (!death.at_kill && !looked) return std::nullopt;
   const replay::Level& level = death.at_kill ? death.last.level : death.last.sampled.back().level;
@@ -167,7 +167,7 @@ std::optional<std::uint64_t> touched(const Death& death) {
 // since than that block has, it is long full, and so is an old one that all samples say is full.
 std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& ending) {
   if (ending.how != "oom_kill" || !death.last.newest) return std::nullopt;
-  const replay::Birth& block = *death.last.newest;
+  const replay::RecentBirth& block = *death.last.newest;
   if (death.last.born_after_newest > block.bytes) return std::nullopt;
   BlockBeingFilled out{block, touched(death)};
   if (!out.touched || *out.touched < block.bytes) return out;

@@ -11,7 +11,7 @@ namespace memtrace::report {
 
 // The block that the process was writing to when it was killed.
 struct BlockBeingFilled {
-  replay::Birth block;
+  replay::RecentBirth block;
   std::optional<std::uint64_t> touched; // bytes; none: it cannot be told
 };
 
@@ -23,7 +23,7 @@ struct DeathInstant {
   replay::PhasePosition place;
   replay::MemoryId memory = 0;
   replay::Level level;               // of that memory
-  std::vector<replay::Birth> births; // in it: the last large ones, newest first
+  std::vector<replay::RecentBirth> births; // in it: the last large ones, newest first
 };
 
 struct Death {
@@ -33,7 +33,7 @@ struct Death {
   std::string limit_of;                // "cgroup /a", "the machine", "RLIMIT_AS", "/dev/shm", "cuda:0"
   std::optional<std::uint64_t> charge; // of that limit
   format::Stamp charge_at = 0;         // the closest sample
-  const trace::Group* group = nullptr; // where the limit is a cgroup's, and it was sampled
+  const trace::SampledCgroup* group = nullptr; // where the limit is a cgroup's, and it was sampled
   replay::Resident resident;           // by the kernel at the kill, else at the last sample before
   bool at_kill = false;                // which of the two
   std::optional<BlockBeingFilled> filling;

@@ -70,7 +70,7 @@ DiffSide highest(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step>
 }
 
 // What a block is known by. Ids of stacks serve where both sides are of one trace.
-using Key = std::tuple<std::string, std::string, replay::Role, format::Kind>; // site, phase, role, kind
+using DiffKey = std::tuple<std::string, std::string, replay::Role, format::Kind>; // site, phase, role, kind
 
 class Matcher {
  public:
@@ -123,9 +123,9 @@ class Matcher {
   // A file that was edited between the runs: what only one side has, under lines of its own.
   void join_but_for_lines() {
     struct Sides {
-      std::vector<Key> a, b;
+      std::vector<DiffKey> a, b;
     };
-    std::map<Key, Sides> alike;
+    std::map<DiffKey, Sides> alike;
     for (const auto& [key, row] : rows_) {
       if ((row.a != 0) == (row.b != 0)) continue;
       const auto& [id, phase, role, kind] = key;
@@ -144,7 +144,7 @@ class Matcher {
   }
 
   bool one_trace_;
-  std::map<Key, DiffRow> rows_;
+  std::map<DiffKey, DiffRow> rows_;
 };
 
 std::int64_t sum(const replay::Holdings& set) {

@@ -9,7 +9,7 @@ namespace memtrace::report {
 
 Unused unused_of(const replay::Segments& segments) {
   Unused out;
-  for (const replay::Segment& segment : segments.each) {
+  for (const replay::AllocatorSegment& segment : segments.each) {
     if (segment.blocks == 0) {
       out.empty += segment.bytes;
       ++out.empties;
@@ -21,8 +21,8 @@ Unused unused_of(const replay::Segments& segments) {
   return out;
 }
 
-std::string divided(const replay::DeviceUsage& card) {
-  const replay::Residual& residual = card.residual;
+std::string divided(const replay::DeviceUsage& gpu) {
+  const replay::Residual& residual = gpu.residual;
   return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
                      size(residual.code), size(residual.rest));
 }

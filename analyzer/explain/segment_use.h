@@ -23,6 +23,6 @@ std::string in_words(
     const Unused& unused); // "3816.00 MiB in 9 segments beside blocks, 20.00 MiB in 1 empty segment"
 
 // "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate"
-std::string divided(const replay::DeviceUsage& card);
+std::string divided(const replay::DeviceUsage& gpu);
 
 } // namespace memtrace::report

@@ -41,7 +41,7 @@ std::uint64_t highest_of_host(const ProcessAnalysis& analysis) {
 
 // Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
 Uncertainty dropped_error(const ProcessAnalysis& analysis) {
-  const trace::Rollup* const rollup = analysis.trace->rollup();
+  const trace::RollupRows* const rollup = analysis.trace->rollup();
   if (rollup == nullptr) return {};
   const format::RollupHeader& header = rollup->header;
   const std::uint64_t peak = highest_of_host(analysis);

@@ -47,7 +47,7 @@ bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
   into.log_from = here.log_from;
   keep_near(here.kills, facts);
   keep_near(here.faults, facts);
-  for (const trace::Group& group : trace.samples().groups()) {
+  for (const trace::SampledCgroup& group : trace.samples().groups()) {
     if (!group.left) here.groups.push_back(evidence::read_group(trace.definitions().text(group.path)));
   }
   evidence::add(into, here);
@@ -55,7 +55,7 @@ bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
 }
 
 std::string own_group(const trace::Trace& trace) {
-  for (const trace::Group& group : trace.samples().groups())
+  for (const trace::SampledCgroup& group : trace.samples().groups())
     if (!group.left && group.last && group.level == 0) return trace.definitions().text(group.path);
   return "";
 }
@@ -72,13 +72,13 @@ evidence::Subject subject_of(const trace::Trace& trace) {
   subject.last_unix = subject.began_unix + subject.last - subject.began;
   subject.host = facts.host;
   if (samples.process()) subject.anon = samples.process()->anon;
-  for (const trace::Group& group : samples.groups()) {
+  for (const trace::SampledCgroup& group : samples.groups()) {
     if (group.left || !group.last || group.level != 0) continue;
     subject.directory = trace.definitions().text(group.path);
     subject.group = kernels_path(subject.directory);
     subject.kills_counted = group.last->oom_kills;
   }
-  if (const trace::Group* const group = binding(samples)) {
+  if (const trace::SampledCgroup* const group = binding(samples)) {
     const auto charge = static_cast<double>(group->last->charge),
                limit = static_cast<double>(group->last->limit);
     subject.near_limit = charge >= 0.9 * limit;
@@ -86,12 +86,12 @@ evidence::Subject subject_of(const trace::Trace& trace) {
   return subject;
 }
 
-const trace::Group* binding(const trace::Samples& samples) {
-  const trace::Group* found = nullptr;
-  const auto room = [](const trace::Group& group) {
+const trace::SampledCgroup* binding(const trace::Samples& samples) {
+  const trace::SampledCgroup* found = nullptr;
+  const auto room = [](const trace::SampledCgroup& group) {
     return group.last->limit > group.last->charge ? group.last->limit - group.last->charge : 0;
   };
-  for (const trace::Group& group : samples.groups()) {
+  for (const trace::SampledCgroup& group : samples.groups()) {
     if (group.left || !group.last || group.last->limit == trace::kNotSaid) continue;
     if (found == nullptr || room(group) < room(*found)) found = &group;
   }

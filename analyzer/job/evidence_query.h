@@ -18,7 +18,7 @@ std::string own_group(const trace::Trace& trace);
 evidence::Subject subject_of(const trace::Trace& trace);
 
 // The cgroup whose limit was closest at its last sample. Null: none had one.
-const trace::Group* binding(const trace::Samples& samples);
+const trace::SampledCgroup* binding(const trace::Samples& samples);
 
 // "/sys/fs/cgroup/memory/a/b" -> "/a/b", as the kernel writes it.
 std::string kernels_path(const std::string& directory);

@@ -16,7 +16,7 @@
 namespace memtrace::report {
 namespace {
 
-using evidence::Orphan;
+using evidence::ShmOrphan;
 using evidence::SharedFile;
 using evidence::ShmLeftovers;
 
@@ -42,7 +42,7 @@ class Search {
   }
 
  private:
-  using Claims = std::vector<std::pair<const SharedFile*, Orphan>>;
+  using Claims = std::vector<std::pair<const SharedFile*, ShmOrphan>>;
 
   void one(Process& process) {
     const std::string store = evidence::store_of(process.path);
@@ -102,15 +102,15 @@ class Search {
   // Several may have mapped a file when it was made: it is the first one's.
   void settle() {
     std::map<std::pair<double, std::string>, std::pair<double, Process*>> makers; // by the file; since when
-    const auto since = [](const Orphan& orphan) { return orphan.mapped.value_or(orphan.made); };
+    const auto since = [](const ShmOrphan& orphan) { return orphan.mapped.value_or(orphan.made); };
     for (Process& process : processes_) {
-      for (const Orphan& orphan : process.end.left.orphans) {
+      for (const ShmOrphan& orphan : process.end.left.orphans) {
         const auto [at, fresh] = makers.try_emplace({orphan.made, orphan.name}, since(orphan), &process);
         if (!fresh && since(orphan) < at->second.first) at->second = {since(orphan), &process};
       }
     }
     for (Process& process : processes_)
-      std::erase_if(process.end.left.orphans, [&](const Orphan& orphan) {
+      std::erase_if(process.end.left.orphans, [&](const ShmOrphan& orphan) {
         return makers.at({orphan.made, orphan.name}).second != &process;
       });
   }

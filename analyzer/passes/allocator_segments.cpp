@@ -50,11 +50,11 @@ class Watcher : public Observer {
   }
 
  private:
-  struct Given {
+  struct Reservation {
     std::uint64_t bytes = 0;
     bool cut = false; // a block of the allocator lay in it
   };
-  using Map = std::map<std::pair<MemoryId, std::uint64_t>, Given>;
+  using Map = std::map<std::pair<MemoryId, std::uint64_t>, Reservation>;
 
   Map::iterator home_of(const Block& block) {
     auto at = given_.upper_bound({block.memory, block.address});
@@ -66,7 +66,7 @@ class Watcher : public Observer {
 
   void look(MemoryId memory, trace::Ordinal at) {
     Segments out;
-    std::unordered_map<std::uint64_t, Segment> segments; // by address
+    std::unordered_map<std::uint64_t, AllocatorSegment> segments; // by address
     std::unordered_map<std::uint64_t, std::uint64_t> largest;
     for (const auto& [key, given] : given_)
       if (key.first == memory && given.cut) segments[key.second].bytes = given.bytes;
@@ -77,7 +77,7 @@ class Watcher : public Observer {
         out.outside += block.tensor_bytes();
         return;
       }
-      Segment& segment = segments[home->first.second];
+      AllocatorSegment& segment = segments[home->first.second];
       segment.bytes = home->second.bytes;
       // No trace is believed: a block that ends beyond its segment counts as far as that goes.
       segment.in_blocks += std::min(block.tensor_bytes(), segment.bytes - segment.in_blocks);
@@ -94,8 +94,8 @@ class Watcher : public Observer {
       out.in_blocks += segment.in_blocks;
       out.each.push_back(segment);
     }
-    std::sort(out.each.begin(), out.each.end(), [](const Segment& a, const Segment& b) {
-      const auto rest = [](const Segment& s) {
+    std::sort(out.each.begin(), out.each.end(), [](const AllocatorSegment& a, const AllocatorSegment& b) {
+      const auto rest = [](const AllocatorSegment& s) {
         return std::tuple(s.bytes, s.blocks, s.holder, s.holder_phase, s.holder_step);
       };
       return a.unused() != b.unused() ? a.unused() > b.unused() : rest(a) < rest(b);

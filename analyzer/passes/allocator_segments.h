@@ -12,7 +12,7 @@
 namespace memtrace::replay {
 
 // Memory that the driver gave at once, and from which the allocator cuts its blocks.
-struct Segment {
+struct AllocatorSegment {
   std::uint64_t bytes = 0;
   std::uint64_t in_blocks = 0; // of them in blocks that somebody holds
   std::uint64_t blocks = 0;
@@ -26,7 +26,7 @@ struct Segment {
 // Of one device at one instant. What is in no segment lies in pages that are mapped one by one (expandable
 // segments): which of these are empty is not in the trace, only how many bytes they are.
 struct Segments {
-  std::vector<Segment> each; // most unused first
+  std::vector<AllocatorSegment> each; // most unused first
   std::uint64_t bytes = 0;   // of all of them
   std::uint64_t in_blocks = 0;
   std::uint64_t outside = 0; // bytes of blocks in no segment

@@ -55,19 +55,19 @@ class LastState : public Observer {
 
  private:
   struct Large {
-    Birth birth;
+    RecentBirth birth;
     std::uint64_t born; // bytes up to and with it
   };
 
-  static Birth birth_of(const Block& block) {
+  static RecentBirth birth_of(const Block& block) {
     return {block.birth, block.birth_stamp, block.address, block.given, block.kind, block.stack, block.born};
   }
-  static void later(std::optional<Birth>& than, const Block& block) {
+  static void later(std::optional<RecentBirth>& than, const Block& block) {
     if (!than || than->ordinal < block.birth) than = birth_of(block);
   }
 
-  std::vector<Birth> newest_first(MemoryId memory) const {
-    std::vector<Birth> out;
+  std::vector<RecentBirth> newest_first(MemoryId memory) const {
+    std::vector<RecentBirth> out;
     const auto found = large_.find(memory);
     if (found == large_.end()) return out;
     for (auto large = found->second.rbegin(); large != found->second.rend(); ++large)

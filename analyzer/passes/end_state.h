@@ -12,7 +12,7 @@
 namespace memtrace::replay {
 
 // An allocation that counts.
-struct Birth {
+struct RecentBirth {
   trace::Ordinal ordinal = 0;
   format::Stamp stamp = 0;
   std::uint64_t address = 0;
@@ -34,7 +34,7 @@ struct Refused {
   trace::Ordinal at = 0;
   PhasePosition place;
   Level level;               // of the memory it was asked of
-  std::vector<Birth> births; // in that memory: the last large ones, newest first
+  std::vector<RecentBirth> births; // in that memory: the last large ones, newest first
 };
 
 struct EndState {
@@ -42,9 +42,9 @@ struct EndState {
   format::Stamp stamp = 0;
   PhasePosition place;                 // of the last thing the program did
   Level level;                         // of the host
-  std::vector<Birth> births;           // the last large ones, newest first
-  std::optional<Birth> newest;         // the newest large one that is alive
-  std::optional<Birth> shared;         // the same of shared memory
+  std::vector<RecentBirth> births;           // the last large ones, newest first
+  std::optional<RecentBirth> newest;         // the newest large one that is alive
+  std::optional<RecentBirth> shared;         // the same of shared memory
   std::uint64_t born_after_newest = 0; // bytes of large and small blocks, alive or not
   std::vector<Moment> course;          // over all of the time, and
   std::deque<Moment> late;             // closer together, of the end of it

@@ -19,13 +19,13 @@ class Looking : public Observer {
     samples_.add(event);
     const Step step = phases().step();
     if (step == Step::none || step > last_) return;
-    for (const trace::Group& group : samples_.groups())
+    for (const trace::SampledCgroup& group : samples_.groups())
       if (!group.left && group.last && group.last->limit != trace::kNotSaid) look(group, step);
   }
   std::optional<Nearest> nearest;
 
  private:
-  void look(const trace::Group& group, Step step) {
+  void look(const trace::SampledCgroup& group, Step step) {
     const trace::GroupSample& sample = *group.last;
     const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
     const Nearest now{step, sample.charge - std::min(sample.charge, sample.file - shmem), sample.limit,

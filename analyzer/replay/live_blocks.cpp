@@ -24,7 +24,7 @@ LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts
   levels_[0] = inherited_[0];
 }
 
-LiveBlocks::Table LiveBlocks::table_of(Kind kind) {
+LiveBlocks::TableIndex LiveBlocks::table_of(Kind kind) {
   return kind == Kind::none ? inside : kind == Kind::registered ? registered : allocated;
 }
 
@@ -226,7 +226,7 @@ void LiveBlocks::label(const trace::Event& event, BlockWatcher& watcher) {
   const auto said = event.as<format::LabelEvent>();
   const auto role = role_named(definitions_.text(said.role));
   if (!role) return;
-  const Key key{memory_of(event), said.address};
+  const BlockKey key{memory_of(event), said.address};
   for (auto& table : tables_) {
     Block* const block = table.find(key.memory, key.address);
     if (block == nullptr) continue;

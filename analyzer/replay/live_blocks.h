@@ -50,16 +50,16 @@ class LiveBlocks {
  private:
   // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
   // block.
-  enum Table { allocated, inside, registered, sampled, kTables };
-  struct Key {
+  enum TableIndex { allocated, inside, registered, sampled, kTables };
+  struct BlockKey {
     MemoryId memory;
     std::uint64_t address;
-    bool operator==(const Key&) const = default;
-    bool operator<(const Key& other) const {
+    bool operator==(const BlockKey&) const = default;
+    bool operator<(const BlockKey& other) const {
       return memory != other.memory ? memory < other.memory : address < other.address;
     }
   };
-  static Table table_of(format::Kind kind);
+  static TableIndex table_of(format::Kind kind);
   template <class Listed>
   Block listed(const trace::Event& event, const PhasePosition& place) const;
 
@@ -97,7 +97,7 @@ class LiveBlocks {
 
   const trace::Definitions& definitions_;
   BlockTable<Block> tables_[kTables];
-  std::map<Key, Block> mappings_;         // by memory, then address; disjoint
+  std::map<BlockKey, Block> mappings_;         // by memory, then address; disjoint
   std::map<std::uint32_t, Block> lifted_; // by thread: what its mremap took from its old place
   // A block or mapping that is in no level any more: the record of its end comes late.
   struct Displaced {

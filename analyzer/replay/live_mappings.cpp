@@ -79,7 +79,7 @@ void LiveBlocks::split(MemoryId memory, std::uint64_t at) {
   tail.asked = std::min(tail.given, block.asked);
   block.given -= tail.given;
   block.asked = std::min(block.given, block.asked);
-  mappings_.emplace_hint(next, Key{memory, at}, tail);
+  mappings_.emplace_hint(next, BlockKey{memory, at}, tail);
 }
 
 // Ends what was mapped in [from, to) before `event`. Bytes that are or were.

@@ -54,7 +54,7 @@ void LiveBlocks::held(const trace::Event& event, const PhasePosition& place, Blo
                        (next == mappings_.begin() || std::prev(next)->first.memory != block.memory ||
                         std::prev(next)->second.address + std::prev(next)->second.given <= block.address);
     if (block.given == 0 || !apart) return; // mappings are disjoint
-    mappings_.emplace_hint(next, Key{block.memory, block.address}, block);
+    mappings_.emplace_hint(next, BlockKey{block.memory, block.address}, block);
   } else if (!tables_[block.sampled ? sampled : table_of(block.kind)]
                   .insert(block.memory, block.address, block)
                   .second) {

@@ -53,7 +53,7 @@ PathId Paths::joined(const std::string& names) {
 std::vector<std::string> Paths::texts(PathId path) const {
   std::vector<std::string> names;
   do {
-    const Node& node = nodes_[static_cast<std::size_t>(path)];
+    const PathNode& node = nodes_[static_cast<std::size_t>(path)];
     names.push_back(text(node.name));
     path = node.parent;
   } while (path != PathId::other);

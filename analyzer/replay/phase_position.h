@@ -43,17 +43,17 @@ class Paths {
 
   const std::string& text(NameId name) const { return *names_[static_cast<std::size_t>(name)]; }
   NameId last(PathId path) const { return nodes_[static_cast<std::size_t>(path)].name; }
-  PathId above(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
+  PathId parent_of(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
   std::vector<std::string> texts(PathId path) const; // {"other"} for PathId::other
 
  private:
-  struct Node {
+  struct PathNode {
     PathId parent;
     NameId name;
   };
   std::vector<std::shared_ptr<const std::string>> names_; // of all copies
   std::unordered_map<std::string_view, NameId> by_text_;
-  std::vector<Node> nodes_;
+  std::vector<PathNode> nodes_;
   std::unordered_map<std::uint64_t, PathId> by_node_; // parent << 32 | name
 };
 

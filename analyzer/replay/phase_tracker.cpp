@@ -66,7 +66,7 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
 // A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
 // at the step that has them inside, in its closure.
 // What lies between (zero_grad, the loader) is still of the old step.
-void Phases::advance(const Stack& stack, const Frame& beginning, std::uint16_t flags) {
+void Phases::advance(const Stack& stack, const OpenOccurrence& beginning, std::uint16_t flags) {
   if (facts_.step_records || !beginning.counts) return;
   const bool forward = beginning.own == KnownPhase::forward && (flags & format::kGradOff) == 0 &&
                        !holds(stack, {KnownPhase::forward, KnownPhase::recompute, KnownPhase::backward,
@@ -92,14 +92,14 @@ void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
   // After a loss the writer's depth tells how many ends are missing.
   while (event.after_gap && stack.size() > phase.depth_before) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
-  Frame frame = frame_of(phase.name, event.flags);
+  OpenOccurrence frame = frame_of(phase.name, event.flags);
   advance(stack, frame, event.flags);
   frame.occurrence.step = step_;
   push(event.thread, frame, watcher);
 }
 
-Phases::Frame Phases::frame_of(format::TextId text, std::uint16_t flags) {
-  Frame frame;
+Phases::OpenOccurrence Phases::frame_of(format::TextId text, std::uint16_t flags) {
+  OpenOccurrence frame;
   frame.name = name(text);
   frame.own = known_phase(paths_.text(frame.name));
   // Marks of the user bring steps only where memtrace itself found no phase.
@@ -107,7 +107,7 @@ Phases::Frame Phases::frame_of(format::TextId text, std::uint16_t flags) {
   return frame;
 }
 
-void Phases::push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher) {
+void Phases::push(std::uint32_t thread, OpenOccurrence frame, PhaseWatcher& watcher) {
   Stack& stack = stacks_[thread].frames;
   if (stack.size() >= kDeepest) return;
   frame.occurrence.id = static_cast<OccurrenceId>(++occurrences_);
@@ -138,7 +138,7 @@ void Phases::restart(const trace::Event& event) {
 void Phases::reopen(const trace::Event& event, PhaseWatcher& watcher) {
   born_.clear();
   const auto phase = event.as<format::OpenPhaseEvent>();
-  Frame frame = frame_of(phase.name, event.flags);
+  OpenOccurrence frame = frame_of(phase.name, event.flags);
   frame.occurrence.step = step_of(phase.step_plus_1);
   frame.occurrence.again = true;
   push(phase.thread, frame, watcher);
@@ -158,7 +158,7 @@ PhasePosition Phases::born(const trace::Event& event) {
   PathId path = place.path;
   while (path != PathId::other && place.known == KnownPhase::none) {
     place.known = known_phase(paths_.text(paths_.last(path)));
-    if (place.known == KnownPhase::none) path = paths_.above(path);
+    if (place.known == KnownPhase::none) path = paths_.parent_of(path);
   }
   if (const auto open = reopened_.find({path, place.step}); open != reopened_.end())
     place.occurrence = open->second;
@@ -171,7 +171,7 @@ void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
   Stack& stack = at->second.frames;
   const NameId wanted = name(event.as<format::PhaseEndEvent>().name);
   const auto hit =
-      std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& frame) { return frame.name == wanted; });
+      std::find_if(stack.rbegin(), stack.rend(), [&](const OpenOccurrence& frame) { return frame.name == wanted; });
   if (hit == stack.rend()) return; // its begin was lost
   const auto keep = static_cast<std::size_t>(stack.rend() - hit) - 1;
   while (stack.size() > keep + 1) pop(stack, false, watcher); // left open by an exception
@@ -180,7 +180,7 @@ void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
 }
 
 void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
-  const Frame frame = stack.back();
+  const OpenOccurrence frame = stack.back();
   stack.pop_back();
   open_.erase(frame.occurrence.id);
   if (frame.own == KnownPhase::step && frame.counts && !holds(stack, {KnownPhase::step})) {
@@ -206,7 +206,7 @@ void Phases::touch(std::uint32_t thread) {
 void Phases::close(PhaseWatcher& watcher) {
   std::vector<Occurrence> open;
   for (const auto& [thread, stack] : stacks_)
-    for (const Frame& frame : stack.frames) open.push_back(frame.occurrence);
+    for (const OpenOccurrence& frame : stack.frames) open.push_back(frame.occurrence);
   // The oldest first: a row's entry is that of its first occurrence.
   std::sort(open.begin(), open.end(), [](const Occurrence& a, const Occurrence& b) { return a.id < b.id; });
   stacks_.clear();
@@ -221,7 +221,7 @@ PhasePosition Phases::place(std::uint32_t thread) const {
     at = stacks_.find(recent_.rbegin()->second);
   if (at == stacks_.end() || at->second.frames.empty())
     return {PathId::other, step_, KnownPhase::none, OccurrenceId::none};
-  const Frame& top = at->second.frames.back();
+  const OpenOccurrence& top = at->second.frames.back();
   return {top.occurrence.path, top.occurrence.step, top.known, top.known_occurrence};
 }
 

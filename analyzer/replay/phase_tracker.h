@@ -51,7 +51,7 @@ class Phases {
   Step first_update() const { return first_update_; }
 
  private:
-  struct Frame {
+  struct OpenOccurrence {
     Occurrence occurrence;
     NameId name{};
     KnownPhase own = KnownPhase::none;
@@ -59,7 +59,7 @@ class Phases {
     OccurrenceId known_occurrence{};
     bool counts = false; // may begin or end a step
   };
-  using Stack = std::vector<Frame>;
+  using Stack = std::vector<OpenOccurrence>;
   struct OfThread {
     Stack frames;
     std::uint64_t touched = 0; // its key in `recent_`
@@ -69,12 +69,12 @@ class Phases {
   void begin(const trace::Event& event, PhaseWatcher& watcher);
   void restart(const trace::Event& event);
   void reopen(const trace::Event& event, PhaseWatcher& watcher);
-  Frame frame_of(format::TextId text, std::uint16_t flags);
-  void push(std::uint32_t thread, Frame frame, PhaseWatcher& watcher);
+  OpenOccurrence frame_of(format::TextId text, std::uint16_t flags);
+  void push(std::uint32_t thread, OpenOccurrence frame, PhaseWatcher& watcher);
   void end(const trace::Event& event, PhaseWatcher& watcher);
   void pop(Stack& stack, bool skipped, PhaseWatcher& watcher);
   void touch(std::uint32_t thread);
-  void advance(const Stack& stack, const Frame& beginning, std::uint16_t flags);
+  void advance(const Stack& stack, const OpenOccurrence& beginning, std::uint16_t flags);
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;

@@ -9,12 +9,12 @@ namespace {
 class Places {
  public:
   const PhasePosition& of(std::uint32_t thread, const Phases& phases) {
-    Known& known = known_[thread % kKept];
+    ThreadStep& known = known_[thread % kKept];
     if (!known.is || known.thread != thread) known = {true, thread, phases.place(thread)};
     return known.place;
   }
   void forget() {
-    for (Known& known : known_) known.is = false;
+    for (ThreadStep& known : known_) known.is = false;
   }
   static bool changed_by(format::EventType type) {
     using enum format::EventType;
@@ -24,12 +24,12 @@ class Places {
 
  private:
   static constexpr std::size_t kKept = 16; // threads
-  struct Known {
+  struct ThreadStep {
     bool is = false;
     std::uint32_t thread = 0;
     PhasePosition place;
   };
-  Known known_[kKept];
+  ThreadStep known_[kKept];
 };
 
 } // namespace

@@ -14,7 +14,7 @@
 namespace memtrace::report {
 namespace {
 
-using Line = JobLedger::Line;
+using NamedBytes = JobLedger::NamedBytes;
 
 std::string note_of(const JobPeer& other) {
   std::string note = ended(other.end);
@@ -44,7 +44,7 @@ std::uint64_t charge_of(const ProcessAnalysis& analysis, const trace::GroupSampl
 }
 
 // What a cgroup is charged with and no process has as its own.
-void add_shared(const trace::GroupSample& sample, std::vector<Line>& lines) {
+void add_shared(const trace::GroupSample& sample, std::vector<NamedBytes>& lines) {
   const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
   if (shmem != 0) lines.push_back({"shared memory, /dev/shm", shmem, ""});
   lines.push_back({"page cache", sample.file - shmem, ""});
@@ -79,10 +79,10 @@ JobLedger job_ledger(const ProcessAnalysis& analysis, const std::vector<JobPeer>
                          std::move(note), counted});
   }
   std::stable_sort(out.lines.begin() + 1, out.lines.end(),
-                   [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+                   [](const NamedBytes& a, const NamedBytes& b) { return a.bytes > b.bytes; });
   if (out.total) add_shared(*death.group->last, out.lines);
   out.residual = static_cast<std::int64_t>(out.total.value_or(0));
-  for (const Line& line : out.lines)
+  for (const NamedBytes& line : out.lines)
     if (line.counted) out.residual = replay::wrapping_sub(out.residual, line.bytes);
   return out;
 }

@@ -21,7 +21,7 @@ struct JobPeer {
 };
 
 struct JobLedger {
-  struct Line {
+  struct NamedBytes {
     std::string name;
     std::uint64_t bytes = 0;
     std::string note;
@@ -29,7 +29,7 @@ struct JobLedger {
   };
   std::string of;                     // the cgroup; "" where none was sampled
   std::optional<std::uint64_t> total; // its charge, by the kernel at the kill, else at the last sample
-  std::vector<Line> lines;   // anonymous pages of each process, the largest first; then what is nobody's
+  std::vector<NamedBytes> lines;   // anonymous pages of each process, the largest first; then what is nobody's
   std::int64_t residual = 0; // the total less the lines; below 0 where forks share pages
 };
 

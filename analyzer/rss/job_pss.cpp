@@ -42,7 +42,7 @@ std::vector<FamilyMember> on_one_machine(const std::vector<FamilyMember>& proces
 }
 
 // What a process said of itself, or that it came or went.
-struct Event {
+struct PssEvent {
   // The order of events of the same time: a process is there from its beginning to its end, both included.
   enum class What : std::uint8_t { began, said, ended };
   double unix = 0;
@@ -51,24 +51,24 @@ struct Event {
   const trace::ShareSample* share = nullptr;
 };
 
-std::vector<Event> events_of(const std::vector<FamilyMember>& processes) {
-  std::vector<Event> out;
+std::vector<PssEvent> events_of(const std::vector<FamilyMember>& processes) {
+  std::vector<PssEvent> out;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const FamilyMember& one = processes[i];
-    out.push_back({began(one), Event::What::began, i, nullptr});
+    out.push_back({began(one), PssEvent::What::began, i, nullptr});
     for (const trace::ShareSample& sample : one.samples->shares()) {
       const double unix = std::clamp(unix_at(*one.facts, sample.stamp), began(one), ended(one));
-      out.push_back({unix, Event::What::said, i, &sample});
+      out.push_back({unix, PssEvent::What::said, i, &sample});
     }
-    out.push_back({ended(one), Event::What::ended, i, nullptr});
+    out.push_back({ended(one), PssEvent::What::ended, i, nullptr});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Event& a, const Event& b) {
+  std::stable_sort(out.begin(), out.end(), [](const PssEvent& a, const PssEvent& b) {
     return a.unix != b.unix ? a.unix < b.unix : a.what < b.what;
   });
   return out;
 }
 
-struct Moment {
+struct PssMoment {
   double unix = 0;
   std::uint64_t pss = 0;
   bool agreed = false; // each process that was there had said its figures since the last came or went
@@ -79,25 +79,25 @@ class Together {
  public:
   explicit Together(std::size_t processes) : said_(processes), since_(processes) {}
 
-  void take(const Event& event) {
+  void take(const PssEvent& event) {
     switch (event.what) {
-      case Event::What::began:
+      case PssEvent::What::began:
         ++there_;
         return change();
-      case Event::What::said:
+      case PssEvent::What::said:
         pss_ += event.share->pss - (said_[event.process] == nullptr ? 0 : said_[event.process]->pss);
         said_[event.process] = event.share;
         spoken_ += since_[event.process] == changes_ ? 0 : 1;
         since_[event.process] = changes_;
         return;
-      case Event::What::ended:
+      case PssEvent::What::ended:
         --there_;
         if (said_[event.process] != nullptr) pss_ -= said_[event.process]->pss;
         return change();
     }
   }
 
-  Moment at(double unix) const { return {unix, pss_, spoken_ == there_}; }
+  PssMoment at(double unix) const { return {unix, pss_, spoken_ == there_}; }
 
  private:
   void change() {
@@ -114,17 +114,17 @@ class Together {
 };
 
 // If at no moment all had spoken since the last change, the highest moment of all.
-Moment highest(const std::vector<FamilyMember>& processes) {
+PssMoment highest(const std::vector<FamilyMember>& processes) {
   Together together(processes.size());
-  std::optional<Moment> best;
-  const std::vector<Event> events = events_of(processes);
+  std::optional<PssMoment> best;
+  const std::vector<PssEvent> events = events_of(processes);
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const Event& one = events[i];
+    const PssEvent& one = events[i];
     together.take(one);
-    if (one.what != Event::What::said) continue;
-    const Event& next = events[i + 1]; // the end of this process at the latest
-    if (next.what == Event::What::said && next.unix == one.unix) continue;
-    const Moment moment = together.at(one.unix);
+    if (one.what != PssEvent::What::said) continue;
+    const PssEvent& next = events[i + 1]; // the end of this process at the latest
+    if (next.what == PssEvent::What::said && next.unix == one.unix) continue;
+    const PssMoment moment = together.at(one.unix);
     const bool better = !best || (moment.agreed != best->agreed ? moment.agreed : moment.pss > best->pss);
     if (better) best = moment;
   }
@@ -137,7 +137,7 @@ std::optional<Family> sum_family(const std::vector<FamilyMember>& all) {
   if (all.empty()) return std::nullopt;
   const std::vector<FamilyMember> processes = on_one_machine(all);
   if (processes.size() < 2) return std::nullopt;
-  const Moment when = highest(processes);
+  const PssMoment when = highest(processes);
   Family out;
   std::uint64_t anonymous = 0, files = 0, shared = 0;
   double oldest = when.unix; // of the figures

@@ -29,11 +29,11 @@ const replay::Peak& peak_of(const replay::MemoryPeaks& peaks, MemoryId memory) {
 void Ranks::add(ProcessAnalysis& analysis) {
   if (analysis.facts().rank == trace::kNoRank || analysis.kind == "worker" || analysis.kind == "child") return;
   add(analysis, 0, host_);
-  MemoryId card = 0;
+  MemoryId gpu = 0;
   for (const auto& [memory, peaks] : analysis.account.peaks)
-    if (memory != 0 && (card == 0 || peaks.tensor.bytes > analysis.account.peaks.at(card).tensor.bytes))
-      card = memory;
-  if (card != 0) add(analysis, card, cards_);
+    if (memory != 0 && (gpu == 0 || peaks.tensor.bytes > analysis.account.peaks.at(gpu).tensor.bytes))
+      gpu = memory;
+  if (gpu != 0) add(analysis, gpu, cards_);
 }
 
 void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& to) {
@@ -49,7 +49,7 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
     if (alive[i].stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(alive[i].stack);
     const std::string role = replay::role_name(alive[i].role);
-    Row& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
+    OutlierRow& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
     if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
     row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes);
   }

@@ -37,7 +37,7 @@ class Ranks {
   std::vector<Outlier> outliers() const;
 
  private:
-  struct Row {
+  struct OutlierRow {
     std::string role;
     std::string title;
     std::int64_t bytes = 0;
@@ -49,7 +49,7 @@ class Ranks {
     std::string memory;
     replay::Peak peak;
     std::string phase;
-    std::map<std::string, Row> rows; // by role and place
+    std::map<std::string, OutlierRow> rows; // by role and place
   };
 
   void add(ProcessAnalysis& analysis, replay::MemoryId memory, std::vector<Rank>& to);

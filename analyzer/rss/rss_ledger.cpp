@@ -34,7 +34,7 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
   out.high_water = analysis.account.ledgers.high_water();
   for (std::size_t i = 0; i < taken.rows.size(); ++i) {
     if (!taken.rows[i]) continue;
-    const trace::LedgerAmount& amount = *taken.rows[i];
+    const trace::LedgerBytes& amount = *taken.rows[i];
     LedgerRow row{format::kLedgerRowNames[i], amount.resident, amount.sampled, std::nullopt, std::nullopt};
     if (amount.given != 0) row.given = amount.given;
     if (amount.parts != 0) row.parts = amount.parts;
@@ -65,9 +65,9 @@ void add_rows(RssLedger& ledger, std::initializer_list<std::pair<const char*, st
 }
 
 // The one with the smallest limit; where none has one, the process's own.
-const trace::Group* group_of(const std::vector<trace::Group>& groups) {
-  const trace::Group* found = nullptr;
-  for (const trace::Group& group : groups) {
+const trace::SampledCgroup* group_of(const std::vector<trace::SampledCgroup>& groups) {
+  const trace::SampledCgroup* found = nullptr;
+  for (const trace::SampledCgroup& group : groups) {
     if (group.left || !group.highest) continue;
     if (found == nullptr || group.highest->limit < found->highest->limit) found = &group;
   }
@@ -75,7 +75,7 @@ const trace::Group* group_of(const std::vector<trace::Group>& groups) {
 }
 
 // By the kernel's own figures of one moment: of all processes in it, traced or not.
-RssLedger of_group(const ProcessAnalysis& analysis, const trace::Group& group) {
+RssLedger of_group(const ProcessAnalysis& analysis, const trace::SampledCgroup& group) {
   const trace::GroupSample& highest = *group.highest;
   const auto known = [](std::uint64_t value) { return value == trace::kNotSaid ? 0 : value; };
   const std::uint64_t shared = std::min(known(highest.shmem), highest.file);
@@ -126,7 +126,7 @@ std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis) {
   const trace::Ledgers& taken = analysis.account.ledgers;
   if (taken.highest()) out.push_back(of_process(analysis, *taken.highest(), "peak_rss"));
   if (taken.last()) out.push_back(of_process(analysis, *taken.last(), analysis.death ? "death" : "end"));
-  if (const trace::Group* const group = group_of(analysis.trace->samples().groups()); group != nullptr)
+  if (const trace::SampledCgroup* const group = group_of(analysis.trace->samples().groups()); group != nullptr)
     out.push_back(of_group(analysis, *group));
   if (const auto& node = analysis.trace->samples().fullest_node()) out.push_back(of_node(analysis, *node));
   return out;

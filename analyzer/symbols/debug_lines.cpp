@@ -18,11 +18,11 @@ struct EndDwfl {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 
-struct Free {
+struct FreeScopes {
   void operator()(Dwarf_Die* scopes) const { std::free(scopes); }
 };
 
-using Scopes = std::unique_ptr<Dwarf_Die, Free>;
+using Scopes = std::unique_ptr<Dwarf_Die, FreeScopes>;
 
 const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
                                    .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -86,7 +86,7 @@ class DebugLines::Reader {
   }
 
  private:
-  struct Range {
+  struct UnitRange {
     std::uint64_t begin;
     std::uint64_t end; // not included
     std::size_t unit;
@@ -105,12 +105,12 @@ class DebugLines::Reader {
         if (begin < end) ranges_.push_back({begin, end, units_.size()});
       units_.push_back(die);
     }
-    std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::sort(ranges_.begin(), ranges_.end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
   }
 
   Dwarf_Die* unit_of(std::uint64_t address) {
     auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                  [](std::uint64_t value, const Range& range) { return value < range.begin; });
+                                  [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
     if (after == ranges_.begin() || address >= std::prev(after)->end) return nullptr;
     return &units_[std::prev(after)->unit];
   }
@@ -169,7 +169,7 @@ class DebugLines::Reader {
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   std::uint64_t to_dwarf_ = 0;
   std::vector<Dwarf_Die> units_;
-  std::vector<Range> ranges_; // by address
+  std::vector<UnitRange> ranges_; // by address
 };
 
 void allow_debuginfod() {

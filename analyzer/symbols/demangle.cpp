@@ -12,11 +12,11 @@
 namespace memtrace::symbols {
 namespace {
 
-struct Free {
+struct FreeText {
   void operator()(char* text) const { std::free(text); }
 };
 
-using Owned = std::unique_ptr<char, Free>;
+using Owned = std::unique_ptr<char, FreeText>;
 
 bool begins_with(const char* name, const char* prefix) {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;

@@ -19,17 +19,17 @@ ElfSymbols::ElfSymbols(const std::string& path, std::span<const std::uint8_t> bu
   if (descriptor_ < 0) return;
   elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
   if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
-    state_ = State::not_elf;
+    state_ = Outcome::not_elf;
     return;
   }
   if (!build_id.empty() && !same_build(build_id)) {
-    state_ = State::other_build;
+    state_ = Outcome::other_build;
     return;
   }
-  state_ = State::good;
+  state_ = Outcome::good;
   read_table(SHT_SYMTAB);
   if (functions_.empty()) read_table(SHT_DYNSYM);
-  std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
+  std::sort(functions_.begin(), functions_.end(), [](const FunctionSymbol& a, const FunctionSymbol& b) {
     if (a.address != b.address) return a.address < b.address;
     if (a.local != b.local) return b.local; // of aliases the public name, then the shorter one
     const std::size_t a_length = std::strlen(a.name);
@@ -37,7 +37,7 @@ ElfSymbols::ElfSymbols(const std::string& path, std::span<const std::uint8_t> bu
     return a_length != b_length ? a_length < b_length : std::strcmp(a.name, b.name) < 0;
   });
   functions_.erase(std::unique(functions_.begin(), functions_.end(),
-                               [](const Function& a, const Function& b) { return a.address == b.address; }),
+                               [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.address == b.address; }),
                    functions_.end());
 }
 
@@ -91,9 +91,9 @@ void ElfSymbols::read_table(std::uint32_t type) {
 const char* ElfSymbols::function(std::uint64_t address) const {
   auto after =
       std::upper_bound(functions_.begin(), functions_.end(), address,
-                       [](std::uint64_t value, const Function& function) { return value < function.address; });
+                       [](std::uint64_t value, const FunctionSymbol& function) { return value < function.address; });
   if (after == functions_.begin()) return nullptr;
-  const Function& function = *std::prev(after);
+  const FunctionSymbol& function = *std::prev(after);
   const bool covers = function.size == 0 || address - function.address < function.size;
   return covers ? function.name : nullptr;
 }

@@ -14,7 +14,7 @@ namespace memtrace::symbols {
 // The symbol table of one file: .symtab, or .dynsym where that was stripped.
 class ElfSymbols {
  public:
-  enum class State { good, missing, not_elf, other_build };
+  enum class Outcome { good, missing, not_elf, other_build };
 
   // `build_id` empty: unknown, any file will do.
   ElfSymbols(const std::string& path, std::span<const std::uint8_t> build_id);
@@ -22,12 +22,12 @@ class ElfSymbols {
   ElfSymbols(const ElfSymbols&) = delete;
   ElfSymbols& operator=(const ElfSymbols&) = delete;
 
-  State state() const { return state_; }
+  Outcome state() const { return state_; }
   // Mangled name of the function that covers `address` (as in the file), null if there is none.
   const char* function(std::uint64_t address) const;
 
  private:
-  struct Function {
+  struct FunctionSymbol {
     std::uint64_t address;
     std::uint64_t size;
     const char* name; // in the mapped string table
@@ -38,8 +38,8 @@ class ElfSymbols {
 
   int descriptor_ = -1;
   Elf* elf_ = nullptr;
-  State state_ = State::missing;
-  std::vector<Function> functions_; // by address
+  Outcome state_ = Outcome::missing;
+  std::vector<FunctionSymbol> functions_; // by address
 };
 
 } // namespace memtrace::symbols

@@ -105,11 +105,11 @@ std::string native_place(const std::vector<SiteFrame>& frames, const std::string
 } // namespace
 
 std::shared_ptr<const Site> keep(const Site& site) {
-  struct Kept {
+  struct KeptSite {
     Site site;
     std::vector<std::string> names;
   };
-  auto kept = std::make_shared<Kept>();
+  auto kept = std::make_shared<KeptSite>();
   kept->site = site;
   kept->names.reserve(3 * site.frames.size()); // views into it stay valid
   for (SiteFrame& frame : kept->site.frames)
@@ -168,8 +168,8 @@ Symbolizer::Object& Symbolizer::object_of(const trace::Module& module) {
   if (known != objects_.end()) return known->second;
   const std::string& path = definitions_.text(module.path);
   Object& object = objects_.try_emplace(&module, path, module).first->second;
-  if (object.symbols.state() == ElfSymbols::State::good) object.lines = std::make_unique<DebugLines>(path);
-  if (object.symbols.state() == ElfSymbols::State::other_build)
+  if (object.symbols.state() == ElfSymbols::Outcome::good) object.lines = std::make_unique<DebugLines>(path);
+  if (object.symbols.state() == ElfSymbols::Outcome::other_build)
     spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
   return object;
 }

@@ -113,10 +113,10 @@ Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(begi
 
 // Makes `head` the thread's next record and queues it. False at the thread's end.
 bool Order::load(std::size_t index) {
-  Thread& thread = threads_[index];
+  ThreadStream& thread = threads_[index];
   thread.loaded = thread.cursor.next(thread.head);
   if (thread.loaded) {
-    const Turn turn{thread.head.stamp, index};
+    const StreamTurn turn{thread.head.stamp, index};
     if (turns_.empty() || turns_.top() > turn) {
       now_ = turn;
     } else {
@@ -136,7 +136,7 @@ bool Order::load(std::size_t index) {
 
 // Between two records of a thread a level lacks what the second one will bring: at any instant it is off by at
 // most what the next records of all threads bring together.
-void Order::wait(Thread& thread, Waiting bytes) {
+void Order::wait(ThreadStream& thread, Waiting bytes) {
   waiting_.allocated += bytes.allocated - thread.waiting.allocated;
   waiting_.freed += bytes.freed - thread.waiting.freed;
   thread.waiting = bytes;
@@ -148,7 +148,7 @@ void Order::wait(Thread& thread, Waiting bytes) {
 // instants. When they began is not told, so they count from the start: once for the whole merge, not in each
 // `waiting_`. 512 threads whose first record came after the peak had 1.62 MB waiting, and 1.55 MB were
 // admitted.
-void Order::wait_from_start(Thread& thread, Waiting bytes) {
+void Order::wait_from_start(ThreadStream& thread, Waiting bytes) {
   from_start_.allocated += bytes.allocated;
   from_start_.freed += bytes.freed;
   waiting_.allocated -= thread.waiting.allocated;
@@ -156,7 +156,7 @@ void Order::wait_from_start(Thread& thread, Waiting bytes) {
   thread.waiting = bytes;
 }
 
-void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
+void Order::carry(ThreadStream& thread, const Event& base, const SmallTotals& flows) {
   const bool blocks = base.type == EventType::counters && (base.flags & format::kBlocks) != 0;
   if (!blocks) {
     thread.seen.allocated += flows.allocated;
@@ -173,7 +173,7 @@ void Order::carry(Thread& thread, const Event& base, const SmallTotals& flows) {
 }
 
 // What the thread did after its last record, known only from the totals that its ring slot kept.
-void Order::rest(Thread& thread) {
+void Order::rest(ThreadStream& thread) {
   if (thread.small_given || !thread.stream->small) return;
   thread.small_given = true;
   const SmallTotals& total = *thread.stream->small;
@@ -198,7 +198,7 @@ void Order::rest(Thread& thread) {
   carry(thread, event, rest);
 }
 
-void Order::split(Thread& thread, const format::RingRecord& record) {
+void Order::split(ThreadStream& thread, const format::RingRecord& record) {
   ++records_;
   Event event = event_of(thread.stream->thread, record);
   event.after_gap = thread.cursor.after_gap();
@@ -254,7 +254,7 @@ bool Order::turn() {
   }
   const std::size_t index = now_->thread;
   now_.reset();
-  Thread& thread = threads_[index];
+  ThreadStream& thread = threads_[index];
   if (thread.loaded) split(thread, thread.head);
   if (!load(index)) rest(thread);
   return true;
@@ -273,7 +273,7 @@ OrderCounts Order::counts() const {
   counts.end_known = end_known_;
   counts.too_low = from_start_.allocated + most_waiting_.allocated;
   counts.too_high = from_start_.freed + most_waiting_.freed;
-  for (const Thread& thread : threads_) {
+  for (const ThreadStream& thread : threads_) {
     counts.missing += thread.cursor.missing();
   }
   return counts;

@@ -87,7 +87,7 @@ class Order {
   };
   static Waiting waiting_in(const format::RingRecord& record);
 
-  struct Thread {
+  struct ThreadStream {
     const Stream* stream;
     Cursor cursor;
     format::RingRecord head{};
@@ -98,38 +98,38 @@ class Order {
     format::SmallTotals seen{};
     Waiting waiting{};
   };
-  struct Turn {
+  struct StreamTurn {
     format::Stamp stamp;
     std::size_t thread;
-    bool operator>(const Turn& other) const {
+    bool operator>(const StreamTurn& other) const {
       return stamp != other.stamp ? stamp > other.stamp : thread > other.thread;
     }
   };
-  struct Later { // the birth of a move
+  struct PendingBirth { // the birth of a move
     Event event;
     std::uint64_t number;
-    bool operator>(const Later& other) const {
+    bool operator>(const PendingBirth& other) const {
       return event.stamp != other.event.stamp ? event.stamp > other.event.stamp : number > other.number;
     }
   };
 
   bool turn();
   bool load(std::size_t thread);
-  void split(Thread& thread, const format::RingRecord& record);
+  void split(ThreadStream& thread, const format::RingRecord& record);
   void split_move(const Event& event);
-  void wait(Thread& thread, Waiting bytes);
-  void wait_from_start(Thread& thread, Waiting bytes);
-  void carry(Thread& thread, const Event& base, const format::SmallTotals& flows);
-  void rest(Thread& thread);
+  void wait(ThreadStream& thread, Waiting bytes);
+  void wait_from_start(ThreadStream& thread, Waiting bytes);
+  void carry(ThreadStream& thread, const Event& base, const format::SmallTotals& flows);
+  void rest(ThreadStream& thread);
   void give(const Event& event) {
     ready_.push_back(event);
     ready_.back().ordinal = ++ordinal_;
   }
 
-  std::vector<Thread> threads_;
-  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
-  std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
-  std::optional<Turn> now_; // before all of `turns_`: most often a thread's next record follows its last one
+  std::vector<ThreadStream> threads_;
+  std::priority_queue<StreamTurn, std::vector<StreamTurn>, std::greater<>> turns_;
+  std::priority_queue<PendingBirth, std::vector<PendingBirth>, std::greater<>> later_;
+  std::optional<StreamTurn> now_; // before all of `turns_`: most often a thread's next record follows its last one
   std::vector<Event> ready_;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;

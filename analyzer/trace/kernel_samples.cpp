@@ -102,19 +102,19 @@ const ProcessSample* Samples::process_at(format::Stamp stamp) const {
   return found;
 }
 
-Group* Samples::at_level(unsigned level) {
+SampledCgroup* Samples::at_level(unsigned level) {
   const auto found = std::find_if(groups_.begin(), groups_.end(),
-                                  [&](const Group& group) { return group.level == level && !group.left; });
+                                  [&](const SampledCgroup& group) { return group.level == level && !group.left; });
   return found == groups_.end() ? nullptr : &*found;
 }
 
 void Samples::group(const Event& event) {
   const auto said = event.as<format::SampleCgroupEvent>();
   const unsigned level = event.flags & 0xFF;
-  if (Group* const before = at_level(level); before != nullptr && before->path != said.path) {
-    for (Group& group : groups_) group.left = group.left || group.level >= level;
+  if (SampledCgroup* const before = at_level(level); before != nullptr && before->path != said.path) {
+    for (SampledCgroup& group : groups_) group.left = group.left || group.level >= level;
   }
-  auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+  auto found = std::find_if(groups_.begin(), groups_.end(), [&](const SampledCgroup& group) {
     return group.path == said.path && group.level == level;
   });
   if (found == groups_.end()) {
@@ -123,7 +123,7 @@ void Samples::group(const Event& event) {
     found->path = said.path;
     found->level = level;
   }
-  Group& group = *found;
+  SampledCgroup& group = *found;
   group.left = false;
   group.version_two = (event.flags & format::kVersionTwo) != 0;
   GroupSample sample;
@@ -142,7 +142,7 @@ void Samples::group(const Event& event) {
 
 // Follows the record of the sample that it completes.
 void Samples::charge(const Event& event) {
-  Group* const group = at_level(event.flags & 0xFF);
+  SampledCgroup* const group = at_level(event.flags & 0xFF);
   if (group == nullptr || !group->last || group->late.empty()) return;
   const auto said = event.as<format::SampleChargeEvent>();
   const format::Stamp of = group->last->stamp;
@@ -158,10 +158,10 @@ void Samples::charge(const Event& event) {
 }
 
 void Samples::limits(const Event& event) {
-  Group* const group = at_level(event.flags & 0xFF);
+  SampledCgroup* const group = at_level(event.flags & 0xFF);
   if (group == nullptr) return;
   const auto said = event.as<format::SampleLimitsEvent>();
-  GroupLimits limits{event.stamp, said.high, said.swap, said.highest, said.met, said.ooms, std::nullopt};
+  CgroupLimitSample limits{event.stamp, said.high, said.swap, said.highest, said.met, said.ooms, std::nullopt};
   if (said.kills_all < 2) limits.kills_all = said.kills_all == 1;
   if (!group->first_limits) group->first_limits = limits;
   group->limits = limits;
@@ -174,7 +174,7 @@ void Samples::pressure(const Event& event) {
   const unsigned level = event.flags & 0xFF;
   if (level == format::kWholeMachine) {
     pressure_ = pressure;
-  } else if (Group* const group = at_level(level); group != nullptr) {
+  } else if (SampledCgroup* const group = at_level(level); group != nullptr) {
     group->pressure = pressure;
   }
 }

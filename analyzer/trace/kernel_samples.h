@@ -69,7 +69,7 @@ struct GroupSample {
   std::uint64_t page_tables = kNotSaid, dirty = kNotSaid;
 };
 
-struct GroupLimits {
+struct CgroupLimitSample {
   format::Stamp stamp = 0;
   std::uint64_t high = kNotSaid, swap = kNotSaid; // v1: of memory and swap together
   std::uint64_t highest = kNotSaid;               // charge ever
@@ -79,14 +79,14 @@ struct GroupLimits {
 };
 
 // One memory cgroup that the process was in, or an ancestor of it.
-struct Group {
+struct SampledCgroup {
   format::TextId path{};
   unsigned level = 0; // 0: the process's own, 1 its parent
   bool version_two = false;
   bool left = false;                               // the process was moved to another
   std::optional<GroupSample> first, last, highest; // by charge
   std::deque<GroupSample> late;                    // the last ones, `last` included, in order
-  std::optional<GroupLimits> first_limits, limits;
+  std::optional<CgroupLimitSample> first_limits, limits;
   std::optional<Pressure> pressure;
 };
 
@@ -114,7 +114,7 @@ class Samples {
 
   void add(const Event& event);
 
-  const std::vector<Group>& groups() const { return groups_; } // as first seen: own before ancestors
+  const std::vector<SampledCgroup>& groups() const { return groups_; } // as first seen: own before ancestors
   const std::optional<ProcessSample>& process() const { return process_; } // the last
   // Of the process, the last one until `stamp`: all of late, fewer of long ago. Null: it had none by then.
   const ProcessSample* process_at(format::Stamp stamp) const;
@@ -136,9 +136,9 @@ class Samples {
   void pressure(const Event& event);
   void node(const Event& event);
   void failure(const Event& event);
-  Group* at_level(unsigned level); // that the process is in
+  SampledCgroup* at_level(unsigned level); // that the process is in
 
-  std::vector<Group> groups_;
+  std::vector<SampledCgroup> groups_;
   std::optional<ProcessSample> process_;
   std::vector<ProcessSample> processes_;
   std::vector<ShareSample> shares_;

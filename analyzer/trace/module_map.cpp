@@ -42,7 +42,7 @@ ModuleMap::ModuleMap(const Definitions& definitions, std::uint64_t page_bytes) {
 const Module* ModuleMap::at(std::uint64_t address) const {
   const auto after =
       std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                       [](std::uint64_t wanted, const Range& range) { return wanted < range.first; });
+                       [](std::uint64_t wanted, const ModuleRange& range) { return wanted < range.first; });
   return after == ranges_.begin() ? nullptr : std::prev(after)->module;
 }
 

@@ -16,11 +16,11 @@ class ModuleMap {
   const Module* at(std::uint64_t address) const; // null: none is known
 
  private:
-  struct Range { // up to the next one
+  struct ModuleRange { // up to the next one
     std::uint64_t first;
     const Module* module; // or null
   };
-  std::vector<Range> ranges_; // ascending
+  std::vector<ModuleRange> ranges_; // ascending
 };
 
 } // namespace memtrace::trace

@@ -25,7 +25,7 @@ std::optional<std::string> Facts::note(const std::string& key) const {
 }
 
 void Survey::keep(std::uint32_t thread, const format::RingRecord& record) {
-  Said& said = said_[record.type];
+  LatestRecord& said = said_[record.type];
   if (said.is && record.stamp < said.record.stamp) return;
   said = {true, record, thread};
 }
@@ -82,7 +82,7 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
 }
 
 void Survey::process(Facts& facts, const Definitions& definitions) const {
-  const Said& said = said_[static_cast<std::size_t>(EventType::process)];
+  const LatestRecord& said = said_[static_cast<std::size_t>(EventType::process)];
   if (!said.is) return;
   const auto process = said.record.as<format::ProcessEvent>();
   facts.has_process = true;
@@ -100,7 +100,7 @@ void Survey::process(Facts& facts, const Definitions& definitions) const {
 }
 
 void Survey::job(Facts& facts, const Definitions& definitions) const {
-  const Said& said = said_[static_cast<std::size_t>(EventType::job)];
+  const LatestRecord& said = said_[static_cast<std::size_t>(EventType::job)];
   if (!said.is) return;
   const auto job = said.record.as<format::JobEvent>();
   facts.job = definitions.text(job.job);
@@ -114,7 +114,7 @@ void Survey::job(Facts& facts, const Definitions& definitions) const {
 // A call of abort() is no end if the program's handler jumped out of it, nor is an exec that failed: their
 // thread went on.
 void Survey::ended(Facts& facts) const {
-  const Said& end = said_[static_cast<std::size_t>(EventType::end)];
+  const LatestRecord& end = said_[static_cast<std::size_t>(EventType::end)];
   if (!end.is) return;
   const bool known = end.record.kind < format::kEndHows;
   const auto how = known ? static_cast<format::EndHow>(end.record.kind) : format::EndHow::unknown;
@@ -126,21 +126,21 @@ void Survey::ended(Facts& facts) const {
 }
 
 Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {
-  const auto said = [this](EventType type) -> const Said& { return said_[static_cast<std::size_t>(type)]; };
+  const auto said = [this](EventType type) -> const LatestRecord& { return said_[static_cast<std::size_t>(type)]; };
   Facts facts;
   facts.last_stamp = last_stamp;
   process(facts, definitions);
   job(facts, definitions);
-  if (const Said& fork = said(EventType::fork); fork.is) {
+  if (const LatestRecord& fork = said(EventType::fork); fork.is) {
     const auto from = fork.record.as<format::ForkEvent>();
     facts.fork = ForkedFrom{from.parent_pid, from.parent_trace_id, from.live, from.tensor};
   }
   ended(facts);
-  if (const Said& exec = said(EventType::exec); exec.is) {
+  if (const LatestRecord& exec = said(EventType::exec); exec.is) {
     facts.last_was_exec = exec.record.stamp >= last_stamp;
     facts.exec_path = definitions.text(exec.record.as<format::ExecEvent>().path);
   }
-  if (const Said& all = said(EventType::parameters); all.is) {
+  if (const LatestRecord& all = said(EventType::parameters); all.is) {
     const auto model = all.record.as<format::ParametersEvent>();
     facts.parameters = Parameters{model.count, model.trainable, model.bytes, model.tensors};
   }

@@ -108,7 +108,7 @@ class Survey {
   Facts finish(const Definitions& definitions, format::Stamp last_stamp) &&;
 
  private:
-  struct Said { // the record of each type with the greatest stamp
+  struct LatestRecord { // the record of each type with the greatest stamp
     bool is = false;
     format::RingRecord record{};
     std::uint32_t thread = 0;
@@ -120,7 +120,7 @@ class Survey {
   void process(Facts& facts, const Definitions& definitions) const;
   void job(Facts& facts, const Definitions& definitions) const;
 
-  Said said_[format::kEventTypes];
+  LatestRecord said_[format::kEventTypes];
   std::map<std::uint32_t, format::Stamp> last_; // of each thread
   std::map<format::TextId, std::uint64_t> dtypes_;
   std::map<unsigned, format::Payload> devices_;   // by memory

@@ -22,7 +22,7 @@ void Ledgers::add(const Event& event) {
 
 namespace {
 
-void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerAmount& amount) {
+void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerBytes& amount) {
   using format::LedgerRow;
   if (row == LedgerRow::kept) point.kept = amount.resident;
   const bool blocks = row == LedgerRow::anonymous || row == LedgerRow::tensors || row == LedgerRow::heap;
@@ -63,7 +63,7 @@ void Ledgers::row(const Event& event) {
   if (which >= format::kLedgerRows) return;
   const auto said = event.as<format::SampleResidentEvent>();
   const bool sampled = (event.flags & format::kRowIsSampled) != 0;
-  const LedgerAmount amount{said.resident, said.given, said.parts, sampled};
+  const LedgerBytes amount{said.resident, said.given, said.parts, sampled};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_highest_ && highest_) highest_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;

@@ -10,7 +10,7 @@
 
 namespace memtrace::trace {
 
-struct LedgerAmount {
+struct LedgerBytes {
   std::uint64_t resident = 0;
   std::uint64_t given = 0;
   std::uint64_t parts = 0; // blocks, mappings
@@ -25,7 +25,7 @@ struct ProcessLedger {
   std::uint64_t drift = 0;      // bytes that came and went while it was taken
   bool allocator_asked = false; // it said what it keeps
   bool at_end = false;          // taken at the orderly end
-  std::array<std::optional<LedgerAmount>, format::kLedgerRows> rows;
+  std::array<std::optional<LedgerBytes>, format::kLedgerRows> rows;
 };
 
 // Of one of all ledgers.

@@ -122,7 +122,7 @@ void Trace::find_rings() {
   if (const auto elsewhere = facts_.note("rings")) rings_ = read_rings(*elsewhere, id);
 }
 
-void Trace::take(const File& file, const SegmentIndex& index, Part& part) {
+void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
   for (const Segment& segment : index.segments()) {
     const format::SegmentHeader& header = segment.header;
     const auto source = static_cast<Source>(header.source);
@@ -148,7 +148,7 @@ void Trace::build_parts() {
   take(file_, index_, parts_.back());
   std::uint32_t number = 0;
   bool whole = index_.damage().bytes == 0;
-  for (const Window& window : windows_) {
+  for (const WindowFile& window : windows_) {
     // A process that is killed while it begins a window leaves an empty one: what its rings hold follows the
     // one before.
     if (!window.number && window.index->segments().empty()) continue;
@@ -158,7 +158,7 @@ void Trace::build_parts() {
       parts_.back().follows = follows;
       parts_.back().placed = window.number.has_value();
     }
-    Part part;
+    TracePart part;
     take(*window.file, *window.index, follows && whole ? part : parts_.back());
     for (auto& [thread, stream] : part.threads) { // of a window that needs no snapshot
       Stream& into = parts_.back().threads[thread];
@@ -169,7 +169,7 @@ void Trace::build_parts() {
     whole = window.index->damage().bytes == 0;
   }
   add_rings();
-  for (Part& part : parts_) {
+  for (TracePart& part : parts_) {
     std::sort(part.snapshot.begin(), part.snapshot.end(), earlier);
     for (auto& [thread, stream] : part.threads) {
       std::sort(stream.definitions.begin(), stream.definitions.end(), earlier);
@@ -178,7 +178,7 @@ void Trace::build_parts() {
   }
   find_gaps();
   records_ = 0;
-  for (const Part& part : parts_) {
+  for (const TracePart& part : parts_) {
     for (const auto& [thread, stream] : part.threads) {
       for (const Run& run : stream.events) records_ += run.records;
     }
@@ -203,7 +203,7 @@ void Trace::add_rings() {
 void Trace::find_gaps() {
   folded_ = missing_between_ = unplaced_ = 0;
   std::map<std::uint32_t, std::uint64_t> ends; // of a thread's records so far
-  for (Part& part : parts_) {
+  for (TracePart& part : parts_) {
     for (auto& [thread, stream] : part.threads) {
       if (!part.placed) {
         for (const Run& run : stream.events) unplaced_ += run.records;
@@ -250,7 +250,7 @@ void Trace::survey() {
     last = std::max(last, here);
     return cursor.missing();
   };
-  for (const Part& part : parts_) {
+  for (const TracePart& part : parts_) {
     for (const auto& [thread, stream] : part.threads) {
       const std::uint64_t missing = read(thread, stream.definitions);
       if (&part == &parts_.front())
@@ -280,7 +280,7 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
   files::Budget::of_command().about(path());
   files::Budget::of_command().looks(records_);
   Beginning beginning;
-  for (const Part& part : parts_) {
+  for (const TracePart& part : parts_) {
     if (!part.placed) continue;
     if (!part.snapshot.empty()) {
       beginning = snapshot(part.snapshot, beginning.ordinal, take);
@@ -305,7 +305,7 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
 
 std::uint64_t Trace::bytes() const {
   std::uint64_t sum = index_.bytes() + rollup_.bytes;
-  for (const Window& window : windows_) sum += window.index->bytes();
+  for (const WindowFile& window : windows_) sum += window.index->bytes();
   return sum;
 }
 
@@ -322,7 +322,7 @@ Losses Trace::losses(const OrderCounts& counts) const {
   Losses losses;
   std::uint64_t torn = index_.damage().torn_records;
   losses.damage(index_.damage().bytes, index_.damage().first_offset, file_.path());
-  for (const Window& window : windows_) {
+  for (const WindowFile& window : windows_) {
     const Damage& damage = window.index->damage();
     losses.damage(damage.bytes, damage.first_offset, window.file->path());
     torn += damage.torn_records;

@@ -52,7 +52,7 @@ class Trace {
   bool has_rings() const { return rings_.has_value(); }
   const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
   // What is left of steps that were folded away; null when none was.
-  const Rollup* rollup() const { return rollup_.rollup ? &*rollup_.rollup : nullptr; }
+  const RollupRows* rollup() const { return rollup_.rollup ? &*rollup_.rollup : nullptr; }
 
   // Every event in order. After a gap between windows a `window` event comes first, with what was so then: see
   // snapshot.h. Returns what the pass counted.
@@ -63,7 +63,7 @@ class Trace {
 
  private:
   // Files that follow each other with nothing missing between them, merged by stamp.
-  struct Part {
+  struct TracePart {
     std::vector<Run> snapshot; // empty: of the first
     Streams threads;
     bool placed = true;   // false: nobody knows what went before, so its events are only counted
@@ -73,7 +73,7 @@ class Trace {
   void find_rings();
   format::LostBlocks lost_blocks() const;
   void build_parts();
-  static void take(const File& file, const SegmentIndex& index, Part& part);
+  static void take(const File& file, const SegmentIndex& index, TracePart& part);
   void add_rings();
   void find_gaps();
   static void mistrust_totals(const Streams& threads, Beginning& beginning);
@@ -83,9 +83,9 @@ class Trace {
   File file_;
   SegmentIndex index_;
   std::optional<Rings> rings_;
-  std::vector<Window> windows_;
+  std::vector<WindowFile> windows_;
   RollupFile rollup_;
-  std::vector<Part> parts_;
+  std::vector<TracePart> parts_;
   Definitions definitions_;
   Facts facts_;
   Samples samples_;

@@ -21,7 +21,7 @@ constexpr std::uint32_t kSizes = 32;
 constexpr std::size_t kAtOnce = 64; // an arena of either kind has 64 pools
 
 // struct pool_header of obmalloc.c, the same from 3.3 to 3.14.
-struct Pool {
+struct PymallocPool {
   std::uint32_t blocks; // in use
   std::uint32_t reserved;
   std::uint64_t free_block;
@@ -43,11 +43,11 @@ constinit std::uint64_t mapper = 0;
 constinit Arena arenas[kLookedAt] = {};
 constinit ArenaFill last_fill{};
 constinit std::uint64_t last_look = 0;
-constinit Pool pools[kAtOnce] = {};
+constinit PymallocPool pools[kAtOnce] = {};
 constinit std::uint8_t there[256] = {}; // pages of an arena
 
 // False: no pool was made here yet, so none behind it either.
-bool add_pool(const Pool& pool, std::uint64_t bytes, ArenaFill* out) {
+bool add_pool(const PymallocPool& pool, std::uint64_t bytes, ArenaFill* out) {
   if (pool.next == 0 && pool.blocks == 0 && pool.free_block == 0 && pool.before == 0) return false;
   const std::uint64_t each = std::uint64_t{pool.size + 1} * kStep;
   const bool sound = pool.size < kSizes && pool.blocks <= (bytes - kPoolHeader) / each;
@@ -76,13 +76,13 @@ void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out) {
   std::size_t count = 0;
   for (std::uint64_t at = first; at + pool_bytes <= end && count < kAtOnce; at += pool_bytes) {
     if ((there[(at - first) / kPage] & 1) == 0) break; // reading it would make a page of zeros
-    pieces[count++] = {reinterpret_cast<const void*>(at), sizeof(Pool)};
+    pieces[count++] = {reinterpret_cast<const void*>(at), sizeof(PymallocPool)};
   }
   if (count == 0) return;
   const long got = os::copy_memory(pools, pieces, count);
   if (got <= 0) return;
   ++out->arenas;
-  const std::size_t whole = static_cast<std::size_t>(got) / sizeof(Pool);
+  const std::size_t whole = static_cast<std::size_t>(got) / sizeof(PymallocPool);
   for (std::size_t i = 0; i < whole; ++i)
     if (!add_pool(pools[i], pool_bytes, out)) return;
 }

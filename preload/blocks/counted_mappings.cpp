@@ -9,7 +9,7 @@
 namespace memtrace::record {
 namespace {
 
-struct Mapping {
+struct CountedMapping {
   std::uint64_t address;
   std::uint64_t bytes; // 0: free
 };
@@ -18,24 +18,24 @@ constexpr std::size_t kProbes = 16;
 
 constinit SpinLock mappings_lock;
 REGISTER_LOCK(mappings_lock, nullptr);
-constinit Mapping mappings[kMappings] = {};
+constinit CountedMapping mappings[kMappings] = {};
 
 std::size_t start_of(std::uint64_t address) {
   return (address >> 12) * 0x9E3779B97F4A7C15u >> 52;
 }
 static_assert(kMappings == 1 << (64 - 52));
 
-Mapping* find(std::uint64_t address) {
+CountedMapping* find(std::uint64_t address) {
   for (std::size_t i = 0; i < kProbes; ++i) {
-    Mapping& mapping = mappings[(start_of(address) + i) % kMappings];
+    CountedMapping& mapping = mappings[(start_of(address) + i) % kMappings];
     if (mapping.bytes != 0 && mapping.address == address) return &mapping;
   }
   return nullptr;
 }
 
-Mapping* find_room(std::uint64_t address) {
+CountedMapping* find_room(std::uint64_t address) {
   for (std::size_t i = 0; i < kProbes; ++i) {
-    Mapping& mapping = mappings[(start_of(address) + i) % kMappings];
+    CountedMapping& mapping = mappings[(start_of(address) + i) % kMappings];
     if (mapping.bytes == 0) return &mapping;
   }
   return nullptr;
@@ -46,8 +46,8 @@ Mapping* find_room(std::uint64_t address) {
 std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes) {
   const Locked locked(mappings_lock);
   if (!locked) return 0;
-  Mapping* const old = find(address);
-  Mapping* const mapping = old != nullptr ? old : find_room(address);
+  CountedMapping* const old = find(address);
+  CountedMapping* const mapping = old != nullptr ? old : find_room(address);
   if (mapping == nullptr) return 0;
   const std::uint64_t before = old != nullptr ? old->bytes : 0;
   *mapping = {address, bytes};
@@ -57,7 +57,7 @@ std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes) {
 std::int64_t uncount_mapping(std::uint64_t address, std::uint64_t bytes) {
   const Locked locked(mappings_lock);
   if (!locked) return 0;
-  Mapping* const mapping = find(address);
+  CountedMapping* const mapping = find(address);
   if (mapping == nullptr || mapping->bytes != bytes) return 0;
   mapping->bytes = 0;
   return static_cast<std::int64_t>(bytes);

@@ -1,4 +1,4 @@
-// Purpose: the one door from a hook to the recorder.
+// Purpose: the one bridge from a hook to the recorder.
 // Runs: inside the program's malloc.
 #include "preload/blocks/recording.h"
 
@@ -23,12 +23,12 @@ using format::RingRecord;
 
 namespace {
 
-std::uint16_t flags_of(const Block& block) {
+std::uint16_t flags_of(const HookedBlock& block) {
   return static_cast<std::uint16_t>(block.flags | block.memory << format::kMemoryShift);
 }
 
 // Returns a record with kind and flags of `block`. The caller puts the event and the stamp.
-RingRecord record_about(const Block& block) {
+RingRecord record_about(const HookedBlock& block) {
   RingRecord record;
   record.commit = 0;
   record.kind = static_cast<std::uint8_t>(block.kind);
@@ -36,17 +36,17 @@ RingRecord record_about(const Block& block) {
   return record;
 }
 
-bool counts(const Block& block) {
+bool counts(const HookedBlock& block) {
   return (block.flags & (format::kNoAccess | format::kSampled)) == 0 && block.kind != format::Kind::none &&
          block.kind != format::Kind::mmap_file && block.kind != format::Kind::registered;
 }
 
-bool is_mapping(const Block& block) {
+bool is_mapping(const HookedBlock& block) {
   return block.kind == format::Kind::mmap_anon || block.kind == format::Kind::shm ||
          (block.flags & format::kRange) != 0;
 }
 
-void update_level_at_birth(const Block& block) {
+void update_level_at_birth(const HookedBlock& block) {
   if (is_mapping(block)) {
     if (counts(block)) level(0, count_mapping(block.address, block.given));
   } else if (counts(block)) {
@@ -57,7 +57,7 @@ void update_level_at_birth(const Block& block) {
 }
 
 // True if a whole mapping died that counted.
-bool update_level_at_death(const Block& block) {
+bool update_level_at_death(const HookedBlock& block) {
   std::int64_t mapped = 0;
   if (is_mapping(block)) {
     mapped = uncount_mapping(block.address, block.given);
@@ -70,7 +70,7 @@ bool update_level_at_death(const Block& block) {
   return mapped != 0;
 }
 
-void update_level_at_move(std::uint64_t from, std::uint64_t given_before, const Block& to) {
+void update_level_at_move(std::uint64_t from, std::uint64_t given_before, const HookedBlock& to) {
   if ((to.flags & format::kRange) == 0) {
     level(0, static_cast<std::int64_t>(to.given) - static_cast<std::int64_t>(given_before));
   } else if (const std::int64_t gone = uncount_mapping(from, given_before); gone != 0) {
@@ -78,14 +78,14 @@ void update_level_at_move(std::uint64_t from, std::uint64_t given_before, const 
   }
 }
 
-bool only_counted(const Block& block) {
+bool only_counted(const HookedBlock& block) {
   return settings.counting && block.kind == format::Kind::heap && !is_mapping(block) && block.memory == 0;
 }
 
 constexpr std::int64_t kCountingTick = 8 << 20;
 
 // By their thread's counters, as small blocks are, but published at wider gaps.
-void count_flows(const Recording& here, const Block& block, std::uint64_t born, std::uint64_t died) {
+void count_flows(const Recording& here, const HookedBlock& block, std::uint64_t born, std::uint64_t died) {
   if ((block.flags & format::kSampled) != 0) return; // counted already, as a small block
   Thread* const thread = this_thread();
   if (thread == nullptr) return lost(loss_without_thread());
@@ -105,7 +105,7 @@ void count_flows(const Recording& here, const Block& block, std::uint64_t born, 
 
 } // namespace
 
-void Recording::born(const Block& block) const {
+void Recording::born(const HookedBlock& block) const {
   notice_fork();
   if (only_counted(block)) return count_flows(*this, block, block.given, 0);
   const format::StackId stack = capture_stack(true);
@@ -116,7 +116,7 @@ void Recording::born(const Block& block) const {
   emit(record);
 }
 
-void Recording::died(const Block& block, format::Stamp death) const {
+void Recording::died(const HookedBlock& block, format::Stamp death) const {
   notice_fork();
   if (only_counted(block)) return count_flows(*this, block, 0, block.given);
   RingRecord record = record_about(block);
@@ -127,7 +127,7 @@ void Recording::died(const Block& block, format::Stamp death) const {
   emit(record);
 }
 
-void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Block& to,
+void Recording::moved(std::uint64_t from, std::uint64_t given_before, const HookedBlock& to,
                       format::Stamp death) const {
   notice_fork();
   if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
@@ -142,11 +142,11 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Bloc
 }
 
 // A process that is too small to leave a file keeps the first few: they never fold away.
-void Recording::failed(const Block& block, const Refusal& why) const {
+void Recording::failed(const HookedBlock& block, const Refusal& why) const {
   constexpr std::uint32_t kMostCold = 64;
   static constinit std::uint32_t kept = 0;
   notice_fork();
-  if (state() == State::cold && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
+  if (state() == State::buffering && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
   RingRecord record = record_about(block);
   const format::StackId stack = capture_stack(true);
   const std::int64_t live = level_of(block.memory);
@@ -157,7 +157,7 @@ void Recording::failed(const Block& block, const Refusal& why) const {
   record.stamp = draw_stamp();
   emit(record);
   remember_refusal(block.asked);
-  if (state() == State::hot) request_full_sample();
+  if (state() == State::recording) request_full_sample();
 }
 
 void Recording::tick() const {

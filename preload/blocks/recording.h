@@ -1,4 +1,4 @@
-// Purpose: the one door from a hook to the recorder.
+// Purpose: the one bridge from a hook to the recorder.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace memtrace::record {
 
 // What a hook knows of a block.
-struct Block {
+struct HookedBlock {
   std::uint64_t address;
   std::uint64_t given;
   std::uint64_t asked;
@@ -52,13 +52,13 @@ class Recording {
   explicit operator bool() const { return entered_; }
 
   // Stamp drawn here, after the real call.
-  void born(const Block& block) const;
+  void born(const HookedBlock& block) const;
   // `death` was drawn before the real call; written before it where the call cannot fail (free), else after.
-  void died(const Block& block, format::Stamp death) const;
+  void died(const HookedBlock& block, format::Stamp death) const;
   // A realloc or mremap that succeeded. `given_before` of the old block.
-  void moved(std::uint64_t from, std::uint64_t given_before, const Block& to, format::Stamp death) const;
+  void moved(std::uint64_t from, std::uint64_t given_before, const HookedBlock& to, format::Stamp death) const;
   // The real call gave nothing, for want of memory: `block` as it would have been, without an address.
-  void failed(const Block& block, const Refusal& why) const;
+  void failed(const HookedBlock& block, const Refusal& why) const;
   // Small flows that no record has carried for a while.
   void tick() const;
   // Records `event`, stamped now.

@@ -42,7 +42,7 @@ Thread* seen(const Recording& here, const format::SmallTotals& flows) {
 
 // A log in memory has room for few records: a process that is too small to record shall not fill it.
 bool worth_a_record(const Thread& thread) {
-  if (state() != State::cold) return true;
+  if (state() != State::buffering) return true;
   const format::SmallTotals flows = unpublished(thread);
   return flows.allocated >= kTickBytes || flows.freed >= kTickBytes;
 }
@@ -52,7 +52,7 @@ void arm(Pace& pace) {
   local.births_left = pace.armed;
 }
 
-void draw(const Recording& here, const Block& block) {
+void take_sample(const Recording& here, const HookedBlock& block) {
   if (!here) {
     event_is_lost();
   } else if (sampled_put(block.address)) {
@@ -79,7 +79,7 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   set_look_at_births(*thread, pace.until_tick);
   arm(pace);
   if (drawn && address != 0) {
-    draw(here, {address, given, asked, format::Kind::heap, format::kSampled});
+    take_sample(here, {address, given, asked, format::Kind::heap, format::kSampled});
   } else if (((tick && worth_a_record(*thread)) || first) && here) {
     here.tick(); // the first: from then on its counters are where a kill leaves them
   }

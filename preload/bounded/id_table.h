@@ -13,7 +13,7 @@ namespace memtrace::record {
 // 80,000 stacks would hold 8 MiB of it. A slot of it has an id and, in the bits that ids leave, some of the
 // entry's hash, so that few entries are looked at in vain.
 template <class Entry, std::uint32_t Capacity>
-class Table {
+class IdTable {
  public:
   // The id of the entry for which `same(entry)` holds among those with this hash; else of a new, zeroed one,
   // and added() is true; that must have what `hash_of(entry)` needs before the next is looked for. 0: the table

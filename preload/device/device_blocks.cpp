@@ -19,7 +19,7 @@ namespace {
 // reservation.
 enum class Is : std::uint8_t { nothing, allocated, registered, handle, mapping };
 
-struct Entry {
+struct DeviceBlock {
   std::uint64_t key;
   std::uint64_t bytes;
   std::uint64_t handle; // of a mapping; of a block, its context
@@ -30,7 +30,7 @@ struct Entry {
   Kind kind;
   Is is;
 };
-static_assert(sizeof(Entry) == 32 && format::kNoAccess < 256);
+static_assert(sizeof(DeviceBlock) == 32 && format::kNoAccess < 256);
 
 constexpr unsigned kMemories = 256; // the host and 255 devices: a byte of a record's flags
 constexpr std::uint32_t kFirst = 1u << 10;
@@ -39,15 +39,15 @@ constexpr std::uint32_t kMost = 1u << 20; // half of them used: 32 MiB
 // Linear probing, at most half full, no tombstones.
 class Entries {
  public:
-  Entry* find(Is is, std::uint64_t key) {
+  DeviceBlock* find(Is is, std::uint64_t key) {
     if (at_ == nullptr) return nullptr;
-    Entry& entry = at_[search(is, key)];
+    DeviceBlock& entry = at_[search(is, key)];
     return entry.is == Is::nothing ? nullptr : &entry;
   }
   // Found or new. Null: no room.
-  Entry* add(Is is, std::uint64_t key) {
+  DeviceBlock* add(Is is, std::uint64_t key) {
     if (2 * (used_ + 1) > slots_ && !grow()) return nullptr;
-    Entry& entry = at_[search(is, key)];
+    DeviceBlock& entry = at_[search(is, key)];
     if (entry.is == Is::nothing) {
       entry.is = is;
       entry.key = key;
@@ -55,17 +55,17 @@ class Entries {
     }
     return &entry;
   }
-  std::uint64_t bytes() const { return slots_ * sizeof(Entry); }
+  std::uint64_t bytes() const { return slots_ * sizeof(DeviceBlock); }
   void forget() { *this = {}; } // its memory stays mapped: a thread was changing it
   // The first block of that context from slot `from` on; null: none.
-  Entry* of_context(std::uint64_t context, std::uint32_t* from) {
+  DeviceBlock* of_context(std::uint64_t context, std::uint32_t* from) {
     for (; *from < slots_; ++*from) {
-      Entry& entry = at_[*from];
+      DeviceBlock& entry = at_[*from];
       if (entry.handle == context && (entry.is == Is::allocated || entry.is == Is::registered)) return &entry;
     }
     return nullptr;
   }
-  void erase(Entry* entry) {
+  void erase(DeviceBlock* entry) {
     auto gap = static_cast<std::uint32_t>(entry - at_);
     for (std::uint32_t at = next(gap); at_[at].is != Is::nothing; at = next(at)) {
       if (((at - home(at_[at].is, at_[at].key)) & mask()) < ((at - gap) & mask())) continue;
@@ -92,19 +92,19 @@ class Entries {
   bool grow() {
     const std::uint32_t wanted = slots_ == 0 ? kFirst : 2 * slots_;
     auto* const larger =
-        wanted > kMost ? nullptr : static_cast<Entry*>(os::map_private(wanted * sizeof(Entry)));
+        wanted > kMost ? nullptr : static_cast<DeviceBlock*>(os::map_private(wanted * sizeof(DeviceBlock)));
     if (larger == nullptr) return false;
-    Entry* const before = at_;
+    DeviceBlock* const before = at_;
     const std::uint32_t slots = slots_;
     at_ = larger;
     slots_ = wanted;
     for (std::uint32_t i = 0; i < slots; ++i)
       if (before[i].is != Is::nothing) at_[search(before[i].is, before[i].key)] = before[i];
-    if (before != nullptr) os::unmap(before, slots * sizeof(Entry));
+    if (before != nullptr) os::unmap(before, slots * sizeof(DeviceBlock));
     return true;
   }
 
-  Entry* at_ = nullptr;
+  DeviceBlock* at_ = nullptr;
   std::uint32_t slots_ = 0; // a power of two
   std::uint32_t used_ = 0;
 };
@@ -134,9 +134,9 @@ void announce(const Recording& here, unsigned memory) {
   here.device(memory, cupti_owns_devices() ? "cupti" : "hooks");
 }
 
-bool remember(Is is, const Block& block, std::uint64_t context = 0) {
+bool remember(Is is, const HookedBlock& block, std::uint64_t context = 0) {
   const Locked locked(entries_lock);
-  Entry* const entry = locked ? entries.add(is, block.address) : nullptr;
+  DeviceBlock* const entry = locked ? entries.add(is, block.address) : nullptr;
   if (entry == nullptr) {
     lost(format::Loss::memory);
     return false;
@@ -153,19 +153,19 @@ bool remember(Is is, const Block& block, std::uint64_t context = 0) {
   return true;
 }
 
-void say_born(const Recording& here, const Block& block) {
+void say_born(const Recording& here, const HookedBlock& block) {
   announce(here, block.memory);
   count_pinned(block.kind, 1);
   here.born(block);
 }
 
-void say_died(const Recording& here, const Entry& gone, Stamp death) {
+void say_died(const Recording& here, const DeviceBlock& gone, Stamp death) {
   count_pinned(gone.kind, -1);
   here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);
 }
 
 // One release or one unmapping less holds it. True: it is gone, and `*gone` says what it was.
-bool let_go(Entry* entry, Entry* gone) {
+bool drop_block(DeviceBlock* entry, DeviceBlock* gone) {
   if (entry->taken != 0 || entry->mapped != 0) return false;
   *gone = *entry;
   entries.erase(entry);
@@ -178,7 +178,7 @@ bool pinned_memory_is_held() {
   return __atomic_load_n(&pinned_blocks, __ATOMIC_RELAXED) > 0;
 }
 
-void device_born(const Block& block, std::uint64_t context) {
+void device_born(const HookedBlock& block, std::uint64_t context) {
   const Recording here;
   if (here && remember(table_of(block.kind), block, context)) say_born(here, block);
 }
@@ -186,10 +186,10 @@ void device_born(const Block& block, std::uint64_t context) {
 void device_died(std::uint64_t address, Kind kind, Stamp death) {
   const Recording here;
   if (!here) return;
-  Entry gone{};
+  DeviceBlock gone{};
   {
     const Locked locked(entries_lock);
-    Entry* const entry = locked ? entries.find(table_of(kind), address) : nullptr;
+    DeviceBlock* const entry = locked ? entries.find(table_of(kind), address) : nullptr;
     if (entry == nullptr) return;
     gone = *entry;
     entries.erase(entry);
@@ -197,12 +197,12 @@ void device_died(std::uint64_t address, Kind kind, Stamp death) {
   say_died(here, gone, death);
 }
 
-void handle_born(const Block& block) {
+void handle_born(const HookedBlock& block) {
   const Recording here;
   if (!here) return;
   {
     const Locked locked(entries_lock);
-    Entry* const known = locked ? entries.find(Is::handle, block.address) : nullptr;
+    DeviceBlock* const known = locked ? entries.find(Is::handle, block.address) : nullptr;
     if (known != nullptr) {
       ++known->taken;
       return;
@@ -214,20 +214,20 @@ void handle_born(const Block& block) {
 void handle_taken(std::uint64_t handle) {
   const Recording here;
   const Locked locked(entries_lock);
-  Entry* const entry = here && locked ? entries.find(Is::handle, handle) : nullptr;
+  DeviceBlock* const entry = here && locked ? entries.find(Is::handle, handle) : nullptr;
   if (entry != nullptr) ++entry->taken;
 }
 
 void handle_released(std::uint64_t handle, Stamp death) {
   const Recording here;
   if (!here) return;
-  Entry gone{};
+  DeviceBlock gone{};
   {
     const Locked locked(entries_lock);
-    Entry* const entry = locked ? entries.find(Is::handle, handle) : nullptr;
+    DeviceBlock* const entry = locked ? entries.find(Is::handle, handle) : nullptr;
     if (entry == nullptr || entry->taken == 0) return;
     --entry->taken;
-    if (!let_go(entry, &gone)) return;
+    if (!drop_block(entry, &gone)) return;
   }
   say_died(here, gone, death);
 }
@@ -237,7 +237,7 @@ void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t han
   if (!here) return;
   const Locked locked(entries_lock);
   if (!locked || entries.find(Is::handle, handle) == nullptr) return;
-  Entry* const mapping = entries.add(Is::mapping, address);
+  DeviceBlock* const mapping = entries.add(Is::mapping, address);
   if (mapping == nullptr) return lost(format::Loss::memory);
   mapping->bytes = bytes;
   mapping->handle = handle;
@@ -248,18 +248,18 @@ void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
   const Recording here;
   if (!here) return;
   for (std::uint64_t at = address; at - address < bytes;) {
-    Entry gone{};
+    DeviceBlock gone{};
     {
       const Locked locked(entries_lock);
-      Entry* const mapping = locked ? entries.find(Is::mapping, at) : nullptr;
+      DeviceBlock* const mapping = locked ? entries.find(Is::mapping, at) : nullptr;
       if (mapping == nullptr || mapping->bytes == 0) return;
       at += mapping->bytes;
       const std::uint64_t handle = mapping->handle;
       entries.erase(mapping);
-      Entry* const entry = entries.find(Is::handle, handle);
+      DeviceBlock* const entry = entries.find(Is::handle, handle);
       if (entry == nullptr || entry->mapped == 0) continue;
       --entry->mapped;
-      if (!let_go(entry, &gone)) continue;
+      if (!drop_block(entry, &gone)) continue;
     }
     say_died(here, gone, death);
   }
@@ -271,7 +271,7 @@ void context_died(std::uint64_t context, Stamp death) {
   const Recording here;
   if (!here || context == 0) return;
   constexpr int kAtOnce = 32;
-  Entry gone[kAtOnce];
+  DeviceBlock gone[kAtOnce];
   for (bool any = true; any;) {
     any = false;
     for (std::uint32_t at = 0;;) {
@@ -280,7 +280,7 @@ void context_died(std::uint64_t context, Stamp death) {
         const Locked locked(entries_lock);
         if (!locked) return lost(format::Loss::memory);
         while (count < kAtOnce) {
-          Entry* const entry = entries.of_context(context, &at);
+          DeviceBlock* const entry = entries.of_context(context, &at);
           if (entry == nullptr) break;
           gone[count++] = *entry;
           entries.erase(entry);

@@ -21,7 +21,7 @@ class DeviceCall {
  public:
   DeviceCall() : outermost_(local.device_calls++ == 0), events_(local.device_events) {}
   ~DeviceCall() {
-    if (--local.device_calls == 0) quiet_moment();
+    if (--local.device_calls == 0) reach_safe_point();
   }
   DeviceCall(const DeviceCall&) = delete;
   DeviceCall& operator=(const DeviceCall&) = delete;

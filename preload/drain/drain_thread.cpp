@@ -36,7 +36,7 @@ constinit char* memory = nullptr;  // its stack and the block that stands in for
 
 // Until it is rung for, or so long. Peaks of RSS are shorter than that: it is looked at meanwhile, without a
 // pass.
-void rest(std::uint32_t heard, std::uint64_t pause) {
+void sleep_until_rung(std::uint32_t heard, std::uint64_t pause) {
   const std::uint64_t until = os::monotonic_ns() + pause;
   for (std::uint64_t now;
        (now = os::monotonic_ns()) < until && __atomic_load_n(&bell, __ATOMIC_ACQUIRE) == heard;) {
@@ -94,7 +94,7 @@ void run(void*) {
     const std::uint64_t pause = sample_if_due();
     sample_share_if_due();
     sync_if_due();
-    rest(heard, pause < kPeriodNs ? pause : kPeriodNs);
+    sleep_until_rung(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
   leave_ledger();

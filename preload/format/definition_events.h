@@ -42,7 +42,7 @@ struct StackEvent {
   std::uint64_t frame; // native: return address; with kPythonFrame: a PythonFrame
 };
 
-struct PythonFrame {
+struct PythonPosition {
   CodeId code;
   std::uint32_t line;
 };

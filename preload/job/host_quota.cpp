@@ -28,7 +28,7 @@ constinit char buffer[16 * 1024];
 constinit Path own_directory{};
 constinit std::uint64_t own_offset = 0;
 constinit std::uint64_t own_bytes = 0;
-constinit Share granted{};
+constinit Quota granted{};
 
 struct Claim {
   std::uint64_t bytes;
@@ -132,7 +132,7 @@ void change_claim(std::uint64_t offset, std::uint64_t bytes) {
   os::close(fd);
 }
 
-Share share_of(std::uint64_t left, std::uint64_t asked) {
+Quota quota_of(std::uint64_t left, std::uint64_t asked) {
   const std::uint64_t kept = settings.max_node / kCountingPart;
   const std::uint64_t room = left > kept ? left - kept : 0;
   if (room >= asked) return {Detail::full, asked};
@@ -158,7 +158,7 @@ long refused_by_claims(const char* directory) {
 
 namespace {
 
-Share first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+Quota first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
   claims_of(directory, place.host.text());
   std::uint64_t taken = 0;
   // The claims alone, without a look at any other file, are enough for most processes.
@@ -168,17 +168,17 @@ Share first_claim(const char* directory, const char* stem, const char* rings, st
   if (ours < 0) return {Detail::counts, kLeastTrace};
   own_offset = static_cast<std::uint64_t>(ours);
   const auto left = [&] { return settings.max_node > taken ? settings.max_node - taken : 0; };
-  Share share = share_of(left(), asked);
+  Quota share = quota_of(left(), asked);
   if (share.detail == Detail::full) return share;
   taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
-  share = share_of(left(), asked);
+  share = quota_of(left(), asked);
   if (share.detail != Detail::full) change_claim(static_cast<std::uint64_t>(ours), share.bytes);
   return share;
 }
 
 } // namespace
 
-Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
+Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
   granted = first_claim(directory, stem, rings, asked);
   own_directory.clear();
   own_directory.add(directory);
@@ -186,7 +186,7 @@ Share claim_share(const char* directory, const char* stem, const char* rings, st
   return granted;
 }
 
-const Share& share() {
+const Quota& quota() {
   return granted;
 }
 

@@ -17,7 +17,7 @@ enum class Detail : std::uint8_t {
   counts, // heap blocks are counted, not recorded
   none,   // no file
 };
-struct Share {
+struct Quota {
   Detail detail;
   std::uint64_t bytes;
 };
@@ -31,10 +31,10 @@ long refused_by_claims(const char* directory);
 // order: "BYTES STEM RINGS", RINGS the ring file where it is not beside the trace, else "-". A process appends
 // its own by one write and then reads the lines before it: those that still have their ring file run, or were
 // killed, and count with their claim; the others with what they left. `stem` without directory.
-Share claim_share(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
+Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
 // What MEMTRACE_MAX_NODE left for this process: what claim_share() returned last.
-const Share& share();
+const Quota& quota();
 
 // Raises this process's claim to `bytes`, if all claims together leave room for it. Of two processes that raise
 // theirs at the same time both may be refused, never both admitted beyond the bound. claim_share() came before.

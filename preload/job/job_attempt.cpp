@@ -147,7 +147,7 @@ std::uint64_t kills_now() {
   return 0;
 }
 
-struct Look {
+struct AttemptSearch {
   const char* directory;
   const Job* at;
   Attempt* out; // null: only whether one of it lives
@@ -155,7 +155,7 @@ struct Look {
 };
 
 void look_at_claim(void* context, const char* stem, const char* rings) {
-  Look& look = *static_cast<Look*>(context);
+  AttemptSearch& look = *static_cast<AttemptSearch*>(context);
   const std::uint64_t start = start_of(stem);
   if (start < look.at->began || look.lives) return;
   path.clear();
@@ -180,14 +180,14 @@ void look_at_claim(void* context, const char* stem, const char* rings) {
 }
 
 bool lives(const char* directory, const Job& of) {
-  Look look{directory, &of, nullptr, false};
+  AttemptSearch look{directory, &of, nullptr, false};
   each_claim(directory, of.host.text(), &look_at_claim, &look);
   return look.lives;
 }
 
 // What became of an attempt that is over. That it was killed says more than that a process of it gave up.
 void look_back(const char* directory, const Job& at, Attempt* out) {
-  Look look{directory, &at, out, false};
+  AttemptSearch look{directory, &at, out, false};
   each_claim(directory, at.host.text(), &look_at_claim, &look);
   if (out->died != 0 || at.failed == 0) return;
   out->died = at.attempt;

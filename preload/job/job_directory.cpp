@@ -20,7 +20,7 @@
 
 namespace memtrace::record {
 
-constinit Place place{};
+constinit JobDirectory place{};
 
 namespace {
 
@@ -166,9 +166,9 @@ static constinit Path scratch{};
 
 // In a directory such as /tmp, another user can put a link at a name that we are about to use. Most systems
 // refuse to follow it (fs.protected_symlinks), but not all.
-static bool is_planted_link(const char* path, const os::Look& above) {
+static bool is_planted_link(const char* path, const os::FileStatus& above) {
   constexpr std::uint32_t kShared = S_ISVTX | S_IWOTH;
-  os::Look look;
+  os::FileStatus look;
   return (above.mode & kShared) == kShared && os::look_at_link(path, &look) == 0 && S_ISLNK(look.mode) &&
          look.user != os::user() && look.user != above.user;
 }
@@ -178,13 +178,13 @@ long make_directories(const char* directory, std::size_t* there) {
   *there = 0;
   bool made = false;
   long result = 0;
-  os::Look above;
+  os::FileStatus above;
   for (const char* at = directory; *at != '\0' && (result == 0 || result == -EEXIST);) {
     const std::size_t bytes = std::strcspn(at + 1, "/") + 1;
     scratch.add(at, bytes);
     at += bytes;
     if (!made && is_planted_link(scratch.text(), above)) return os::kNotOurs;
-    if (os::Look look; !made && os::look_at(scratch.text(), &look) == 0) {
+    if (os::FileStatus look; !made && os::look_at(scratch.text(), &look) == 0) {
       *there = scratch.size();
       above = look;
       continue;
@@ -213,7 +213,7 @@ long make_own_directory(const char* path, bool* made) {
   const long result = os::make_directory(path, 0700);
   *made = result == 0;
   if (result != -EEXIST) return result;
-  os::Look look;
+  os::FileStatus look;
   if (const long seen = os::look_at_link(path, &look); seen < 0) return seen;
   if (S_ISLNK(look.mode)) return -ELOOP;
   if (!S_ISDIR(look.mode)) return -ENOTDIR;

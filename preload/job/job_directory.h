@@ -6,7 +6,7 @@
 
 namespace memtrace::record {
 
-struct Place {
+struct JobDirectory {
   Path directory; // of the job's traces, absolute
   Path spool;     // of the ring file, absolute; empty: beside the trace
   Path temporary; // $TMPDIR, else /tmp
@@ -22,7 +22,7 @@ struct Place {
   std::uint64_t command = 0; // hash of the founder's command line
 };
 
-extern constinit Place place;
+extern constinit JobDirectory place;
 
 // Finds or founds the job (an unset MEMTRACE_JOB makes this process the founder, which sets it for its
 // descendants), expands MEMTRACE_OUT. Constructor only.

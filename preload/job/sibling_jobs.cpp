@@ -23,7 +23,7 @@ constinit Line<200> names[kMost]{}; // from the last to the first
 constinit unsigned found = 0;
 alignas(std::uint64_t) constinit char buffer[8 * 1024];
 
-struct Entry { // of getdents64
+struct DirectoryEntry { // of getdents64
   std::uint64_t inode;
   std::int64_t offset;
   std::uint16_t bytes;
@@ -46,7 +46,7 @@ void look(long fd, const char* own) {
     const long bytes = os::read_directory(fd, buffer, sizeof buffer);
     if (bytes <= 0) return;
     for (long at = 0; at < bytes; ++seen) {
-      const auto* const entry = reinterpret_cast<const Entry*>(buffer + at);
+      const auto* const entry = reinterpret_cast<const DirectoryEntry*>(buffer + at);
       at += entry->bytes;
       const bool may_be_one = entry->type == DT_DIR || entry->type == DT_UNKNOWN;
       if (may_be_one && entry->name[0] != '.' && std::strcmp(entry->name, own) != 0) keep(entry->name);

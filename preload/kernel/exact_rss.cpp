@@ -31,7 +31,7 @@ void look_at_rss_if_higher() {
   cpus_known = true;
   const std::uint64_t now = os::monotonic_ns();
   if (!counters.is_due(now, resident_now())) return;
-  RssCounters::Look look{};
+  RssCounters::RssReading look{};
   look.before = statm_counters();
   const std::uint64_t began = os::thread_cpu_ns();
   const char* const text = read_kernel_file("/proc/self/smaps_rollup");

@@ -24,7 +24,7 @@ class RssCounters {
   static constexpr unsigned kSure = 2;                  // looks that found nothing left out
 
   // What smaps_rollup said, and the counters before and after it.
-  struct Look {
+  struct RssReading {
     Statm before;
     std::uint64_t resident;
     std::uint64_t anonymous;
@@ -48,7 +48,7 @@ class RssCounters {
     return highest_ == 0 || static_cast<double>(cost_) * static_cast<double>(resident) <=
                                 static_cast<double>(kMostNs) * static_cast<double>(highest_);
   }
-  void looked(std::uint64_t now, const Look& look) {
+  void looked(std::uint64_t now, const RssReading& look) {
     highest_ = look.resident;
     cost_ = look.cost;
     next_ = now + look.cost * kShare;

@@ -47,7 +47,7 @@ bool is_training(const char* name, std::size_t bytes) {
 
 // A mark is reason enough to leave a trace.
 void begin_if_cold() {
-  if (state() == State::cold) begin_recording();
+  if (state() == State::buffering) begin_recording();
 }
 
 void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
@@ -86,14 +86,14 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
 
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   mark_begin(name, bytes, flags);
-  quiet_moment();
-  ledger_moment();
+  reach_safe_point();
+  offer_ledger_turn();
 }
 
 void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   mark_end(name, bytes, flags);
-  quiet_moment();
-  ledger_moment();
+  reach_safe_point();
+  offer_ledger_turn();
 }
 
 std::size_t phase_current(char* out, std::size_t capacity) {

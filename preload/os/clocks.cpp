@@ -28,13 +28,13 @@ struct Stopped {
 constinit Stopped stopped{};
 
 // Both at one moment, as closely as some tries come: a thread may lose the processor between the two.
-struct Moment {
+struct ClockPair {
   std::uint64_t counter, monotonic;
 };
-constinit Moment first{};
+constinit ClockPair first{};
 
-Moment this_moment() {
-  Moment best{};
+ClockPair this_moment() {
+  ClockPair best{};
   std::uint64_t least = ~std::uint64_t{0};
   for (int i = 0; i < 8; ++i) {
     const std::uint64_t before = __builtin_ia32_rdtsc();
@@ -63,7 +63,7 @@ constinit std::uint64_t ticks = 0;
 } // namespace
 
 void stop_clocks(Counter counter) {
-  const Moment last = this_moment();
+  const ClockPair last = this_moment();
   stopped = {last.counter, last.monotonic, now(CLOCK_REALTIME), now(CLOCK_BOOTTIME), 0};
   if (counter == Counter::refused || first.counter == 0 || last.counter <= first.counter) return;
   const auto ns = static_cast<double>(last.monotonic - first.monotonic);

@@ -66,7 +66,7 @@ bool exists(const char* path) {
 }
 
 namespace {
-long stat_at(const char* path, int flags, Look* out) {
+long stat_at(const char* path, int flags, FileStatus* out) {
   struct stat info {};
   const long result = call(SYS_newfstatat, AT_FDCWD, word(path), word(&info), flags);
   *out = {info.st_mode, info.st_uid};
@@ -74,10 +74,10 @@ long stat_at(const char* path, int flags, Look* out) {
 }
 } // namespace
 
-long look_at(const char* path, Look* out) {
+long look_at(const char* path, FileStatus* out) {
   return stat_at(path, 0, out);
 }
-long look_at_link(const char* path, Look* out) {
+long look_at_link(const char* path, FileStatus* out) {
   return stat_at(path, AT_SYMLINK_NOFOLLOW, out);
 }
 bool working_directory(char* out, std::size_t capacity) {

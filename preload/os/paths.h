@@ -20,12 +20,12 @@ std::uint64_t free_bytes(long fd);     // for this user; all ones where the file
 // What is used of the tmpfs at `path`, and its size; false, with nothing written, where there is no tmpfs.
 bool tmpfs_use(const char* path, std::uint64_t* used, std::uint64_t* size);
 bool exists(const char* path);
-struct Look {
+struct FileStatus {
   std::uint32_t mode = 0; // type and permissions
   std::uint32_t user = 0;
 };
-long look_at(const char* path, Look* out); // follows links
-long look_at_link(const char* path, Look* out);
+long look_at(const char* path, FileStatus* out); // follows links
+long look_at_link(const char* path, FileStatus* out);
 // False: none, or outside the root directory.
 bool working_directory(char* out, std::size_t capacity);
 

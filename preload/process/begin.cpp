@@ -120,7 +120,7 @@ void start_life(bool may_unwind) {
   if (!may_unwind && settings.stacks == Stacks::native) settings.stacks = Stacks::none;
   prepare_stacks();
   set_fork_mark();
-  enter(State::cold);
+  enter(State::buffering);
   if (settings.min_peak != 0) return;
   if (const Recording here; here) begin_recording();
 }
@@ -133,24 +133,24 @@ void malloc_is_elsewhere(const char* object) {
 void begin_recording() {
   if (!begin_lock.try_lock()) return; // another thread is at it
   __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
-  if (state() == State::cold) {
+  if (state() == State::buffering) {
     if (open_files()) {
       keep_losses_in(ring_header());
       note_beginning();
-      count_only(share().detail == Detail::counts);
+      count_only(quota().detail == Detail::counts);
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor, &copy_text, &has_ring);
       set_uncounted_bounds();
       const bool held = pass_lock.lock(); // what the cold log has is folded first
-      enter(State::hot);
-      cold_flush();
+      enter(State::recording);
+      flush_startup_log();
       if (held) pass_lock.unlock();
       set_uncounted_bounds(); // again: threads began meanwhile, or were looked at
       if (settings.counting) put_flows_of_others();
       note_ring_place();
       note_kernel();
-      note_share();
+      note_quota();
       note_unseen();
       put_inherited_phases();
       announce();
@@ -161,7 +161,7 @@ void begin_recording() {
       sample_first();
       start_drain();
     } else {
-      enter(State::inert);
+      enter(State::disabled);
     }
   }
   begin_lock.unlock();

@@ -33,8 +33,8 @@ constinit int exit_code = 0;
 void end_life(int code) {
   const Unjudged unjudged;
   if (!active() || !is_own_process()) return;
-  if (state() != State::hot) {
-    enter(State::inert);
+  if (state() != State::recording) {
+    enter(State::disabled);
     return;
   }
   bool said = false; // the end record is in a ring
@@ -46,14 +46,14 @@ void end_life(int code) {
     drain_rings(true);
     open_reserve();
     put_flows_of_others();
-    if (share().detail == Detail::full) note_share();
+    if (quota().detail == Detail::full) note_quota();
     note_losses();
     note_own_memory();
     said = put_end(format::EndHow::exit, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
   if (os::calls_are_stopped()) { // the ring file keeps it all
-    enter(State::inert);
+    enter(State::disabled);
     ring_header()->ended = 1;
     return;
   }
@@ -62,7 +62,7 @@ void end_life(int code) {
   const bool drain_gone = retire_drain();
   if (drain_gone) sample_last();
   if (drain_gone) sample_last_share();
-  enter(State::inert);
+  enter(State::disabled);
   drain_rings(true);
   close_windows();
   // Without the end record in the trace, the ring file stays: it has what was lost.
@@ -72,7 +72,7 @@ void end_life(int code) {
 
 // The process may go on, by a handler that jumps: then this thread has later records, and the end was none.
 void note_abort() {
-  if (!active() || !is_own_process() || state() != State::hot) return;
+  if (!active() || !is_own_process() || state() != State::recording) return;
   const Recording here;
   if (!here) return;
   put_end(format::EndHow::signal, SIGABRT);

@@ -38,7 +38,7 @@ void note_failed_exec() {
 } // namespace
 
 bool before_exec(const char* path) {
-  if (!active() || !is_own_process() || state() != State::hot) return false;
+  if (!active() || !is_own_process() || state() != State::recording) return false;
   const Recording here;
   if (!here || !exec_lock.lock()) return false;
   ring_removed = false;
@@ -66,7 +66,7 @@ void after_failed_exec() {
     return;
   }
   say({"not recording any more: no ring can be written in the place of ", ring_path().text()});
-  enter(State::inert);
+  enter(State::disabled);
 }
 
 bool renew_rings() {

@@ -60,9 +60,9 @@ namespace {
 
 // `raw`: by a system call of the program's, without handlers.
 void begin_as_child(bool raw) {
-  if (os::calls_are_stopped()) return enter(State::inert); // its parent's filter is its own
+  if (os::calls_are_stopped()) return enter(State::disabled); // its parent's filter is its own
   free_locks_of_parent();
-  forget_beginning({static_cast<std::uint32_t>(take_process()), state() == State::hot ? trace_file.trace_id : 0,
+  forget_beginning({static_cast<std::uint32_t>(take_process()), state() == State::recording ? trace_file.trace_id : 0,
                     local.fork_stamp, host_level(), tensor_level()});
   set_birth(true);
   place.founder = false;
@@ -76,7 +76,7 @@ void begin_as_child(bool raw) {
   forget_windows();
   forget_bound();
   keep_losses_in(nullptr);
-  cold_forget();
+  forget_startup_log();
   sampled_forked();
   definitions_forked();
   local.holds_definitions = false;
@@ -87,7 +87,7 @@ void begin_as_child(bool raw) {
   remember_exit_code(0);
   settings.counting = false;
   set_fork_mark();
-  enter(State::cold);
+  enter(State::buffering);
 }
 
 } // namespace

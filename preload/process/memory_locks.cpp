@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-struct Span {
+struct LockedRange {
   std::uint64_t start;
   std::uint64_t end;
 };
@@ -46,14 +46,14 @@ bool is_own_file(const char* path) {
          std::strncmp(path, trace_file.path.text(), stem - kSuffix) == 0;
 }
 
-Span library() {
+LockedRange library() {
   return {address(__ehdr_start) & ~(kPage - 1), (address(_end) + kPage - 1) & ~(kPage - 1)};
 }
 
 // The first span of the recorder's own that reaches into [from, end); empty where there is none.
-Span first_own(std::uint64_t from, std::uint64_t end) {
-  Span first{end, end};
-  const auto consider = [&](Span own) {
+LockedRange first_own(std::uint64_t from, std::uint64_t end) {
+  LockedRange first{end, end};
+  const auto consider = [&](LockedRange own) {
     if (own.start < end && own.end > from && own.start < first.start) first = own;
   };
   consider(library());
@@ -70,7 +70,7 @@ template <class Take>
 void split(const Mapping& mapping, Take take) {
   if (is_own_file(mapping.path)) return take(mapping.start, mapping.end - mapping.start, true);
   for (std::uint64_t at = mapping.start; at < mapping.end;) {
-    const Span own = first_own(at, mapping.end);
+    const LockedRange own = first_own(at, mapping.end);
     if (own.start > at) take(at, own.start - at, false);
     if (own.start >= mapping.end) return;
     const std::uint64_t from = own.start > at ? own.start : at;

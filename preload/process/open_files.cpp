@@ -133,7 +133,7 @@ long open_files_below(const char* temporary) {
 }
 
 // Eight ranks on a host need not all say it.
-bool speaks() {
+bool is_announcer() {
   return place.local_rank == ~0u || place.local_rank == 0;
 }
 
@@ -157,7 +157,7 @@ void say_of_attempt() {
 
 bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
-  const Share granted = claim_share(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
+  const Quota granted = claim_quota(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
   set_bound(granted.bytes);
   if (granted.detail != Detail::none) {
     tried = take_attempt(place.directory.text());
@@ -185,7 +185,7 @@ bool open_files() {
     }
     if (is_refusal(elsewhere_result)) refusal = reason_of(elsewhere_result);
   }
-  if (!speaks()) return false;
+  if (!is_announcer()) return false;
   if (refusal == nullptr) {
     say({"not recording: no trace can be written in ", asked_for.text(), " (", reason, ")"});
   } else {

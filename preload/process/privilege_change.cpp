@@ -45,7 +45,7 @@ void reopen_files(const Recording& here) {
 // What the rings have is in the file while that can be written.
 void empty_rings() {
   const Recording here;
-  if (here && state() == State::hot) drain_rings(false);
+  if (here && state() == State::recording) drain_rings(false);
 }
 
 bool is_filter(Change change) {
@@ -78,8 +78,8 @@ void Changing::over(bool made) {
 // the user wants to see: those leave one now.
 void Changing::prepare_filter() {
   if (const Recording here; here) {
-    if (state() == State::cold && (place.founder || place.rank != ~0u)) begin_recording();
-    if (state() == State::hot) {
+    if (state() == State::buffering && (place.founder || place.rank != ~0u)) begin_recording();
+    if (state() == State::recording) {
       sample_last();
       drain_rings(false);
     }
@@ -93,7 +93,7 @@ void Changing::filter_is_over(bool made) {
     release_drain(0);
     return;
   }
-  if (state() == State::cold) return enter(State::inert);
+  if (state() == State::buffering) return enter(State::disabled);
   shut_files(format::Loss::sandbox);
 }
 
@@ -111,7 +111,7 @@ void mark_vfork_child() {
 
 // The files are opened by name each time, with the credentials of then.
 void look_at_files(const Recording& here) {
-  if (state() != State::hot || os::calls_are_stopped()) return;
+  if (state() != State::recording || os::calls_are_stopped()) return;
   const long fd = os::open_own(trace_file.path.text(), os::For::appending);
   if (fd >= 0) os::close(fd);
   if (fd == -EACCES) files_are_refused();

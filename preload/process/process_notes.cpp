@@ -70,11 +70,11 @@ void note_own_memory() {
   put_note(text.add("own=").add(ring_header()->own_bytes));
 }
 
-void note_share() {
-  if (share().detail == Detail::full && !bound_became_known()) return;
+void note_quota() {
+  if (quota().detail == Detail::full && !bound_became_known()) return;
   Line<64> text;
   put_note(
-      text.add(share().detail == Detail::counts ? "bound=counts " : "bound=node ").add(trace_file.max_bytes));
+      text.add(quota().detail == Detail::counts ? "bound=counts " : "bound=node ").add(trace_file.max_bytes));
 }
 
 } // namespace memtrace::record

@@ -23,6 +23,6 @@ void put_flows_of_others();
 void note_losses();
 void note_own_memory();
 // Puts that MEMTRACE_MAX_NODE left less than was asked for, if it did.
-void note_share();
+void note_quota();
 
 } // namespace memtrace::record

@@ -165,7 +165,7 @@ def _reentrant_checkpointing(module):
 
 
 def _backward(module):
-    """The one door to the engine: Tensor.backward, autograd.backward and autograd.grad."""
+    """The one bridge to the engine: Tensor.backward, autograd.backward and autograd.grad."""
     run = module._engine_run_backward
 
     @wraps(run)

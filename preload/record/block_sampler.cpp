@@ -75,19 +75,19 @@ void remove(std::uint32_t gap) {
 }
 
 // The lock, a table that is this process's, and a version that says it is changing.
-class Table {
+class SampleTable {
  public:
-  Table() : locked_(table_lock) {
+  SampleTable() : locked_(table_lock) {
     if (!locked_) return;
     __atomic_store_n(&version, version + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (inherited) start_anew();
   }
-  ~Table() {
+  ~SampleTable() {
     if (locked_) __atomic_store_n(&version, version + 1, __ATOMIC_RELEASE);
   }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
+  SampleTable(const SampleTable&) = delete;
+  SampleTable& operator=(const SampleTable&) = delete;
   explicit operator bool() const { return static_cast<bool>(locked_); }
 
  private:
@@ -134,7 +134,7 @@ std::uint64_t seed_for(std::uint64_t thread) {
 }
 
 bool sampled_put(std::uint64_t address) {
-  const Table changing;
+  const SampleTable changing;
   if (!changing) {
     lost(format::Loss::busy);
     return false;
@@ -155,7 +155,7 @@ bool sampled_put(std::uint64_t address) {
 
 bool sampled_take(std::uint64_t address) {
   if (surely_not_held(address)) return false;
-  const Table changing;
+  const SampleTable changing;
   if (!changing) {
     lost(format::Loss::busy);
     return false;

@@ -32,16 +32,16 @@ bool fits(const SmallTotals& flows) {
 
 // Ring or cold log. False: lost, and counted.
 bool store(Thread& thread, RingRecord& record) {
-  if (state() == State::hot) return ring_append(thread, record);
+  if (state() == State::recording) return ring_append(thread, record);
   // A block's move is kept as the death and the birth it is, so that the log can fold it. A mapping's stays:
   // what it becomes depends on what it was.
   if (record.type != static_cast<std::uint8_t>(EventType::move) || (record.flags & format::kRange) != 0) {
     record.commit = 0;
-    const Kept kept = cold_append(thread, record);
-    if (kept == Kept::yes) return true;
-    if (kept == Kept::closed) return ring_append(thread, record);
-    if (kept == Kept::crowded || kept == Kept::full) begin_recording();
-    return kept == Kept::crowded;
+    const AppendResult kept = append_to_startup_log(thread, record);
+    if (kept == AppendResult::yes) return true;
+    if (kept == AppendResult::closed) return ring_append(thread, record);
+    if (kept == AppendResult::crowded || kept == AppendResult::full) begin_recording();
+    return kept == AppendResult::crowded;
   }
   RingRecord half{};
   half.flags = record.flags;
@@ -84,7 +84,7 @@ void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record)
 void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp) {
   RingRecord record = counters_of(flows, stamp);
   if (store(thread, record)) return carried(thread, flows, record);
-  if (thread.slot != nullptr || state() != State::hot) return not_carried(flows);
+  if (thread.slot != nullptr || state() != State::recording) return not_carried(flows);
   keep_slotless_flows(flows);
   carried_elsewhere(thread, flows);
 }
@@ -106,12 +106,12 @@ bool emit(RingRecord& record) {
     lost_block(record);
     return false;
   }
-  if (!none(thread->folded)) emit_folded(*thread, record.stamp);
+  if (!is_empty(thread->folded)) emit_folded(*thread, record.stamp);
   const SmallTotals flows = unpublished(*thread);
-  if (!none(flows)) level(0, change_of(flows));
+  if (!is_empty(flows)) level(0, change_of(flows));
   const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
   bool stored = true;
-  if (none(flows)) {
+  if (is_empty(flows)) {
     stored = only_flows || store(*thread, record);
   } else if (carries_flows(record) && fits(flows)) {
     format::set_carried(record,
@@ -128,7 +128,7 @@ bool emit(RingRecord& record) {
     stored = only_flows || store(*thread, record);
   }
   if (!stored) lost_block(record);
-  if (state() == State::cold && due_to_begin()) begin_recording();
+  if (state() == State::buffering && due_to_begin()) begin_recording();
   keep_drain_running();
   return stored;
 }

@@ -18,16 +18,16 @@ namespace {
 
 // Recording cannot begin here, as it may in emit(): the threads lock is held.
 bool store(Thread& thread, RingRecord& record) {
-  if (state() == State::cold)
-    if (const Kept kept = cold_append(thread, record); kept != Kept::closed)
-      return kept == Kept::yes || kept == Kept::crowded;
+  if (state() == State::buffering)
+    if (const AppendResult kept = append_to_startup_log(thread, record); kept != AppendResult::closed)
+      return kept == AppendResult::yes || kept == AppendResult::crowded;
   return ring_append(thread, record);
 }
 
 } // namespace
 
 bool publish_left_over(Thread& thread) {
-  if (state() == State::inert) return true;
+  if (state() == State::disabled) return true;
   if (const SmallTotals folded = take_folded(thread); !is_zero(folded)) {
     RingRecord again = counters_of(folded, draw_stamp());
     again.flags = format::kBefore; // they moved the level when they were published first
@@ -36,7 +36,7 @@ bool publish_left_over(Thread& thread) {
       return false;
     }
   }
-  if (const SmallTotals flows = unpublished(thread); !none(flows)) {
+  if (const SmallTotals flows = unpublished(thread); !is_empty(flows)) {
     level(0, change_of(flows));
     RingRecord record = counters_of(flows, draw_stamp());
     if (!store(thread, record)) {

@@ -25,27 +25,27 @@ using format::TextId;
 
 namespace {
 
-struct Text {
+struct StoredText {
   std::uint32_t offset;
   std::uint32_t bytes;
 };
-struct Code {
+struct StoredCode {
   PythonFrame identity; // lasti is not part of it
   TextId function;
   TextId file;
 };
 // In 12 bytes: `import torch` alone brings 46,000.
-struct Node {
+struct StoredFrame {
   std::uint32_t caller_and_python; // caller << 1 | it is a frame of Python's
   std::uint32_t low, high;         // of the payload
-  Node(StackId caller, bool python, std::uint64_t payload)
+  StoredFrame(StackId caller, bool python, std::uint64_t payload)
       : caller_and_python(static_cast<std::uint32_t>(caller) << 1 | static_cast<std::uint32_t>(python)),
         low(static_cast<std::uint32_t>(payload)),
         high(static_cast<std::uint32_t>(payload >> 32)) {}
   std::uint32_t caller() const { return caller_and_python >> 1; }
   bool python() const { return (caller_and_python & 1) != 0; }
   std::uint64_t payload() const { return halves(low, high); }
-  friend bool operator==(const Node&, const Node&) = default;
+  friend bool operator==(const StoredFrame&, const StoredFrame&) = default;
 };
 
 // Where a frame is, known again by a hash of all its fields: 0.5 us less for each frame of a stack that is new.
@@ -62,9 +62,9 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 
 constinit SpinLock definitions_lock;
 REGISTER_LOCK(definitions_lock, nullptr);
-constinit Table<Text, 64 * 1024> texts{};
-constinit Table<Code, 32 * 1024> codes{};
-constinit Table<Node, 512 * 1024> nodes{}; // 10 MiB when full
+constinit IdTable<StoredText, 64 * 1024> texts{};
+constinit IdTable<StoredCode, 32 * 1024> codes{};
+constinit IdTable<StoredFrame, 512 * 1024> nodes{}; // 10 MiB when full
 constinit bool full = false;
 constinit Placed* placed = nullptr; // direct-mapped
 constinit char* arena = nullptr;
@@ -97,13 +97,13 @@ std::uint64_t hash_frame(const PythonFrame& frame) {
 // Each calls `put(record)` for the records that define entry `id`.
 template <class Put>
 void define_text(std::uint32_t id, Put put) {
-  const Text& text = texts.at(id);
+  const StoredText& text = texts.at(id);
   each_text_record(TextId{id}, arena + text.offset, text.bytes, put);
 }
 
 template <class Put>
 void define_code(std::uint32_t id, Put put) {
-  const Code& code = codes.at(id);
+  const StoredCode& code = codes.at(id);
   RingRecord record =
       record_of(format::CodeEvent{format::CodeId{id}, code.identity.first_line, code.function, code.file});
   put(record);
@@ -111,7 +111,7 @@ void define_code(std::uint32_t id, Put put) {
 
 template <class Put>
 void define_node(std::uint32_t id, Put put) {
-  const Node& node = nodes.at(id);
+  const StoredFrame& node = nodes.at(id);
   RingRecord record =
       record_of(format::StackEvent{format::StackId{id}, format::StackId{node.caller()}, node.payload()});
   record.flags = node.python() ? format::kPythonFrame : 0;
@@ -120,7 +120,7 @@ void define_node(std::uint32_t id, Put put) {
 
 template <class Put>
 void define_module(std::uint32_t id, Put put) {
-  const Module& module = module_at(id);
+  const LoadedModule& module = module_at(id);
   format::ModuleEvent event{};
   event.id = format::ModuleId{id};
   event.path = module.path;
@@ -142,10 +142,10 @@ void to_ring(RingRecord& record) {
 TextId text_of(const char* text, std::size_t bytes) {
   const std::uint32_t found = texts.find_or_add(
       hash_bytes(text, bytes),
-      [&](const Text& have) {
+      [&](const StoredText& have) {
         return have.bytes == bytes && std::memcmp(arena + have.offset, text, bytes) == 0;
       },
-      [](const Text& have) { return hash_bytes(arena + have.offset, have.bytes); });
+      [](const StoredText& have) { return hash_bytes(arena + have.offset, have.bytes); });
   if (found == 0) lost(format::Loss::stacks);
   if (!texts.added()) return TextId{found};
   if (arena == nullptr) arena = static_cast<char*>(os::map_private(kTextArena));
@@ -165,8 +165,8 @@ CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
   PythonFrame identity = frame;
   identity.lasti = 0;
   const std::uint32_t id = codes.find_or_add(
-      hash_code(identity), [&](const Code& have) { return have.identity == identity; },
-      [](const Code& have) { return hash_code(have.identity); });
+      hash_code(identity), [&](const StoredCode& have) { return have.identity == identity; },
+      [](const StoredCode& have) { return hash_code(have.identity); });
   if (id == 0) lost(format::Loss::stacks);
   if (!codes.added()) return CodeId{id};
   codes.at(id).identity = identity;
@@ -177,10 +177,10 @@ CodeId code_of(const PythonFrame& frame, const PythonNames& names) {
 }
 
 // The caller's node when the table is full: a stack then ends with the frames that were known.
-StackId node_of(const Node& wanted) {
-  const auto hash_of = [](const Node& node) { return mix(node.payload(), node.caller_and_python); };
+StackId node_of(const StoredFrame& wanted) {
+  const auto hash_of = [](const StoredFrame& node) { return mix(node.payload(), node.caller_and_python); };
   const std::uint32_t id = nodes.find_or_add(
-      hash_of(wanted), [&](const Node& have) { return have == wanted; }, hash_of);
+      hash_of(wanted), [&](const StoredFrame& have) { return have == wanted; }, hash_of);
   if (id == 0) {
     full = true;
     return StackId{wanted.caller()};
@@ -191,11 +191,11 @@ StackId node_of(const Node& wanted) {
   return StackId{id};
 }
 
-struct Writer {
+struct RecordWriter {
   std::uint8_t* buffer;
   Encoder encoder;
 
-  explicit Writer(std::uint8_t* bytes) : buffer(bytes), encoder(start()) {}
+  explicit RecordWriter(std::uint8_t* bytes) : buffer(bytes), encoder(start()) {}
   void operator()(const RingRecord& record) {
     if (encoder.add(record)) return;
     flush();
@@ -233,7 +233,7 @@ bool stacks_are_full() {
 std::size_t copy_text(TextId id, char* out, std::size_t capacity) {
   const auto index = static_cast<std::uint32_t>(id);
   if (index == 0 || index >= texts.end()) return 0;
-  const Text& text = texts.at(index);
+  const StoredText& text = texts.at(index);
   const std::size_t bytes = text.bytes < capacity ? text.bytes : capacity;
   std::memcpy(out, arena + text.offset, bytes);
   return bytes;
@@ -268,8 +268,8 @@ void write_definitions(void (*first)(void (*put)(void*, const RingRecord&), void
   const Locked locked(definitions_lock);
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (buffer != nullptr) {
-    Writer writer(buffer);
-    first([](void* out, const RingRecord& record) { (*static_cast<Writer*>(out))(record); }, &writer);
+    RecordWriter writer(buffer);
+    first([](void* out, const RingRecord& record) { (*static_cast<RecordWriter*>(out))(record); }, &writer);
     const auto put = [&](const RingRecord& record) { writer(record); };
     for (std::uint32_t id = 1; id < texts.end(); ++id) define_text(id, put);
     for (std::uint32_t id = 1; id < codes.end(); ++id) define_code(id, put);

@@ -23,7 +23,7 @@ using format::RingRecord;
 
 namespace {
 
-struct Entry {
+struct LogEntry {
   std::uint32_t thread;
   std::uint32_t gone;
   RingRecord record;
@@ -39,18 +39,18 @@ constexpr std::size_t kBufferBytes = 256 * 1024;
 
 constinit SpinLock log_lock;
 REGISTER_LOCK(log_lock, nullptr);
-constinit Entry* log = nullptr;
+constinit LogEntry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 constinit bool closed = false;
 constinit std::uint64_t highest = 1;           // level of the host since the log began, not 0
 constinit format::SmallTotals folded_blocks{}; // that left the log
 
-bool is(const Entry& entry, EventType type) {
+bool is(const LogEntry& entry, EventType type) {
   return entry.record.type == static_cast<std::uint8_t>(type);
 }
 
-format::BlockExtent extent_of(const Entry& entry) {
+format::BlockExtent extent_of(const LogEntry& entry) {
   return entry.record.as<format::BlockExtent>();
 }
 
@@ -67,7 +67,7 @@ std::uint32_t* place_of(std::uint64_t address) {
 }
 
 // What a record that leaves the log carried goes back to its thread, which publishes it again.
-void fold_into_counters(const Entry& entry) {
+void fold_into_counters(const LogEntry& entry) {
   Thread* thread = thread_at(entry.thread);
   if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
   if (thread == nullptr) return;
@@ -83,7 +83,7 @@ void fold_into_counters(const Entry& entry) {
   }
 }
 
-bool pair_up(Entry& birth, Entry& death) {
+bool pair_up(LogEntry& birth, LogEntry& death) {
   const bool same = extent_of(birth).given == extent_of(death).given &&
                     birth.record.flags >> format::kMemoryShift == 0 &&
                     birth.record.kind != static_cast<std::uint8_t>(format::Kind::mmap_file) &&
@@ -100,7 +100,7 @@ bool pair_up(Entry& birth, Entry& death) {
 void fold() {
   for (std::uint32_t i = 0; i < kTable; ++i) table[i] = kEmpty;
   for (std::uint32_t i = 0; i < used; ++i) {
-    Entry& entry = log[i];
+    LogEntry& entry = log[i];
     if (!is(entry, EventType::birth) && !is(entry, EventType::death)) continue;
     std::uint32_t* const place = place_of(extent_of(entry).address);
     if (is(entry, EventType::birth)) {
@@ -118,7 +118,7 @@ void fold() {
 // Blocks that are only counted leave the log: their threads publish them.
 void fold_heap() {
   for (std::uint32_t i = 0; i < used; ++i) {
-    Entry& entry = log[i];
+    LogEntry& entry = log[i];
     const bool block = is(entry, EventType::birth) || is(entry, EventType::death);
     if (!block || entry.gone || entry.record.kind != static_cast<std::uint8_t>(format::Kind::heap) ||
         (entry.record.flags & format::kRange) != 0)
@@ -162,31 +162,31 @@ void note_beginning() {
   begin_to_note_levels();
 }
 
-Kept cold_append(Thread& thread, const RingRecord& record) {
+AppendResult append_to_startup_log(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
   if (!locked) { // the log is being written, and its thread got no CPU: others give up meanwhile
     lost(format::Loss::busy);
     note_highest();
-    return Kept::lost;
+    return AppendResult::lost;
   }
-  if (closed) return Kept::closed;
+  if (closed) return AppendResult::closed;
   if (log == nullptr) {
-    log = static_cast<Entry*>(os::map_private(kEntries * sizeof(Entry)));
+    log = static_cast<LogEntry*>(os::map_private(kEntries * sizeof(LogEntry)));
     table = static_cast<std::uint32_t*>(os::map_private(kTable * sizeof(std::uint32_t)));
     if (log == nullptr || table == nullptr) {
       log = nullptr;
       lost(format::Loss::memory);
-      return Kept::lost;
+      return AppendResult::lost;
     }
   }
   if (used == kCapacity) fold();
   if (used == kCapacity) {
     lost(format::Loss::cold);
-    return Kept::full;
+    return AppendResult::full;
   }
   log[used++] = {thread.index, 0, record};
   note_highest();
-  return used < kCapacity || (fold(), used < kCrowded) ? Kept::yes : Kept::crowded;
+  return used < kCapacity || (fold(), used < kCrowded) ? AppendResult::yes : AppendResult::crowded;
 }
 
 namespace {
@@ -198,7 +198,7 @@ std::uint32_t fill_segment(std::uint32_t from, Encoder& encoder) {
   std::uint32_t sequence = log[from].record.commit; // an earlier segment of this thread left it there
   std::uint32_t next = from;
   for (; next < used; ++next) {
-    Entry& entry = log[next];
+    LogEntry& entry = log[next];
     if (entry.gone || entry.thread != thread) continue;
     if (!encoder.add(entry.record)) break;
     entry.gone = kInSegment;
@@ -229,7 +229,7 @@ void write_segment(std::uint32_t from, std::uint8_t* buffer) {
 
 void unmap_log() {
   used = 0;
-  if (log != nullptr) os::unmap(log, kEntries * sizeof(Entry));
+  if (log != nullptr) os::unmap(log, kEntries * sizeof(LogEntry));
   if (table != nullptr) os::unmap(table, kTable * sizeof(std::uint32_t));
   log = nullptr;
   table = nullptr;
@@ -237,7 +237,7 @@ void unmap_log() {
 
 } // namespace
 
-void cold_flush() {
+void flush_startup_log() {
   const Locked locked(log_lock);
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (!locked || buffer == nullptr) {
@@ -260,7 +260,7 @@ void cold_flush() {
   unmap_log();
 }
 
-void cold_forget() {
+void forget_startup_log() {
   stop_noting_levels();
   closed = false;
   highest = 1;

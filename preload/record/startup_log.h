@@ -7,7 +7,7 @@
 
 namespace memtrace::record {
 
-enum class Kept {
+enum class AppendResult {
   yes,
   crowded, // too many live blocks stay: the process should begin recording now
   closed,  // recording has begun meanwhile: to the ring
@@ -16,14 +16,14 @@ enum class Kept {
 };
 // Keeps `record` of `thread`. When the log is full, pairs of birth and death fold into the threads' counters
 // and live blocks stay. What is not kept for want of room, memory or the lock is counted as lost.
-Kept cold_append(Thread& thread, const format::RingRecord& record);
+AppendResult append_to_startup_log(Thread& thread, const format::RingRecord& record);
 
 // Writes the log to the trace file, thread by thread, and empties it. Recording has begun: nothing is appended
 // now.
-void cold_flush();
+void flush_startup_log();
 // From the first file on until cold_flush() the ring file says how much a kill would leave out.
 void note_beginning();
 // In a forked child: the log is the parent's.
-void cold_forget();
+void forget_startup_log();
 
 } // namespace memtrace::record

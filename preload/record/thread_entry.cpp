@@ -82,7 +82,7 @@ Thread* enter_list(bool* wants_pass) {
 
 Thread* make_this_thread() {
   if (os::calls_are_stopped()) return nullptr; // nobody can tell which threads have ended
-  if (state() == State::cold) wait_for_beginning();
+  if (state() == State::buffering) wait_for_beginning();
   Thread* thread = nullptr;
   bool wants_pass = false;
   {
@@ -92,7 +92,7 @@ Thread* make_this_thread() {
   }
   if (wants_pass && drain_is_running()) {
     wake_drain();
-  } else if (wants_pass && state() == State::hot && !disk_is_slow()) {
+  } else if (wants_pass && state() == State::recording && !disk_is_slow()) {
     drain_rings(false);
   }
   return thread;

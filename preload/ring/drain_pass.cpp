@@ -29,7 +29,7 @@ constexpr std::uint64_t kAhead = 6;               // records: as long as memory 
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last pass, on a slow disk
 
-struct Run {           // records of one slot that were appended and wait to be folded
+struct PendingRun {           // records of one slot that were appended and wait to be folded
   format::Stamp stamp; // of the next
   RingSlot* slot;
   const RingRecord* records; // the ring as the pass found it: its owner may move to a longer one meanwhile
@@ -41,7 +41,7 @@ struct Run {           // records of one slot that were appended and wait to be 
 };
 
 constinit std::uint8_t* buffer = nullptr;
-constinit Run* runs = nullptr;          // a heap by stamp
+constinit PendingRun* runs = nullptr;          // a heap by stamp
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
 constinit std::uint32_t said_in[format::kMaxSlots] = {}; // the window in which the slot's thread has a segment
@@ -59,7 +59,7 @@ bool before(const RingRecord& record, format::Stamp cut) {
 
 // Codes what `run` has before `cut`, as far as there is room. Returns the sequence after it and sets `whole` if
 // that is all of it.
-std::uint64_t code(const Run& run, format::Stamp cut, Encoder& encoder, bool* whole) {
+std::uint64_t code(const PendingRun& run, format::Stamp cut, Encoder& encoder, bool* whole) {
   std::uint64_t next = run.next;
   for (*whole = true; next - run.next <= run.mask; ++next) {
     const RingRecord& record = run.at(next);
@@ -75,7 +75,7 @@ std::uint64_t code(const Run& run, format::Stamp cut, Encoder& encoder, bool* wh
 
 // One segment of what a slot holds. On success it waits to be folded in `run`. `said`: the window in which the
 // slot's thread has a segment.
-Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last, Run* run) {
+Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last, PendingRun* run) {
   const std::uint64_t room = events_room(last);
   const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
                                : room > sizeof(format::SegmentHeader)
@@ -112,7 +112,7 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
 // --- the runs, merged by stamp ---
 
 void sink(std::uint32_t at, std::uint32_t count) {
-  const Run run = runs[at];
+  const PendingRun run = runs[at];
   for (std::uint32_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && runs[child + 1].stamp < runs[child].stamp) ++child;
     if (runs[child].stamp >= run.stamp) break;
@@ -130,7 +130,7 @@ void fold_runs(std::uint32_t count, bool all) {
     folded.level_error().thread_begins(runs[i].at(runs[i].next));
   for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
   while (count != 0) {
-    Run& run = runs[0];
+    PendingRun& run = runs[0];
     // Up to where another thread comes in.
     format::Stamp other = ~format::Stamp{0};
     if (count > 1) other = runs[1].stamp;
@@ -222,7 +222,7 @@ Passed within_bounds(bool last, Pass pass) {
 
 bool prepare_pass() {
   if (buffer == nullptr) buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
-  if (runs == nullptr) runs = static_cast<Run*>(os::map_private(format::kMaxSlots * sizeof(Run)));
+  if (runs == nullptr) runs = static_cast<PendingRun*>(os::map_private(format::kMaxSlots * sizeof(PendingRun)));
   return buffer != nullptr && runs != nullptr;
 }
 

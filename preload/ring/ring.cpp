@@ -84,14 +84,14 @@ void replace_uncounted_bound(Thread& thread, std::uint64_t bytes) {
   thread.uncounted_file = file_number;
 }
 
-enum class Entry : std::uint8_t { made, no_slot, lost };
+enum class SlotResult : std::uint8_t { made, no_slot, lost };
 
 // Gives `thread` a slot: one that its last owner left, or a new one.
-Entry claim(Thread& thread) {
+SlotResult claim(Thread& thread) {
   const Locked locked(slots_lock);
   if (!locked || ring_header() == nullptr) {
     lost(format::Loss::busy);
-    return Entry::lost;
+    return SlotResult::lost;
   }
   const std::uint32_t index = find_slot(thread);
   if (index == slots_made()) {
@@ -99,7 +99,7 @@ Entry claim(Thread& thread) {
     // One chunk is for the longer ring that is shared.
     if (!add_slots(shared.ring_file == file_number ? 0 : 1)) {
       set_no_slots(true);
-      return Entry::no_slot;
+      return SlotResult::no_slot;
     }
   }
   RingSlot* const slot = slot_at(index);
@@ -119,7 +119,7 @@ Entry claim(Thread& thread) {
   thread.ring_file = file_number;
   __atomic_store_n(&slot->tid, thread.tid, __ATOMIC_RELEASE);
   replace_uncounted_bound(thread, 0);
-  return Entry::made;
+  return SlotResult::made;
 }
 
 // Moves what waits to a longer ring. False: it is the longest, or there is none to be had. Slot held.
@@ -181,12 +181,12 @@ bool was_taken_back(const Thread& thread) {
 }
 
 // Leaves the ring of a file that was given up, then has a slot in the current one.
-[[gnu::cold]] Entry enter_file(Thread& thread) {
+[[gnu::cold]] SlotResult enter_file(Thread& thread) {
   if (thread.slot != nullptr) {
-    if (!made_room(pass_old(thread))) return Entry::lost;
+    if (!made_room(pass_old(thread))) return SlotResult::lost;
     count_in(thread, thread.own, nullptr);
   }
-  if (there_are_no_slots() && &thread != &shared && !reserve_is_open()) return Entry::no_slot;
+  if (there_are_no_slots() && &thread != &shared && !reserve_is_open()) return SlotResult::no_slot;
   return claim(thread);
 }
 
@@ -290,8 +290,8 @@ bool reserve_is_open() {
 
 bool ring_append(Thread& thread, RingRecord& record) {
   if (!in_current_file(thread)) {
-    const Entry entry = enter_file(thread);
-    if (entry != Entry::made) return entry == Entry::no_slot && append_shared(record);
+    const SlotResult entry = enter_file(thread);
+    if (entry != SlotResult::made) return entry == SlotResult::no_slot && append_shared(record);
   }
   RingSlot* const slot = thread.slot;
   const Writing held(slot);

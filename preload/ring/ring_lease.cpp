@@ -42,7 +42,7 @@ void take_back_if_short(std::uint32_t index) {
       give_back_ring(held_ring_word(index));
       set_ring(index, 0);
     }
-    let_go(slot);
+    release_if_unused(slot);
   }
   slots_lock.unlock();
 }

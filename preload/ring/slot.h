@@ -11,7 +11,7 @@ namespace memtrace::record {
 inline bool try_hold(format::RingSlot* slot) {
   return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
 }
-inline void let_go(format::RingSlot* slot) {
+inline void release_if_unused(format::RingSlot* slot) {
   __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
 }
 
@@ -32,7 +32,7 @@ class Writing {
     }
   }
   ~Writing() {
-    if (slot_ != nullptr) let_go(slot_);
+    if (slot_ != nullptr) release_if_unused(slot_);
   }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;

@@ -7,14 +7,14 @@
 
 namespace memtrace::rollup {
 
-struct Block {
+struct LedgerBlock {
   std::uint64_t address;
   std::uint64_t given; // bytes
   std::uint64_t asked; // bytes
   format::Stamp birth;
   std::uint32_t stack;
   StepId step;
-  PathId path;
+  PathIndex path;
   std::uint8_t role; // label: index of a text, 0 none
   std::uint8_t kind;
   std::uint8_t memory;
@@ -30,7 +30,7 @@ struct Block {
   bool is(std::uint8_t bit) const { return (state & bit) != 0; }
   std::uint64_t tensor_bytes() const { return !is(kTensor) ? 0 : asked != 0 ? asked : given; }
 };
-static_assert(sizeof(Block) == 48);
+static_assert(sizeof(LedgerBlock) == 48);
 
 using format::end_of;
 using format::grow;

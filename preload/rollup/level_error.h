@@ -93,21 +93,21 @@ class LevelError {
   // A thread that waits for a CPU may be late for some passes. More than these were never seen.
   static constexpr std::uint32_t kPasses = 32;
   static constexpr std::uint32_t kNoFile = format::kWindowFiles;
-  struct Bytes {
+  struct ErrorBytes {
     std::int64_t low, high; // a level is too low and too high by as many
-    void add(const Bytes& more) { low += more.low, high += more.high; }
+    void add(const ErrorBytes& more) { low += more.low, high += more.high; }
     void add(const format::SmallTotals& flows) {
       low += static_cast<std::int64_t>(flows.allocated), high += static_cast<std::int64_t>(flows.freed);
     }
     void take(const format::SmallTotals& flows) {
       low -= static_cast<std::int64_t>(flows.allocated), high -= static_cast<std::int64_t>(flows.freed);
     }
-    void raise(const Bytes& to) { low = larger(low, to.low), high = larger(high, to.high); }
+    void raise(const ErrorBytes& to) { low = larger(low, to.low), high = larger(high, to.high); }
   };
   struct Pass {
     format::Stamp newest; // of it and those before
     std::int64_t seen;    // the highest level
-    Bytes off;
+    ErrorBytes off;
     std::uint32_t file;
     bool all;
   };
@@ -140,9 +140,9 @@ class LevelError {
 
   std::uint32_t file_ = kNoFile;
   Highest highest_[format::kWindowFiles] = {};
-  Bytes now_ = {};    // flows that the next records of this pass bring
-  Bytes most_ = {};   // of it in this pass
-  Bytes firsts_ = {}; // flows of the first records of this pass
+  ErrorBytes now_ = {};    // flows that the next records of this pass bring
+  ErrorBytes most_ = {};   // of it in this pass
+  ErrorBytes firsts_ = {}; // flows of the first records of this pass
   format::Stamp newest_ = 0;
   std::int64_t seen_ = 0, started_ = 0;                             // levels of this pass
   std::int64_t last_late_ = 0, highest_late_ = 0, lowest_late_ = 0; // and of its late records

@@ -22,7 +22,7 @@ void Ledger::start(bool forked, std::int64_t live_bytes, std::int64_t tensor_byt
   seen_ = 1;
   inherited_live_ = levels_[0][live] = live_bytes;
   inherited_tensor_ = levels_[0][tensor] = tensor_bytes;
-  rest();
+  reset_high_water();
 }
 
 void Ledger::raise(unsigned memory) {
@@ -31,9 +31,9 @@ void Ledger::raise(unsigned memory) {
     if (levels_[memory][i] > highs_[memory][i]) highs_[memory][i] = levels_[memory][i];
 }
 
-Block Ledger::block_of(const RingRecord& record, const Place& place) const {
+LedgerBlock Ledger::block_of(const RingRecord& record, const PhasePlace& place) const {
   const auto birth = record.as<format::BirthEvent>();
-  Block block{};
+  LedgerBlock block{};
   block.address = birth.address;
   block.given = birth.given;
   block.asked = birth.asked;
@@ -43,37 +43,37 @@ Block Ledger::block_of(const RingRecord& record, const Place& place) const {
   block.step = place.step;
   block.kind = record.kind;
   block.memory = static_cast<std::uint8_t>(memory_of(record));
-  block.state = Block::kUsed;
+  block.state = LedgerBlock::kUsed;
   if (record.flags & format::kSampled) {
-    block.state |= Block::kSampled; // in the small flows already
+    block.state |= LedgerBlock::kSampled; // in the small flows already
     return block;
   }
-  if (record.flags & format::kTensor) block.state |= Block::kTensor;
-  if (record.flags & format::kArena) block.state |= Block::kArena;
-  if (is_memory(record.kind) && (record.flags & format::kNoAccess) == 0) block.state |= Block::kCounted;
+  if (record.flags & format::kTensor) block.state |= LedgerBlock::kTensor;
+  if (record.flags & format::kArena) block.state |= LedgerBlock::kArena;
+  if (is_memory(record.kind) && (record.flags & format::kNoAccess) == 0) block.state |= LedgerBlock::kCounted;
   return block;
 }
 
-void Ledger::enter(const Host& host, const Block& block, FileRows& file) {
+void Ledger::enter(const Host& host, const LedgerBlock& block, FileRows& file) {
   grow(levels_[block.memory][tensor], block.tensor_bytes());
-  if (block.is(Block::kCounted)) {
+  if (block.is(LedgerBlock::kCounted)) {
     grow(levels_[block.memory][live], block.given);
     rows_.flow(host, {block.path, block.step}, block.memory, block.given, 0, 1);
   }
-  if (block.state & (Block::kCounted | Block::kTensor | Block::kSampled)) rows_.born(host, block, file);
+  if (block.state & (LedgerBlock::kCounted | LedgerBlock::kTensor | LedgerBlock::kSampled)) rows_.born(host, block, file);
 }
 
-void Ledger::leave(const Host& host, const Block& block, const Place& place) {
+void Ledger::leave(const Host& host, const LedgerBlock& block, const PhasePlace& place) {
   shrink(levels_[block.memory][tensor], block.tensor_bytes());
-  if (!block.is(Block::kCounted)) return;
+  if (!block.is(LedgerBlock::kCounted)) return;
   shrink(levels_[block.memory][live], block.given);
   rows_.flow(host, place, block.memory, 0, block.given, 0);
 }
 
 // Did its death come before it? It leaves nothing but its flows then.
-bool Ledger::adopt(const Block& block, unsigned table) {
+bool Ledger::adopt(const LedgerBlock& block, unsigned table) {
   for (std::uint32_t i = 0; i < orphans_used_; ++i) {
-    const Orphan& orphan = orphans_[i];
+    const EarlyDeath& orphan = orphans_[i];
     if (orphan.address != block.address || orphan.memory != block.memory || orphan.table != table ||
         orphan.stamp < block.birth)
       continue;
@@ -83,8 +83,8 @@ bool Ledger::adopt(const Block& block, unsigned table) {
   return false;
 }
 
-void Ledger::note_displaced(const Block& block, format::Stamp by) {
-  Displaced& place = displaced_[displaced_used_++ % kDisplaced];
+void Ledger::note_displaced(const LedgerBlock& block, format::Stamp by) {
+  DisplacedBlock& place = displaced_[displaced_used_++ % kDisplaced];
   displaced_now_ += place.by == 0 ? 1 : 0;
   place = {block, by};
 }
@@ -92,7 +92,7 @@ void Ledger::note_displaced(const Block& block, format::Stamp by) {
 // True if a block that is in no level any more ended at `death`.
 bool Ledger::forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death) {
   if (displaced_now_ == 0) return false;
-  for (Displaced& one : displaced_) {
+  for (DisplacedBlock& one : displaced_) {
     if (one.block.address != address || !one.left_at(death) || one.block.memory != memory ||
         Live::table_of(one.block.kind) != table)
       continue;
@@ -104,7 +104,7 @@ bool Ledger::forget_displaced(std::uint64_t address, std::uint8_t memory, unsign
 }
 
 // If the recorder dropped its death, the flows have its bytes: the level fell when they came.
-void Ledger::displace(const Host& host, const Block& block, const Place& place) {
+void Ledger::displace(const Host& host, const LedgerBlock& block, const PhasePlace& place) {
   if (found_deaths_ >= lost_deaths_ || block.memory != 0) {
     leave(host, block, place);
     return;
@@ -113,14 +113,14 @@ void Ledger::displace(const Host& host, const Block& block, const Place& place) 
   shrink(levels_[0][tensor], block.tensor_bytes());
 }
 
-void Ledger::birth(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
-  Block block = block_of(record, place);
+void Ledger::birth(const Host& host, const RingRecord& record, const PhasePlace& place, FileRows& file) {
+  LedgerBlock block = block_of(record, place);
   if (is_mapping(record.kind)) {
     map(host, block, file);
     raise(block.memory);
     return;
   }
-  Block* const before = live_.find(block.address, block.memory, Live::table_of(block.kind));
+  LedgerBlock* const before = live_.find(block.address, block.memory, Live::table_of(block.kind));
   const bool over = before != nullptr && before->birth > block.birth;
   if (over || (orphans_used_ != 0 && adopt(block, Live::table_of(block.kind)))) {
     if (over) note_displaced(block, before->birth);
@@ -138,7 +138,7 @@ void Ledger::birth(const Host& host, const RingRecord& record, const Place& plac
   raise(block.memory);
 }
 
-void Ledger::death(const Host& host, const RingRecord& record, const Place& place) {
+void Ledger::death(const Host& host, const RingRecord& record, const PhasePlace& place) {
   if ((record.flags & format::kRange) != 0 || is_mapping(record.kind)) {
     unmap(host, record, place);
     return;
@@ -146,9 +146,9 @@ void Ledger::death(const Host& host, const RingRecord& record, const Place& plac
   const unsigned table = Live::table_of(record.kind);
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   const auto extent = record.as<format::BlockExtent>();
-  Block* const block = live_.find(extent.address, memory, table);
+  LedgerBlock* const block = live_.find(extent.address, memory, table);
   if (block != nullptr && block->birth <= record.stamp) {
-    const Block gone = *block;
+    const LedgerBlock gone = *block;
     live_.erase(block);
     leave(host, gone, place);
     return;
@@ -162,7 +162,7 @@ void Ledger::death(const Host& host, const RingRecord& record, const Place& plac
   if (!kept && !sampled) unknown_death(memory, record.kind, is_tensor, given);
 }
 
-bool Ledger::keep_orphan(const Orphan& orphan) {
+bool Ledger::keep_orphan(const EarlyDeath& orphan) {
   if (!ragged_ || orphans_used_ == kOrphans) return false;
   orphans_[orphans_used_++] = orphan;
   return true;
@@ -172,7 +172,7 @@ void Ledger::ragged(bool is) {
   ragged_ = is;
   if (is) return;
   for (std::uint32_t i = 0; i < orphans_used_; ++i) {
-    const Orphan& orphan = orphans_[i];
+    const EarlyDeath& orphan = orphans_[i];
     if (orphan.table == Live::kTables) {
       unknown_unmap(orphan.kind, orphan.tensor, orphan.given);
     } else if (orphan.given != 0) {
@@ -209,7 +209,7 @@ void Ledger::unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t byte
   if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
 }
 
-void Ledger::small(const Host& host, const format::SmallTotals& flows, const Place& place) {
+void Ledger::small(const Host& host, const format::SmallTotals& flows, const PhasePlace& place) {
   grow(levels_[0][live], flows.allocated - flows.freed);
   grow(small_, flows.allocated - flows.freed);
   grow(small_blocks_, flows.births - flows.deaths);
@@ -226,7 +226,7 @@ void Ledger::label(const RingRecord& record) {
   roles_[role++] = wanted;
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   for (unsigned table = 0; table < Live::kTables; ++table)
-    if (Block* const block = live_.find(label.address, memory, table); block != nullptr) block->role = role;
+    if (LedgerBlock* const block = live_.find(label.address, memory, table); block != nullptr) block->role = role;
   const std::uint32_t i = mappings_.from(memory, label.address);
   if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == label.address)
     mappings_[i].role = role;

@@ -8,7 +8,7 @@
 
 namespace memtrace::rollup {
 
-enum Measure : unsigned { live, tensor, reserved, kMeasures };
+enum LevelKind : unsigned { live, tensor, reserved, kMeasures };
 using Levels = std::int64_t[kMemories][kMeasures];
 
 // Returns the memory of a record, as far as memories are told apart here.
@@ -19,7 +19,7 @@ inline unsigned memory_of(const format::RingRecord& record) {
 
 class Ledger {
  public:
-  struct Orphan { // a death whose birth was not there
+  struct EarlyDeath { // a death whose birth was not there
     std::uint64_t address;
     std::uint64_t given; // bytes; 0: of a sampled block, which is in no level
     format::Stamp stamp;
@@ -30,8 +30,8 @@ class Ledger {
   };
   // A block or mapping with a newer one at its place, which is in no level any more: the record of its end
   // comes late, for its thread got no turn.
-  struct Displaced {
-    Block block;
+  struct DisplacedBlock {
+    LedgerBlock block;
     format::Stamp by; // when the newer one was made
     bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
   };
@@ -43,15 +43,15 @@ class Ledger {
     live_.expect(record.as<format::BlockExtent>().address,
                  static_cast<std::uint8_t>(record.flags >> format::kMemoryShift), Live::table_of(record.kind));
   }
-  void birth(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
-  void death(const Host& host, const format::RingRecord& record, const Place& place);
+  void birth(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
+  void death(const Host& host, const format::RingRecord& record, const PhasePlace& place);
   // mremap, in two halves: the real call lies between, and other threads may unmap the new place before it.
   // Takes the mapping away from its old place and makes `record` the half that put_down() takes. False: there
   // was none.
-  bool lift(const Host& host, format::RingRecord& record, const Place& place);
-  void put_down(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
-  void protect(const Host& host, const format::RingRecord& record, const Place& place, FileRows& file);
-  void small(const Host& host, const format::SmallTotals& flows, const Place& place);
+  bool lift(const Host& host, format::RingRecord& record, const PhasePlace& place);
+  void put_down(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
+  void protect(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
+  void small(const Host& host, const format::SmallTotals& flows, const PhasePlace& place);
   void label(const format::RingRecord& record);
   void reserve(unsigned memory, std::uint64_t bytes);
 
@@ -65,10 +65,10 @@ class Ledger {
   // all is there, those that found none never had one.
   void ragged(bool is);
 
-  // Memories that were used are below `seen`; what they reached since the last call of rest().
+  // Memories that were used are below `seen`; what they reached since the last call of reset_high_water().
   const Levels& levels() const { return levels_; }
   const Levels& highs() const { return highs_; }
-  void rest() { std::memcpy(highs_, levels_, sizeof highs_); }
+  void reset_high_water() { std::memcpy(highs_, levels_, sizeof highs_); }
   unsigned seen() const { return seen_; }
   std::int64_t small_level() const { return small_; }
   std::int64_t small_blocks() const { return small_blocks_; }
@@ -86,13 +86,13 @@ class Ledger {
   }
   template <class Take>
   void each_displaced(Take take) const {
-    for (const Displaced& one : displaced_)
+    for (const DisplacedBlock& one : displaced_)
       if (one.by != 0) take(one);
-    for (const Displaced& one : covered_)
+    for (const DisplacedBlock& one : covered_)
       if (one.by != 0) take(one);
   }
   std::uint64_t unlisted() const { return unlisted_; }
-  format::TextId role(const Block& block) const {
+  format::TextId role(const LedgerBlock& block) const {
     return block.role == 0 ? format::TextId{0} : roles_[block.role - 1u];
   }
   StepRows& rows() { return rows_; }
@@ -105,26 +105,26 @@ class Ledger {
   static constexpr std::uint32_t kCovered = 64;
   static_assert(kOrphans <= format::kMostLate && kDisplaced + kCovered <= format::kMostLate);
 
-  Block block_of(const format::RingRecord& record, const Place& place) const;
-  void enter(const Host& host, const Block& block, FileRows& file);
-  void leave(const Host& host, const Block& block, const Place& place);
+  LedgerBlock block_of(const format::RingRecord& record, const PhasePlace& place) const;
+  void enter(const Host& host, const LedgerBlock& block, FileRows& file);
+  void leave(const Host& host, const LedgerBlock& block, const PhasePlace& place);
   void raise(unsigned memory);
-  void map(const Host& host, Block block, FileRows& file);
-  void unmap(const Host& host, const format::RingRecord& record, const Place& place);
+  void map(const Host& host, LedgerBlock block, FileRows& file);
+  void unmap(const Host& host, const format::RingRecord& record, const PhasePlace& place);
   std::uint64_t cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
-                    format::Stamp death, const Place& place);
+                    format::Stamp death, const PhasePlace& place);
   void unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
-  bool adopt(const Block& block, unsigned table);
-  bool keep_orphan(const Orphan& orphan);
+  bool adopt(const LedgerBlock& block, unsigned table);
+  bool keep_orphan(const EarlyDeath& orphan);
   void unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes);
-  void note_displaced(const Block& block, format::Stamp by);
+  void note_displaced(const LedgerBlock& block, format::Stamp by);
   bool forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death);
-  void cover(const Block& block);
-  const Block* covered(std::uint64_t address, format::Stamp death) const;
+  void cover(const LedgerBlock& block);
+  const LedgerBlock* covered(std::uint64_t address, format::Stamp death) const;
   void forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death);
   std::uint64_t never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                              format::Stamp death) const;
-  void displace(const Host& host, const Block& block, const Place& place);
+  void displace(const Host& host, const LedgerBlock& block, const PhasePlace& place);
 
   Live live_;
   Mappings mappings_;
@@ -144,12 +144,12 @@ class Ledger {
   std::uint64_t found_deaths_ = 0; // of those: their address was given out again
   bool ragged_ = false;
   std::uint32_t orphans_used_ = 0;
-  Orphan orphans_[kOrphans] = {};
+  EarlyDeath orphans_[kOrphans] = {};
   std::uint32_t displaced_used_ = 0; // of blocks; the oldest is forgotten
   std::uint32_t displaced_now_ = 0;
-  Displaced displaced_[kDisplaced] = {};
+  DisplacedBlock displaced_[kDisplaced] = {};
   std::uint32_t covered_used_ = 0; // the same of mappings
-  Displaced covered_[kCovered] = {};
+  DisplacedBlock covered_[kCovered] = {};
   format::TextId roles_[255] = {};
 };
 

@@ -20,11 +20,11 @@ struct LiftedMapping {
 
 } // namespace
 
-void Ledger::map(const Host& host, Block block, FileRows& file) {
+void Ledger::map(const Host& host, LedgerBlock block, FileRows& file) {
   const std::uint64_t end = end_of(block.address, block.given);
   if (end == block.address) return;
   block.given = end - block.address;
-  const Place place = {block.path, block.step};
+  const PhasePlace place = {block.path, block.step};
   if (orphans_used_ != 0 && adopt(block, Live::kTables)) {
     enter(host, block, file);
     leave(host, block, place);
@@ -37,7 +37,7 @@ void Ledger::map(const Host& host, Block block, FileRows& file) {
 }
 
 // Keeps what of the host's mappings `block` will lie over.
-void Ledger::cover(const Block& block) {
+void Ledger::cover(const LedgerBlock& block) {
   if (block.memory != 0) return;
   const std::uint64_t end = end_of(block.address, block.given);
   for (std::uint32_t i = mappings_.from(0, block.address); i < mappings_.size(); ++i) {
@@ -47,8 +47,8 @@ void Ledger::cover(const Block& block) {
 }
 
 // The mapping of the host that was at `address` until `death`, if a newer one covered it. nullptr: none.
-const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
-  for (const Displaced& one : covered_)
+const LedgerBlock* Ledger::covered(std::uint64_t address, format::Stamp death) const {
+  for (const DisplacedBlock& one : covered_)
     if (one.block.address <= address && address < end_of(one.block.address, one.block.given) &&
         one.left_at(death))
       return &one.block;
@@ -58,7 +58,7 @@ const Block* Ledger::covered(std::uint64_t address, format::Stamp death) const {
 // The late record has come.
 void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death) {
   if (covered_used_ == 0) return;
-  for (Displaced& one : covered_)
+  for (DisplacedBlock& one : covered_)
     if (one.block.address < to && end_of(one.block.address, one.block.given) > from && one.left_at(death))
       one = {};
 }
@@ -68,7 +68,7 @@ void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp 
 std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                                    format::Stamp death) const {
   return format::uncovered_bytes(from, to, [&](std::uint64_t at, auto see) {
-    const auto see_block = [&](const Block& block) {
+    const auto see_block = [&](const LedgerBlock& block) {
       if (block.memory == memory) see(block.address, end_of(block.address, block.given));
     };
     for (std::uint32_t i = mappings_.from(memory, at); i < mappings_.size() && mappings_[i].memory == memory;
@@ -76,19 +76,19 @@ std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std:
       see_block(mappings_[i]);
       if (mappings_[i].address > at) break;
     }
-    for (const Displaced& one : covered_)
+    for (const DisplacedBlock& one : covered_)
       if (one.left_at(death)) see_block(one.block);
   });
 }
 
 // Ends what was mapped in [from, to) before `death`. Bytes that are or were.
 std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
-                          format::Stamp death, const Place& place) {
+                          format::Stamp death, const PhasePlace& place) {
   mappings_.split(host, memory, from);
   mappings_.split(host, memory, to);
   std::uint64_t bytes = 0;
   for (std::uint32_t i = mappings_.from(memory, from); i < mappings_.size();) {
-    const Block block = mappings_[i];
+    const LedgerBlock block = mappings_[i];
     if (block.memory != memory || block.address >= to) break;
     bytes += block.given;
     if (block.address < from || block.birth > death) { // mapped anew before this was said
@@ -101,7 +101,7 @@ std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t f
   return bytes;
 }
 
-void Ledger::unmap(const Host& host, const RingRecord& record, const Place& place) {
+void Ledger::unmap(const Host& host, const RingRecord& record, const PhasePlace& place) {
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   auto [from, bytes] = record.as<format::BlockExtent>();
   if (bytes == 0) { // of unknown size: all that was mapped there at once
@@ -119,13 +119,13 @@ void Ledger::unmap(const Host& host, const RingRecord& record, const Place& plac
     unknown_unmap(record.kind, is_tensor, unknown);
 }
 
-bool Ledger::lift(const Host& host, RingRecord& record, const Place& place) {
+bool Ledger::lift(const Host& host, RingRecord& record, const PhasePlace& place) {
   const auto move = record.as<format::MoveEvent>();
   const std::uint64_t from = move.from, before = move.given_before;
   const std::uint32_t i = mappings_.from(0, from);
   const bool there = i != mappings_.size() && mappings_[i].memory == 0 && mappings_[i].address <= from &&
                      mappings_[i].birth <= record.stamp;
-  const Block* const found = there ? &mappings_[i] : covered(from, record.stamp);
+  const LedgerBlock* const found = there ? &mappings_[i] : covered(from, record.stamp);
   if (found == nullptr) return false;
   record.kind = found->kind;
   record.payload.put(LiftedMapping{move.to, move.given, move.asked, move.stack, found->state, found->role});
@@ -138,9 +138,9 @@ bool Ledger::lift(const Host& host, RingRecord& record, const Place& place) {
 }
 
 // The mapping keeps what it is, and its site becomes the one that moved or grew it.
-void Ledger::put_down(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+void Ledger::put_down(const Host& host, const RingRecord& record, const PhasePlace& place, FileRows& file) {
   const auto lifted = record.as<LiftedMapping>();
-  Block block{};
+  LedgerBlock block{};
   block.address = lifted.to;
   block.given = lifted.given;
   block.asked = lifted.asked;
@@ -156,7 +156,7 @@ void Ledger::put_down(const Host& host, const RingRecord& record, const Place& p
 }
 
 // Opening a reservation is where its memory begins, closing it is where it ends.
-void Ledger::protect(const Host& host, const RingRecord& record, const Place& place, FileRows& file) {
+void Ledger::protect(const Host& host, const RingRecord& record, const PhasePlace& place, FileRows& file) {
   const auto change = record.as<format::ProtectEvent>();
   const std::uint64_t from = change.address;
   const std::uint64_t to = end_of(from, change.bytes);
@@ -164,18 +164,18 @@ void Ledger::protect(const Host& host, const RingRecord& record, const Place& pl
   mappings_.split(host, 0, from);
   mappings_.split(host, 0, to);
   for (std::uint32_t i = mappings_.from(0, from); i < mappings_.size(); ++i) {
-    Block& block = mappings_[i];
+    LedgerBlock& block = mappings_[i];
     if (block.memory != 0 || block.address >= to) break;
-    if (block.address < from || !is_memory(block.kind) || block.is(Block::kCounted) == access) continue;
+    if (block.address < from || !is_memory(block.kind) || block.is(LedgerBlock::kCounted) == access) continue;
     if (access) {
-      block.state |= Block::kCounted;
+      block.state |= LedgerBlock::kCounted;
       block.path = place.path;
       block.step = place.step;
       block.birth = record.stamp;
       enter(host, block, file);
     } else {
       leave(host, block, place);
-      block.state = static_cast<std::uint8_t>(block.state & ~Block::kCounted);
+      block.state = static_cast<std::uint8_t>(block.state & ~LedgerBlock::kCounted);
     }
   }
   raise(0);

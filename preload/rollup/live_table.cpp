@@ -4,17 +4,17 @@
 
 namespace memtrace::rollup {
 
-Block* Live::find(std::uint64_t address, std::uint8_t memory, unsigned table) {
+LedgerBlock* Live::find(std::uint64_t address, std::uint8_t memory, unsigned table) {
   if (used_ == 0) return nullptr;
   const std::uint32_t mask = slots_.capacity - 1;
   for (std::uint32_t at = start(address, memory, table); slots_.at[at].state != 0; at = (at + 1) & mask) {
-    Block& block = slots_.at[at];
+    LedgerBlock& block = slots_.at[at];
     if (block.address == address && block.memory == memory && table_of(block.kind) == table) return &block;
   }
   return nullptr;
 }
 
-void Live::put(const Block& block) {
+void Live::put(const LedgerBlock& block) {
   const std::uint32_t mask = slots_.capacity - 1;
   std::uint32_t at = start(block);
   while (slots_.at[at].state != 0) at = (at + 1) & mask;
@@ -28,9 +28,9 @@ void Live::spread(std::uint32_t before) {
   std::uint32_t empty = 0;
   while (slots_.at[empty].state != 0) ++empty;
   for (std::uint32_t i = 1; i < before; ++i) {
-    Block& slot = slots_.at[(empty + i) & (before - 1)];
+    LedgerBlock& slot = slots_.at[(empty + i) & (before - 1)];
     if (slot.state == 0) continue;
-    const Block block = slot;
+    const LedgerBlock block = slot;
     slot.state = 0;
     put(block);
   }
@@ -43,7 +43,7 @@ bool Live::grow(const Host& host) {
   return true;
 }
 
-bool Live::add(const Host& host, const Block& block) {
+bool Live::add(const Host& host, const LedgerBlock& block) {
   if (used_ >= slots_.capacity / 4 * 3 && !grow(host)) return false;
   put(block);
   ++used_;
@@ -51,7 +51,7 @@ bool Live::add(const Host& host, const Block& block) {
 }
 
 // Those behind it move up, so that no grave is left.
-void Live::erase(Block* block) {
+void Live::erase(LedgerBlock* block) {
   const std::uint32_t mask = slots_.capacity - 1;
   auto hole = static_cast<std::uint32_t>(block - slots_.at);
   for (std::uint32_t at = (hole + 1) & mask; slots_.at[at].state != 0; at = (at + 1) & mask) {

@@ -20,17 +20,17 @@ class Live {
   }
   static constexpr unsigned kTables = 3;
 
-  Block* find(std::uint64_t address, std::uint8_t memory, unsigned table);
+  LedgerBlock* find(std::uint64_t address, std::uint8_t memory, unsigned table);
   // Asked for soon. Inlined by force: gcc 12 takes a function that only prefetches for one that does nothing.
   [[gnu::always_inline]] void expect(std::uint64_t address, std::uint8_t memory, unsigned table) const {
     if (slots_.capacity == 0) return;
-    const Block* const block = &slots_.at[start(address, memory, table)];
+    const LedgerBlock* const block = &slots_.at[start(address, memory, table)];
     __builtin_prefetch(block);
     __builtin_prefetch(&block->state); // may be in the next line
   }
   // Which is not there yet. False: no room.
-  bool add(const Host& host, const Block& block);
-  void erase(Block* block);
+  bool add(const Host& host, const LedgerBlock& block);
+  void erase(LedgerBlock* block);
 
   template <class Take>
   void each(Take take) {
@@ -44,14 +44,14 @@ class Live {
   std::uint32_t start(std::uint64_t address, std::uint8_t memory, unsigned table) const {
     return static_cast<std::uint32_t>(mix(address >> 4, memory * kTables + table)) & (slots_.capacity - 1);
   }
-  std::uint32_t start(const Block& block) const {
+  std::uint32_t start(const LedgerBlock& block) const {
     return start(block.address, block.memory, table_of(block.kind));
   }
-  void put(const Block& block);
+  void put(const LedgerBlock& block);
   void spread(std::uint32_t before);
   bool grow(const Host& host);
 
-  Growing<Block> slots_;
+  Growing<LedgerBlock> slots_;
   std::uint32_t used_ = 0;
 };
 

@@ -8,7 +8,7 @@ std::uint32_t Mappings::from(std::uint8_t memory, std::uint64_t address) const {
   std::uint32_t low = 0, high = used_;
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;
-    const Block& block = all_.at[middle];
+    const LedgerBlock& block = all_.at[middle];
     const bool before =
         block.memory != memory ? block.memory < memory : end_of(block.address, block.given) <= address;
     if (before) {
@@ -22,12 +22,12 @@ std::uint32_t Mappings::from(std::uint8_t memory, std::uint64_t address) const {
 
 bool Mappings::open(const Host& host, std::uint32_t i) {
   if (used_ == all_.capacity && !all_.grow(host, kFirst, kMost)) return false;
-  std::memmove(all_.at + i + 1, all_.at + i, (used_ - i) * sizeof(Block));
+  std::memmove(all_.at + i + 1, all_.at + i, (used_ - i) * sizeof(LedgerBlock));
   ++used_;
   return true;
 }
 
-bool Mappings::add(const Host& host, const Block& block) {
+bool Mappings::add(const Host& host, const LedgerBlock& block) {
   const std::uint32_t i = from(block.memory, block.address);
   if (!open(host, i)) return false;
   all_.at[i] = block;
@@ -36,15 +36,15 @@ bool Mappings::add(const Host& host, const Block& block) {
 
 void Mappings::erase(std::uint32_t i) {
   --used_;
-  std::memmove(all_.at + i, all_.at + i + 1, (used_ - i) * sizeof(Block));
+  std::memmove(all_.at + i, all_.at + i + 1, (used_ - i) * sizeof(LedgerBlock));
 }
 
 void Mappings::split(const Host& host, std::uint8_t memory, std::uint64_t address) {
   const std::uint32_t i = from(memory, address);
   if (i == used_ || all_.at[i].memory != memory || all_.at[i].address >= address) return;
   if (!open(host, i + 1)) return;
-  Block& head = all_.at[i];
-  Block& tail = all_.at[i + 1];
+  LedgerBlock& head = all_.at[i];
+  LedgerBlock& tail = all_.at[i + 1];
   tail = head;
   tail.address = address;
   tail.given = head.address + head.given - address;

@@ -14,21 +14,21 @@ class Mappings {
   // The first that ends above `address`: the one there, or the next.
   std::uint32_t from(std::uint8_t memory, std::uint64_t address) const;
   // Where nothing is mapped. False: no room.
-  bool add(const Host& host, const Block& block);
+  bool add(const Host& host, const LedgerBlock& block);
   void erase(std::uint32_t i);
   // Makes `address` a border between two, if it lies inside of one. Where there is no room for two, it stays
   // one.
   void split(const Host& host, std::uint8_t memory, std::uint64_t address);
 
-  Block& operator[](std::uint32_t i) { return all_.at[i]; }
-  const Block& operator[](std::uint32_t i) const { return all_.at[i]; }
+  LedgerBlock& operator[](std::uint32_t i) { return all_.at[i]; }
+  const LedgerBlock& operator[](std::uint32_t i) const { return all_.at[i]; }
   std::uint32_t size() const { return used_; }
   std::size_t bytes() const { return all_.bytes(); }
 
  private:
   bool open(const Host& host, std::uint32_t i);
 
-  Growing<Block> all_;
+  Growing<LedgerBlock> all_;
   std::uint32_t used_ = 0;
 };
 

@@ -12,16 +12,16 @@ using format::RingRecord;
 
 namespace {
 
-constexpr unsigned bit(Known known) {
+constexpr unsigned bit(CountedPhase known) {
   return 1u << static_cast<unsigned>(known);
 }
 
-void raise(Span& span, std::int64_t level) {
+void raise(MeasureLevels& span, std::int64_t level) {
   if (level > span.peak) span.peak = level;
 }
 
 // One more occurrence of a row. `at` is the first of its five figures.
-void merge(std::int64_t* at, const Span& span, std::int64_t exit, bool first) {
+void merge(std::int64_t* at, const MeasureLevels& span, std::int64_t exit, bool first) {
   const std::int64_t around = span.entry > exit ? span.entry : exit;
   const std::int64_t transient = span.peak - around;
   if (first) at[0] = span.entry;
@@ -33,20 +33,20 @@ void merge(std::int64_t* at, const Span& span, std::int64_t exit, bool first) {
 
 } // namespace
 
-std::uint32_t Phases::top_of(std::uint32_t thread) const {
+std::uint32_t OpenPhases::top_of(std::uint32_t thread) const {
   for (std::uint32_t i = recent_used_; i-- > 0;)
     if (recent_.at[i].thread == thread) return recent_.at[i].top;
   return 0;
 }
 
-Place Phases::place(std::uint32_t thread) const {
+PhasePlace OpenPhases::place(std::uint32_t thread) const {
   if (recent_used_ == 0) return {0, step_};
   const std::uint32_t own = top_of(thread);
   return frame(own != 0 ? own : recent_.at[recent_used_ - 1].top).place;
 }
 
 // Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
-void Phases::touch(const Host& host, std::uint32_t thread, std::uint32_t top) {
+void OpenPhases::touch(const Host& host, std::uint32_t thread, std::uint32_t top) {
   std::uint32_t i = recent_used_;
   while (i > 0 && recent_.at[i - 1].thread != thread) --i;
   if (i != 0) {
@@ -63,48 +63,48 @@ void Phases::touch(const Host& host, std::uint32_t thread, std::uint32_t top) {
 }
 
 // A free frame + 1; 0: none.
-std::uint32_t Phases::fresh(const Host& host) {
+std::uint32_t OpenPhases::fresh(const Host& host) {
   std::uint32_t i = 0;
   while (i < frames_end_ && frames_.at[i].used) ++i;
   if (i == frames_.capacity && !frames_.grow(host, 32, kFrames)) return 0;
   if (i == frames_end_) ++frames_end_;
-  std::memset(static_cast<void*>(&frames_.at[i]), 0, sizeof(Frame));
+  std::memset(static_cast<void*>(&frames_.at[i]), 0, sizeof(PhaseFrame));
   return i + 1;
 }
 
-bool Phases::holds(std::uint32_t top, unsigned any) const {
+bool OpenPhases::holds(std::uint32_t top, unsigned any) const {
   for (; top != 0; top = frame(top).below)
     if (bit(frame(top).own) & any) return true;
   return false;
 }
 
 // What levels reached since the last call goes to every phase that was open meanwhile.
-void Phases::gather(Ledger& ledger) {
+void OpenPhases::gather(Ledger& ledger) {
   for (std::uint32_t i = 0; i < frames_end_; ++i) {
-    Frame& open = frames_.at[i];
+    PhaseFrame& open = frames_.at[i];
     if (!open.used) continue;
     for (unsigned memory = 0; memory < ledger.seen(); ++memory)
       for (unsigned measure = 0; measure < kMeasures; ++measure)
         raise(open.spans[memory][measure], ledger.highs()[memory][measure]);
   }
-  ledger.rest();
+  ledger.reset_high_water();
 }
 
 // Steps later than `most` were none.
-void Phases::recount(StepId most, Ledger& ledger) {
+void OpenPhases::recount(StepId most, Ledger& ledger) {
   if (step_ <= most) return;
   step_ = most;
   stepped_ = false;
   if (first_update_ > most) first_update_ = kNoStep;
   for (std::uint32_t i = 0; i < frames_end_; ++i)
     if (frames_.at[i].used && frames_.at[i].place.step > most) frames_.at[i].place.step = most;
-  ledger.each([most](Block& block) {
+  ledger.each([most](LedgerBlock& block) {
     if (block.step > most) block.step = most;
   });
   ledger.rows().limit(most);
 }
 
-void Phases::learn(std::uint16_t flags, Known own, Ledger& ledger) {
+void OpenPhases::learn(std::uint16_t flags, CountedPhase own, Ledger& ledger) {
   if ((flags & format::kAuto) != 0 && !saw_auto_) {
     saw_auto_ = true;
     if (!saw_record_) recount(kNoStep, ledger);
@@ -112,7 +112,7 @@ void Phases::learn(std::uint16_t flags, Known own, Ledger& ledger) {
     first_update_ = kNoStep;
     for (std::uint32_t i = 0; i < frames_end_; ++i) frames_.at[i].counts = false;
   }
-  if (own == Known::step && !saw_step_) {
+  if (own == CountedPhase::step && !saw_step_) {
     saw_step_ = true;
     if (!saw_record_) recount(step_of(0), ledger);
   }
@@ -120,16 +120,16 @@ void Phases::learn(std::uint16_t flags, Known own, Ledger& ledger) {
 
 // A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
 // at the step that has them inside, in its closure.
-void Phases::advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags) {
+void OpenPhases::advance(std::uint32_t top, const PhaseFrame& beginning, std::uint16_t flags) {
   if (saw_record_ || !beginning.counts) return;
-  const bool forward = beginning.own == Known::forward && (flags & format::kGradOff) == 0 &&
-                       !holds(top, bit(Known::forward) | bit(Known::recompute) | bit(Known::backward) |
-                                       bit(Known::step) | bit(Known::eval));
+  const bool forward = beginning.own == CountedPhase::forward && (flags & format::kGradOff) == 0 &&
+                       !holds(top, bit(CountedPhase::forward) | bit(CountedPhase::recompute) | bit(CountedPhase::backward) |
+                                       bit(CountedPhase::step) | bit(CountedPhase::eval));
   const bool backward =
-      beginning.own == Known::backward && !holds(top, bit(Known::backward) | bit(Known::step));
-  if (!forward && !backward && beginning.own != Known::step) return;
+      beginning.own == CountedPhase::backward && !holds(top, bit(CountedPhase::backward) | bit(CountedPhase::step));
+  if (!forward && !backward && beginning.own != CountedPhase::step) return;
   const bool update =
-      beginning.own == Known::step && ((flags & format::kClosure) == 0 || holds(top, bit(Known::step)));
+      beginning.own == CountedPhase::step && ((flags & format::kClosure) == 0 || holds(top, bit(CountedPhase::step)));
   if (step_ == kNoStep) {
     step_ = step_of(0);
   } else if (!update && (stepped_ || (!saw_step_ && forward))) {
@@ -140,19 +140,19 @@ void Phases::advance(std::uint32_t top, const Frame& beginning, std::uint16_t fl
   stepped_ = false;
 }
 
-void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
+void OpenPhases::begin(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
   gather(ledger);
   const std::uint32_t around = top_of(thread);
   const std::uint32_t depth = around == 0 ? 0 : frame(around).depth + 1;
   if (depth >= kDeepest) return;
   const format::TextId name = record.as<format::PhaseBeginEvent>().name;
-  const PathId parent = around == 0 ? PathId{0} : frame(around).place.path;
-  const PathId path = paths_.below(host, parent, name);
-  const Known own = path == parent ? Known::none : paths_.known(path);
+  const PathIndex parent = around == 0 ? PathIndex{0} : frame(around).place.path;
+  const PathIndex path = paths_.below(host, parent, name);
+  const CountedPhase own = path == parent ? CountedPhase::none : paths_.known(path);
   learn(record.flags, own, ledger);
   const std::uint32_t top = fresh(host);
   if (top == 0) return;
-  Frame& open = frame(top);
+  PhaseFrame& open = frame(top);
   open.used = true;
   open.own = own;
   open.counts = (record.flags & format::kAuto) != 0 || !saw_auto_;
@@ -174,7 +174,7 @@ void Phases::begin(const Host& host, std::uint32_t thread, const RingRecord& rec
   touch(host, thread, top);
 }
 
-void Phases::end(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
+void OpenPhases::end(const Host& host, std::uint32_t thread, const RingRecord& record, Ledger& ledger) {
   const format::TextId wanted = record.as<format::PhaseEndEvent>().name;
   std::uint32_t top = top_of(thread);
   std::uint32_t hit = top;
@@ -186,11 +186,11 @@ void Phases::end(const Host& host, std::uint32_t thread, const RingRecord& recor
   touch(host, thread, top);
 }
 
-void Phases::pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger) {
-  Frame& open = frame(*top);
+void OpenPhases::pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger) {
+  PhaseFrame& open = frame(*top);
   open.used = false;
   *top = open.below;
-  if (open.own == Known::step && open.counts && !holds(*top, bit(Known::step))) {
+  if (open.own == CountedPhase::step && open.counts && !holds(*top, bit(CountedPhase::step))) {
     stepped_ = true;
     if (!skipped && first_update_ == kNoStep) first_update_ = step_;
   }
@@ -198,7 +198,7 @@ void Phases::pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& led
   while (frames_end_ != 0 && !frames_.at[frames_end_ - 1].used) --frames_end_;
 }
 
-void Phases::account(const Host& host, const Frame& ended, bool skipped, Ledger& ledger) {
+void OpenPhases::account(const Host& host, const PhaseFrame& ended, bool skipped, Ledger& ledger) {
   for (unsigned memory = 0; memory < ledger.seen(); ++memory) {
     OpenRow* const row = ledger.rows().row(host, ended.place, static_cast<std::uint8_t>(memory));
     if (row == nullptr) continue;
@@ -223,15 +223,15 @@ void Phases::account(const Host& host, const Frame& ended, bool skipped, Ledger&
   (*row)[Figure::count] = static_cast<std::int64_t>(row->ended);
 }
 
-void Phases::step(std::uint64_t number, Ledger& ledger) {
+void OpenPhases::step(std::uint64_t number, Ledger& ledger) {
   if (!saw_record_) recount(kNoStep, ledger);
   saw_record_ = true;
   step_ = step_of(number & ~(std::uint64_t{1} << 63));
 }
 
-void Phases::close(const Host& host, Ledger& ledger) {
+void OpenPhases::close(const Host& host, Ledger& ledger) {
   gather(ledger);
-  for (Frame* open = oldest(); open != nullptr;
+  for (PhaseFrame* open = oldest(); open != nullptr;
        open = oldest()) { // a row's entry is that of its first occurrence
     account(host, *open, false, ledger);
     open->used = false;
@@ -239,24 +239,24 @@ void Phases::close(const Host& host, Ledger& ledger) {
   frames_end_ = recent_used_ = 0;
 }
 
-Frame* Phases::oldest() {
-  Frame* found = nullptr;
+PhaseFrame* OpenPhases::oldest() {
+  PhaseFrame* found = nullptr;
   for (std::uint32_t i = 0; i < frames_end_; ++i) {
-    Frame& open = frames_.at[i];
+    PhaseFrame& open = frames_.at[i];
     if (open.used && (found == nullptr || open.begin < found->begin)) found = &open;
   }
   return found;
 }
 
-void Phases::reset(const Host& host, Ledger& ledger) {
+void OpenPhases::reset(const Host& host, Ledger& ledger) {
   close(host, ledger);
   step_ = first_update_ = kNoStep;
   stepped_ = false;
 }
 
-void Phases::sample(const Resident& now) {
+void OpenPhases::sample(const ResidentParts& now) {
   for (std::uint32_t i = 0; i < frames_end_; ++i) {
-    Frame& open = frames_.at[i];
+    PhaseFrame& open = frames_.at[i];
     if (!open.used) continue;
     if (!open.has_resident) open.resident[0] = open.resident[1] = open.resident[2] = now;
     open.has_resident = true;

@@ -7,48 +7,48 @@
 
 namespace memtrace::rollup {
 
-struct Span { // of one measure
+struct MeasureLevels { // of one measure
   std::int64_t entry;
   std::int64_t peak;
 };
 
-struct Resident {
+struct ResidentParts {
   std::int64_t part[3]; // anon, file, shmem
   std::int64_t sum() const { return part[0] + part[1] + part[2]; }
 };
 
-struct Frame { // an open phase
+struct PhaseFrame { // an open phase
   bool used;
   bool counts; // may begin or end a step
   bool has_resident;
-  Known own;
+  CountedPhase own;
   std::uint16_t flags;
   std::uint32_t thread;
   std::uint32_t below; // the frame around it on its thread, + 1
   std::uint32_t depth; // frames around it
   format::TextId name;
   format::Stamp begin;
-  Place place;
-  Resident resident[3]; // at entry, exit, peak
-  Span spans[kMemories][kMeasures];
+  PhasePlace place;
+  ResidentParts resident[3]; // at entry, exit, peak
+  MeasureLevels spans[kMemories][kMeasures];
 };
 
-class Phases {
+class OpenPhases {
  public:
   void begin(const Host& host, std::uint32_t thread, const format::RingRecord& record, Ledger& ledger);
   void end(const Host& host, std::uint32_t thread, const format::RingRecord& record, Ledger& ledger);
   void step(std::uint64_t number, Ledger& ledger);
   void reset(const Host& host, Ledger& ledger);
   void close(const Host& host, Ledger& ledger); // all that is open
-  void sample(const Resident& now);
+  void sample(const ResidentParts& now);
 
   // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
-  Place place(std::uint32_t thread) const;
+  PhasePlace place(std::uint32_t thread) const;
   StepId now() const { return step_; }
   bool stepped() const { return stepped_; }
   StepId first_update() const { return first_update_; }
-  const Paths& paths() const { return paths_; }
-  Paths& paths() { return paths_; }
+  const PhasePaths& paths() const { return paths_; }
+  PhasePaths& paths() { return paths_; }
 
   // Outermost first, thread by thread, the thread of the last mark last.
   template <class Take>
@@ -72,22 +72,22 @@ class Phases {
     for (; top != 0 && depth < kDeepest; top = frames_.at[top - 1].below) frames[depth++] = top;
     while (depth != 0) take(frames_.at[frames[--depth] - 1]);
   }
-  Frame& frame(std::uint32_t top) { return frames_.at[top - 1]; }
-  const Frame& frame(std::uint32_t top) const { return frames_.at[top - 1]; }
+  PhaseFrame& frame(std::uint32_t top) { return frames_.at[top - 1]; }
+  const PhaseFrame& frame(std::uint32_t top) const { return frames_.at[top - 1]; }
   std::uint32_t top_of(std::uint32_t thread) const;
   std::uint32_t fresh(const Host& host);
-  Frame* oldest();
+  PhaseFrame* oldest();
   bool holds(std::uint32_t top, unsigned any) const;
-  void learn(std::uint16_t flags, Known own, Ledger& ledger);
+  void learn(std::uint16_t flags, CountedPhase own, Ledger& ledger);
   void recount(StepId most, Ledger& ledger);
-  void advance(std::uint32_t top, const Frame& beginning, std::uint16_t flags);
+  void advance(std::uint32_t top, const PhaseFrame& beginning, std::uint16_t flags);
   void gather(Ledger& ledger);
   void pop(const Host& host, std::uint32_t* top, bool skipped, Ledger& ledger);
-  void account(const Host& host, const Frame& ended, bool skipped, Ledger& ledger);
+  void account(const Host& host, const PhaseFrame& ended, bool skipped, Ledger& ledger);
   void touch(const Host& host, std::uint32_t thread, std::uint32_t top);
 
-  Paths paths_;
-  Growing<Frame> frames_;
+  PhasePaths paths_;
+  Growing<PhaseFrame> frames_;
   std::uint32_t frames_end_ = 0; // none is used from here on
   Growing<Recent> recent_;
   std::uint32_t recent_used_ = 0;

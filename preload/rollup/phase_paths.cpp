@@ -9,35 +9,35 @@ namespace {
 
 constexpr unsigned kDeepest = 128; // as many levels as are told apart
 
-Known known_by(const char* name, std::size_t bytes) {
+CountedPhase known_by(const char* name, std::size_t bytes) {
   static constexpr struct {
     const char* name;
-    Known known;
-  } kNames[] = {{"forward", Known::forward},
-                {"recompute", Known::recompute},
-                {"backward", Known::backward},
-                {"step", Known::step},
-                {"eval", Known::eval}};
+    CountedPhase known;
+  } kNames[] = {{"forward", CountedPhase::forward},
+                {"recompute", CountedPhase::recompute},
+                {"backward", CountedPhase::backward},
+                {"step", CountedPhase::step},
+                {"eval", CountedPhase::eval}};
   for (const auto& entry : kNames)
     if (std::strlen(entry.name) == bytes && std::memcmp(entry.name, name, bytes) == 0) return entry.known;
-  return Known::none;
+  return CountedPhase::none;
 }
 
 } // namespace
 
-PathId Paths::below(const Host& host, PathId parent, format::TextId name) {
-  const Node key{name, parent, Known::none};
+PathIndex PhasePaths::below(const Host& host, PathIndex parent, format::TextId name) {
+  const PathEntry key{name, parent, CountedPhase::none};
   const std::uint32_t before = nodes_.size();
-  Node* const node = nodes_.find_or_add(host, key);
+  PathEntry* const node = nodes_.find_or_add(host, key);
   if (node == nullptr) return parent;
   if (nodes_.size() != before) {
     char room[16];
     node->known = known_by(room, host.text(name, room, sizeof room));
   }
-  return static_cast<PathId>(node - &nodes_[0] + 1);
+  return static_cast<PathIndex>(node - &nodes_[0] + 1);
 }
 
-void Paths::define(const Host& host) {
+void PhasePaths::define(const Host& host) {
   for (; defined_ < nodes_.size(); ++defined_) {
     std::uint16_t names[kDeepest];
     unsigned depth = 0;
@@ -48,7 +48,7 @@ void Paths::define(const Host& host) {
       if (bytes != 0) text_[bytes++] = format::kPathJoint;
       bytes += host.text(nodes_[names[--depth] - 1u].name, text_ + bytes, sizeof text_ - bytes);
     }
-    host.define(text(static_cast<PathId>(defined_ + 1)), text_, bytes);
+    host.define(text(static_cast<PathIndex>(defined_ + 1)), text_, bytes);
   }
 }
 

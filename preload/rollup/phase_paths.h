@@ -13,23 +13,23 @@ constexpr StepId step_of(std::uint64_t number) {
   return number < 0xFFFFFFFEu ? static_cast<StepId>(number + 1) : 0xFFFFFFFFu;
 }
 
-using PathId = std::uint16_t; // 0: no phase
+using PathIndex = std::uint16_t; // 0: no phase
 
-struct Place {
-  PathId path = 0;
+struct PhasePlace {
+  PathIndex path = 0;
   StepId step = kNoStep;
 };
 
 // Phases by whose names steps are counted.
-enum class Known : std::uint8_t { none, forward, recompute, backward, step, eval };
+enum class CountedPhase : std::uint8_t { none, forward, recompute, backward, step, eval };
 
 // Names of nested phases, outermost first.
-class Paths {
+class PhasePaths {
  public:
   // The path of `name` below `parent`; `parent` itself when there is no room for another.
-  PathId below(const Host& host, PathId parent, format::TextId name);
-  Known known(PathId path) const { return path == 0 ? Known::none : nodes_[path - 1u].known; }
-  static format::TextId text(PathId path) {
+  PathIndex below(const Host& host, PathIndex parent, format::TextId name);
+  CountedPhase known(PathIndex path) const { return path == 0 ? CountedPhase::none : nodes_[path - 1u].known; }
+  static format::TextId text(PathIndex path) {
     return format::TextId{path == 0 ? 0 : kPathTexts + static_cast<std::uint32_t>(path)};
   }
   // Writes the texts of paths that were not yet.
@@ -37,14 +37,14 @@ class Paths {
   std::size_t bytes() const { return nodes_.bytes() + sizeof text_; }
 
  private:
-  struct Node {
+  struct PathEntry {
     format::TextId name;
-    PathId parent;
-    Known known;
+    PathIndex parent;
+    CountedPhase known;
     std::uint64_t hash() const { return mix(static_cast<std::uint32_t>(name), parent); }
-    bool same(const Node& other) const { return name == other.name && parent == other.parent; }
+    bool same(const PathEntry& other) const { return name == other.name && parent == other.parent; }
   };
-  Dense<Node, 64, 4096> nodes_;
+  Dense<PathEntry, 64, 4096> nodes_;
   std::uint32_t defined_ = 0;
   char text_[4096] = {}; // of one path; a longer one loses its innermost names
 };

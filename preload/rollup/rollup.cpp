@@ -12,42 +12,42 @@ using format::EventType;
 using format::RingRecord;
 using format::SmallTotals;
 
-void Fold::start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes) {
+void Rollup::start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes) {
   forget();
   host_ = host;
   ledger_.start(forked, live_bytes, tensor_bytes);
 }
 
-void Fold::forget() {
+void Rollup::forget() {
   std::memset(static_cast<void*>(this), 0, sizeof *this);
   level_error_ = {};
 }
 
-void Fold::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from) {
+void Rollup::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from) {
   file_.attach(memory, bytes, trace_id, from);
   phases_.paths().define(host_);
 }
 
-void Fold::forget_highest() {
+void Rollup::forget_highest() {
   highest_[live] = ledger_.levels()[0][live];
   highest_[tensor] = ledger_.levels()[0][tensor];
 }
 
-std::uint64_t Fold::bytes() const {
+std::uint64_t Rollup::bytes() const {
   return sizeof *this + ledger_.bytes() + phases_.bytes() + carried_.bytes();
 }
 
-void Fold::apply(std::uint32_t thread, const RingRecord& record) {
+void Rollup::apply(std::uint32_t thread, const RingRecord& record) {
   if (later_used_ != 0 && later_[later_used_ - 1].record.stamp < record.stamp) births_until(record.stamp);
   apply_now(thread, record);
 }
 
-void Fold::passed(bool complete) {
+void Rollup::passed(bool complete) {
   births_until(~format::Stamp{0});
   ledger_.ragged(!complete);
 }
 
-void Fold::close() {
+void Rollup::close() {
   births_until(~format::Stamp{0});
   phases_.close(host_, ledger_);
   if (!file_.attached()) return;
@@ -55,16 +55,16 @@ void Fold::close() {
   ledger_.rows().publish_all(file_);
 }
 
-void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
+void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth: {
-      const Place place = phases_.place(thread);
+      const PhasePlace place = phases_.place(thread);
       carry(thread, flows_of(record), place);
       ledger_.birth(host_, record, place, file_);
       break;
     }
     case EventType::death: {
-      const Place place = phases_.place(thread);
+      const PhasePlace place = phases_.place(thread);
       carry(thread, flows_of(record), place);
       ledger_.death(host_, record, place);
       return; // raises nothing
@@ -111,12 +111,12 @@ void Fold::apply_now(std::uint32_t thread, const RingRecord& record) {
   see_highest();
 }
 
-void Fold::see_highest() {
+void Rollup::see_highest() {
   for (unsigned measure = live; measure <= tensor; ++measure)
     if (ledger_.levels()[0][measure] > highest_[measure]) highest_[measure] = ledger_.levels()[0][measure];
 }
 
-void Fold::carry(std::uint32_t thread, const SmallTotals& flows, const Place& place) {
+void Rollup::carry(std::uint32_t thread, const SmallTotals& flows, const PhasePlace& place) {
   if ((flows.allocated | flows.freed | flows.births | flows.deaths) == 0) return;
   ledger_.small(host_, flows, place);
   const Carried key{thread, {}};
@@ -133,7 +133,7 @@ void Fold::carry(std::uint32_t thread, const SmallTotals& flows, const Place& pl
 }
 
 // A death now and a birth later, for the real call lies between.
-void Fold::move(std::uint32_t thread, const RingRecord& record) {
+void Rollup::move(std::uint32_t thread, const RingRecord& record) {
   const auto move = record.as<format::MoveEvent>();
   RingRecord half = record;
   if (record.flags & format::kRange) {
@@ -147,16 +147,16 @@ void Fold::move(std::uint32_t thread, const RingRecord& record) {
   defer(thread, half);
 }
 
-void Fold::defer(std::uint32_t thread, const RingRecord& half) {
+void Rollup::defer(std::uint32_t thread, const RingRecord& half) {
   if (later_used_ == kLater) births_until(~format::Stamp{0}); // more at once than there are threads
   std::uint32_t i = later_used_++;
   for (; i > 0 && later_[i - 1].record.stamp <= half.stamp; --i) later_[i] = later_[i - 1];
   later_[i] = {thread, half};
 }
 
-void Fold::births_until(format::Stamp stamp) {
+void Rollup::births_until(format::Stamp stamp) {
   while (later_used_ != 0 && later_[later_used_ - 1].record.stamp < stamp) {
-    const Later& due = later_[--later_used_];
+    const PendingHalf& due = later_[--later_used_];
     if (static_cast<EventType>(due.record.type) == EventType::move) {
       ledger_.put_down(host_, due.record, phases_.place(due.thread), file_);
       see_highest();
@@ -166,7 +166,7 @@ void Fold::births_until(format::Stamp stamp) {
   }
 }
 
-void Fold::step_over() {
+void Rollup::step_over() {
   if (phases_.now() == step_) return;
   step_ = phases_.now();
   if (file_.attached()) phases_.paths().define(host_);

@@ -16,7 +16,7 @@ struct Carried {
   bool same(const Carried& other) const { return thread == other.thread; }
 };
 
-class Fold {
+class Rollup {
  public:
   // Bytes inherited by a forked child. Starts from nothing: memory of before is not given back.
   void start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
@@ -43,8 +43,8 @@ class Fold {
   void close();
 
   // Writes what is so now as records of a window's beginning. `most_held`: blocks at most; the largest.
-  using Put = void (*)(void* out, const format::RingRecord& record);
-  void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out);
+  using WriteRecord = void (*)(void* out, const format::RingRecord& record);
+  void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out);
 
   const Ledger& ledger() const { return ledger_; }
   template <class Take>
@@ -53,14 +53,14 @@ class Fold {
   }
   const Levels& levels() const { return ledger_.levels(); }
   // The highest levels of the host since the last call of forget_highest().
-  std::int64_t highest(Measure measure) const { return highest_[measure]; }
+  std::int64_t highest(LevelKind measure) const { return highest_[measure]; }
   void forget_highest();
 
   std::uint64_t live_bytes() const { return ledger_.live_bytes(); }
   std::uint64_t bytes() const; // of everything else
 
  private:
-  struct Later { // the second half of a move: a birth, or of a mapping what put_down() takes
+  struct PendingHalf { // the second half of a move: a birth, or of a mapping what put_down() takes
     std::uint32_t thread;
     format::RingRecord record;
   };
@@ -71,19 +71,19 @@ class Fold {
   void move(std::uint32_t thread, const format::RingRecord& record);
   void defer(std::uint32_t thread, const format::RingRecord& half);
   void see_highest();
-  void carry(std::uint32_t thread, const format::SmallTotals& flows, const Place& place);
+  void carry(std::uint32_t thread, const format::SmallTotals& flows, const PhasePlace& place);
   void step_over();
 
   Host host_ = {};
   Ledger ledger_;
-  Phases phases_;
+  OpenPhases phases_;
   FileRows file_;
   LevelError level_error_;
   Dense<Carried, 64, 16 * 1024> carried_;
   StepId step_ = kNoStep; // up to which rows were published
   std::int64_t highest_[2] = {};
   std::uint32_t later_used_ = 0;
-  Later later_[kLater] = {}; // the earliest last
+  PendingHalf later_[kLater] = {}; // the earliest last
 };
 
 } // namespace memtrace::rollup

@@ -19,13 +19,13 @@ std::uint64_t first_of_bucket(std::uint64_t number, const FileRows& file) {
   return number & ~(file.half().site_width - 1);
 }
 
-std::uint32_t text_of(PathId path) {
-  return static_cast<std::uint32_t>(Paths::text(path));
+std::uint32_t text_of(PathIndex path) {
+  return static_cast<std::uint32_t>(PhasePaths::text(path));
 }
 
 } // namespace
 
-OpenRow* StepRows::row(const Host& host, const Place& place, std::uint8_t memory) {
+OpenRow* StepRows::row(const Host& host, const PhasePlace& place, std::uint8_t memory) {
   OpenRow wanted;
   wanted.key = OpenRow::key_of(place, memory);
   if (OpenRow* const found = rows_.find(wanted); found != nullptr) return found;
@@ -43,7 +43,7 @@ bool StepRows::is_open(std::uint64_t key) {
   return found != nullptr && found->open != 0;
 }
 
-void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, std::uint64_t allocated,
+void StepRows::flow(const Host& host, const PhasePlace& place, std::uint8_t memory, std::uint64_t allocated,
                     std::uint64_t freed, std::uint64_t allocations) {
   OpenRow* const found = row(host, place, memory);
   if (found == nullptr) return;
@@ -57,17 +57,17 @@ void StepRows::flow(const Host& host, const Place& place, std::uint8_t memory, s
   add(Figure::allocations, allocations);
 }
 
-void StepRows::born(const Host& host, const Block& block, FileRows& file) {
-  const std::uint64_t bytes = block.is(Block::kTensor) ? block.tensor_bytes() : block.given;
-  Site key{};
+void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) {
+  const std::uint64_t bytes = block.is(LedgerBlock::kTensor) ? block.tensor_bytes() : block.given;
+  SiteCells key{};
   key.bucket = first_of_bucket(number_of(block.step), file);
   key.where = std::uint64_t{block.stack} | std::uint64_t{block.path} << 32;
   key.what = std::uint64_t{block.kind} | std::uint64_t{block.memory} << 8 |
-             static_cast<std::uint64_t>((block.is(Block::kTensor) ? format::kTensor : 0) |
-                                        (block.is(Block::kSampled) ? format::kSampled : 0))
+             static_cast<std::uint64_t>((block.is(LedgerBlock::kTensor) ? format::kTensor : 0) |
+                                        (block.is(LedgerBlock::kSampled) ? format::kSampled : 0))
                  << 16;
   key.min = ~std::uint64_t{0};
-  Site* site = sites_.find_or_add(host, key);
+  SiteCells* site = sites_.find_or_add(host, key);
   if (site == nullptr) { // they only ever add up: nothing is lost by doing that early
     publish_sites(file);
     site = sites_.find_or_add(host, key);
@@ -90,10 +90,10 @@ void StepRows::put(const OpenRow& row, FileRows& file) {
   file.add(out);
 }
 
-void StepRows::put(const Site& site, FileRows& file) {
+void StepRows::put(const SiteCells& site, FileRows& file) {
   format::SiteRow out{};
   out.bucket = site.bucket;
-  out.path = text_of(static_cast<PathId>(site.where >> 32));
+  out.path = text_of(static_cast<PathIndex>(site.where >> 32));
   out.stack = format::low(site.where);
   out.kind = static_cast<std::uint8_t>(site.what);
   out.memory = static_cast<std::uint8_t>(site.what >> 8);
@@ -108,7 +108,7 @@ void StepRows::put(const Site& site, FileRows& file) {
 void StepRows::publish_sites(FileRows& file) {
   if (file.attached())
     for (std::uint32_t i = 0; i < sites_.size(); ++i) put(sites_[i], file);
-  sites_.keep_if([](const Site&) { return false; });
+  sites_.keep_if([](const SiteCells&) { return false; });
 }
 
 void StepRows::publish(StepId now, FileRows& file) {
@@ -138,7 +138,7 @@ void StepRows::limit(StepId most) {
     std::uint64_t& bucket = sites_[i].bucket;
     if (bucket != kNoStepBucket && bucket + 1 > most) bucket = number_of(most);
   }
-  sites_.keep_if([](const Site&) { return true; });
+  sites_.keep_if([](const SiteCells&) { return true; });
 }
 
 } // namespace memtrace::rollup

@@ -17,11 +17,11 @@ struct OpenRow {
   std::uint64_t ended; // occurrences that have ended
   std::int64_t figure[format::kFigures];
 
-  static std::uint64_t key_of(const Place& place, std::uint8_t memory) {
+  static std::uint64_t key_of(const PhasePlace& place, std::uint8_t memory) {
     return std::uint64_t{place.step} << 32 | std::uint64_t{place.path} << 8 | memory;
   }
   StepId step() const { return static_cast<StepId>(key >> 32); }
-  PathId path() const { return static_cast<PathId>(key >> 8); }
+  PathIndex path() const { return static_cast<PathIndex>(key >> 8); }
   std::uint8_t memory() const { return static_cast<std::uint8_t>(key); }
   std::int64_t& operator[](format::Figure which) { return figure[static_cast<std::size_t>(which)]; }
   std::uint64_t hash() const { return mix(key, 0); }
@@ -31,10 +31,10 @@ struct OpenRow {
 class StepRows {
  public:
   // Null when there is no room: 2,048 rows of one step.
-  OpenRow* row(const Host& host, const Place& place, std::uint8_t memory);
-  void flow(const Host& host, const Place& place, std::uint8_t memory, std::uint64_t allocated,
+  OpenRow* row(const Host& host, const PhasePlace& place, std::uint8_t memory);
+  void flow(const Host& host, const PhasePlace& place, std::uint8_t memory, std::uint64_t allocated,
             std::uint64_t freed, std::uint64_t allocations);
-  void born(const Host& host, const Block& block, FileRows& file);
+  void born(const Host& host, const LedgerBlock& block, FileRows& file);
 
   // Rows of other steps than `now` in which nothing is open go into the file, or, while there is none, nowhere:
   // such steps are in the trace file.
@@ -48,7 +48,7 @@ class StepRows {
   std::size_t bytes() const { return rows_.bytes() + sites_.bytes(); }
 
  private:
-  struct Site {
+  struct SiteCells {
     std::uint64_t bucket; // its first step
     std::uint64_t where;  // stack, path
     std::uint64_t what;   // flags, memory, kind
@@ -58,16 +58,16 @@ class StepRows {
     std::uint64_t max;
 
     std::uint64_t hash() const { return mix(where, bucket << 32 ^ what); }
-    bool same(const Site& other) const {
+    bool same(const SiteCells& other) const {
       return where == other.where && what == other.what && bucket == other.bucket;
     }
   };
   bool is_open(std::uint64_t key);
   void put(const OpenRow& row, FileRows& file);
-  void put(const Site& site, FileRows& file);
+  void put(const SiteCells& site, FileRows& file);
 
   Dense<OpenRow, 128, 2048> rows_;
-  Dense<Site, 512, 8192> sites_;
+  Dense<SiteCells, 512, 8192> sites_;
   std::uint64_t bucket_ = 0; // of the current step
 };
 

@@ -22,24 +22,24 @@ unsigned class_of(std::uint64_t bytes) {
 }
 
 // Kind and flags of a block's record.
-void describe(const Block& block, RingRecord& record) {
+void describe(const LedgerBlock& block, RingRecord& record) {
   record.kind = block.kind;
-  const bool closed = is_memory(block.kind) && (block.state & (Block::kCounted | Block::kSampled)) == 0;
+  const bool closed = is_memory(block.kind) && (block.state & (LedgerBlock::kCounted | LedgerBlock::kSampled)) == 0;
   record.flags = static_cast<std::uint16_t>(
-      (block.is(Block::kTensor) ? format::kTensor : 0) | (closed ? format::kNoAccess : 0) |
-      (block.is(Block::kSampled) ? format::kSampled : 0) | block.memory << format::kMemoryShift);
+      (block.is(LedgerBlock::kTensor) ? format::kTensor : 0) | (closed ? format::kNoAccess : 0) |
+      (block.is(LedgerBlock::kSampled) ? format::kSampled : 0) | block.memory << format::kMemoryShift);
 }
 
-RingRecord held_of(const Block& block, format::TextId role, format::Stamp stamp) {
+RingRecord held_of(const LedgerBlock& block, format::TextId role, format::Stamp stamp) {
   RingRecord record =
       record_of(format::HeldEvent{block.address, block.given, block.asked, format::StackId{block.stack}, role,
-                                  Paths::text(block.path), block.step, block.birth},
+                                  PhasePaths::text(block.path), block.step, block.birth},
                 stamp);
   describe(block, record);
   return record;
 }
 
-RingRecord early_death_of(const Ledger::Orphan& orphan, format::Stamp stamp) {
+RingRecord early_death_of(const Ledger::EarlyDeath& orphan, format::Stamp stamp) {
   RingRecord record = record_of(format::EarlyDeathEvent{orphan.address, orphan.given, {}, orphan.stamp}, stamp);
   record.kind = orphan.kind;
   record.flags = static_cast<std::uint16_t>((orphan.tensor ? format::kTensor : 0) |
@@ -48,8 +48,8 @@ RingRecord early_death_of(const Ledger::Orphan& orphan, format::Stamp stamp) {
   return record;
 }
 
-RingRecord displaced_of(const Ledger::Displaced& displaced, format::TextId role, format::Stamp stamp) {
-  const Block& block = displaced.block;
+RingRecord displaced_of(const Ledger::DisplacedBlock& displaced, format::TextId role, format::Stamp stamp) {
+  const LedgerBlock& block = displaced.block;
   RingRecord record =
       record_of(format::DisplacedEvent{block.address, block.given, block.asked, format::StackId{block.stack},
                                        role, displaced.by, block.birth},
@@ -64,7 +64,7 @@ class Listed {
  public:
   Listed(Ledger& ledger, std::uint64_t most) {
     std::uint64_t of_class[65] = {}, mappings = 0, all = 0;
-    ledger.each([&](const Block& block) {
+    ledger.each([&](const LedgerBlock& block) {
       ++all;
       is_mapping(block.kind) ? ++mappings : ++of_class[class_of(block.given)];
     });
@@ -73,7 +73,7 @@ class Listed {
     while (from_ > 0 && listed + of_class[from_ - 1] <= most) listed += of_class[--from_];
     unlisted_ = all - listed;
   }
-  bool has(const Block& block) const {
+  bool has(const LedgerBlock& block) const {
     return (all_mappings_ && is_mapping(block.kind)) || class_of(block.given) >= from_;
   }
   std::uint64_t unlisted() const { return unlisted_; }
@@ -86,7 +86,7 @@ class Listed {
 
 } // namespace
 
-void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, Put put, void* out) {
+void Rollup::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out) {
   phases_.paths().define(host_);
   ledger_.rows().publish_sites(file_);
   const Listed blocks(ledger_, most_held);
@@ -105,18 +105,18 @@ void Fold::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t mos
   for (std::uint32_t i = 0; i < carried_.size(); ++i) {
     put(out, record_of(format::FlowsEvent{carried_[i].thread, 0, carried_[i].total}, stamp));
   }
-  phases_.each([&](const Frame& frame) {
+  phases_.each([&](const PhaseFrame& frame) {
     RingRecord open = record_of(
         format::OpenPhaseEvent{frame.thread, frame.name, frame.depth, frame.place.step, frame.begin}, stamp);
     open.flags = frame.flags;
     put(out, open);
   });
-  ledger_.each([&](const Block& block) {
+  ledger_.each([&](const LedgerBlock& block) {
     if (blocks.has(block)) put(out, held_of(block, ledger_.role(block), stamp));
   });
   ledger_.each_displaced(
-      [&](const Ledger::Displaced& one) { put(out, displaced_of(one, ledger_.role(one.block), stamp)); });
-  ledger_.each_orphan([&](const Ledger::Orphan& orphan) { put(out, early_death_of(orphan, stamp)); });
+      [&](const Ledger::DisplacedBlock& one) { put(out, displaced_of(one, ledger_.role(one.block), stamp)); });
+  ledger_.each_orphan([&](const Ledger::EarlyDeath& orphan) { put(out, early_death_of(orphan, stamp)); });
 }
 
 } // namespace memtrace::rollup

@@ -21,7 +21,7 @@ namespace memtrace::record {
 using format::Kind;
 using format::kPage;
 using format::LedgerRow;
-using rollup::Block;
+using rollup::LedgerBlock;
 
 namespace {
 
@@ -37,10 +37,7 @@ constexpr std::uint64_t kSmapsMost = std::uint64_t{16} << 30; // of RSS: 100 ms
 std::uint64_t positive(std::int64_t value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
-std::uint64_t above(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
-std::uint64_t overlap(const Extent& range, std::uint64_t start, std::uint64_t end) {
+std::uint64_t overlap(const AddressBounds& range, std::uint64_t start, std::uint64_t end) {
   const std::uint64_t from = range.start > start ? range.start : start;
   const std::uint64_t to = range.end < end ? range.end : end;
   return to > from ? to - from : 0;
@@ -48,20 +45,20 @@ std::uint64_t overlap(const Extent& range, std::uint64_t start, std::uint64_t en
 
 // Python's arenas are one row here and become two: how full they are is asked of some.
 template <class Take>
-void each_range(const Block& block, Take take) {
+void each_range(const LedgerBlock& block, Take take) {
   const std::uint64_t start = block.address;
-  if (block.memory != 0 || !block.is(Block::kCounted)) return;
+  if (block.memory != 0 || !block.is(LedgerBlock::kCounted)) return;
   switch (static_cast<Kind>(block.kind)) {
     case Kind::heap: {
       // What PyTorch asked for is the tensor, as its own counters have it. The rest is rounding.
       const std::uint64_t asked = block.asked < block.given ? block.asked : block.given;
-      const std::uint64_t tensor = block.is(Block::kTensor) ? asked : 0;
+      const std::uint64_t tensor = block.is(LedgerBlock::kTensor) ? asked : 0;
       if (tensor != 0) take(LedgerRow::tensors, start, start + tensor);
       take(LedgerRow::heap, start + tensor, start + block.given);
       return;
     }
     case Kind::mmap_anon:
-      take(block.is(Block::kArena) ? LedgerRow::python_used : LedgerRow::anonymous, start, start + block.given);
+      take(block.is(LedgerBlock::kArena) ? LedgerRow::python_used : LedgerRow::anonymous, start, start + block.given);
       return;
     case Kind::stack:
       take(LedgerRow::stacks, start, start + block.given);
@@ -87,7 +84,7 @@ void AnonymousRows::begin_walk(bool written_only) {
 
 template <class Take>
 void AnonymousRows::each_known(Take take) {
-  folded.each_block([&](const Block& block) { each_range(block, take); });
+  folded.each_block([&](const LedgerBlock& block) { each_range(block, take); });
   for (const NotedRange& own : own_ranges())
     if (own.start != 0) take(LedgerRow::own, own.start, own.start + own.bytes);
 }
@@ -125,13 +122,13 @@ void AnonymousRows::hole(std::uint64_t start, std::uint64_t end) {
   holes.add(start, end, of_heap);
 }
 
-void AnonymousRows::part(const Extent& range, LedgerRow row, std::uint64_t from, std::uint64_t to) {
+void AnonymousRows::part(const AddressBounds& range, LedgerRow row, std::uint64_t from, std::uint64_t to) {
   (*out_)[row].resident += overlap(range, from, to);
 }
 
 void AnonymousRows::begin_mapping(const Mapping& one) {
   library_ = {one.start, library_end(one.start, &ours_)};
-  stack_ = library_.end == 0 ? stack_within(one, guard_) : Extent{};
+  stack_ = library_.end == 0 ? stack_within(one, guard_) : AddressBounds{};
   heap_ = {};
   hole(at_, one.start); // where nothing is mapped, nothing of a block is left
   at_ = both_ = one.start;
@@ -143,7 +140,7 @@ bool AnonymousRows::look_at_pages(const Mapping& one, Pages& pages, const Turn& 
   for (PageRun run; pages.next(&run);) {
     if (run.start > at_) hole(at_, run.start);
     at_ = run.end;
-    if (const Extent heap = heap_within(one, run.start, run.end); heap.end != 0)
+    if (const AddressBounds heap = heap_within(one, run.start, run.end); heap.end != 0)
       heap_ = {heap_.end == 0 ? heap.start : heap_.start, heap.end};
     anonymous_ += run.end - run.start;
     for (const NotedRange& range : allocator_ranges())
@@ -185,7 +182,7 @@ bool AnonymousRows::anonymous_mapping(const Mapping& one, Pages& pages, const Tu
   return true;
 }
 
-void AnonymousRows::own_copy(std::uint64_t start, std::uint64_t end, const Extent& told) {
+void AnonymousRows::own_copy(std::uint64_t start, std::uint64_t end, const AddressBounds& told) {
   if (told.start < end && told.end > start) {
     if (start < told.start) own_copy(start, told.start, {});
     if (told.end < end) own_copy(told.end, end, {});
@@ -201,7 +198,7 @@ void AnonymousRows::own_copy(std::uint64_t start, std::uint64_t end, const Exten
 // What a forked child has not written to since it shares with its parent; where it wrote the kernel made a
 // copy. Where its parent had nothing there are its own blocks, which other rows have.
 bool AnonymousRows::of_both(const Mapping& one, Pages& pages, const Turn& turn) {
-  const Extent told = library_.end != 0 ? library_ : stack_;
+  const AddressBounds told = library_.end != 0 ? library_ : stack_;
   pages.begin(both_, one.end, Pages::Of::forked, &turn);
   for (PageRun run; pages.next(&run);) {
     if (!run.shared) {
@@ -234,13 +231,13 @@ void AnonymousRows::small_blocks() {
   heap.given += bytes + headers;
 }
 
-void AnonymousRows::kept(const Answer& answer) {
+void AnonymousRows::kept(const AllocatorAnswer& answer) {
   LedgerAmount& heap = (*out_)[LedgerRow::heap];
   const LedgerAmount& tensors = (*out_)[LedgerRow::tensors];
   heap.given += answer.moving;
   heap.resident += answer.moving;
-  const Kept kept = kept_of(answer, {out_->total, heap.given + tensors.given, heap.resident + tensors.resident,
-                                     allocator_pages_, above(heap_holes_, heap_holes_live_)});
+  const RetainedMemory kept = kept_of(answer, {out_->total, heap.given + tensors.given, heap.resident + tensors.resident,
+                                     allocator_pages_, saturating_sub(heap_holes_, heap_holes_live_)});
   if (!kept.known) return;
   out_->allocator_asked = true;
   out_->drift = kept.since;
@@ -249,7 +246,7 @@ void AnonymousRows::kept(const Answer& answer) {
   heap.resident += kept.unseen;
 }
 
-void AnonymousRows::finish(const Answer& answer, Residents* out) {
+void AnonymousRows::finish(const AllocatorAnswer& answer, Residents* out) {
   out_ = out;
   flush_copies();
   some_arenas = {};

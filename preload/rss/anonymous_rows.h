@@ -22,33 +22,33 @@ class AnonymousRows {
   void end_of_mappings() { hole(at_, ~format::kPage + 1); }
   std::uint64_t anonymous() const { return anonymous_; } // bytes seen so far
   // Adds the blocks that are alive, less their pages that are not in memory.
-  void finish(const Answer& answer, Residents* out);
+  void finish(const AllocatorAnswer& answer, Residents* out);
 
  private:
   enum class Stage : std::uint8_t { none, pages, of_both }; // of the mapping
 
   template <class Take>
   void each_known(Take take);
-  void part(const Extent& range, format::LedgerRow row, std::uint64_t from, std::uint64_t to);
+  void part(const AddressBounds& range, format::LedgerRow row, std::uint64_t from, std::uint64_t to);
   void hole(std::uint64_t start, std::uint64_t end);
   void begin_mapping(const Mapping& one);
   bool look_at_pages(const Mapping& one, Pages& pages, const Turn& turn);
   bool too_large(const Mapping& one, const Pages& pages);
   bool of_both(const Mapping& one, Pages& pages, const Turn& turn);
-  void own_copy(std::uint64_t start, std::uint64_t end, const Extent& told);
+  void own_copy(std::uint64_t start, std::uint64_t end, const AddressBounds& told);
   void flush();
   void flush_copies();
   void small_blocks();
-  void kept(const Answer& answer);
+  void kept(const AllocatorAnswer& answer);
 
   Residents* out_ = nullptr;
-  Extent guard_; // the last mapping that cannot be read
+  AddressBounds guard_; // the last mapping that cannot be read
   Stage stage_ = Stage::none;
   bool written_only_ = false;
   bool ours_ = false;
-  Extent library_; // in the mapping, as the next two
-  Extent stack_;
-  Extent heap_;
+  AddressBounds library_; // in the mapping, as the next two
+  AddressBounds stack_;
+  AddressBounds heap_;
   std::uint64_t both_ = 0; // up to here it is known what of the mapping another process has too
   std::uint64_t at_ = 0;   // up to here it is known what is there
   std::uint64_t anonymous_ = 0;

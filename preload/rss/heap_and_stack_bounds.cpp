@@ -71,9 +71,9 @@ std::uint64_t library_end(std::uint64_t address, bool* ours) {
   return pages_up(reinterpret_cast<std::uint64_t>(object.dlfo_map_end));
 }
 
-Extent heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end) {
+AddressBounds heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end) {
   if (std::strcmp(one.path, "[heap]") == 0) return {one.start, one.end};
-  Extent out;
+  AddressBounds out;
   for (std::uint64_t at = (start + kArenaStep - 1) & ~(kArenaStep - 1); at < end; at += kArenaStep) {
     const std::uint64_t heap = heap_end(at);
     if (heap == 0) continue;
@@ -83,13 +83,13 @@ Extent heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end) {
   return out;
 }
 
-Extent stack_within(const Mapping& one, const Extent& guard) {
+AddressBounds stack_within(const Mapping& one, const AddressBounds& guard) {
   if (const std::uint64_t pointer = thread_within(one.start, one.end); pointer != 0)
     return {one.start, pages_up(pointer + kAboveThreadPointer)};
   if (guard.end != one.start) return {};
   const std::uint64_t usual = guard.start + os::resource_limit(RLIMIT_STACK);
   if (usual > one.start && usual < one.end && ends_in_thread(usual)) return {one.start, usual};
-  return ends_in_thread(one.end) ? Extent{one.start, one.end} : Extent{};
+  return ends_in_thread(one.end) ? AddressBounds{one.start, one.end} : AddressBounds{};
 }
 
 } // namespace memtrace::record

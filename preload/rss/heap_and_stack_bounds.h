@@ -9,7 +9,7 @@
 
 namespace memtrace::record {
 
-struct Extent {
+struct AddressBounds {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   bool holds(std::uint64_t address) const { return address >= start && address < end; }
@@ -20,10 +20,10 @@ struct Extent {
 std::uint64_t library_end(std::uint64_t address, bool* ours);
 
 // The allocator's own pages in an anonymous mapping, as far as they begin in [start, end), which is in memory.
-Extent heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end);
+AddressBounds heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end);
 
 // A thread's stack in an anonymous mapping: glibc's begin above a page that cannot be read. What lies above one
 // may have become one mapping with it.
-Extent stack_within(const Mapping& one, const Extent& guard);
+AddressBounds stack_within(const Mapping& one, const AddressBounds& guard);
 
 } // namespace memtrace::record

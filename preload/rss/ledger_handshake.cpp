@@ -49,7 +49,7 @@ constinit std::int64_t lowest = 0;   // `live` since then, at large deaths
 constinit std::uint64_t highest = 0; // RSS of a ledger
 constinit std::uint64_t taken = 0;   // when the last one was
 constinit std::uint64_t last_cost = 0;
-constinit Answer answer{};
+constinit AllocatorAnswer answer{};
 
 std::uint32_t number(Call call) {
   return static_cast<std::uint32_t>(call);
@@ -65,7 +65,7 @@ bool change(Call from, Call to) {
 
 // A handler runs with its signal blocked, and may have interrupted the allocator.
 bool may_stand_here() {
-  return !unsafe && state() == State::hot && local.busy == 0 && !os::in_signal_handler();
+  return !unsafe && state() == State::recording && local.busy == 0 && !os::in_signal_handler();
 }
 bool may_be_asked() {
   return local.inside == 0 && may_stand_here();
@@ -149,13 +149,13 @@ void stand_before_fall(std::size_t given) {
   const std::int64_t before = __atomic_load_n(&lowest, __ATOMIC_RELAXED);
   if (level - dies < before) __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
   if (dies < level / kFall && level - before < level / kRise) return;
-  if (state() != State::hot || local.busy != 0) return;
+  if (state() != State::recording || local.busy != 0) return;
   __atomic_store_n(&lowest, level - dies, __ATOMIC_RELAXED);
   if (is_new_peak(os::monotonic_ns())) stand(Call::none);
 }
 
 void stand_before_purge(std::uint64_t address, std::size_t bytes) {
-  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || state() != State::hot || local.busy != 0)
+  if (static_cast<std::int64_t>(bytes) < host_level() / kFall || state() != State::recording || local.busy != 0)
     return;
   const std::uint64_t time = os::monotonic_ns();
   if (!is_new_peak(time) || !may_stand(time, Call::none) || !may_stand_here()) return;
@@ -190,7 +190,7 @@ bool ledger_is_answered() {
   return change(Call::answered, Call::taking);
 }
 
-bool nobody_answered(bool at_peak) {
+bool answer_timed_out(bool at_peak) {
   const std::uint64_t since = os::monotonic_ns() - called;
   if (since > kLostNs && change(Call::asking, Call::none)) return true;
   return since > (at_peak ? kPatienceNs : kLongPatienceNs) && change(Call::wanted, Call::taking);
@@ -200,7 +200,7 @@ bool take_unanswered() {
   return change(Call::none, Call::taking) || change(Call::wanted, Call::taking);
 }
 
-const Answer& last_answer() {
+const AllocatorAnswer& last_answer() {
   return answer;
 }
 

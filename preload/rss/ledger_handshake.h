@@ -16,7 +16,7 @@
 namespace memtrace::record {
 
 // What it said, and when by the bytes that came since recording began.
-struct Answer {
+struct AllocatorAnswer {
   bool given = false; // it has a call that tells
   KeptFree kept;
   std::int64_t flowed = 0;
@@ -32,7 +32,7 @@ void stand_before_purge(std::uint64_t address, std::size_t bytes);
 
 // After a call of the allocator, at the edges of phases. In a signal handler the thread may be inside the
 // allocator: stand_for_ledger() refuses there, and most calls that come here took the same locks just before.
-inline void ledger_moment() {
+inline void offer_ledger_turn() {
   if (__atomic_load_n(&ledger_call, __ATOMIC_RELAXED) == static_cast<std::uint32_t>(Call::wanted)) [[unlikely]]
     stand_for_ledger();
 }
@@ -60,10 +60,10 @@ void call_for_ledger();
 // A thread has answered, and may stand: the ledger is to be taken now.
 bool ledger_is_answered();
 // Nobody came for a while. True: the ledger is to be taken with the answer before.
-bool nobody_answered(bool at_peak);
+bool answer_timed_out(bool at_peak);
 // The same at once. False: a thread is at it.
 bool take_unanswered();
-const Answer& last_answer();
+const AllocatorAnswer& last_answer();
 // Who stands may go on. RSS of the ledger, 0 if there is none, the highest `live`, and the CPU time that they
 // stood for.
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost);

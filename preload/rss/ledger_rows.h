@@ -8,6 +8,11 @@
 
 namespace memtrace::record {
 
+// Returns a - b, 0 if b is larger.
+inline std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
 struct LedgerAmount {
   std::uint64_t resident = 0;
   std::uint64_t given = 0; // the same, whether in memory or not; 0: not known

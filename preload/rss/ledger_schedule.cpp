@@ -46,8 +46,8 @@ constinit bool calling = false;
 constinit bool last_asked = false;
 constinit Residents residents{};
 
-enum class Stage : std::uint8_t { none, pages, named };
-constinit Stage stage = Stage::none; // of the ledger that is half done
+enum class LedgerStage : std::uint8_t { none, pages, named };
+constinit LedgerStage stage = LedgerStage::none; // of the ledger that is half done
 constinit std::uint16_t stage_flags = 0;
 constinit bool stage_given = false;    // the allocator's answer
 constinit std::uint64_t cost = 0;      // of it so far
@@ -89,21 +89,21 @@ void write_it() {
 }
 
 void look_at_pages(const Turn& turn, std::uint64_t before) {
-  const Look look = take_residents(last_answer(), turn, &residents);
-  if (look == Look::later) return;
-  ledger_was_taken(look == Look::done ? residents.total : 0, highest_live, cost + os::thread_cpu_ns() - before);
+  const LedgerProgress look = take_residents(last_answer(), turn, &residents);
+  if (look == LedgerProgress::later) return;
+  ledger_was_taken(look == LedgerProgress::done ? residents.total : 0, highest_live, cost + os::thread_cpu_ns() - before);
   calling = false;
-  stage = look == Look::done ? Stage::named : Stage::none;
+  stage = look == LedgerProgress::done ? LedgerStage::named : LedgerStage::none;
 }
 
 void go_on(const Turn& turn) {
   const std::uint64_t before = os::thread_cpu_ns();
-  if (stage == Stage::pages) look_at_pages(turn, before);
-  const bool all = stage == Stage::named && complete_residents(turn, &residents);
+  if (stage == LedgerStage::pages) look_at_pages(turn, before);
+  const bool all = stage == LedgerStage::named && complete_residents(turn, &residents);
   const std::uint64_t took = os::thread_cpu_ns() - before;
   cost += took;
   if (all) {
-    stage = Stage::none;
+    stage = LedgerStage::none;
     write_it();
   }
   spent += os::thread_cpu_ns() - before;
@@ -112,7 +112,7 @@ void go_on(const Turn& turn) {
 }
 
 void begin(std::uint16_t flags) {
-  stage = Stage::pages;
+  stage = LedgerStage::pages;
   stage_flags = flags;
   stage_given = last_answer().given;
   cost = 0;
@@ -126,7 +126,7 @@ void take() {
 } // namespace
 
 std::uint64_t ledger_pause() {
-  if (stage != Stage::none) {
+  if (stage != LedgerStage::none) {
     const std::uint64_t now = os::monotonic_ns();
     return now < next_turn ? next_turn - now : 0;
   }
@@ -140,14 +140,14 @@ void ledger_turn() {
   const std::uint64_t now = os::monotonic_ns();
   const bool first = began == 0;
   if (first) began = taken = now;
-  if (stage != Stage::none) {
+  if (stage != LedgerStage::none) {
     if (now >= next_turn) go_on(Turn(kTurnNs));
     return;
   }
   if (ledger_is_answered()) return take();
   if (calling) {
     // A page more than ever is no peak: a program that allocates four times a second is waited for.
-    if (nobody_answered(resident_now() > highest_taken + highest_taken / kNew)) take();
+    if (answer_timed_out(resident_now() > highest_taken + highest_taken / kNew)) take();
     return;
   }
   // A child's first says what its parent left it.
@@ -168,10 +168,10 @@ void take_last_ledger_if_asked() {
 }
 
 void leave_ledger() {
-  if (stage == Stage::none) return;
+  if (stage == LedgerStage::none) return;
   leave_residents();
-  if (stage == Stage::pages) ledger_was_taken(0, highest_live, cost);
-  stage = Stage::none;
+  if (stage == LedgerStage::pages) ledger_was_taken(0, highest_live, cost);
+  stage = LedgerStage::none;
   calling = false;
 }
 
@@ -179,7 +179,7 @@ void forget_ledgers() {
   highest_live = 0;
   highest_taken = last_look = looked = began = taken = spent = 0;
   calling = last_asked = again = false;
-  stage = Stage::none;
+  stage = LedgerStage::none;
   next_turn = 0;
   watch_no_level();
   forget_ledger_records();

@@ -118,7 +118,7 @@ void leave_named() {
   maps.close();
 }
 
-void forget_named() {
+void forget_named_mappings() {
   maps.forget();
   named = {};
 }

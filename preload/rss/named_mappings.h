@@ -26,6 +26,6 @@ bool look_at_named(const Turn& turn);
 void leave_named();
 
 // In a forked child.
-void forget_named();
+void forget_named_mappings();
 
 } // namespace memtrace::record

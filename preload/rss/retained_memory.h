@@ -18,7 +18,7 @@ struct OfAllocator {
   std::uint64_t holes_freed; // not there, of glibc's heaps, in no block that is alive
 };
 
-struct Kept {
+struct RetainedMemory {
   bool known = false;
   bool estimated = false;  // more came since it was asked than an answer serves for
   std::uint64_t free = 0;  // in memory
@@ -26,9 +26,9 @@ struct Kept {
   std::uint64_t unseen = 0;
   std::uint64_t since = 0; // bytes that came since it was asked
 };
-Kept kept_of(const Answer& answer, const OfAllocator& known);
+RetainedMemory kept_of(const AllocatorAnswer& answer, const OfAllocator& known);
 
 // In a forked child.
-void forget_kept();
+void forget_retained_memory();
 
 } // namespace memtrace::record

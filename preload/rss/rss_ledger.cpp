@@ -48,7 +48,7 @@ bool zeros_may_be(std::uint64_t anonymous, const Statm& before) {
 }
 
 // A walk over the mappings, which may take several turns.
-struct Walk {
+struct LedgerWalk {
   MapsReader maps;
   Mapping mapping;
   bool in_mapping; // it was begun
@@ -58,7 +58,7 @@ struct Walk {
   std::uint64_t zeros;
   unsigned turns;
 };
-constinit Walk walk{};
+constinit LedgerWalk walk{};
 constexpr unsigned kTimeEach = 16; // mappings: to ask for the time takes a tenth of one
 
 void begin_walk(Residents* out) {
@@ -95,7 +95,7 @@ bool walk_on(Pages& pages, const Turn& turn, Residents* out) {
 }
 
 // False: it has to be looked at again, for zeros were read.
-bool finish_walk(const Answer& answer, Residents* out) {
+bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   walk.maps.close();
   close_anonymous_rows();
   walk.sum.end_of_mappings();
@@ -123,20 +123,20 @@ bool finish_walk(const Answer& answer, Residents* out) {
 
 } // namespace
 
-Look take_residents(const Answer& answer, const Turn& turn, Residents* out) {
+LedgerProgress take_residents(const AllocatorAnswer& answer, const Turn& turn, Residents* out) {
   Pages pages;
   if (!pages.known()) {
     leave_residents();
-    return Look::failed;
+    return LedgerProgress::failed;
   }
   for (;;) {
     if (!walk.maps.is_open()) begin_walk(out);
-    if (!walk.maps.is_open()) return Look::failed;
+    if (!walk.maps.is_open()) return LedgerProgress::failed;
     const std::uint64_t zeros = pages.zeros();
     const bool all = walk_on(pages, turn, out);
     walk.zeros += pages.zeros() - zeros;
-    if (!all) return Look::later;
-    if (finish_walk(answer, out)) return out->total != 0 ? Look::done : Look::failed;
+    if (!all) return LedgerProgress::later;
+    if (finish_walk(answer, out)) return out->total != 0 ? LedgerProgress::done : LedgerProgress::failed;
   }
 }
 
@@ -167,9 +167,9 @@ void leave_residents() {
 void forget_residents() {
   walk.maps.forget();
   forget_anonymous_rows();
-  forget_named();
+  forget_named_mappings();
   zeros_were_read = false;
-  forget_kept();
+  forget_retained_memory();
   forget_inherited();
 }
 

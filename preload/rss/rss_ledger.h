@@ -11,12 +11,12 @@
 
 namespace memtrace::record {
 
-enum class Look : std::uint8_t { done, later, failed };
+enum class LedgerProgress : std::uint8_t { done, later, failed };
 
 // Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
 // the allocator said last. `later`: the turn is over, and the next call goes on where this one stopped.
 // `failed`: the kernel does not say which pages are there.
-Look take_residents(const Answer& answer, const Turn& turn, Residents* out);
+LedgerProgress take_residents(const AllocatorAnswer& answer, const Turn& turn, Residents* out);
 // Adds what nobody has to stand for: mappings that have a name, and how full Python's arenas are. While
 // libraries are loaded that is the most of it, 4 ms of 5. False: the turn is over, as above.
 bool complete_residents(const Turn& turn, Residents* out);

@@ -16,7 +16,7 @@ using format::Kind;
 using format::kPage;
 using format::RingRecord;
 using format::Stamp;
-using rollup::Block;
+using rollup::LedgerBlock;
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr std::uint64_t kEarlyShare = 400;      // and more of the first ten sec
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::size_t kMost = 512;
 
-struct Known {
+struct KnownBlock {
   std::uint64_t address;
   std::uint64_t given;
   Stamp birth;
@@ -43,7 +43,7 @@ struct Known {
   bool whole;
 };
 
-constinit Known known[kMost] = {};
+constinit KnownBlock known[kMost] = {};
 constinit std::size_t known_used = 0;
 constinit std::size_t next = 0;         // to look at
 constinit std::uint32_t incomplete = 0; // of `known`
@@ -52,27 +52,27 @@ constinit std::uint64_t looked = 0; // when
 constinit std::uint64_t spent = 0;
 
 // What is pinned is in memory by that.
-bool is_large(const Block& block) {
+bool is_large(const LedgerBlock& block) {
   const auto kind = static_cast<Kind>(block.kind);
-  const bool written = kind == Kind::heap || (kind == Kind::mmap_anon && !block.is(Block::kArena));
-  return written && block.memory == 0 && block.given >= kLargeBytes && block.is(Block::kCounted);
+  const bool written = kind == Kind::heap || (kind == Kind::mmap_anon && !block.is(LedgerBlock::kArena));
+  return written && block.memory == 0 && block.given >= kLargeBytes && block.is(LedgerBlock::kCounted);
 }
 
-Known* find(const Block& block) {
+KnownBlock* find(const LedgerBlock& block) {
   for (std::size_t i = 0; i < known_used; ++i)
     if (known[i].address == block.address && known[i].birth == block.birth) return &known[i];
   return nullptr;
 }
 
-void meet(Block& block, Stamp now) {
-  if (!is_large(block) || block.is(Block::kWhole)) return;
-  Known* one = find(block);
+void meet(LedgerBlock& block, Stamp now) {
+  if (!is_large(block) || block.is(LedgerBlock::kWhole)) return;
+  KnownBlock* one = find(block);
   if (one == nullptr) {
     if (known_used == kMost || block.birth + kLeastAgeNs > now) return;
     one = &known[known_used++];
     *one = {block.address, block.given, block.birth, block.given, 0, 0, block.birth, false, false};
   }
-  if (one->whole) block.state |= Block::kWhole;
+  if (one->whole) block.state |= LedgerBlock::kWhole;
   one->alive = !one->whole;
   one->given = block.given; // a part of a mapping may be gone
 }
@@ -83,7 +83,7 @@ bool meet_all() {
   const Locked locked(pass_lock);
   if (!locked) return false;
   const Stamp now = draw_stamp();
-  folded.each_block([&](Block& block) { meet(block, now); });
+  folded.each_block([&](LedgerBlock& block) { meet(block, now); });
   return true;
 }
 
@@ -95,7 +95,7 @@ void drop_dead() {
 }
 
 // False: the turn is over, and the next one goes on.
-bool look_at_pages(Pages& pages, Known& one, const Turn& turn) {
+bool look_at_pages(Pages& pages, KnownBlock& one, const Turn& turn) {
   const std::uint64_t start = one.address, end = start + one.given;
   if (one.at == 0) {
     one.at = start / kPage * kPage;
@@ -109,7 +109,7 @@ bool look_at_pages(Pages& pages, Known& one, const Turn& turn) {
 }
 
 // True: there is news.
-bool look(Pages& pages, Known& one, const Turn& turn, RingRecord* out) {
+bool look(Pages& pages, KnownBlock& one, const Turn& turn, RingRecord* out) {
   if (!look_at_pages(pages, one, turn)) return false;
   const std::uint64_t resident = one.so_far;
   *out = record_of(format::SampleTouchedEvent{one.address, one.birth, one.given, resident, one.looked});
@@ -129,7 +129,7 @@ void look_at_known() {
   if (!pages.known()) return;
   if (next >= known_used) next = 0;
   for (std::size_t left = known_used; left != 0 && !turn.is_over(); --left) {
-    Known& one = known[next];
+    KnownBlock& one = known[next];
     next = next + 1 == known_used ? 0 : next + 1;
     if (!one.whole && look(pages, one, turn, &records[count])) ++count;
     if (count == sizeof records / sizeof records[0]) break;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kRsp = 7;
 constexpr std::uint64_t kReturnAddress = 16;
 
 // A bounded piece of a table. Reading past its end gives 0 and clears `good`.
-struct Bytes {
+struct TableBytes {
   const std::uint8_t* next;
   const std::uint8_t* end;
   bool good = true;
@@ -88,8 +88,8 @@ struct Bytes {
     if ((encoding & 0xF0) != 0x00) good = false;
     return value;
   }
-  Bytes part(std::uint64_t bytes) {
-    Bytes inner{next, next, true};
+  TableBytes part(std::uint64_t bytes) {
+    TableBytes inner{next, next, true};
     skip(bytes);
     inner.end = next;
     return inner;
@@ -98,7 +98,7 @@ struct Bytes {
 
 // What a CIE says for its functions.
 struct Common {
-  Bytes instructions{};
+  TableBytes instructions{};
   std::uint64_t code_unit = 1;
   std::int64_t data_unit = 1;
   std::uint8_t pointers = 0; // encoding
@@ -107,7 +107,7 @@ struct Common {
 };
 
 // The record that begins at `at`, without its length. Empty when it is the end mark or of the 64-bit format.
-Bytes record_at(const std::uint8_t* at) {
+TableBytes record_at(const std::uint8_t* at) {
   std::uint32_t bytes;
   std::memcpy(&bytes, at, sizeof bytes);
   if (bytes == 0 || bytes == 0xFFFFFFFF) return {at, at, false};
@@ -115,7 +115,7 @@ Bytes record_at(const std::uint8_t* at) {
 }
 
 bool read_common(const std::uint8_t* at, Common* out) {
-  Bytes cie = record_at(at);
+  TableBytes cie = record_at(at);
   if (cie.take<std::uint32_t>() != 0 || !cie.good) return false; // a CIE's id
   const auto version = cie.take<std::uint8_t>();
   if (version != 1 && version != 3) return false;
@@ -129,7 +129,7 @@ bool read_common(const std::uint8_t* at, Common* out) {
   if (return_column != kReturnAddress) return false;
   if (*augmentation == 'z') {
     out->augmented = true;
-    Bytes data = cie.part(cie.unsigned_leb());
+    TableBytes data = cie.part(cie.unsigned_leb());
     for (++augmentation; *augmentation != '\0'; ++augmentation) {
       if (*augmentation == 'R') {
         out->pointers = data.take<std::uint8_t>();
@@ -154,7 +154,7 @@ bool read_common(const std::uint8_t* at, Common* out) {
 
 // "bp + offset" (and, with `deref`, the word there), which is what compilers write when a function aligns its
 // stack. Anything else: false.
-bool is_bp_plus(Bytes expression, bool deref, std::int64_t* offset) {
+bool is_bp_plus(TableBytes expression, bool deref, std::int64_t* offset) {
   constexpr std::uint8_t kBreg6 = 0x76, kDeref = 0x06;
   if (expression.take<std::uint8_t>() != kBreg6) return false;
   *offset = expression.signed_leb();
@@ -163,7 +163,7 @@ bool is_bp_plus(Bytes expression, bool deref, std::int64_t* offset) {
 }
 
 // One row of the table that the instructions describe: of its columns only the ones that lead on.
-struct Row {
+struct UnwindRow {
   Cfa cfa = Cfa::none;
   Bp bp = Bp::kept;
   bool ends = false; // the return address is undefined, or not where it always is
@@ -177,16 +177,16 @@ class Machine {
   Machine(const Common& common, std::uint64_t start, std::uint64_t wanted)
       : common_(common), location_(start), wanted_(wanted) {}
 
-  bool run(Bytes code) {
+  bool run(TableBytes code) {
     while (code.more() && location_ <= wanted_)
       if (!step(code)) return false;
     return code.good;
   }
   void initial_done() { initial_ = row_; }
-  const Row& row() const { return row_; }
+  const UnwindRow& row() const { return row_; }
 
  private:
-  bool step(Bytes& code) {
+  bool step(TableBytes& code) {
     const auto op = code.take<std::uint8_t>();
     const std::uint64_t low = op & 63;
     switch (op >> 6) {
@@ -201,7 +201,7 @@ class Machine {
     }
   }
 
-  bool extended(std::uint8_t op, Bytes& code) {
+  bool extended(std::uint8_t op, TableBytes& code) {
     std::uint64_t reg;
     switch (op) {
       case 0x00:
@@ -280,7 +280,7 @@ class Machine {
     row_.cfa_offset = offset;
     return true;
   }
-  bool cfa_is(Bytes expression) {
+  bool cfa_is(TableBytes expression) {
     row_.cfa = is_bp_plus(expression, true, &row_.cfa_offset) ? Cfa::at_bp : Cfa::none;
     return true;
   }
@@ -289,7 +289,7 @@ class Machine {
     if (reg == kRbp) row_.bp = Bp::at_cfa, row_.bp_offset = offset;
     return true;
   }
-  bool saved(std::uint64_t reg, Bytes expression) {
+  bool saved(std::uint64_t reg, TableBytes expression) {
     if (reg == kReturnAddress) row_.ends = true;
     if (reg == kRbp) row_.bp = is_bp_plus(expression, false, &row_.bp_offset) ? Bp::at_bp : Bp::lost;
     return true;
@@ -325,16 +325,16 @@ class Machine {
   const Common& common_;
   std::uint64_t location_;
   std::uint64_t wanted_;
-  Row row_{};
-  Row initial_{};
-  Row remembered_[8]{};
+  UnwindRow row_{};
+  UnwindRow initial_{};
+  UnwindRow remembered_[8]{};
   unsigned depth_ = 0;
 };
 
 // The FDE whose function begins last before `wanted`, by the header's sorted table. Null: there is none of the
 // one layout that linkers write.
 const std::uint8_t* find_fde(const std::uint8_t* header, std::uint64_t wanted) {
-  struct Entry {
+  struct SearchEntry {
     std::int32_t function; // both relative to the header
     std::int32_t fde;
   };
@@ -344,7 +344,7 @@ const std::uint8_t* find_fde(const std::uint8_t* header, std::uint64_t wanted) {
   std::uint32_t count;
   std::memcpy(&count, header + 8, sizeof count);
   const auto entry = [&](std::uint32_t i) {
-    Entry value;
+    SearchEntry value;
     std::memcpy(&value, header + 12 + i * sizeof value, sizeof value);
     return value;
   };
@@ -365,7 +365,7 @@ FrameRule rule_from(const std::uint8_t* header, std::uint64_t wanted) {
   const FrameRule none{};
   const std::uint8_t* const at = find_fde(header, wanted);
   if (at == nullptr) return none;
-  Bytes fde = record_at(at);
+  TableBytes fde = record_at(at);
   const std::uint8_t* const id_field = fde.next;
   const auto back = fde.take<std::uint32_t>();
   Common common;
@@ -379,7 +379,7 @@ FrameRule rule_from(const std::uint8_t* header, std::uint64_t wanted) {
   if (!machine.run(common.instructions)) return none;
   machine.initial_done();
   if (!machine.run({fde.next, fde.end, true})) return none;
-  const Row& row = machine.row();
+  const UnwindRow& row = machine.row();
   const auto too_far = [](std::int64_t offset) { return offset != static_cast<std::int32_t>(offset); };
   if (row.ends || row.cfa == Cfa::none || too_far(row.cfa_offset) || too_far(row.bp_offset)) return none;
   return {row.cfa, row.bp, static_cast<std::int32_t>(row.cfa_offset),

@@ -18,25 +18,25 @@ constexpr std::uint32_t kMaxModules = 2048;
 using FindObject = int (*)(void*, dl_find_object*);
 constinit FindObject finder = nullptr;
 constinit const char* main_path = "";
-constinit Module modules[kMaxModules] = {};
+constinit LoadedModule modules[kMaxModules] = {};
 constinit std::uint32_t end = 1;
 constinit std::uint32_t last_hit = 0;
 
 // Modules by where they start, so that their paths need not be compared for each new frame. Emptied after a
 // dlclose, when another library may have taken place and link map of one.
-struct Known {
+struct KnownModule {
   const link_map* map;
   std::uint64_t start;
   std::uint32_t id;
 };
 constexpr std::uint32_t kKnown = 256;
-constinit Known known[kKnown] = {};
-Known& known_at(std::uint64_t start) {
+constinit KnownModule known[kKnown] = {};
+KnownModule& known_at(std::uint64_t start) {
   return known[(start * 0x9E3779B97F4A7C15u) >> 56];
 }
 
 // The GNU build id note of an ELF file mapped at `module.start`.
-void read_build_id(Module& module) {
+void read_build_id(LoadedModule& module) {
   const auto* const base = reinterpret_cast<const char*>(module.start);
   const auto* const elf = reinterpret_cast<const ElfW(Ehdr)*>(base);
   if (std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(ElfW(Phdr))) return;
@@ -88,12 +88,12 @@ std::uint32_t find_by_path(const dl_find_object& object, bool* added,
   const char* name = object.dlfo_link_map->l_name;
   if (name == nullptr || *name == '\0') name = main_path;
   const format::TextId path = intern(name, std::strlen(name));
-  const auto same = [&](const Module& module) { return module.start == start && module.path == path; };
+  const auto same = [&](const LoadedModule& module) { return module.start == start && module.path == path; };
   if (same(modules[last_hit])) return last_hit;
   for (std::uint32_t id = 1; id < end; ++id)
     if (same(modules[id])) return last_hit = id;
   if (end == kMaxModules) return 0;
-  Module& module = modules[end];
+  LoadedModule& module = modules[end];
   module.start = start;
   module.end = reinterpret_cast<std::uint64_t>(object.dlfo_map_end);
   module.bias = object.dlfo_link_map->l_addr;
@@ -110,7 +110,7 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
   dl_find_object object{};
   if (!find_object(address, &object)) return 0;
   const auto start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
-  Known& seen = known_at(start);
+  KnownModule& seen = known_at(start);
   if (__atomic_load_n(&seen.map, __ATOMIC_RELAXED) == object.dlfo_link_map && seen.start == start)
     return seen.id;
   const std::uint32_t id = find_by_path(object, added, intern);
@@ -119,7 +119,7 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
 }
 
 bool some_module_is_gone() {
-  for (Known& each : known) __atomic_store_n(&each.map, nullptr, __ATOMIC_RELAXED);
+  for (KnownModule& each : known) __atomic_store_n(&each.map, nullptr, __ATOMIC_RELAXED);
   for (std::uint32_t id = 1; id < __atomic_load_n(&end, __ATOMIC_ACQUIRE); ++id) {
     dl_find_object object{};
     if (!find_object(modules[id].start, &object) ||
@@ -129,7 +129,7 @@ bool some_module_is_gone() {
   return false;
 }
 
-const Module& module_at(std::uint32_t id) {
+const LoadedModule& module_at(std::uint32_t id) {
   return modules[id];
 }
 std::uint32_t modules_end() {

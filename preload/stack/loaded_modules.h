@@ -8,7 +8,7 @@
 
 namespace memtrace::record {
 
-struct Module {
+struct LoadedModule {
   std::uint64_t start;
   std::uint64_t end;
   std::uint64_t bias;
@@ -30,7 +30,7 @@ std::uint32_t find_module(std::uint64_t address, bool* added,
                           format::TextId (*intern)(const char* text, std::size_t bytes));
 // After a dlclose: true if a library that was seen in a stack is not there any more, or another lies there.
 bool some_module_is_gone();
-const Module& module_at(std::uint32_t id);
+const LoadedModule& module_at(std::uint32_t id);
 std::uint32_t modules_end();
 
 } // namespace memtrace::record

@@ -98,7 +98,7 @@ std::uint32_t known_from(const Walk& walk, std::uint32_t& below, const WalkedFra
   return known.sp == frame.sp && known.ip == frame.ip && known.bp == frame.bp ? below : 0;
 }
 
-struct Found {
+struct FoundFrames {
   std::uint64_t* out;
   std::size_t capacity;
   const Range& skip;
@@ -112,7 +112,7 @@ struct Found {
 
 // From known frame to known frame, outwards, as long as each leads to the next as it did; `as_before` is
 // cleared when one does not. The last of them is not added yet.
-const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, Found& found, const Range& stop,
+const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, FoundFrames& found, const Range& stop,
                           bool& as_before) {
   std::uint32_t at = kept - 1;
   while (at > 0 && found.count + 1 < found.capacity && !stop.holds(walk.known[at].ip)) {
@@ -156,7 +156,7 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
     walk.unloads = now;
     walk.count = 0;
   }
-  Found found{out, capacity, skip};
+  FoundFrames found{out, capacity, skip};
   constexpr std::size_t kOwn = 16;  // at most, frames in `skip`
   std::size_t fresh = 0;            // frames before the first that is known
   std::uint32_t below = walk.count; // known frames that may still be met

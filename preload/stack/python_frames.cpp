@@ -8,7 +8,7 @@ namespace memtrace::record {
 namespace {
 
 enum class Last : std::uint8_t { bytes, units, pointer }; // how a frame says which instruction it is at
-enum class Lines : std::uint8_t { lnotab, ranges, locations };
+enum class LineTable : std::uint8_t { lnotab, ranges, locations };
 
 // Offsets from the headers of x86-64 and AArch64 builds with the GIL, each compared with offsetof.
 struct Layout {
@@ -22,18 +22,18 @@ struct Layout {
   int qualname;   // co_qualname, co_name before 3.11
   int name, file; // co_name, co_filename
   int line_table, first_line;
-  Lines lines;
+  LineTable lines;
   int ascii, compact; // str: where the data of an ASCII and of another compact one begins
 };
 
 // clang-format off
 constexpr Layout kLayouts[] = {
-    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, Lines::lnotab,    48, 72},
-    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, Lines::ranges,    48, 72},
-    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, Lines::locations, 48, 72},
-    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
-    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
-    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, Lines::locations, 40, 56},
+    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, LineTable::lnotab,    48, 72},
+    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, LineTable::ranges,    48, 72},
+    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, LineTable::locations, 48, 72},
+    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
+    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
+    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
 };
 // clang-format on
 
@@ -53,7 +53,7 @@ T at(const void* object, int offset) {
   return value;
 }
 
-using Walk = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity);
+using ReadFrames = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity);
 
 // A _PyStackRef from 3.14 on.
 template <bool Tagged>
@@ -99,14 +99,14 @@ std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::s
   return count;
 }
 
-constexpr Walk kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>, walk<5>};
+constexpr ReadFrames kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>, walk<5>};
 static_assert(sizeof(kWalks) / sizeof(kWalks[0]) == sizeof(kLayouts) / sizeof(kLayouts[0]));
 
 using ThisThreadState = void* (*)();
 constinit ThisThreadState g_this_thread_state = nullptr;
 constinit const Layout* g_layout = nullptr;
 constinit const void* g_hidden = nullptr;
-constinit Walk g_walk = nullptr; // stored last: whoever sees it sees the rest
+constinit ReadFrames g_walk = nullptr; // stored last: whoever sees it sees the rest
 
 // "3.11.7 (main, ...": the layouts hold for releases and candidates, alphas and betas differ.
 int parse_minor(const char* text) {
@@ -165,7 +165,7 @@ bool describes_itself_as(const Layout& k, const void* runtime) {
 }
 
 // The varints of 3.11's location table: 6 bits each, least significant first.
-struct Bytes {
+struct LocationBytes {
   const std::uint8_t* next;
   const std::uint8_t* end;
 
@@ -188,7 +188,7 @@ struct Bytes {
 };
 
 // Each decoder gives the line of the instruction at `lasti`, or -1.
-int line_from_lnotab(Bytes table, int line, int lasti) { // Objects/lnotab_notes.txt of 3.9
+int line_from_lnotab(LocationBytes table, int line, int lasti) { // Objects/lnotab_notes.txt of 3.9
   for (int address = 0; table.more();) {
     address += table.byte();
     if (address > lasti) break;
@@ -197,7 +197,7 @@ int line_from_lnotab(Bytes table, int line, int lasti) { // Objects/lnotab_notes
   return line;
 }
 
-int line_from_ranges(Bytes table, int line, int lasti) { // the same of 3.10
+int line_from_ranges(LocationBytes table, int line, int lasti) { // the same of 3.10
   int found = -1;
   for (int end = 0; table.more() && end <= lasti;) {
     end += table.byte();
@@ -207,7 +207,7 @@ int line_from_ranges(Bytes table, int line, int lasti) { // the same of 3.10
   return found;
 }
 
-int line_from_locations(Bytes table, int line, int lasti) { // Objects/locations.md of 3.11
+int line_from_locations(LocationBytes table, int line, int lasti) { // Objects/locations.md of 3.11
   for (int end = 0; table.more();) {
     std::uint8_t head = table.byte();
     int form = head >> 3 & 15;
@@ -235,9 +235,9 @@ std::uint32_t line_of(const Layout& k, const PythonFrame& frame) {
   auto lasti = static_cast<std::int32_t>(frame.lasti);
   if (lasti < 0 || frame.line_table == nullptr) return frame.first_line;
   auto* data = static_cast<const std::uint8_t*>(frame.line_table) + kBytesData;
-  Bytes table{data, data + at<std::int64_t>(frame.line_table, kSizeField)};
-  int line = k.lines == Lines::lnotab   ? line_from_lnotab(table, first, lasti)
-             : k.lines == Lines::ranges ? line_from_ranges(table, first, lasti)
+  LocationBytes table{data, data + at<std::int64_t>(frame.line_table, kSizeField)};
+  int line = k.lines == LineTable::lnotab   ? line_from_lnotab(table, first, lasti)
+             : k.lines == LineTable::ranges ? line_from_ranges(table, first, lasti)
                                         : line_from_locations(table, first, lasti);
   return line < 0 ? frame.first_line : static_cast<std::uint32_t>(line);
 }
@@ -319,7 +319,7 @@ void python_hide(const void* file) {
 // Safe without the GIL because a thread's frames change by that thread alone, and it is in here. The thread
 // state must not come from _PyThreadState_UncheckedGet: up to 3.11 that is the GIL holder's, not this thread's.
 std::size_t python_walk(PythonFrame* out, std::size_t capacity) {
-  Walk walk_frames = __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE);
+  ReadFrames walk_frames = __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE);
   if (walk_frames == nullptr) return 0;
   const void* state = g_this_thread_state();
   if (state == nullptr) return 0;

@@ -15,7 +15,7 @@ using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
 // Read without a lock: `address` is cleared before the rest changes, and set after.
-struct Known {
+struct CachedRule {
   std::uint64_t address;
   std::uint32_t rule;
   std::uint32_t next; // where the frame outside it was found last
@@ -25,7 +25,7 @@ constexpr std::uint32_t kIndex = 2 * kRules;
 
 constinit SpinLock rules_lock; // of the writers
 REGISTER_LOCK(rules_lock, nullptr);
-constinit Known* rules = nullptr;
+constinit CachedRule* rules = nullptr;
 constinit std::uint16_t* places = nullptr; // by hash, open addressing; 0: empty
 constinit std::uint32_t end = 1;
 
@@ -45,7 +45,7 @@ FrameRule unpack(std::uint32_t word) {
           static_cast<std::int32_t>(word << 5) >> 16 << 3, static_cast<std::int32_t>(word << 21) >> 21 << 3};
 }
 
-bool is_of(const Known& known, std::uint64_t address) {
+bool is_of(const CachedRule& known, std::uint64_t address) {
   return __atomic_load_n(&known.address, __ATOMIC_ACQUIRE) == address;
 }
 
@@ -77,7 +77,7 @@ std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
   std::uint32_t place = find(address, &slot);
   if (place == 0) {
     place = end++;
-    Known& known = rules[place];
+    CachedRule& known = rules[place];
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&known.rule, pack(rule), __ATOMIC_RELAXED);
     __atomic_store_n(&known.next, 0u, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
 } // namespace
 
 bool open_frame_rules() {
-  rules = static_cast<Known*>(os::map_private(kRules * sizeof(Known)));
+  rules = static_cast<CachedRule*>(os::map_private(kRules * sizeof(CachedRule)));
   places = static_cast<std::uint16_t*>(os::map_private(kIndex * sizeof(std::uint16_t)));
   return frame_rules_are_open();
 }
@@ -101,7 +101,7 @@ bool frame_rules_are_open() {
 }
 
 std::uint64_t frame_rules_bytes() {
-  return frame_rules_are_open() ? end * sizeof(Known) + kIndex * sizeof(std::uint16_t) : 0;
+  return frame_rules_are_open() ? end * sizeof(CachedRule) + kIndex * sizeof(std::uint16_t) : 0;
 }
 
 void forget_frame_rules() {
@@ -115,7 +115,7 @@ void drop_frame_rules() {
   if (!locked || !frame_rules_are_open()) return;
   end = 1;
   os::advise(places, kIndex * sizeof(std::uint16_t), MADV_DONTNEED);
-  os::advise(rules, kRules * sizeof(Known), MADV_DONTNEED);
+  os::advise(rules, kRules * sizeof(CachedRule), MADV_DONTNEED);
 }
 
 FrameRule frame_rule(std::uint64_t address, std::uint32_t& place) {

@@ -31,14 +31,14 @@ LostBlocks& totals() {
 }
 
 // What one record says of bytes.
-struct Bytes {
+struct LostBytes {
   std::uint64_t births = 0;
   std::uint64_t born = 0;
   std::uint64_t deaths = 0;
   std::uint64_t died = 0;
 };
 
-Bytes bytes_of(const RingRecord& record) {
+LostBytes bytes_of(const RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth:
       return {.births = 1, .born = record.as<format::BirthEvent>().given};
@@ -67,9 +67,9 @@ bool has_flows(const RingRecord& record) {
          kind != Kind::mmap_anon && kind != Kind::shm && kind != Kind::stack;
 }
 
-void add_flows(const Bytes& bytes) {
+void add_flows(const LostBytes& bytes) {
   // Before recording begins no thread has a slot, and each keeps its flows itself.
-  if (local.thread == nullptr || (local.thread->slot == nullptr && state() == State::hot))
+  if (local.thread == nullptr || (local.thread->slot == nullptr && state() == State::recording))
     return keep_slotless_flows({bytes.born, bytes.died, bytes.births, bytes.deaths});
   add_to(local.small->allocated, bytes.born);
   add_to(local.small->births, bytes.births);
@@ -77,7 +77,7 @@ void add_flows(const Bytes& bytes) {
   add_to(local.small->deaths, bytes.deaths);
 }
 
-void count(const Bytes& bytes, bool tensor) {
+void count(const LostBytes& bytes, bool tensor) {
   LostBlocks& sum = totals();
   add(sum.births, bytes.births);
   add(sum.birth_bytes, bytes.born);
@@ -96,7 +96,7 @@ bool count(const RingRecord& record) {
   return live;
 }
 
-void count_without_flows(const Bytes& bytes) {
+void count_without_flows(const LostBytes& bytes) {
   add(totals().uncounted_birth_bytes, bytes.born);
   add(totals().uncounted_death_bytes, bytes.died);
 }
@@ -130,7 +130,7 @@ std::uint64_t lost_so_far(format::Loss reason) {
 
 void lost_block(const RingRecord& record) {
   if (!count(record)) return;
-  const Bytes bytes = bytes_of(record);
+  const LostBytes bytes = bytes_of(record);
   if (has_flows(record)) {
     add_flows(bytes);
   } else {
@@ -143,7 +143,7 @@ void lost_folded_block(const RingRecord& record) {
 }
 
 void lost_heap_block(std::uint64_t born, std::uint64_t died, bool tensor) {
-  const Bytes bytes = {born != 0, born, died != 0, died};
+  const LostBytes bytes = {born != 0, born, died != 0, died};
   count(bytes, tensor);
   if (local.small != &uncounted) {
     add_flows(bytes);

@@ -32,16 +32,16 @@ void say(std::initializer_list<const char*> parts) {
 }
 
 namespace {
-constinit int speaker = 0; // pid
+constinit int announcer = 0; // pid
 }
 
 void becomes_speaker() {
-  speaker = os::process_id();
+  announcer = os::process_id();
 }
 
 void say_of_losses(const char* path, long error) {
-  if (__atomic_load_n(&speaker, __ATOMIC_RELAXED) == 0 || error == 0) return;
-  const int said = __atomic_exchange_n(&speaker, 0, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&announcer, __ATOMIC_RELAXED) == 0 || error == 0) return;
+  const int said = __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED);
   if (said != os::process_id()) return; // forked
   say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
 }

@@ -7,10 +7,10 @@
 
 namespace memtrace::record {
 
-constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::inert);
+constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::disabled);
 
 void enter(State next) {
-  fork_mark->small_below = next == State::inert ? 0 : settings.exact_min;
+  fork_mark->small_below = next == State::disabled ? 0 : settings.exact_min;
   __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
 }
 

@@ -7,9 +7,9 @@
 namespace memtrace::record {
 
 enum class State : std::uint8_t {
-  inert, // not traced, or over: hooks pass through
-  cold,  // too small to leave a file
-  hot,   // recording
+  disabled, // not traced, or over: hooks pass through
+  buffering,  // too small to leave a file
+  recording,   // recording
 };
 extern constinit std::uint8_t state_value; // a State; hooks read it on every call
 
@@ -17,7 +17,7 @@ inline State state() {
   return static_cast<State>(__atomic_load_n(&state_value, __ATOMIC_ACQUIRE));
 }
 inline bool active() {
-  return state() != State::inert;
+  return state() != State::disabled;
 }
 void enter(State next);
 

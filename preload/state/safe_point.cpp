@@ -10,12 +10,12 @@
 
 namespace memtrace::record {
 
-constinit QuietCall quiet_call = nullptr;
+constinit SafePointCall safe_point_call = nullptr;
 
 // The recorder's own work may pass here (a mark within a mark), and a process that is too small for a trace
 // needs none.
-void make_quiet_call() {
-  const QuietCall call = __atomic_load_n(&quiet_call, __ATOMIC_ACQUIRE);
+void make_safe_point_call() {
+  const SafePointCall call = __atomic_load_n(&safe_point_call, __ATOMIC_ACQUIRE);
   if (call == nullptr || !active() || local.busy != 0) return;
   const int errno_before = errno;
   call();

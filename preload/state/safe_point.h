@@ -5,13 +5,13 @@
 
 namespace memtrace::record {
 
-using QuietCall = void (*)();
-extern constinit QuietCall quiet_call;
+using SafePointCall = void (*)();
+extern constinit SafePointCall safe_point_call;
 
 // At the edges of phases and after device calls. Keeps errno; one load where nobody asked for it.
-void make_quiet_call();
-inline void quiet_moment() {
-  if (__atomic_load_n(&quiet_call, __ATOMIC_RELAXED) != nullptr) make_quiet_call();
+void make_safe_point_call();
+inline void reach_safe_point() {
+  if (__atomic_load_n(&safe_point_call, __ATOMIC_RELAXED) != nullptr) make_safe_point_call();
 }
 
 } // namespace memtrace::record

@@ -111,7 +111,7 @@ inline bool take_from(std::int64_t& left, std::size_t given) {
   return out;
 }
 
-inline bool none(const format::SmallTotals& flows) {
+inline bool is_empty(const format::SmallTotals& flows) {
   return (flows.births | flows.deaths) == 0;
 }
 // For words that another thread changes one by one: bytes may be there before their blocks.
@@ -138,7 +138,7 @@ inline format::SmallTotals unpublished(const Thread& thread) {
 }
 // True if there are flows of this thread that it has yet to publish.
 inline bool has_left_over(const Thread& thread) {
-  return !none(unpublished(thread)) || !is_zero(thread.folded);
+  return !is_empty(unpublished(thread)) || !is_zero(thread.folded);
 }
 inline void set_published(Thread& thread, const format::SmallTotals& added) {
   add(thread.published, added);

@@ -28,7 +28,7 @@ using format::RingRecord;
 
 constinit SpinLock pass_lock;
 REGISTER_LOCK(pass_lock, nullptr);
-constinit rollup::Fold folded{};
+constinit rollup::Rollup folded{};
 
 namespace {
 
@@ -37,7 +37,7 @@ constexpr std::uint64_t kMostReserve = 1 << 20;
 constexpr std::uint64_t kHeldBytes = 48; // of a file for each block that a snapshot lists: less is used
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 
-struct Window {
+struct OpenWindow {
   std::uint64_t number = 0; // 0: holds nothing
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
@@ -52,7 +52,7 @@ struct Current {
   std::uint64_t highest_in[2] = {};
 };
 
-constinit Window windows[format::kWindowFiles] = {};
+constinit OpenWindow windows[format::kWindowFiles] = {};
 constinit Current current{};
 
 // Two coders with a buffer each: what begins a window may need a definition first.
@@ -227,7 +227,7 @@ void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText
 void forget_windows() {
   folded.forget();
   current = {};
-  for (Window& window : windows) window = {};
+  for (OpenWindow& window : windows) window = {};
   late.begun = first.begun = false;
 }
 
@@ -256,7 +256,7 @@ Appended append_events(const format::SegmentHeader& header, const std::uint8_t* 
   if (current.number == 0)
     return append_to_trace(header, payload, last && trace_file.shares.window == 0 ? Part::last : Part::events);
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
-  Window& window = windows[current.file];
+  OpenWindow& window = windows[current.file];
   if (window.bytes + bytes > trace_file.shares.window) return Appended::no_room;
   if (!append_to_window(header, payload)) return Appended::failed;
   window.records += header.records;

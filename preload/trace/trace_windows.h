@@ -11,7 +11,7 @@ namespace memtrace::record {
 
 // Who holds it may append to the trace's files and fold. Bounded, as every lock here.
 extern constinit SpinLock pass_lock;
-extern constinit rollup::Fold folded;
+extern constinit rollup::Rollup folded;
 
 // A trace begins; a forked child says what it inherited, in bytes. The rollup calls `copy_text` for the text of
 // an id, and `has_ring` for whether a thread may record more.

@@ -42,7 +42,7 @@ std::uint64_t bytes_at_first() {
 
 bool raise_bound() {
   const std::uint64_t wanted = bytes_wanted(), now = trace_file.max_bytes;
-  if (refused || now >= wanted || share().detail != Detail::full) return false;
+  if (refused || now >= wanted || quota().detail != Detail::full) return false;
   const std::uint64_t next = 2 * now < wanted ? 2 * now : wanted;
   if (!raise_claim(next)) {
     refused = true;

@@ -19,8 +19,8 @@ namespace {
 constexpr char kLibrary[] = "libmemtrace_cupti.so";
 constexpr auto kPatience = std::chrono::seconds(30); // a card that sleeps takes some to wake
 
-using Line = void (*)(void* to, const char* what, int works, const char* text);
-using Probe = void (*)(Line line, void* to);
+using PrintCheck = void (*)(void* to, const char* what, int works, const char* text);
+using Probe = void (*)(PrintCheck line, void* to);
 
 // "1driver\tlibcuda.so.1, ...\n"
 void write_line(void* to, const char* what, int works, const char* text) {

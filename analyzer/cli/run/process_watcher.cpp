@@ -75,7 +75,7 @@ void Watch::look() {
 void Watch::find() {
   for (report::TraceName& name : traces_since(place_, since_)) {
     if (!traces_.insert(name.path).second) continue;
-    Process& process = processes_[name.pid];
+    WatchedProcess& process = processes_[name.pid];
     if (process.written) process = {};
     process.stem = name.stem;
     process.path = name.path;
@@ -90,7 +90,7 @@ void Watch::collect() {
   }
 }
 
-void Watch::write(pid_t pid, Process& process, int status, const char* seen) {
+void Watch::write(pid_t pid, WatchedProcess& process, int status, const char* seen) {
   if (process.fd >= 0) ::close(process.fd);
   process.fd = -1;
   process.written = true;
@@ -116,7 +116,7 @@ void Watch::child_ended(int status) {
   find();
   collect();
   if (traces_.empty()) return;
-  Process& process = processes_[child_];
+  WatchedProcess& process = processes_[child_];
   if (process.path.empty()) process.path = *traces_.begin();
   write(child_, process, status, "wait");
 }
@@ -132,7 +132,7 @@ bool Watch::all_ended() const {
 // Of one whose end nobody told us, an old kernel's, the rings that it left tell.
 bool Watch::somebody_was_killed() const {
   return std::any_of(processes_.begin(), processes_.end(), [](const auto& at) {
-    const Process& process = at.second;
+    const WatchedProcess& process = at.second;
     if (process.written) return process.signal;
     std::error_code error;
     return ::kill(at.first, 0) != 0 && errno == ESRCH &&

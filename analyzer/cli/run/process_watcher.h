@@ -37,7 +37,7 @@ class Watch {
   bool somebody_was_killed() const; // by a signal, as far as is known
 
  private:
-  struct Process {
+  struct WatchedProcess {
     int fd = -1;          // a pidfd; below 0: none, or its end is known
     std::string stem;     // of its last trace
     std::string path;     // that trace
@@ -47,13 +47,13 @@ class Watch {
 
   void find();
   void collect();
-  void write(pid_t pid, Process& process, int status, const char* seen);
+  void write(pid_t pid, WatchedProcess& process, int status, const char* seen);
 
   JobPlace place_;
   pid_t child_;
   int child_fd_;
   std::uint64_t since_;
-  std::map<pid_t, Process> processes_;
+  std::map<pid_t, WatchedProcess> processes_;
   std::set<std::string> traces_;
 };
 

@@ -26,9 +26,9 @@ std::uint64_t figure(const std::string& text, std::string_view key) {
 
 } // namespace
 
-Group read_group(const std::string& path, const std::string& root) {
+CgroupState read_group(const std::string& path, const std::string& root) {
   constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // what version 1 says when there is none
-  Group group;
+  CgroupState group;
   group.path = path;
   const std::string at = root + path + "/";
   std::error_code error;

@@ -10,6 +10,6 @@ namespace memtrace::evidence {
 
 // Reads the directory of a memory cgroup, version 1 or 2, which its files tell. `root` stands before every
 // path.
-Group read_group(const std::string& path, const std::string& root = "");
+CgroupState read_group(const std::string& path, const std::string& root = "");
 
 } // namespace memtrace::evidence

@@ -36,7 +36,7 @@ bool of_loss(const symbols::Site& site) {
   return false;
 }
 
-struct Family {
+struct LossFamily {
   const Holding* loss = nullptr;
   std::uint64_t bytes = 0; // alive at the peak
   std::uint64_t blocks = 0;
@@ -53,9 +53,9 @@ const Holding* loss_holding(ProcessAnalysis& analysis, const replay::Holdings& a
   return out;
 }
 
-Family family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
+LossFamily family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
                  const std::vector<replay::Sizes>& sizes) {
-  Family out;
+  LossFamily out;
   out.loss = loss_holding(analysis, alive);
   for (const Holding& holding : alive) { // largest first
     if (!holding.tensor || replay::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
@@ -77,7 +77,7 @@ std::unordered_set<format::StackId> of_others(const ProcessAnalysis& analysis, M
   return out;
 }
 
-void say(Finding& finding, ProcessAnalysis& analysis, const Family& family, const replay::Without& without) {
+void say(Finding& finding, ProcessAnalysis& analysis, const LossFamily& family, const replay::Without& without) {
   const replay::Peak& peak = analysis.account.peaks.at(finding.memory).tensor;
   const std::string each = family.blocks == 1 ? "1 block" : count(family.blocks) + " blocks";
   finding.title = fmt::format("logits and what the loss makes of them: {} in {} of {}, phase {}",
@@ -113,7 +113,7 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
   if (peak.bytes <= 0 || peak.bucket) return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
   const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
-  const Family family = family_of(analysis, alive, sizes);
+  const LossFamily family = family_of(analysis, alive, sizes);
   if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // spares a pass
   const replay::Without without =
       replay::peaks_without(

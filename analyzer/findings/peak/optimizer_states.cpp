@@ -84,7 +84,7 @@ Meeting meeting_at_peak(const ProcessAnalysis& analysis, MemoryId memory, Step s
 // Spares the pass where no cgroup ever came near.
 bool may_be_near(const ProcessAnalysis& analysis) {
   const auto& groups = analysis.trace->samples().groups();
-  return std::any_of(groups.begin(), groups.end(), [](const trace::Group& group) {
+  return std::any_of(groups.begin(), groups.end(), [](const trace::SampledCgroup& group) {
     return group.highest && group.highest->limit != trace::kNotSaid &&
            static_cast<double>(group.highest->charge) >= kNear * static_cast<double>(group.highest->limit);
   });

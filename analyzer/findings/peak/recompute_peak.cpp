@@ -22,7 +22,7 @@ using replay::KnownPhase;
 using replay::Measure;
 using replay::MemoryId;
 
-struct Segment {
+struct RecomputedSegment {
   std::uint64_t again = 0;  // bytes that were made again and wait for backward
   std::uint64_t blocks = 0; // of these
   format::StackId site{};   // that made most of them
@@ -30,8 +30,8 @@ struct Segment {
   std::uint64_t inputs = 0; // bytes that as many more segments would keep: what forward left, and one input
 };
 
-Segment segment_at(ProcessAnalysis& analysis, const replay::Holdings& alive) {
-  Segment out;
+RecomputedSegment segment_at(ProcessAnalysis& analysis, const replay::Holdings& alive) {
+  RecomputedSegment out;
   const std::vector<replay::Sizes> of_loss = loss_sizes(analysis, alive);
   std::uint64_t one = 0;
   for (const Holding& holding : alive) { // largest first
@@ -53,7 +53,7 @@ Segment segment_at(ProcessAnalysis& analysis, const replay::Holdings& alive) {
 void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
-  const Segment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
+  const RecomputedSegment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
   const auto again = static_cast<std::int64_t>(segment.again);
   const auto inputs = static_cast<std::int64_t>(segment.inputs);
   if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // spares a pass

@@ -21,13 +21,13 @@ using replay::Holding;
 using replay::Measure;
 
 // Who makes bytes of objects, and what does the same without.
-struct Writer {
+struct Serializer {
   const char* file;
   const char* function;
   const char* name;
   const char* remedy;
 };
-constexpr Writer kWriters[] = {
+constexpr Serializer kWriters[] = {
     {"torch/storage.py", "TypedStorage.__reduce__", "pickle",
      "torch.save(object, path): it writes each tensor to the file"},
     {"torch/storage.py", "UntypedStorage.__reduce__", "pickle",
@@ -39,10 +39,10 @@ constexpr Writer kWriters[] = {
      "memory that both sides share: a tensor, multiprocessing.shared_memory, a file"},
 };
 
-const Writer* writer_of(const symbols::Site& site) {
+const Serializer* writer_of(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
     if (!frame.python) continue;
-    for (const Writer& writer : kWriters)
+    for (const Serializer& writer : kWriters)
       if (frame.function == writer.function && frame.file.ends_with(writer.file)) return &writer;
   }
   return nullptr;
@@ -54,7 +54,7 @@ const std::string& line_of(const symbols::Site& site) {
 
 // What one line of the program had written.
 struct Copy {
-  const Writer* writer = nullptr;
+  const Serializer* writer = nullptr;
   SiteTotals of;
 };
 
@@ -72,7 +72,7 @@ std::map<std::string, Copy> copies(ProcessAnalysis& analysis, const replay::Hold
     }
   };
   each([&](const Holding&, const symbols::Site& site, const std::string& line) {
-    if (const Writer* const writer = writer_of(site); writer != nullptr && out[line].writer == nullptr)
+    if (const Serializer* const writer = writer_of(site); writer != nullptr && out[line].writer == nullptr)
       out[line].writer = writer;
   });
   each([&](const Holding& holding, const symbols::Site&, const std::string& line) {

@@ -41,7 +41,7 @@ void JobFindings::add(ProcessAnalysis& analysis, bool workers) {
 }
 
 void JobFindings::add_parent(ProcessAnalysis& analysis) {
-  Family& family = families_[analysis.facts().pid];
+  SiblingFlows& family = families_[analysis.facts().pid];
   family.whole = family.whole && analysis.losses.coarsened == 0;
   family.parents_peak = analysis.account.peaks.at(0).live.bytes;
   if (const auto& machine = analysis.trace->samples().machine();
@@ -52,7 +52,7 @@ void JobFindings::add_parent(ProcessAnalysis& analysis) {
 }
 
 void JobFindings::add_worker(ProcessAnalysis& analysis) {
-  Family& family = families_[analysis.facts().ppid];
+  SiblingFlows& family = families_[analysis.facts().ppid];
   ++family.workers;
   if (const auto pages = of_parent(analysis)) family.forked.push_back(*pages);
   family.whole = family.whole && analysis.losses.coarsened == 0;
@@ -64,14 +64,14 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   const replay::SharedFlow& middle = flows.births[flows.births.size() / 2];
   const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
   const Instant instant{0, Measure::live, middle.at};
-  std::map<std::string, Place> kept;
+  std::map<std::string, SitePlace> kept;
   const auto sets = replay::alive_at(*analysis.trace, {instant}, analysis.account.last_step);
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
     if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
-    Place& place = kept[site.where + "\n" + site.caller];
+    SitePlace& place = kept[site.where + "\n" + site.caller];
     if (place.site == nullptr) {
       place.site = symbols::keep(site);
       place.title = site.title();
@@ -84,15 +84,15 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
     if (place.bytes >= kLeastCopy) family.kept[where].push_back(std::move(place));
 }
 
-JobFindings::Ahead JobFindings::measure_ahead(const Family& family) {
+JobFindings::Ahead JobFindings::measure_ahead(const SiblingFlows& family) {
   // The parent's own blocks are not the workers': only sizes that a worker made count.
   std::unordered_map<std::int64_t, std::int64_t> blocks; // by bytes
-  for (const Flow& flow : family.flows)
+  for (const SiteFlow& flow : family.flows)
     if (flow.bytes > 0) blocks[flow.bytes] = 0;
-  std::vector<Flow> flows = family.flows;
-  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.stamp < b.stamp; });
+  std::vector<SiteFlow> flows = family.flows;
+  std::stable_sort(flows.begin(), flows.end(), [](const SiteFlow& a, const SiteFlow& b) { return a.stamp < b.stamp; });
   // Counts the blocks of each size after a flow. False if no worker made that size.
-  const auto follow = [&blocks](const Flow& flow) {
+  const auto follow = [&blocks](const SiteFlow& flow) {
     const auto at = blocks.find(std::abs(flow.bytes));
     if (at == blocks.end() || (flow.bytes < 0 && at->second == 0)) return false;
     at->second += flow.bytes > 0 ? 1 : -1;
@@ -121,7 +121,7 @@ JobFindings::Ahead JobFindings::measure_ahead(const Family& family) {
   return out;
 }
 
-void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
+void JobFindings::prefetch(const SiblingFlows& family, std::vector<JobFinding>& out) {
   if (family.workers == 0 || !family.whole) return;
   const Ahead ahead = measure_ahead(family);
   const bool large = ahead.bytes >= kLeastAhead && ahead.bytes >= family.parents_peak / kShareOfPeak;
@@ -129,7 +129,7 @@ void JobFindings::prefetch(const Family& family, std::vector<JobFinding>& out) {
   if (large || full) out.push_back(prefetch_finding(family, ahead));
 }
 
-JobFinding JobFindings::prefetch_finding(const Family& family, const Ahead& ahead) {
+JobFinding JobFindings::prefetch_finding(const SiblingFlows& family, const Ahead& ahead) {
   const auto workers = static_cast<std::int64_t>(family.workers);
   const std::int64_t each = (ahead.blocks + workers - 1) / workers;
   JobFinding found;
@@ -164,13 +164,13 @@ JobFinding JobFindings::prefetch_finding(const Family& family, const Ahead& ahea
   return found;
 }
 
-void JobFindings::copies(const Family& family, std::vector<JobFinding>& out) {
+void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& out) {
   for (const auto& [where, places] : family.kept) {
     const auto [least, most] = std::minmax_element(
-        places.begin(), places.end(), [](const Place& a, const Place& b) { return a.bytes < b.bytes; });
+        places.begin(), places.end(), [](const SitePlace& a, const SitePlace& b) { return a.bytes < b.bytes; });
     if (places.size() < 2 || 5 * (most->bytes - least->bytes) > most->bytes) continue;
     std::uint64_t bytes = 0;
-    for (const Place& place : places) bytes += place.bytes;
+    for (const SitePlace& place : places) bytes += place.bytes;
     JobFinding found;
     found.site = places.front().site;
     Finding& finding = found.finding;

@@ -31,20 +31,20 @@ class JobFindings {
   std::vector<JobFinding> find() const;
 
  private:
-  struct Place { // in the program
+  struct SitePlace { // in the program
     std::string title;
     std::string caller;
     std::uint64_t bytes = 0;
     std::uint64_t blocks = 0;
     std::shared_ptr<const symbols::Site> site;
   };
-  struct Flow {
+  struct SiteFlow {
     format::Stamp stamp;
     std::int64_t bytes; // below 0: gone
   };
-  struct Family { // by the parent's pid
-    std::vector<Flow> flows;
-    std::map<std::string, std::vector<Place>> kept; // by site, one for each worker that has it
+  struct SiblingFlows { // by the parent's pid
+    std::vector<SiteFlow> flows;
+    std::map<std::string, std::vector<SitePlace>> kept; // by site, one for each worker that has it
     std::vector<OfParent> forked;                   // what each worker has of the parent's pages
     std::size_t workers = 0;
     std::int64_t parents_peak = 0;
@@ -60,12 +60,12 @@ class JobFindings {
     std::int64_t largest = 0; // bytes of the blocks of the size that has most of it
     std::int64_t blocks = 0;  // of that size
   };
-  static Ahead measure_ahead(const Family& family);
-  static JobFinding prefetch_finding(const Family& family, const Ahead& ahead);
-  static void prefetch(const Family& family, std::vector<JobFinding>& out);
-  static void copies(const Family& family, std::vector<JobFinding>& out);
+  static Ahead measure_ahead(const SiblingFlows& family);
+  static JobFinding prefetch_finding(const SiblingFlows& family, const Ahead& ahead);
+  static void prefetch(const SiblingFlows& family, std::vector<JobFinding>& out);
+  static void copies(const SiblingFlows& family, std::vector<JobFinding>& out);
 
-  std::map<std::uint32_t, Family> families_;
+  std::map<std::uint32_t, SiblingFlows> families_;
 };
 
 } // namespace memtrace::report

@@ -145,7 +145,7 @@ void shm_full(ProcessAnalysis& analysis, Findings& out) {
   const Death& death = *analysis.death;
   if (!death.unfit) return;
   const trace::MachineSample& machine = *death.last.samples.machine();
-  const replay::Birth& block = *death.last.shared;
+  const replay::RecentBirth& block = *death.last.shared;
   Finding finding = finding_of(analysis, "shm-full");
   finding.bytes = static_cast<std::int64_t>(block.bytes);
   finding.site = block.stack;

@@ -18,7 +18,7 @@ namespace {
 
 using replay::DeviceUsage;
 using replay::MemoryId;
-using replay::Segment;
+using replay::AllocatorSegment;
 
 constexpr std::int64_t kLeastUnused = 64 << 20;
 constexpr std::int64_t kLeastContext = 64 << 20;
@@ -27,7 +27,7 @@ constexpr std::int64_t kLeastCode = 512 << 20;
 // Whose blocks keep the most that is unused.
 format::StackId main_holder(const replay::Segments& segments) {
   std::map<format::StackId, std::uint64_t> kept;
-  for (const Segment& segment : segments.each)
+  for (const AllocatorSegment& segment : segments.each)
     if (segment.blocks != 0) kept[segment.holder] += segment.unused();
   const auto most = std::max_element(kept.begin(), kept.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -62,7 +62,7 @@ void fragmentation(ProcessAnalysis& analysis, MemoryId memory, const replay::Seg
       fmt::format("Unused are {}; all blocks together never took more than {}.", in_words(unused),
                   size(peaks.tensor.bytes))};
   finding.remedy = fmt::format(
-      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: up to -{} of what the card shows", size(saved));
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: up to -{} of what the GPU shows", size(saved));
   if (finding.site != format::StackId{}) {
     const std::string site = analysis.symbolizer->site(finding.site).title();
     finding.sentences.push_back(fmt::format("Most of it is kept by blocks of {}.", site));
@@ -83,19 +83,19 @@ std::optional<MemoryId> place_of_work(const ProcessAnalysis& analysis, MemoryId 
   return best;
 }
 
-void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& card, Findings& out) {
-  const std::int64_t context = card.residual.sum();
+void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& gpu, Findings& out) {
+  const std::int64_t context = gpu.residual.sum();
   const std::int64_t live = analysis.account.peaks.at(memory).live.bytes;
-  if (!card.own || context < kLeastContext || live > context / 16) return;
+  if (!gpu.own || context < kLeastContext || live > context / 16) return;
   const auto elsewhere = place_of_work(analysis, memory, context);
   const bool helper = analysis.kind == "worker" || analysis.kind == "child";
   if (!elsewhere && !helper) return;
-  Finding finding = finding_at(analysis, "device-context", memory, *card.peak);
-  finding.bytes = card.peak->bytes;
+  Finding finding = finding_at(analysis, "device-context", memory, *gpu.peak);
+  finding.bytes = gpu.peak->bytes;
   finding.title = fmt::format("{}: {} for a context of this process, which holds {} there at most",
-                              memory_name(memory), size(card.peak->bytes), size(live));
-  finding.evidence = {fmt::format("the card shows {} bytes for this process, at most {} bytes were live there",
-                                  card.peak->bytes, live)};
+                              memory_name(memory), size(gpu.peak->bytes), size(live));
+  finding.evidence = {fmt::format("the GPU shows {} bytes for this process, at most {} bytes were live there",
+                                  gpu.peak->bytes, live)};
   if (elsewhere) {
     finding.evidence.push_back(fmt::format(
         "{} bytes were live on {}", analysis.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
@@ -103,34 +103,33 @@ void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const Device
         fmt::format("It works on {}, and something made a context here as well.", memory_name(*elsewhere))};
     finding.remedy = fmt::format(
         "torch.cuda.set_device({}) before anything else touches CUDA, map_location in torch.load, or the other "
-        "cards "
-        "out of CUDA_VISIBLE_DEVICES: -{}",
-        memory_name(*elsewhere).substr(5), size(card.peak->bytes));
+        "GPUs out of CUDA_VISIBLE_DEVICES: -{}",
+        memory_name(*elsewhere).substr(5), size(gpu.peak->bytes));
   } else {
     finding.sentences = {"It is a helper of another process, and each process has a context of its own."};
     finding.remedy = fmt::format(
-        "no tensor on the card in the helper (in a Dataset, collate_fn or worker_init_fn): -{} for each",
+        "no tensor on the GPU in the helper (in a Dataset, collate_fn or worker_init_fn): -{} for each",
         size(context));
   }
   out.push_back(std::move(finding));
 }
 
-void loaded_code(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& card, Findings& out) {
-  const std::int64_t code = card.residual.code;
-  if (!card.alone() || code < kLeastCode || card.code == 0) return;
-  if (!worthwhile(code, card.peak->bytes)) return;
-  Finding finding = finding_at(analysis, "device-context", memory, *card.peak);
+void loaded_code(const ProcessAnalysis& analysis, MemoryId memory, const DeviceUsage& gpu, Findings& out) {
+  const std::int64_t code = gpu.residual.code;
+  if (!gpu.alone() || code < kLeastCode || gpu.code == 0) return;
+  if (!worthwhile(code, gpu.peak->bytes)) return;
+  Finding finding = finding_at(analysis, "device-context", memory, *gpu.peak);
   finding.bytes = code;
   finding.certain = false; // what comes with modules is told by time
   finding.title = fmt::format("{}: about {} for code that was loaded there", memory_name(memory), size(code));
   finding.evidence = {
-      fmt::format("cubins of {} bytes were loaded", card.code),
+      fmt::format("cubins of {} bytes were loaded", gpu.code),
       fmt::format(
-          "what no allocation accounts for grew by {} bytes between looks at the card between which modules "
+          "what no allocation accounts for grew by {} bytes between looks at the GPU between which modules "
           "were loaded, of {} bytes in all",
-          code, card.residual.sum())};
+          code, gpu.residual.sum())};
   finding.sentences = {
-      fmt::format("Of {} that no allocation accounts for: {}.", size(card.residual.sum()), divided(card))};
+      fmt::format("Of {} that no allocation accounts for: {}.", size(gpu.residual.sum()), divided(gpu))};
   finding.remedy =
       "CUDA_MODULE_LOADING=LAZY, where it is EAGER or CUDA is older than 12.2: a kernel is loaded when it "
       "is first launched; and no import of extensions whose kernels are not used";
@@ -142,9 +141,9 @@ void loaded_code(const ProcessAnalysis& analysis, MemoryId memory, const DeviceU
 Findings find_in_devices(ProcessAnalysis& analysis) {
   Findings out;
   for (const auto& [memory, segments] : analysis.segments) fragmentation(analysis, memory, segments, out);
-  for (const auto& [memory, card] : analysis.account.cards) {
-    idle_context(analysis, memory, card, out);
-    loaded_code(analysis, memory, card, out);
+  for (const auto& [memory, gpu] : analysis.account.device_usage) {
+    idle_context(analysis, memory, gpu, out);
+    loaded_code(analysis, memory, gpu, out);
   }
   return out;
 }

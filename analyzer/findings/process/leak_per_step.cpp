@@ -22,7 +22,7 @@ constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // and a few figures that 
 constexpr std::size_t kQuarters = 4;
 
 // What one place in the program left behind.
-struct Trail {
+struct LeakTrail {
   std::map<std::int64_t, std::int64_t> bytes; // by the step they were born in
   std::map<format::StackId, std::int64_t> stacks;
   std::string phase;
@@ -57,9 +57,9 @@ bool is_arena(const symbols::Site& site) {
   return false;
 }
 
-std::map<std::string, Trail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
+std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
                                     const LeakSteps& range) {
-  std::map<std::string, Trail> out;
+  std::map<std::string, LeakTrail> out;
   for (const Holding& holding : alive) {
     const auto step = static_cast<std::int64_t>(holding.born_step);
     if (step < range.from || step > range.to || holding.stack == format::StackId{}) continue;
@@ -71,7 +71,7 @@ std::map<std::string, Trail> trails(ProcessAnalysis& analysis, const replay::Hol
   return out;
 }
 
-bool steady_growth(const Trail& trail, const LeakSteps& range) {
+bool steady_growth(const LeakTrail& trail, const LeakSteps& range) {
   std::array<std::int64_t, kQuarters> quarters{};
   for (const auto& [step, bytes] : trail.bytes)
     quarters[static_cast<std::size_t>((step - range.from) * static_cast<std::int64_t>(kQuarters) /
@@ -82,13 +82,13 @@ bool steady_growth(const Trail& trail, const LeakSteps& range) {
 }
 
 // Bytes per step. From birth to birth, for an arena comes once in several steps.
-std::int64_t slope(const Trail& trail) {
+std::int64_t slope(const LeakTrail& trail) {
   const auto& [first, of_first] = *trail.bytes.begin();
   const std::int64_t last = trail.bytes.rbegin()->first;
   return last == first ? 0 : (trail.sum() - of_first) / (last - first);
 }
 
-Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Trail& trail, const LeakSteps& range) {
+Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const LeakTrail& trail, const LeakSteps& range) {
   const format::StackId stack = trail.largest();
   const symbols::Site& site = analysis.symbolizer->site(stack);
   const std::int64_t per_step = slope(trail);

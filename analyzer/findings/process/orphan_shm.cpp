@@ -13,13 +13,13 @@
 namespace memtrace::report {
 namespace {
 
-using evidence::Orphan;
+using evidence::ShmOrphan;
 
 constexpr std::uint64_t kWorthRemoving = 8 << 20; // bytes, all together
 constexpr std::size_t kNamed = 3;                 // files that the remedy names
 constexpr std::size_t kListed = 64;               // and that the evidence does
 
-bool named(const Orphan& orphan) {
+bool named(const ShmOrphan& orphan) {
   return evidence::pid_in(orphan.name).has_value();
 }
 
@@ -36,12 +36,12 @@ std::string quoted(const std::string& path) {
 }
 
 // What PyTorch named after the process goes by one pattern.
-std::string removal(const ProcessAnalysis& analysis, const std::vector<Orphan>& orphans) {
+std::string removal(const ProcessAnalysis& analysis, const std::vector<ShmOrphan>& orphans) {
   std::string text = "rm";
   std::size_t others = 0;
   if (std::any_of(orphans.begin(), orphans.end(), named))
     text += fmt::format(" /dev/shm/torch_{}_*", analysis.facts().pid);
-  for (const Orphan& orphan : orphans) {
+  for (const ShmOrphan& orphan : orphans) {
     if (named(orphan)) continue;
     if (++others <= kNamed) text += " " + quoted("/dev/shm/" + orphan.name);
   }
@@ -51,7 +51,7 @@ std::string removal(const ProcessAnalysis& analysis, const std::vector<Orphan>& 
 }
 
 // How a program does not leave them behind.
-std::string avoidance(const std::vector<Orphan>& orphans) {
+std::string avoidance(const std::vector<ShmOrphan>& orphans) {
   const std::string& name = orphans.front().name;
   if (named(orphans.front()))
     return "torch.multiprocessing.set_sharing_strategy(\"file_descriptor\"): such memory has no name and goes "
@@ -62,7 +62,7 @@ std::string avoidance(const std::vector<Orphan>& orphans) {
   return "shm_unlink (os.unlink) as soon as all that need it have it open: it lives on as long as they do";
 }
 
-std::string evidence_of(const ProcessAnalysis& analysis, const Orphan& orphan) {
+std::string evidence_of(const ProcessAnalysis& analysis, const ShmOrphan& orphan) {
   std::string text =
       fmt::format("/dev/shm/{}: {} bytes, made at {:.1f} s", orphan.name, orphan.bytes,
                   std::max(0.0, orphan.made - unix_of(analysis.facts(), analysis.facts().start_stamp)));
@@ -71,7 +71,7 @@ std::string evidence_of(const ProcessAnalysis& analysis, const Orphan& orphan) {
   return text;
 }
 
-void list(const ProcessAnalysis& analysis, const std::vector<Orphan>& orphans, Finding& finding) {
+void list(const ProcessAnalysis& analysis, const std::vector<ShmOrphan>& orphans, Finding& finding) {
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < orphans.size(); ++i) {
     if (i < kListed) {
@@ -103,7 +103,7 @@ bool certain(const ProcessAnalysis& analysis, const evidence::ShmLeftovers& left
 void place(ProcessAnalysis& analysis, Finding& finding) {
   const auto& orphans = analysis.end.left.orphans;
   const auto mapped =
-      std::find_if(orphans.begin(), orphans.end(), [](const Orphan& one) { return one.mapped; });
+      std::find_if(orphans.begin(), orphans.end(), [](const ShmOrphan& one) { return one.mapped; });
   if (mapped == orphans.end()) return;
   for (const replay::SharedFlow& flow : replay::shared_flows(*analysis.trace).births) {
     if (unix_of(analysis.facts(), flow.stamp) != *mapped->mapped) continue;
@@ -119,7 +119,7 @@ void place(ProcessAnalysis& analysis, Finding& finding) {
 Findings find_orphans(ProcessAnalysis& analysis) {
   const evidence::ShmLeftovers& left = analysis.end.left;
   std::uint64_t bytes = 0;
-  for (const Orphan& orphan : left.orphans) bytes += orphan.bytes;
+  for (const ShmOrphan& orphan : left.orphans) bytes += orphan.bytes;
   if (bytes < kWorthRemoving) return {};
   Finding finding;
   finding.id = "orphan-shm";

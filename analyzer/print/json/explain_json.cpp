@@ -6,13 +6,13 @@
 namespace memtrace::report {
 namespace {
 
-const char* state_name(KeptRow::State state) {
+const char* state_name(KeptRow::Retention state) {
   switch (state) {
-    case KeptRow::State::live:
+    case KeptRow::Retention::live:
       return "live";
-    case KeptRow::State::kept_by_malloc:
+    case KeptRow::Retention::kept_by_malloc:
       return "kept_by_malloc";
-    case KeptRow::State::freed:
+    case KeptRow::Retention::freed:
       break;
   }
   return "freed";

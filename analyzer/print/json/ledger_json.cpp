@@ -11,28 +11,28 @@ namespace {
 // Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
 // context, the code of kernels, local memory: it is known by no other means, so it is the residual.
 void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
-  for (const auto& [memory, card] : analysis.account.cards) {
+  for (const auto& [memory, gpu] : analysis.account.device_usage) {
     Json rows = Json::array();
-    rows.push_back({{"name", "live"}, {"bytes", card.live}, {"how", "measured"}});
-    std::int64_t known = card.live;
-    if (card.pools != 0) {
-      rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", card.pools}, {"how", "measured"}});
-      known = replay::wrapping_add(known, card.pools);
+    rows.push_back({{"name", "live"}, {"bytes", gpu.live}, {"how", "measured"}});
+    std::int64_t known = gpu.live;
+    if (gpu.pools != 0) {
+      rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", gpu.pools}, {"how", "measured"}});
+      known = replay::wrapping_add(known, gpu.pools);
     }
     out.push_back(
         {{"scope", "device"},
          {"memory", memory_name(memory)},
          {"at", "peak_used"},
-         {"of", card.own ? "process" : "card"},
-         {"total", card.peak->bytes},
-         {"high_water", card.peak->bytes},
-         {"card", card.card == format::kNotSaid ? Json(nullptr) : Json(card.card)},
-         {"others", card.others},
-         {"others_used", card.others_used == format::kNotSaid ? Json(nullptr) : Json(card.others_used)},
-         {"code_at_least", card.code},
-         {"residual_parts", card.alone() ? residual_json(card) : Json(nullptr)},
+         {"of", gpu.own ? "process" : "card"},
+         {"total", gpu.peak->bytes},
+         {"high_water", gpu.peak->bytes},
+         {"card", gpu.gpu == format::kNotSaid ? Json(nullptr) : Json(gpu.gpu)},
+         {"others", gpu.others},
+         {"others_used", gpu.others_used == format::kNotSaid ? Json(nullptr) : Json(gpu.others_used)},
+         {"code_at_least", gpu.code},
+         {"residual_parts", gpu.alone() ? residual_json(gpu) : Json(nullptr)},
          {"rows", std::move(rows)},
-         {"residual", replay::wrapping_sub(card.peak->bytes, known)}});
+         {"residual", replay::wrapping_sub(gpu.peak->bytes, known)}});
   }
 }
 

@@ -8,7 +8,7 @@
 namespace memtrace::report {
 namespace {
 
-Json birth_json(ProcessAnalysis& analysis, const replay::Birth& birth) {
+Json birth_json(ProcessAnalysis& analysis, const replay::RecentBirth& birth) {
   return {
       {"t", analysis.seconds(birth.stamp)}, {"bytes", birth.bytes}, {"site", site_json(analysis, birth.stack)}};
 }
@@ -43,7 +43,7 @@ Json death_json(ProcessAnalysis& analysis, std::size_t top) {
   if (!analysis.death) return nullptr;
   const Death& death = *analysis.death;
   Json last = Json::array();
-  for (const replay::Birth& birth : death.then.births) last.push_back(birth_json(analysis, birth));
+  for (const replay::RecentBirth& birth : death.then.births) last.push_back(birth_json(analysis, birth));
   const replay::Step step = death.then.place.step;
   return {
       {"t", analysis.seconds(death.then.stamp)},
@@ -65,7 +65,7 @@ Json death_json(ProcessAnalysis& analysis, std::size_t top) {
 Json ledger_json(const JobLedger& ledger) {
   Json rows = Json::array();
   std::uint64_t sum = 0;
-  for (const JobLedger::Line& line : ledger.lines) {
+  for (const JobLedger::NamedBytes& line : ledger.lines) {
     if (!line.counted) continue;
     rows.push_back({{"name", line.name}, {"bytes", line.bytes}, {"how", "measured"}});
     sum += line.bytes;

@@ -63,7 +63,7 @@ Json reserved_json(const ProcessAnalysis& analysis, const replay::Figures& reser
 
 // Null in a bucket: its rows do not keep what the card showed.
 Json used_json(const ProcessAnalysis& analysis, const replay::Figures& used, MemoryId memory, bool folded) {
-  if (folded || !analysis.account.cards.contains(memory)) return nullptr;
+  if (folded || !analysis.account.device_usage.contains(memory)) return nullptr;
   return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
 }
 
@@ -189,9 +189,9 @@ Json peaks_json(ProcessAnalysis& analysis, const Options& options) {
       if (const auto segments = analysis.segments.find(memory); segments != analysis.segments.end())
         out.back()["segments"] = segments_json(analysis, segments->second, options.peak_top);
     }
-    if (const auto card = analysis.account.cards.find(memory); card != analysis.account.cards.end()) {
-      out.push_back(peak_json(analysis, memory, "used", *card->second.peak, Json::array()));
-      out.back()["of"] = card->second.own ? "process" : "card";
+    if (const auto gpu = analysis.account.device_usage.find(memory); gpu != analysis.account.device_usage.end()) {
+      out.push_back(peak_json(analysis, memory, "used", *gpu->second.peak, Json::array()));
+      out.back()["of"] = gpu->second.own ? "process" : "card";
       const replay::Coverage rows =
           replay::coverage(analysis.buckets, analysis.account); // which do not keep it
       out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);

@@ -12,7 +12,7 @@ Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, 
   const Unused unused = unused_of(segments);
   Json each = Json::array();
   for (std::size_t i = 0; i < std::min(top, segments.each.size()); ++i) {
-    const replay::Segment& segment = segments.each[i];
+    const replay::AllocatorSegment& segment = segments.each[i];
     const bool held = segment.blocks != 0;
     each.push_back(
         {{"bytes", segment.bytes},
@@ -30,10 +30,10 @@ Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, 
           {"in_mapped_pages", segments.outside}, {"most_unused", std::move(each)}};
 }
 
-Json residual_json(const replay::DeviceUsage& card) {
-  return {{"context", card.residual.context},
-          {"code", card.residual.code},
-          {"rest", card.residual.rest},
+Json residual_json(const replay::DeviceUsage& gpu) {
+  return {{"context", gpu.residual.context},
+          {"code", gpu.residual.code},
+          {"rest", gpu.residual.rest},
           {"how", "estimate"}};
 }
 

@@ -8,6 +8,6 @@
 namespace memtrace::report {
 
 Json segments_json(ProcessAnalysis& analysis, const replay::Segments& segments, std::size_t top);
-Json residual_json(const replay::DeviceUsage& card);
+Json residual_json(const replay::DeviceUsage& gpu);
 
 } // namespace memtrace::report

@@ -13,15 +13,15 @@ namespace memtrace::report {
 
 void write_devices(ProcessAnalysis& analysis, Lines& lines) {
   write_segments(analysis, lines);
-  for (const auto& [memory, card] : analysis.account.cards) {
-    std::string text = fmt::format("{}: the card shows {} {} at most, in {}", memory_name(memory),
-                                   size(card.peak->bytes), card.own ? "for this process" : "for all processes",
-                                   when(analysis.phase_name(card.peak->path), card.peak->step));
-    text += fmt::format("; {} of it is no allocation's", size(card.residual.sum()));
-    text += card.alone() ? fmt::format(" ({})", divided(card)) : ", and may be of other processes";
-    if (card.own && card.others != 0) text += fmt::format("; other processes on it: {}", card.others);
-    if (card.own && card.others_used != format::kNotSaid && card.others_used != 0)
-      text += fmt::format(" with {}", size(static_cast<std::int64_t>(card.others_used)));
+  for (const auto& [memory, gpu] : analysis.account.device_usage) {
+    std::string text = fmt::format("{}: the GPU shows {} {} at most, in {}", memory_name(memory),
+                                   size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
+                                   when(analysis.phase_name(gpu.peak->path), gpu.peak->step));
+    text += fmt::format("; {} of it is no allocation's", size(gpu.residual.sum()));
+    text += gpu.alone() ? fmt::format(" ({})", divided(gpu)) : ", and may be of other processes";
+    if (gpu.own && gpu.others != 0) text += fmt::format("; other processes on it: {}", gpu.others);
+    if (gpu.own && gpu.others_used != format::kNotSaid && gpu.others_used != 0)
+      text += fmt::format(" with {}", size(static_cast<std::int64_t>(gpu.others_used)));
     if (const replay::Coverage rows = replay::coverage(analysis.buckets, analysis.account); rows.buckets != 0)
       text += fmt::format("; of {}, which are kept as rows, what it showed is not known",
                           step_range(rows.steps.first, rows.steps.last));

@@ -15,9 +15,9 @@
 namespace memtrace::report {
 namespace {
 
-class Table {
+class DiffTable {
  public:
-  Table(const Diff& diff, Lines& lines)
+  DiffTable(const Diff& diff, Lines& lines)
       : unit_(unit_for(std::max(diff.a.peak.bytes, diff.b.peak.bytes))), lines_(lines) {}
 
   void head(const Diff& diff) {
@@ -39,7 +39,7 @@ class Table {
   Lines& lines_;
 };
 
-void write_row(Table& table, const DiffRow& row) {
+void write_row(DiffTable& table, const DiffRow& row) {
   if (row.analysis == nullptr) {
     table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
     return;
@@ -65,7 +65,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
                            size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
-  Table table(diff, lines);
+  DiffTable table(diff, lines);
   table.head(diff);
   // What is too little to be seen in the figures is summed up, unless all was asked for.
   const bool everything = top > diff.rows.size();

@@ -22,9 +22,9 @@ std::string theory(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
-class Text {
+class ExplainText {
  public:
-  Text(const Explanation& from, bool color)
+  ExplainText(const Explanation& from, bool color)
       : from_(from), unit_(unit_for(static_cast<std::int64_t>(from.kept_bytes()))), lines_(color) {}
 
   std::string write(std::optional<std::uint64_t> project) {
@@ -94,7 +94,7 @@ class Text {
   }
 
   void write_row(const KeptRow& row) {
-    const bool live = row.state == KeptRow::State::live;
+    const bool live = row.state == KeptRow::Retention::live;
     figures(row.name, row.asked, row.resident, theory(row.theory), live ? when(row.phase, row.step) : "freed",
             live ? site(row) : "not given back to the kernel");
     const std::uint64_t least = std::max<std::uint64_t>(row.bytes / 100, from_.parameters / 100);
@@ -134,7 +134,7 @@ class Text {
 } // namespace
 
 std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color) {
-  return Text(explanation, color).write(project);
+  return ExplainText(explanation, color).write(project);
 }
 
 } // namespace memtrace::report

@@ -31,13 +31,13 @@ std::string short_site(ProcessAnalysis& analysis, format::StackId stack) {
                                             : printable(at.op + " <- " + at.caller);
 }
 
-struct Line {
+struct HeldLine {
   std::int64_t bytes = 0;
   std::uint64_t blocks = 0;
   std::string what, since, site;
 };
 
-std::vector<Line> grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings) {
+std::vector<HeldLine> grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings) {
   constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
   std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
   std::size_t number = 0;
@@ -54,20 +54,20 @@ std::vector<Line> grouped(ProcessAnalysis& analysis, const replay::Holdings& hol
     bytes = replay::wrapping_add(bytes, holding.bytes);
     blocks += holding.blocks;
   }
-  std::vector<Line> out;
+  std::vector<HeldLine> out;
   out.reserve(groups.size());
   for (const auto& [key, sum] : groups)
     out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-  std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+  std::stable_sort(out.begin(), out.end(), [](const HeldLine& a, const HeldLine& b) { return a.bytes > b.bytes; });
   return out;
 }
 
 // What the set holds, the largest first. What is too little for a line, and what no record tells of, have one
 // line each, so that bytes add up to the total.
-std::vector<Line> lines_of(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
-  std::vector<Line> all = grouped(analysis, held.set);
+std::vector<HeldLine> lines_of(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
+  std::vector<HeldLine> all = grouped(analysis, held.set);
   std::int64_t left = held.total, more = 0;
-  for (const Line& line : all) left = replay::wrapping_sub(left, line.bytes);
+  for (const HeldLine& line : all) left = replay::wrapping_sub(left, line.bytes);
   std::size_t shown = 0;
   while (shown < all.size() && shown < most && all[shown].bytes >= held.total / 200) ++shown;
   for (std::size_t i = shown; i < all.size(); ++i) more = replay::wrapping_add(more, all[i].bytes);
@@ -84,16 +84,16 @@ std::vector<Line> lines_of(ProcessAnalysis& analysis, const Held& held, std::siz
 
 std::size_t write_held(ProcessAnalysis& analysis, const Held& held, const std::string& title, std::size_t most,
                        Lines& lines) {
-  const std::vector<Line> all = lines_of(analysis, held, most);
+  const std::vector<HeldLine> all = lines_of(analysis, held, most);
   std::size_t what = 4, since = 5;
-  for (const Line& line : all) {
+  for (const HeldLine& line : all) {
     what = std::clamp(columns(line.what), what, std::size_t{16});
     since = std::clamp(columns(line.since), since, std::size_t{16});
   }
   what = std::max(what, title.size() - 2);
   lines.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), held.unit.name, "blocks",
                           pad("since", since)));
-  for (const Line& line : all) {
+  for (const HeldLine& line : all) {
     lines.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
                             in_unit(line.bytes, held.unit), line.blocks == 0 ? "" : count(line.blocks),
                             pad(shortened(line.since, since), since),

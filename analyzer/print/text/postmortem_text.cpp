@@ -116,14 +116,14 @@ class Postmortem {
     std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
     if (death().charge)
       text += fmt::format("; {} of it used {}", sized(*death().charge), sampled(death().charge_at));
-    if (const trace::Group* const group = death().group) text += charged(*group);
+    if (const trace::SampledCgroup* const group = death().group) text += charged(*group);
     lines_.paragraph("  ", text);
     other_limits();
     pressure();
   }
 
   // What the charge of a cgroup was made of.
-  static std::string charged(const trace::Group& group) {
+  static std::string charged(const trace::SampledCgroup& group) {
     const trace::GroupSample& last = *group.last;
     std::string text = fmt::format(": anon {}, file {}", sized(last.anon), sized(last.file));
     if (last.shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(last.shmem));
@@ -135,7 +135,7 @@ class Postmortem {
 
   // Of the process's cgroup and those above it, but for the one that binds.
   void other_limits() {
-    for (const trace::Group& group : death().last.samples.groups()) {
+    for (const trace::SampledCgroup& group : death().last.samples.groups()) {
       if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
         continue;
       lines_.paragraph(
@@ -147,7 +147,7 @@ class Postmortem {
 
   // Of the cgroup where the kernel says it, else of the machine.
   void pressure() {
-    const trace::Group* const group = death().group;
+    const trace::SampledCgroup* const group = death().group;
     const bool of_group = group != nullptr && group->pressure;
     const std::optional<trace::Pressure>& said = of_group ? group->pressure : death().last.samples.pressure();
     constexpr double kWorthTelling = 1; // percent
@@ -176,7 +176,7 @@ class Postmortem {
     const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
                                                 : "charged to cgroup " + printable(ledger.of) + " then";
     std::size_t width = 10;
-    for (const JobLedger::Line& line : ledger.lines) width = std::max(width, columns(line.name));
+    for (const JobLedger::NamedBytes& line : ledger.lines) width = std::max(width, columns(line.name));
     lines_.plain("");
     lines_.faint(fmt::format("{}, {}", shortened(title, kColumns - 6), unit.name));
     std::size_t hidden = 0;
@@ -186,7 +186,7 @@ class Postmortem {
                                shortened(note, kColumns - width - 14)));
     };
     for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
-      const JobLedger::Line& line = ledger.lines[i];
+      const JobLedger::NamedBytes& line = ledger.lines[i];
       if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
         row(line.name, static_cast<std::int64_t>(line.bytes), line.note);
       } else {
@@ -257,7 +257,7 @@ class Postmortem {
 
   // Newest first; those that are alike in one.
   void last_births() {
-    const std::vector<replay::Birth>& all = death().then.births;
+    const std::vector<replay::RecentBirth>& all = death().then.births;
     std::string text;
     for (std::size_t i = 0, end = 0; i < all.size() && text.size() < 160; i = end) {
       for (end = i; end < all.size() && all[end].bytes == all[i].bytes && all[end].stack == all[i].stack;)

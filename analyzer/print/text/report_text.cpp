@@ -38,9 +38,9 @@ void cause(const Finding& finding, Lines& lines) {
   if (!finding.no_remedy.empty()) lines.paragraph("  ", "Not: " + printable(finding.no_remedy));
 }
 
-class Text {
+class ReportText {
  public:
-  Text(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& style)
+  ReportText(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& style)
       : analysis_(analysis),
         findings_(findings),
         style_(style),
@@ -201,20 +201,20 @@ class Text {
   }
 
   // Lines of the holders' table: what looks alike to a reader is one line.
-  struct BlockOwner {
+  struct OwnerLine {
     std::int64_t bytes = 0;
     std::string role, since, site;
     double variance = 0; // of what was sampled
     bool sampled = false;
   };
-  struct Group {
+  struct OwnerGroup {
     std::int64_t bytes = 0;
     double variance = 0;
   };
 
-  std::vector<BlockOwner> grouped(const replay::Holdings& holdings) {
+  std::vector<OwnerLine> grouped(const replay::Holdings& holdings) {
     constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
-    std::map<std::tuple<std::string, std::string, std::string, bool>, Group> groups;
+    std::map<std::tuple<std::string, std::string, std::string, bool>, OwnerGroup> groups;
     std::size_t number = 0;
     for (const Holding& holding : holdings) {
       std::string role = replay::role_name(holding.role);
@@ -223,20 +223,20 @@ class Text {
       const std::string since =
           when(printable(analysis_.account.paths.text(holding.born_phase)), holding.born_step);
       const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-      Group& group =
+      OwnerGroup& group =
           groups[{role, since, named ? printable(analysis_.symbolizer->site(holding.stack).title()) : "-",
                   holding.sampled}];
       group.bytes = replay::wrapping_add(group.bytes, holding.bytes);
       group.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
     }
-    std::vector<BlockOwner> out;
+    std::vector<OwnerLine> out;
     out.reserve(groups.size());
     for (const auto& [key, group] : groups) {
       const auto& [role, since, site, sampled] = key;
       out.push_back({group.bytes, role, since, site, group.variance, sampled});
     }
     std::stable_sort(out.begin(), out.end(),
-                     [](const BlockOwner& a, const BlockOwner& b) { return a.bytes > b.bytes; });
+                     [](const OwnerLine& a, const OwnerLine& b) { return a.bytes > b.bytes; });
     return out;
   }
 
@@ -253,7 +253,7 @@ class Text {
     std::size_t since = 5;
   };
 
-  void holder(const Widths& widths, const BlockOwner& row) {
+  void holder(const Widths& widths, const OwnerLine& row) {
     const std::size_t taken = 2 + widths.role + 1 + 9 + 1 + 6 + 2 + widths.since + 2;
     lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
                              in_unit(row.bytes, unit_), in_parameters(row.bytes),
@@ -262,13 +262,13 @@ class Text {
   }
 
   // Half of the interval that holds the truth in 95 of 100 cases.
-  std::string certainty(const BlockOwner& row) const {
+  std::string certainty(const OwnerLine& row) const {
     if (!row.sampled) return "";
     return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit_));
   }
 
   // What is too little to be seen in the figures is summed up, unless all was asked for.
-  std::size_t worth_a_line(const std::vector<BlockOwner>& all) const {
+  std::size_t worth_a_line(const std::vector<OwnerLine>& all) const {
     const bool everything = style_.holders > all.size();
     std::size_t lines = 0;
     while (lines < all.size() && lines < style_.holders &&
@@ -285,11 +285,11 @@ class Text {
                           memory_name(memory_), step_range(peak().bucket->first, peak().bucket->last)));
       return;
     }
-    std::vector<BlockOwner> all = grouped(analysis_.set({memory_, measure_, peak().at}));
+    std::vector<OwnerLine> all = grouped(analysis_.set({memory_, measure_, peak().at}));
     const std::size_t shown = worth_a_line(all);
     std::int64_t left = peak().bytes;
     std::int64_t more = 0;
-    for (const BlockOwner& row : all) left = replay::wrapping_sub(left, row.bytes);
+    for (const OwnerLine& row : all) left = replay::wrapping_sub(left, row.bytes);
     double more_variance = 0;
     bool sampled = false;
     for (std::size_t i = shown; i < all.size(); ++i) {
@@ -297,7 +297,7 @@ class Text {
       more_variance += all[i].variance;
       sampled = sampled || all[i].sampled;
     }
-    const bool samples = std::any_of(all.begin(), all.end(), [](const BlockOwner& row) { return row.sampled; });
+    const bool samples = std::any_of(all.begin(), all.end(), [](const OwnerLine& row) { return row.sampled; });
     const std::size_t dropped = all.size() - shown;
     all.resize(shown);
     if (dropped != 0)
@@ -306,7 +306,7 @@ class Text {
     if (left != 0) all.push_back({left, rest_name(), "", rest_reason(left, samples)});
     all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", analysis_.seconds(peak().stamp))});
     Widths widths;
-    for (const BlockOwner& row : all) {
+    for (const OwnerLine& row : all) {
       widths.role = std::clamp(columns(row.role), widths.role, std::size_t{16});
       widths.since = std::clamp(columns(row.since), widths.since, std::size_t{16});
     }
@@ -314,7 +314,7 @@ class Text {
     lines_.plain(fmt::format("{} at the peak", memory_name(memory_)));
     lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
                              analysis_.facts().parameters ? "P" : "", pad("since", widths.since)));
-    for (const BlockOwner& row : all) holder(widths, row);
+    for (const OwnerLine& row : all) holder(widths, row);
   }
 
   static const char* rest_reason(std::int64_t left, bool samples) {
@@ -369,7 +369,7 @@ std::string finding_text(const Finding& finding, const TextStyle& style) {
 
 std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
                          const TextStyle& style) {
-  return Text(analysis, findings, options, style).write();
+  return ReportText(analysis, findings, options, style).write();
 }
 
 std::string process_line(ProcessAnalysis& analysis) {

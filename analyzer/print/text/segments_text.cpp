@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShown = 5; // lines of segments that are alike
 
 // "424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load"
-std::string line_of(ProcessAnalysis& analysis, const replay::Segment& segment) {
+std::string line_of(ProcessAnalysis& analysis, const replay::AllocatorSegment& segment) {
   const std::string text =
       fmt::format("{:>11} of {:>11} unused, ", sized(segment.unused()), sized(segment.bytes));
   if (segment.blocks == 0) return text + "empty";
@@ -54,7 +54,7 @@ void write_segments(ProcessAnalysis& analysis, Lines& lines) {
                           sized(mapped(analysis, memory, segments)), sized(segments.outside));
     lines.paragraph("", text);
     std::vector<std::pair<std::string, std::size_t>> alike;
-    for (const replay::Segment& segment : segments.each) {
+    for (const replay::AllocatorSegment& segment : segments.each) {
       if (segment.unused() < static_cast<std::uint64_t>(peak.bytes) / 100) break;
       const std::string line = line_of(analysis, segment);
       if (!alike.empty() && alike.back().first == line) {

@@ -17,7 +17,7 @@ namespace memtrace::hooks::cuda {
 
 using format::Kind;
 using format::Stamp;
-using record::Block;
+using record::HookedBlock;
 using record::DeviceCall;
 
 // What a program sees that has no CUDA below it.
@@ -50,11 +50,11 @@ inline std::uint64_t word(Address address) {
   return address;
 }
 
-inline Block on_device(std::uint64_t address, std::uint64_t given, std::uint64_t asked) {
+inline HookedBlock on_device(std::uint64_t address, std::uint64_t given, std::uint64_t asked) {
   return {address, given, asked, Kind::device, 0, current_memory()};
 }
 // Of somebody else, or a place for what comes later: known, in no level.
-inline Block uncounted(std::uint64_t address, std::uint64_t bytes, Kind kind) {
+inline HookedBlock uncounted(std::uint64_t address, std::uint64_t bytes, Kind kind) {
   return {address, bytes, bytes, kind, format::kNoAccess, current_memory()};
 }
 
@@ -72,7 +72,7 @@ int gives(Kind kind, std::size_t asked, Call call, Describe describe, bool certa
   if (result != 0) {
     if (device_call.mine(false)) refused(result, kind, asked);
   } else if (device_call.mine(certain)) {
-    if (const Block block = describe(); block.address != 0) record::device_born(block, context_of(block.kind));
+    if (const HookedBlock block = describe(); block.address != 0) record::device_born(block, context_of(block.kind));
   }
   return result;
 }
@@ -84,7 +84,7 @@ int gives_bytes(Function function, Kind kind, std::size_t n, Out* out, After... 
   if (call == nullptr) return absent(function);
   return gives(
       kind, n, [&] { return call(out, n, after...); },
-      [&] { return Block{word(*out), n, n, kind, 0, memory_of(kind)}; }, kind == Kind::device && n != 0);
+      [&] { return HookedBlock{word(*out), n, n, kind, 0, memory_of(kind)}; }, kind == Kind::device && n != 0);
 }
 
 template <class... After>
@@ -94,7 +94,7 @@ int gives_pinned(Function function, std::size_t n, void** out, After... after) {
   return gives(
       Kind::pinned, n, [&] { return call(out, n, after...); },
       [&] {
-        return Block{word(*out), n, torch_asked(n), Kind::pinned};
+        return HookedBlock{word(*out), n, torch_asked(n), Kind::pinned};
       });
 }
 
@@ -109,7 +109,7 @@ int gives_async(Function function, const void* caller, std::size_t n, Out* out, 
       Kind::device_async, n, [&] { return call(out, n, after...); },
       [&] {
         const std::uint16_t flags = is_torch_allocator(caller) ? format::kTensor : std::uint16_t{0};
-        if (!is_capturing(stream)) return Block{word(*out), n, n, Kind::device_async, flags, current_memory()};
+        if (!is_capturing(stream)) return HookedBlock{word(*out), n, n, Kind::device_async, flags, current_memory()};
         graph_has_nodes();
         return uncounted(word(*out), n, Kind::device_async);
       });
@@ -123,7 +123,7 @@ inline int registers(Function function, void* address, std::size_t n, unsigned f
   return gives(
       Kind::registered, n, [&] { return call(address, n, flags); },
       [&] {
-        return Block{word(address), n, n, Kind::registered};
+        return HookedBlock{word(address), n, n, Kind::registered};
       });
 }
 

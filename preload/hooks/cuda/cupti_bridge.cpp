@@ -1,6 +1,6 @@
-// Purpose: the door: device events and NVTX ranges go to the one recorder.
+// Purpose: the bridge: device events and NVTX ranges go to the one recorder.
 // Runs: on the program's threads, called by libmemtrace_cupti.so.
-#include "preload/api/intake.h"
+#include "preload/api/cupti_bridge.h"
 #include "preload/blocks/recording.h"
 #include "preload/device/device_blocks.h"
 #include "preload/device/device_call_scope.h"
@@ -32,7 +32,7 @@ using record::Recording;
 
 constexpr std::int32_t kMostDevices = 15;
 
-// Whoever comes through the door finds errno as it was.
+// Whoever comes through the bridge finds errno as it was.
 class KeepsErrno {
  public:
   ~KeepsErrno() { errno = before_; }
@@ -73,7 +73,7 @@ std::uint64_t stamp() {
   return record::active() ? record::draw_stamp() : 0;
 }
 
-record::Block block_of(const memtrace_device_event& event) {
+record::HookedBlock block_of(const memtrace_device_event& event) {
   const bool pinned = event.kind == MEMTRACE_KIND_PINNED && event.what == MEMTRACE_DEVICE_BORN;
   const std::uint64_t asked = pinned ? torch_asked(event.bytes) : event.bytes;
   return {event.address, event.bytes, asked, kind_of(event.kind), 0, memory_of(event.device)};
@@ -157,8 +157,8 @@ void device_use(const memtrace_device_use* use) {
       flags_of(use->device));
 }
 
-void on_quiet_moment(void (*call)()) {
-  __atomic_store_n(&record::quiet_call, call, __ATOMIC_RELEASE);
+void on_safe_point(void (*call)()) {
+  __atomic_store_n(&record::safe_point_call, call, __ATOMIC_RELEASE);
 }
 
 void phase_begin(const char* name, std::size_t bytes) {
@@ -190,15 +190,15 @@ int wants_phases() {
   return record::settings.phases != record::PhaseSource::off;
 }
 
-constexpr memtrace_door kDoor{MEMTRACE_DOOR_VERSION,
-                              sizeof(memtrace_door),
+constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
+                              sizeof(memtrace_bridge),
                               &owns_devices,
                               &is_owner,
                               &stamp,
                               &device_event,
                               &device_identity,
                               &device_use,
-                              &on_quiet_moment,
+                              &on_safe_point,
                               &phase_begin,
                               &phase_end,
                               &note,
@@ -209,7 +209,7 @@ constexpr memtrace_door kDoor{MEMTRACE_DOOR_VERSION,
 } // namespace
 } // namespace memtrace::hooks
 
-// An inert process has no door: what comes to it stays outside.
-extern "C" __attribute__((visibility("default"))) const memtrace_door* memtrace_open_door(uint32_t version) {
-  return version == MEMTRACE_DOOR_VERSION && memtrace::record::active() ? &memtrace::hooks::kDoor : nullptr;
+// An inert process has no bridge: what comes to it stays outside.
+extern "C" __attribute__((visibility("default"))) const memtrace_bridge* memtrace_open_bridge(uint32_t version) {
+  return version == MEMTRACE_BRIDGE_VERSION && memtrace::record::active() ? &memtrace::hooks::kBridge : nullptr;
 }

@@ -40,14 +40,14 @@ constinit Asked<int(void**, int)> device_pool{"cuDeviceGetMemPool"};
 constinit Asked<int(void*, int, void*)> pool_attribute{"cuMemPoolGetAttribute"};
 constinit Asked<int(int, int, void*)> graph_attribute{"cuDeviceGetGraphMemAttribute"};
 
-struct Pool {
+struct MemoryPool {
   void* handle;
   unsigned memory;
   std::uint64_t used, reserved;
 };
 constexpr int kPools = 64; // beyond them one is not looked at
 constexpr unsigned kDevices = 64;
-constinit Pool pools[kPools] = {};
+constinit MemoryPool pools[kPools] = {};
 constinit record::SpinLock pools_lock;
 REGISTER_LOCK(pools_lock, nullptr);
 constinit bool pools_known = false;
@@ -56,7 +56,7 @@ constinit std::uint64_t graph_reserved[kDevices] = {};
 
 void say_reserved(unsigned memory) {
   std::uint64_t used = 0, reserved = 0;
-  for (const Pool& pool : pools) {
+  for (const MemoryPool& pool : pools) {
     if (pool.handle == nullptr || pool.memory != memory) continue;
     used += pool.used;
     reserved += pool.reserved;
@@ -66,10 +66,10 @@ void say_reserved(unsigned memory) {
               static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
-Pool* place_of(void* handle, unsigned memory) {
-  for (Pool& pool : pools)
+MemoryPool* place_of(void* handle, unsigned memory) {
+  for (MemoryPool& pool : pools)
     if (pool.handle == handle) return &pool;
-  for (Pool& pool : pools)
+  for (MemoryPool& pool : pools)
     if (pool.handle == nullptr) {
       pool = {handle, memory, 0, 0};
       pools_known = true;
@@ -139,7 +139,7 @@ void look_at_known_pools() {
   const record::Locked locked(pools_lock);
   if (!locked) return;
   unsigned differs = 0; // a memory
-  for (Pool& pool : pools) {
+  for (MemoryPool& pool : pools) {
     std::uint64_t used = 0, reserved = 0;
     if (pool.handle == nullptr || !pool_attribute(pool.handle, kPoolUsedNow, &used) ||
         !pool_attribute(pool.handle, kPoolReservedNow, &reserved))
@@ -154,7 +154,7 @@ void look_at_known_pools() {
 void pool_is_gone(void* handle) {
   const record::Locked locked(pools_lock);
   if (!locked) return;
-  for (Pool& pool : pools) {
+  for (MemoryPool& pool : pools) {
     if (pool.handle != handle) continue;
     const unsigned memory = pool.memory;
     pool.handle = nullptr;

@@ -16,18 +16,18 @@ namespace memtrace::hooks {
 namespace {
 
 // In two registers: what the assembler below looks at.
-struct Answer {
+struct SymbolAnswer {
   void* value;
   std::uint64_t given; // 0: the real function answers, called as if by our caller
 };
-constexpr Answer kNotOurs = {nullptr, 0};
+constexpr SymbolAnswer kNotOurs = {nullptr, 0};
 
 // Nothing, and dlerror says so.
-Answer missing(const char* name, const char* version) {
+SymbolAnswer missing(const char* name, const char* version) {
   return {version != nullptr ? memtrace_real_dlvsym(RTLD_NEXT, name, version) : real_dlsym(RTLD_NEXT, name), 1};
 }
 
-Answer answer(void* handle, const char* name, const char* version) {
+SymbolAnswer answer(void* handle, const char* name, const char* version) {
   find_real_lookups();
   cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   if (function == nullptr) return kNotOurs;
@@ -47,7 +47,7 @@ Answer answer(void* handle, const char* name, const char* version) {
 
 } // namespace memtrace::hooks
 
-extern "C" __attribute__((visibility("hidden"), used)) memtrace::hooks::Answer memtrace_look_up(
+extern "C" __attribute__((visibility("hidden"), used)) memtrace::hooks::SymbolAnswer memtrace_look_up(
     void* handle, const char* name, const char* version) {
   return memtrace::hooks::answer(handle, name, version);
 }
@@ -117,10 +117,10 @@ namespace {
 namespace cuda = memtrace::hooks::cuda;
 using cuda::Function;
 
-using GetOld = int(const char*, void**, int, std::uint64_t);
-using Get = int(const char*, void**, int, std::uint64_t, int*);
-using Entry = int(const char*, void**, unsigned long long, int*);
-using EntryByVersion = int(const char*, void**, unsigned, unsigned long long, int*);
+using GetOldProcAddress = int(const char*, void**, int, std::uint64_t);
+using GetProcAddress = int(const char*, void**, int, std::uint64_t, int*);
+using GetEntryPoint = int(const char*, void**, unsigned long long, int*);
+using GetEntryPointByVersion = int(const char*, void**, unsigned, unsigned long long, int*);
 
 // Without a version the runtime asks for what names meant in its own.
 int runtime_version() {
@@ -139,7 +139,7 @@ void replace(int result, const char* name, void** out, int version, std::uint64_
 
 int entry(Function function, const char* name, void** out, unsigned long long flags, std::uint64_t more,
           int* status) {
-  auto* const real = cuda::real<Entry>(function);
+  auto* const real = cuda::real<GetEntryPoint>(function);
   if (real == nullptr) return cuda::kNoDriver;
   const int result = real(name, out, flags, status);
   replace(result, name, out, runtime_version(), flags | more);
@@ -147,7 +147,7 @@ int entry(Function function, const char* name, void** out, unsigned long long fl
 }
 int entry_by_version(Function function, const char* name, void** out, unsigned version,
                      unsigned long long flags, std::uint64_t more, int* status) {
-  auto* const real = cuda::real<EntryByVersion>(function);
+  auto* const real = cuda::real<GetEntryPointByVersion>(function);
   if (real == nullptr) return cuda::kNoDriver;
   const int result = real(name, out, version, flags, status);
   replace(result, name, out, static_cast<int>(version), flags | more);
@@ -157,14 +157,14 @@ int entry_by_version(Function function, const char* name, void** out, unsigned v
 } // namespace
 
 EXPORT int cuGetProcAddress(const char* name, void** out, int version, std::uint64_t flags) {
-  auto* const real = cuda::real<GetOld>(Function::cuGetProcAddress);
+  auto* const real = cuda::real<GetOldProcAddress>(Function::cuGetProcAddress);
   if (real == nullptr) return cuda::kNotFound;
   const int result = real(name, out, version, flags);
   replace(result, name, out, version, flags);
   return result;
 }
 EXPORT int cuGetProcAddress_v2(const char* name, void** out, int version, std::uint64_t flags, int* status) {
-  auto* const real = cuda::real<Get>(Function::cuGetProcAddress_v2);
+  auto* const real = cuda::real<GetProcAddress>(Function::cuGetProcAddress_v2);
   if (real == nullptr) return cuda::kNotFound;
   const int result = real(name, out, version, flags, status);
   replace(result, name, out, version, flags);

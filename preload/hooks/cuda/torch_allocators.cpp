@@ -26,7 +26,7 @@ using record::local;
 using record::Recording;
 
 // c10::Device: two int8 that travel in one register.
-struct Device {
+struct TorchDevice {
   std::int8_t type;
   std::int8_t index;
 };
@@ -34,8 +34,8 @@ constexpr std::int8_t kCuda = 1;
 
 using AllocCpu = void* (*)(std::size_t);
 using FreeCpu = void (*)(void*);
-using Report = void (*)(void*, std::int64_t, std::size_t, std::size_t, Device);
-using ReportSigned = void (*)(void*, std::int64_t, std::int64_t, std::int64_t, Device);
+using Report = void (*)(void*, std::int64_t, std::size_t, std::size_t, TorchDevice);
+using ReportSigned = void (*)(void*, std::int64_t, std::int64_t, std::int64_t, TorchDevice);
 
 constinit AllocCpu real_alloc_cpu = nullptr;
 constinit FreeCpu real_free_cpu = nullptr;
@@ -44,14 +44,14 @@ constinit ReportSigned real_report_signed = nullptr;
 constinit std::uint64_t last_reserved[256] = {};
 
 // c10::ArrayRef<long>: two words, in two registers.
-struct Sizes {
+struct IntArrayRef {
   const long* data;
   std::size_t length;
 };
-using StorageBytes = std::size_t (*)(Sizes, Sizes, std::size_t, std::size_t);
-using StorageBytesContiguous = std::size_t (*)(Sizes, std::size_t, std::size_t);
-using OutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, Device);
-using OutOfMemorySigned = void (*)(std::int64_t, std::int64_t, std::int64_t, Device);
+using StorageBytes = std::size_t (*)(IntArrayRef, IntArrayRef, std::size_t, std::size_t);
+using StorageBytesContiguous = std::size_t (*)(IntArrayRef, std::size_t, std::size_t);
+using OutOfMemory = void (*)(std::int64_t, std::size_t, std::size_t, TorchDevice);
+using OutOfMemorySigned = void (*)(std::int64_t, std::int64_t, std::int64_t, TorchDevice);
 constinit StorageBytes real_storage_bytes = nullptr;
 constinit StorageBytesContiguous real_storage_bytes_contiguous = nullptr;
 constinit OutOfMemory real_out_of_memory = nullptr;
@@ -70,14 +70,14 @@ void find_in_torch(F* out, const char* name) {
   if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
 }
 
-void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved, Device device) {
+void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved, TorchDevice device) {
   if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
   local.storage_bytes = 0; // it was for this block
   const Recording here;
   if (!here) return;
   const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
-  record::Block block = {reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
+  record::HookedBlock block = {reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
   if (size > 0) {
     here.born(block);
   } else {
@@ -91,7 +91,7 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
 }
 
 // Not what cudaMalloc could not give, for PyTorch tries again, but what a tensor did not get.
-[[gnu::cold]] void report_out_of_memory(std::int64_t asked, Device device) {
+[[gnu::cold]] void report_out_of_memory(std::int64_t asked, TorchDevice device) {
   if (device.type != kCuda || device.index < 0 || !record::active()) return;
   record::Refusal why{cuda::kOutOfMemory};
   cuda::memory_left(&why.free, &why.total);
@@ -153,7 +153,7 @@ EXPORT void _ZN3c108free_cpuEPv(void* p) {
 // allocators.
 EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size,
                                                                   std::size_t allocated, std::size_t reserved,
-                                                                  Device device) {
+                                                                  TorchDevice device) {
   find_in_c10(&real_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
   report_block(p, size, allocated, reserved, device);
   if (real_report != nullptr) real_report(p, size, allocated, reserved, device);
@@ -162,7 +162,7 @@ EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::
 // The same up to PyTorch 1.x, with signed totals.
 EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size,
                                                                   std::int64_t allocated, std::int64_t reserved,
-                                                                  Device device) {
+                                                                  TorchDevice device) {
   find_in_c10(&real_report_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
   report_block(p, size, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), device);
   if (real_report_signed != nullptr) real_report_signed(p, size, allocated, reserved, device);
@@ -170,13 +170,13 @@ EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::
 
 // c10::reportOutOfMemoryToProfiler(int64, size_t, size_t, Device): the caching allocator has given up.
 EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(std::int64_t asked, std::size_t allocated,
-                                                                std::size_t reserved, Device device) {
+                                                                std::size_t reserved, TorchDevice device) {
   find_in_c10(&real_out_of_memory, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
   report_out_of_memory(asked, device);
   if (real_out_of_memory != nullptr) real_out_of_memory(asked, allocated, reserved, device);
 }
 EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t asked, std::int64_t allocated,
-                                                                std::int64_t reserved, Device device) {
+                                                                std::int64_t reserved, TorchDevice device) {
   find_in_c10(&real_out_of_memory_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
   report_out_of_memory(asked, device);
   if (real_out_of_memory_signed != nullptr) real_out_of_memory_signed(asked, allocated, reserved, device);
@@ -185,7 +185,7 @@ EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t ask
 // at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous: each
 // tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what. Where
 // the real one is in a library of another name, what it does is done here.
-EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(Sizes sizes, Sizes strides,
+EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(IntArrayRef sizes, IntArrayRef strides,
                                                                                std::size_t item,
                                                                                std::size_t offset) {
   find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");
@@ -198,7 +198,7 @@ EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(S
   }
   return local.storage_bytes = item * numbers;
 }
-EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(Sizes sizes,
+EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(IntArrayRef sizes,
                                                                                       std::size_t item,
                                                                                       std::size_t offset) {
   find_in_torch(&real_storage_bytes_contiguous,

@@ -23,7 +23,7 @@ namespace {
 
 using format::Kind;
 using format::Stamp;
-using record::Block;
+using record::HookedBlock;
 using record::draw_stamp;
 using record::local;
 using record::Recording;
@@ -49,7 +49,7 @@ bool beyond_caches(std::size_t asked) {
   return asked >= (foreign_allocator ? 64 * 1024 : 4 * 1024);
 }
 
-Block block_of(void* p, std::size_t usable, std::size_t asked) {
+HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
 }
 
@@ -62,7 +62,7 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
     record::event_is_lost();
     return;
   }
-  Block block = block_of(nullptr, 0, asked);
+  HookedBlock block = block_of(nullptr, 0, asked);
   if (local.tensor_bytes != 0) {
     block.flags = format::kTensor;
     block.asked = local.tensor_bytes;
@@ -89,7 +89,7 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
     record::block_not_recorded(usable, 0, tensor != 0);
     return p;
   }
-  Block block = block_of(p, usable, asked);
+  HookedBlock block = block_of(p, usable, asked);
   if (tensor != 0) {
     block.flags = format::kTensor;
     block.asked = tensor;
@@ -101,7 +101,7 @@ Block block_of(void* p, std::size_t usable, std::size_t asked) {
 
 // The same, and a moment to ask the allocator, which took the locks just now that asking takes.
 [[gnu::noinline]] void* born_in_turn(void* p, std::size_t asked) {
-  if (born(p, asked) != nullptr && beyond_caches(asked)) record::ledger_moment();
+  if (born(p, asked) != nullptr && beyond_caches(asked)) record::offer_ledger_turn();
   return p;
 }
 
@@ -120,7 +120,7 @@ void dies(void* p) {
   const Recording here;
   if (!here) return record::block_not_recorded(0, usable, tensor);
   local.tensor_freed = false;
-  Block block = block_of(p, usable, 0);
+  HookedBlock block = block_of(p, usable, 0);
   if (tensor) block.flags = format::kTensor;
   here.died(block, draw_stamp());
 }
@@ -186,17 +186,17 @@ inline void give_back_quickly(void* p) {
 }
 
 // A block that was recorded by itself became another such block.
-void record_move(const Block& old, const Block& to, Stamp death) {
+void record_move(const HookedBlock& old, const HookedBlock& to, Stamp death) {
   if (const Recording here; here) {
     here.moved(old.address, old.given, to, death);
   } else {
     record::block_not_recorded(to.given, old.given);
   }
-  if (beyond_caches(to.asked)) record::ledger_moment();
+  if (beyond_caches(to.asked)) record::offer_ledger_turn();
 }
 
 // `drawn`: a small block that the sampler holds.
-void record_death(const Block& old, bool small, bool drawn, Stamp death) {
+void record_death(const HookedBlock& old, bool small, bool drawn, Stamp death) {
   if (small) {
     record::small_died(old.given);
     if (drawn) record::sampled_died(old.address, old.given, death);
@@ -214,7 +214,7 @@ void* reallocate(void* p, std::size_t n) {
   const std::size_t before = usable_size(p);
   if (n < before / 2) record::before_large_death(before);
   const bool small = !record::tracked(before);
-  const Block old = block_of(p, before, 0);
+  const HookedBlock old = block_of(p, before, 0);
   // A drawn block is forgotten before another thread can be given its address.
   const bool drawn = small && record::maybe_tracked(p) && record::sampled_leaves(old.address);
   const Stamp death = !small || drawn ? draw_stamp() : 0;

@@ -25,7 +25,7 @@ namespace {
 
 using format::Kind;
 using format::Stamp;
-using record::Block;
+using record::HookedBlock;
 using record::draw_stamp;
 using record::local;
 using record::Recording;
@@ -56,7 +56,7 @@ Kind kind_of(int flags, int fd) {
   return memory && (flags & MAP_SHARED) ? Kind::shm : Kind::mmap_file; // memfd and /dev/shm are tmpfs
 }
 
-Block range(std::uint64_t address, std::size_t n) {
+HookedBlock range(std::uint64_t address, std::size_t n) {
   return {address, pages(n), 0, Kind::none, format::kRange};
 }
 
@@ -65,11 +65,11 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
   const Recording here;
   if (!here) return;
   if (flags & MAP_FIXED) { // whatever was there is gone; nothing may have been
-    Block under = range(word(p), n);
+    HookedBlock under = range(word(p), n);
     under.flags |= format::kReleased;
     here.died(under, before);
   }
-  Block block = {word(p), pages(n), n, kind_of(flags, fd)};
+  HookedBlock block = {word(p), pages(n), n, kind_of(flags, fd)};
   if (prot == PROT_NONE) block.flags = format::kNoAccess;
   if (record::is_arena_mapper(caller)) block.flags |= format::kArena;
   here.born(block);
@@ -150,11 +150,11 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
   const Recording here;
   if (!here) return q;
   if (flags & MREMAP_FIXED) {
-    Block under = range(word(q), after);
+    HookedBlock under = range(word(q), after);
     under.flags |= format::kReleased;
     here.died(under, death);
   }
-  const Block to = {word(q), pages(after), after, Kind::none, format::kRange};
+  const HookedBlock to = {word(q), pages(after), after, Kind::none, format::kRange};
   // A length of 0 duplicates a shared mapping, MREMAP_DONTUNMAP leaves the old range mapped: nothing dies then.
   const bool keeps_old = before == 0 || (flags & 4) != 0;
   here.moved(word(p), keeps_old ? 0 : pages(before), to, death);

@@ -1,4 +1,4 @@
-// Purpose: the C doors of memtrace.h.
+// Purpose: the C bridges of memtrace.h.
 // Runs: on the program's thread.
 #define MEMTRACE_IMPLEMENTATION
 #include "preload/api/memtrace.h"

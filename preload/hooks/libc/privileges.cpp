@@ -65,8 +65,8 @@ namespace {
 using OneId = int (*)(unsigned);
 using TwoIds = int (*)(unsigned, unsigned);
 using ThreeIds = int (*)(unsigned, unsigned, unsigned);
-using Groups = int (*)(std::size_t, const gid_t*);
-using GroupsOf = int (*)(const char*, gid_t);
+using SetGroups = int (*)(std::size_t, const gid_t*);
+using InitGroups = int (*)(const char*, gid_t);
 using Capset = int (*)(void*, const void*);
 using Prctl = int (*)(int, ...);
 
@@ -74,8 +74,8 @@ struct Calls {
   OneId setuid, setgid, seteuid, setegid, setfsuid, setfsgid;
   TwoIds setreuid, setregid;
   ThreeIds setresuid, setresgid;
-  Groups setgroups;
-  GroupsOf initgroups;
+  SetGroups setgroups;
+  InitGroups initgroups;
   Capset capset;
   Prctl prctl;
 };

@@ -27,7 +27,7 @@ constinit Owns owns = nullptr;
 constinit SizeOf size_of = nullptr;
 
 // A sanitizer's block holds what was asked for: its malloc_usable_size says the same.
-record::Block block_of(const volatile void* p, std::size_t bytes, std::size_t asked) {
+record::HookedBlock block_of(const volatile void* p, std::size_t bytes, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), bytes, asked, format::Kind::heap};
 }
 
@@ -61,7 +61,7 @@ void dies(const volatile void* p) {
 
 // The loader has read the headers; who walks over the objects of a process reads them again.
 void hide_globals_from_leak_checkers() {
-  const record::Segments own = record::own_segments();
+  const record::ProgramHeaders own = record::own_segments();
   for (std::size_t i = 0; i < own.count; ++i) {
     ElfW(Phdr)& header = own.headers[i];
     if (header.p_type == PT_LOAD && (header.p_flags & PF_W) != 0 &&

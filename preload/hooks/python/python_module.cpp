@@ -22,13 +22,13 @@ namespace {
 constexpr int kMaxName = 200;    // what the recorder keeps of a phase's name
 constexpr int kMaxVersion = 120; // of Py_GetVersion() in a note
 
-struct Text {
+struct PythonText {
   const char* data = "";
   std::size_t bytes = 0;
 };
 
 // The bootstrap's own str objects: ASCII, so that this cannot fail but for a caller's mistake.
-Text text_of(Object* object) {
+PythonText text_of(Object* object) {
   Ssize bytes = 0;
   const char* data = g_python.PyUnicode_AsUTF8AndSize(object, &bytes);
   if (data == nullptr) {
@@ -51,7 +51,7 @@ Object* done() {
 
 Object* begin(Object*, Object* const* args, Ssize count) {
   if (count > 0) {
-    Text name = text_of(args[0]);
+    PythonText name = text_of(args[0]);
     record::phase_begin(name.data, name.bytes, static_cast<std::uint16_t>(count > 1 ? number_of(args[1]) : 0));
   }
   return done();
@@ -60,7 +60,7 @@ Object* begin(Object*, Object* const* args, Ssize count) {
 // True: there is pinned memory, and its allocator is to be asked how much of it is in use.
 Object* end(Object*, Object* const* args, Ssize count) {
   if (count > 0) {
-    Text name = text_of(args[0]);
+    PythonText name = text_of(args[0]);
     record::phase_end(name.data, name.bytes, static_cast<std::uint16_t>(count > 1 ? number_of(args[1]) : 0));
   }
   return g_python.PyBool_FromLong(record::pinned_memory_is_held() ? 1 : 0);
@@ -90,7 +90,7 @@ Object* current(Object*, Object* const*, Ssize) {
 }
 
 Object* inside(Object*, Object* const* args, Ssize count) {
-  Text name = count > 0 ? text_of(args[0]) : Text{};
+  PythonText name = count > 0 ? text_of(args[0]) : PythonText{};
   return g_python.PyBool_FromLong(record::phase_inside(name.data, name.bytes) ? 1 : 0);
 }
 
@@ -130,14 +130,14 @@ Object* parameters(Object*, Object* const* args,
   Object* dtype = nullptr;
   Object* numbers = nullptr;
   for (Ssize at = 0; g_python.PyDict_Next(args[4], &at, &dtype, &numbers) != 0;) {
-    Text name = text_of(dtype);
+    PythonText name = text_of(dtype);
     record::parameter_dtype(name.data, name.bytes, number_of(numbers));
   }
   return done();
 }
 
 Object* note(Object*, Object* const* args, Ssize count) {
-  Text text = count > 0 ? text_of(args[0]) : Text{};
+  PythonText text = count > 0 ? text_of(args[0]) : PythonText{};
   if (text.bytes > 0) record::note(text.data, text.bytes);
   return done();
 }

@@ -64,7 +64,7 @@ void* Dynamic::function(ElfW(Addr) base, const char* name) const {
   return nullptr;
 }
 
-Segments own_segments() {
+ProgramHeaders own_segments() {
   const auto base = reinterpret_cast<std::uintptr_t>(&__ehdr_start);
   return {base, reinterpret_cast<ElfW(Phdr)*>(base + __ehdr_start.e_phoff), __ehdr_start.e_phnum};
 }

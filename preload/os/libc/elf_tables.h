@@ -49,12 +49,12 @@ struct Dynamic {
 };
 
 // The program headers of the object that this is linked into, as they lie in memory.
-struct Segments {
+struct ProgramHeaders {
   std::uintptr_t base;
   ElfW(Phdr) * headers;
   std::size_t count;
 };
-Segments own_segments();
+ProgramHeaders own_segments();
 
 // The first object of the program's list: the executable.
 const link_map* first_object();

@@ -18,7 +18,7 @@ constexpr unsigned long kDrdSuppressed = 0x44520002;     // START_SUPPRESSION
 
 // The writable segments of this library: hooks read words there before they enter the recorder.
 void exempt_globals() {
-  const Segments own = own_segments();
+  const ProgramHeaders own = own_segments();
   for (std::size_t i = 0; i < own.count; ++i) {
     if (own.headers[i].p_type != PT_LOAD || (own.headers[i].p_flags & PF_W) == 0) continue;
     exempt_from_races(reinterpret_cast<const void*>(own.base + own.headers[i].p_vaddr), own.headers[i].p_memsz);

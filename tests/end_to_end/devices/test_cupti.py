@@ -154,7 +154,7 @@ class Cards(WithFakes):
     def test_text(self):
         self.used()
         text = " ".join(self.report_text("--memory", "cuda:0").split())
-        self.assertIn("cuda:0: the card shows 506.00 MiB for this process at most", text)
+        self.assertIn("cuda:0: the GPU shows 506.00 MiB for this process at most", text)
         self.assertIn("500.00 MiB of it is no allocation's (context 500.00 MiB, code 0.00 MiB, local memory and the "
                       "rest 0.00 MiB: an estimate)", text)
 

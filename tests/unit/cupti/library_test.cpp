@@ -33,7 +33,7 @@ TEST(Library, TheRealOneAnswers) {
   Subscription subscription = subscribe(&nothing);
   if (subscription.library.path == nullptr) GTEST_SKIP() << "no libcupti is found here";
   EXPECT_TRUE(subscription.library.usable());
-  Text text;
+  BoundedText text;
   describe(subscription, text);
   if (subscription.standing == Standing::active) {
     unsubscribe(subscription);

@@ -60,7 +60,7 @@ void open_files(const Scratch& scratch, std::uint64_t max_bytes) {
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes) {
   open_files(scratch, max_bytes);
   record::write_definitions([](record::PutRecord, void*) {});
-  record::enter(record::State::hot);
+  record::enter(record::State::recording);
 }
 
 std::uint64_t lost_for(format::Loss reason) {

@@ -255,7 +255,7 @@ TEST(Groups, VersionTwo) {
   write_file(group + "/memory.stat", "anon 510000000000\nfile 5000000\nkernel 3000000\n");
   write_file(group + "/memory.events", "low 0\nhigh 0\nmax 212\noom 3\noom_kill 2\noom_group_kill 1\n");
   write_file(group + "/memory.oom.group", "1\n");
-  const Group found = read_group("/kubepods.slice", scratch.path());
+  const CgroupState found = read_group("/kubepods.slice", scratch.path());
   EXPECT_TRUE(found.there);
   EXPECT_TRUE(found.version_two);
   EXPECT_EQ(found.charge, 515396075520u);
@@ -277,7 +277,7 @@ TEST(Groups, VersionOne) {
   write_file(group + "/memory.limit_in_bytes", "943718400\n");
   write_file(group + "/memory.failcnt", "400\n");
   write_file(group + "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
-  const Group found = read_group("/docker", scratch.path());
+  const CgroupState found = read_group("/docker", scratch.path());
   EXPECT_TRUE(found.there);
   EXPECT_FALSE(found.version_two);
   EXPECT_EQ(found.limit, 943718400u);

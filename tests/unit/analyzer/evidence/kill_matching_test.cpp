@@ -109,7 +109,7 @@ TEST(Match, OneKillAndTwoThatFit) {
 TEST(Match, ACounterIsAWitnessWhereTheLogIsNone) {
   Evidence evidence;
   evidence.log = "Operation not permitted";
-  Group group;
+  CgroupState group;
   group.path = "/sys/fs/cgroup/memory/job/a";
   group.there = true;
   group.oom_kills = 1;
@@ -132,7 +132,7 @@ TEST(Match, ACounterIsAWitnessWhereTheLogIsNone) {
 TEST(Match, ACounterThatRoseOnceForTwo) {
   Evidence evidence;
   evidence.log = "no";
-  Group group;
+  CgroupState group;
   group.path = "/sys/fs/cgroup/memory/job/a";
   group.oom_kills = 1;
   evidence.groups = {group};

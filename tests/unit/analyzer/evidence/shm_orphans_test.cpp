@@ -172,7 +172,7 @@ class Left : public testing::Test {
     write_file(scratch.file("t.memtrace"), builder.bytes());
     return report::creator_of(trace::Trace(scratch.file("t.memtrace"))).mapped.at(0).unix;
   }
-  ShmLeftovers left(std::vector<Orphan> orphans, std::uint64_t unseen = 0, std::string pids = "4026531836") {
+  ShmLeftovers left(std::vector<ShmOrphan> orphans, std::uint64_t unseen = 0, std::string pids = "4026531836") {
     return {1'700'000'010, unseen, std::move(pids), std::move(orphans)};
   }
   Builder builder;
@@ -190,7 +190,7 @@ TEST_F(Left, IsSaidWhereItWasMapped) {
 }
 
 TEST_F(Left, IsCertainByPidAmongAllThatLive) {
-  const std::vector<Orphan> named = {{"torch_4242_1_1", 9 * kMiB, 1'700'000'000.5, {}}};
+  const std::vector<ShmOrphan> named = {{"torch_4242_1_1", 9 * kMiB, 1'700'000'000.5, {}}};
   EXPECT_EQ(findings(left(named))[0]["confidence"], "certain");
   EXPECT_EQ(findings(left(named, 1))[0]["confidence"], "likely");
   EXPECT_EQ(findings(left(named, kUnknown))[0]["confidence"], "likely");
@@ -202,7 +202,7 @@ TEST_F(Left, IsNotSaidOfLittleOrNothing) {
   EXPECT_TRUE(findings({}).empty());
   EXPECT_TRUE(findings(left({})).empty());
   EXPECT_TRUE(findings(left({{"torch_4242_1_1", 7 * kMiB, 1'700'000'000.5, {}}})).empty());
-  EXPECT_FALSE(findings(left(std::vector<Orphan>(100, {"torch_4242_1_1", kMiB, 1'700'000'000.5, {}}))).empty());
+  EXPECT_FALSE(findings(left(std::vector<ShmOrphan>(100, {"torch_4242_1_1", kMiB, 1'700'000'000.5, {}}))).empty());
 }
 
 } // namespace

@@ -22,8 +22,8 @@ constexpr std::uint16_t kCard = 1 << format::kMemoryShift, kOther = 2 << format:
 class Devices : public testing::Test {
  protected:
   void segment(std::uint64_t address, std::uint64_t bytes, Kind kind = Kind::device,
-               std::uint16_t card = kCard) {
-    builder.birth(address, bytes, kind, card, 0, bytes);
+               std::uint16_t gpu = kCard) {
+    builder.birth(address, bytes, kind, gpu, 0, bytes);
   }
   // As PyTorch's allocator says it, its totals after it.
   void block(std::uint64_t address, std::uint64_t bytes, std::uint32_t stack = 0) {
@@ -35,9 +35,9 @@ class Devices : public testing::Test {
   void holds(std::uint64_t allocated, std::uint64_t reserved) {
     builder.put(EventType::reserved, 0, kCard, {allocated, reserved});
   }
-  void shows(std::uint64_t process, std::uint64_t code = 0, std::uint16_t card = kCard,
+  void shows(std::uint64_t process, std::uint64_t code = 0, std::uint16_t gpu = kCard,
              std::uint64_t others = 0, std::uint64_t all = 0) {
-    builder.put(EventType::sample_device, 0, card, {process, all, 80 * 1024 * kMiB, 0, code, others});
+    builder.put(EventType::sample_device, 0, gpu, {process, all, 80 * 1024 * kMiB, 0, code, others});
   }
 
   ProcessAnalysis& open(const char* kind = "main") {
@@ -184,12 +184,12 @@ TEST_F(Devices, ResidualByWhatCameBetweenLooks) {
   builder.death(4096 * kMiB, 100 * kMiB, Kind::device, kCard);
   shows(500 * kMiB, 10 * kMiB);
   ProcessAnalysis& analysis = open();
-  const replay::DeviceUsage& card = analysis.account.cards.at(1);
-  EXPECT_EQ(card.peak->bytes, static_cast<std::int64_t>(600 * kMiB));
-  EXPECT_EQ(card.residual.context, static_cast<std::int64_t>(400 * kMiB));
-  EXPECT_EQ(card.residual.code, static_cast<std::int64_t>(30 * kMiB));
-  EXPECT_EQ(card.residual.rest, static_cast<std::int64_t>(70 * kMiB));
-  EXPECT_EQ(card.residual.sum() + card.live, card.peak->bytes);
+  const replay::DeviceUsage& gpu = analysis.account.device_usage.at(1);
+  EXPECT_EQ(gpu.peak->bytes, static_cast<std::int64_t>(600 * kMiB));
+  EXPECT_EQ(gpu.residual.context, static_cast<std::int64_t>(400 * kMiB));
+  EXPECT_EQ(gpu.residual.code, static_cast<std::int64_t>(30 * kMiB));
+  EXPECT_EQ(gpu.residual.rest, static_cast<std::int64_t>(70 * kMiB));
+  EXPECT_EQ(gpu.residual.sum() + gpu.live, gpu.peak->bytes);
   EXPECT_TRUE(find(analysis).empty());
 }
 
@@ -199,9 +199,9 @@ TEST_F(Devices, WhatPoolsKeepIsNoContext) {
   builder.death(4096 * kMiB, 300 * kMiB, Kind::device_async, kCard);
   segment(4096 * kMiB, 100 * kMiB, Kind::device_async);
   shows(720 * kMiB);
-  const replay::DeviceUsage card = open().account.cards.at(1);
-  EXPECT_EQ(card.pools, static_cast<std::int64_t>(220 * kMiB));
-  EXPECT_EQ(card.residual.sum(), static_cast<std::int64_t>(400 * kMiB));
+  const replay::DeviceUsage gpu = open().account.device_usage.at(1);
+  EXPECT_EQ(gpu.pools, static_cast<std::int64_t>(220 * kMiB));
+  EXPECT_EQ(gpu.residual.sum(), static_cast<std::int64_t>(400 * kMiB));
 }
 
 TEST_F(Devices, ContextOnACardWithoutWork) {

@@ -140,7 +140,7 @@ TEST_F(Deaths, WithoutAWitnessAreUnknown) {
 TEST_F(Deaths, ByTheCounterOfTheirGroup) {
   loading();
   sample(160);
-  evidence::Group counter;
+  evidence::CgroupState counter;
   counter.path = "/sys/fs/cgroup/memory/job";
   counter.oom_kills = 1;
   outside.groups.push_back(counter);

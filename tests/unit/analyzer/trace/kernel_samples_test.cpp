@@ -50,7 +50,7 @@ TEST(Samples, FirstLastAndHighestOfEachGroup) {
   }
   const Read out = read(b);
   ASSERT_EQ(out.samples.groups().size(), 2u);
-  const Group& g = out.samples.groups()[0];
+  const SampledCgroup& g = out.samples.groups()[0];
   EXPECT_EQ(out.definitions.text(g.path), "/sys/fs/cgroup/job/step");
   EXPECT_TRUE(g.version_two);
   EXPECT_EQ(g.first->charge, 100 * kMiB);
@@ -101,7 +101,7 @@ TEST(Samples, LimitsPressureMachineAddressSpace) {
   b.put(EventType::sample_node, 0, 0, {1, 1, 9, 0, 6, 0}); // less that only its owners can give back
   b.put(EventType::sample_address_space, 0, 0, {100, 200, 50, kNotSaid, 0, 64});
   const Read out = read(b);
-  const Group& g = out.samples.groups().at(0);
+  const SampledCgroup& g = out.samples.groups().at(0);
   EXPECT_EQ(g.limits->high, kNotSaid);
   EXPECT_EQ(g.limits->highest, 80 * kMiB);
   EXPECT_EQ(g.limits->met, 3u);

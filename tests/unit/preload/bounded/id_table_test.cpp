@@ -10,7 +10,7 @@ struct Entry {
   std::uint64_t key;
   std::uint64_t hash;
 };
-using Small = Table<Entry, 16>;
+using Small = IdTable<Entry, 16>;
 
 std::uint64_t hash_of(const Entry& entry) {
   return entry.hash;
@@ -24,7 +24,7 @@ std::uint32_t add(Of& table, std::uint64_t key, std::uint64_t hash) {
   return id;
 }
 
-TEST(Table, IdsCountFromOne) {
+TEST(IdTable, IdsCountFromOne) {
   Small table;
   EXPECT_EQ(add(table, 10, 100), 1u);
   EXPECT_TRUE(table.added());
@@ -35,20 +35,20 @@ TEST(Table, IdsCountFromOne) {
   EXPECT_EQ(table.at(2).key, 20u);
 }
 
-TEST(Table, NewEntriesAreZero) {
+TEST(IdTable, NewEntriesAreZero) {
   Small table;
   const std::uint32_t id = table.find_or_add(
       1, [](const Entry&) { return false; }, &hash_of);
   EXPECT_EQ(table.at(id).key, 0u);
 }
 
-TEST(Table, SameHashDifferentEntries) {
+TEST(IdTable, SameHashDifferentEntries) {
   Small table;
   for (std::uint64_t key = 1; key <= 10; ++key) EXPECT_EQ(add(table, key, 0x500000007), key);
   for (std::uint64_t key = 1; key <= 10; ++key) EXPECT_EQ(add(table, key, 0x500000007), key);
 }
 
-TEST(Table, SamePlaceDifferentTag) {
+TEST(IdTable, SamePlaceDifferentTag) {
   Small table;
   EXPECT_EQ(add(table, 1, 0x300000100), 1u);
   // `same` says yes to anything: the tag alone must keep them apart.
@@ -57,8 +57,8 @@ TEST(Table, SamePlaceDifferentTag) {
             2u);
 }
 
-TEST(Table, GrowsAndFindsWhatItHad) {
-  using Large = Table<Entry, 64 * 1024>;
+TEST(IdTable, GrowsAndFindsWhatItHad) {
+  using Large = IdTable<Entry, 64 * 1024>;
   Large table;
   const auto find = [&](std::uint64_t key) { return add(table, key, key * 0x9E3779B97F4A7C15u); };
   std::uint64_t bytes = table.bytes();
@@ -75,7 +75,7 @@ TEST(Table, GrowsAndFindsWhatItHad) {
   EXPECT_EQ(find(1 << 20), 0u) << "it is full";
 }
 
-TEST(Table, UndoGivesTheIdAgain) {
+TEST(IdTable, UndoGivesTheIdAgain) {
   Small table;
   add(table, 1, 7);
   EXPECT_EQ(add(table, 2, 7), 2u);
@@ -87,7 +87,7 @@ TEST(Table, UndoGivesTheIdAgain) {
   EXPECT_TRUE(table.added());
 }
 
-TEST(Table, FullStillFinds) {
+TEST(IdTable, FullStillFinds) {
   Small table;
   for (std::uint64_t key = 1; key <= 15; ++key) ASSERT_EQ(add(table, key, key * 0x9E3779B97F4A7C15u), key);
   EXPECT_EQ(add(table, 16, 16 * 0x9E3779B97F4A7C15u), 0u);

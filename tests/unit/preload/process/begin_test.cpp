@@ -1,4 +1,4 @@
-// Purpose: from cold to hot and to the end, through the door that the hooks use.
+// Purpose: from cold to hot and to the end, through the bridge that the hooks use.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -87,11 +87,11 @@ TEST(Life, BelowThePeakNothingIsLeft) {
   in_child([&] {
     start(scratch, "1M");
     for (std::uint64_t i = 1; i <= 100; ++i) born(i << 20, 8192);
-    EXPECT_EQ(state(), State::cold);
+    EXPECT_EQ(state(), State::buffering);
     in_forked_child(
         [] { EXPECT_EQ(tick_bytes(*this_thread()), kTickBytes) << "it costs what its parent does"; });
     end_life(0);
-    EXPECT_EQ(state(), State::inert);
+    EXPECT_EQ(state(), State::disabled);
     EXPECT_FALSE(std::filesystem::exists(scratch.file("out")));
   });
 }
@@ -101,9 +101,9 @@ TEST(Life, AtThePeakEverythingIsThere) {
   in_child([&] {
     start(scratch, "1M");
     for (std::uint64_t i = 1; i <= 127; ++i) born(i << 20, 8192);
-    EXPECT_EQ(state(), State::cold);
+    EXPECT_EQ(state(), State::buffering);
     born(128 << 20, 8192);
-    EXPECT_EQ(state(), State::hot) << "the byte that reaches the peak";
+    EXPECT_EQ(state(), State::recording) << "the byte that reaches the peak";
     for (std::uint64_t i = 129; i <= 200; ++i) born(i << 20, 8192);
     ASSERT_EQ(files_of(scratch, ".memtrace").size(), 1u);
     EXPECT_EQ(files_of(scratch, ".rings").size(), 1u);
@@ -133,7 +133,7 @@ TEST(Life, TheNextBestPlace) {
     place.temporary.clear();
     place.temporary.add(scratch.path().c_str());
     born(1 << 20, 2 << 20);
-    EXPECT_EQ(state(), State::hot);
+    EXPECT_EQ(state(), State::recording);
     const std::string next = scratch.file("memtrace-" + std::to_string(::geteuid()) + "/") + place.job.text();
     EXPECT_EQ(place.directory.text(), next);
     EXPECT_TRUE(std::string(trace_file.path.text()).starts_with(next + "/"));
@@ -147,7 +147,7 @@ TEST(Life, WhereNothingCanBeWritten) {
     const rlimit none{0, 0};
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
     born(1 << 20, 2 << 20);
-    EXPECT_EQ(state(), State::inert);
+    EXPECT_EQ(state(), State::disabled);
     born(2 << 20, 2 << 20); // passes through
     EXPECT_EQ(::chdir("/"), 0);
     EXPECT_FALSE(std::filesystem::exists(scratch.file("out"))) << "no half-made directory";
@@ -170,7 +170,7 @@ void begin_among_threads(const Scratch& scratch, std::uint64_t when) {
       here.tick();
     });
   for (std::thread& thread : threads) thread.join();
-  ASSERT_EQ(state(), State::hot);
+  ASSERT_EQ(state(), State::recording);
   const std::uint64_t lost = tests::lost_in_all();
   end_life(0);
   const auto segments = tests::read_segments(files_of(scratch, ".memtrace").front());
@@ -192,7 +192,7 @@ TEST(Life, BeginsAmongThreads) {
 // Its child would wait a second at each fork of its own.
 TEST(Life, AProcessThatIsNotRecordedForksWithoutALock) {
   in_child([&] {
-    enter(State::inert);
+    enter(State::disabled);
     in_forked_child([] { EXPECT_TRUE(hold_definitions()); });
   });
 }
@@ -203,7 +203,7 @@ void fork_while_held(const Scratch& scratch, std::size_t index) {
   each_fork_lock([&](const ForkLock& entry) { locks.push_back(entry); });
   start(scratch, "1M");
   born(1 << 20, 2 << 20);
-  ASSERT_EQ(state(), State::hot);
+  ASSERT_EQ(state(), State::recording);
   before_fork(); // holds the definitions itself
   std::promise<void> held, done;
   std::thread holder([&] {
@@ -220,7 +220,7 @@ void fork_while_held(const Scratch& scratch, std::size_t index) {
     after_fork_in_child();
     each_fork_lock([](const ForkLock& entry) { EXPECT_FALSE(entry.lock->is_held()) << entry.name; });
     born(8 << 20, 2 << 20);
-    EXPECT_EQ(state(), State::hot);
+    EXPECT_EQ(state(), State::recording);
     end_life(0);
     EXPECT_EQ(all_of(tests::read_segments(trace_file.path.text()), EventType::birth).size(), 1u);
     EXPECT_EQ(tests::lost_in_all(), 0u);
@@ -250,15 +250,15 @@ TEST(Life, AForkedChildHasItsOwnTrace) {
   in_child([&] {
     start(scratch, "1M");
     born(1 << 20, 2 << 20);
-    ASSERT_EQ(state(), State::hot);
+    ASSERT_EQ(state(), State::recording);
     const std::uint64_t parents = trace_file.trace_id;
     in_forked_child([&] {
-      EXPECT_EQ(state(), State::cold);
+      EXPECT_EQ(state(), State::buffering);
       EXPECT_EQ(tick_bytes(*this_thread()), 16 * 1024) << "it records soon";
       born(8 << 20, 100);
-      EXPECT_EQ(state(), State::cold) << "too young";
+      EXPECT_EQ(state(), State::buffering) << "too young";
       born(9 << 20, 2 << 20);
-      EXPECT_EQ(state(), State::hot) << "a MiB of its own";
+      EXPECT_EQ(state(), State::recording) << "a MiB of its own";
       end_life(0);
       const auto files = files_of(scratch, ".memtrace");
       EXPECT_EQ(files.size(), 2u);
@@ -291,7 +291,7 @@ TEST(Life, AThreadOfAForkedChildWaitsForTheRingFile) {
       EXPECT_GE(os::monotonic_ns() - before, 50'000'000u) << "it did not wait";
       release_definitions();
       first.join();
-      EXPECT_EQ(state(), State::hot);
+      EXPECT_EQ(state(), State::recording);
     });
   });
 }
@@ -300,12 +300,12 @@ TEST(Life, AFailedExecGoesOn) {
   const Scratch scratch;
   in_child([&] {
     start(scratch, "0");
-    ASSERT_EQ(state(), State::hot);
+    ASSERT_EQ(state(), State::recording);
     born(1 << 20, 8192);
     ASSERT_TRUE(before_exec("/no/such/program"));
     EXPECT_EQ(files_of(scratch, ".rings").size(), 0u);
     after_failed_exec();
-    EXPECT_EQ(state(), State::hot);
+    EXPECT_EQ(state(), State::recording);
     born(2 << 20, 8192);
     end_life(0);
     const auto segments = tests::read_segments(trace_file.path.text());
@@ -333,7 +333,7 @@ TEST(Life, ExecsThatFailInSeveralThreadsGoOn) {
         }
       });
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(state(), State::hot);
+    EXPECT_EQ(state(), State::recording);
     EXPECT_EQ(files_of(scratch, ".rings").size(), 1u);
     const std::uint64_t lost = tests::lost_in_all();
     end_life(0);

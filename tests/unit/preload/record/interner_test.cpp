@@ -169,7 +169,7 @@ TEST(Definitions, HeldIsBounded) {
 
 TEST(Stack, NoneWhenNotAskedFor) {
   in_child([] {
-    enter(State::cold);
+    enter(State::buffering);
     settings.stacks = Stacks::none;
     prepare_stacks();
     const Recording here;

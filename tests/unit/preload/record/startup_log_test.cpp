@@ -41,13 +41,13 @@ constexpr std::size_t kCapacity = 16 * 1024; // of the log
 void become_cold() {
   settings.min_peak = ~std::uint64_t{0} >> 1;
   settings.stacks = Stacks::none;
-  enter(State::cold);
+  enter(State::buffering);
 }
 
 // What a program did, as it knows it itself.
 struct Model {
   std::mutex mutex;
-  std::map<std::uint64_t, Block> live;
+  std::map<std::uint64_t, HookedBlock> live;
   SmallTotals flows{}; // tracked and small together
   std::uint64_t tracked_births = 0;
   std::uint64_t next = 0x1000000000;
@@ -55,9 +55,9 @@ struct Model {
   std::uint64_t unknown_deaths = 0;
 };
 
-Block random_block(Model& model, std::mt19937_64& random) {
+HookedBlock random_block(Model& model, std::mt19937_64& random) {
   const std::uint64_t given = 4096 + random() % 65536;
-  Block block{model.next, given, given, Kind::heap};
+  HookedBlock block{model.next, given, given, Kind::heap};
   if (random() % 3 == 0) block.kind = Kind::mmap_anon;
   if (random() % 64 == 0) block.kind = Kind::mmap_file;
   if (random() % 5 == 0) block.flags = format::kTensor;
@@ -73,7 +73,7 @@ Block random_block(Model& model, std::mt19937_64& random) {
 void be_born(Model& model, std::mt19937_64& random, const Recording& here) {
   const std::lock_guard guard(model.mutex);
   if (model.live.size() > 2000) return;
-  const Block block = random_block(model, random);
+  const HookedBlock block = random_block(model, random);
   here.born(block);
   model.live.insert_or_assign(block.address, block);
   model.flows += {block.given, 0, 1, 0};
@@ -93,10 +93,10 @@ void die(Model& model, std::mt19937_64& random, const Recording& here) {
 void move(Model& model, std::mt19937_64& random, const Recording& here) {
   const std::lock_guard guard(model.mutex);
   if (model.live.empty() || model.live.begin()->second.kind == Kind::mmap_file) return;
-  const Block from = model.live.begin()->second;
+  const HookedBlock from = model.live.begin()->second;
   const format::Stamp death = draw_stamp();
   model.live.erase(model.live.begin());
-  Block to = random_block(model, random);
+  HookedBlock to = random_block(model, random);
   to.kind = from.kind;
   here.moved(from.address, from.given, to, death);
   model.live.insert_or_assign(to.address, to);
@@ -201,7 +201,7 @@ void fold_and_compare(std::uint64_t seed) {
       });
     done.arrive_and_wait();
     tests::become_hot(scratch);
-    cold_flush();
+    flush_startup_log();
     hot.arrive_and_wait();
     for (std::thread& thread : threads) thread.join();
     drain_rings(true);
@@ -220,14 +220,14 @@ TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
     become_cold();
     Thread& thread = *this_thread();
     for (std::uint64_t i = 1; i < kCapacity; ++i)
-      ASSERT_EQ(cold_append(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)), Kept::yes) << i;
-    EXPECT_EQ(cold_append(thread, tests::birth_of(kCapacity * 4096, 4096, kCapacity)), Kept::crowded)
+      ASSERT_EQ(append_to_startup_log(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)), AppendResult::yes) << i;
+    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(kCapacity * 4096, 4096, kCapacity)), AppendResult::crowded)
         << "full of live blocks";
     tests::open_files(scratch);
     EXPECT_EQ(tests::lost_in_all(), 0u);
-    EXPECT_EQ(cold_append(thread, tests::birth_of(4096, 4096, kCapacity + 1)), Kept::full) << "no room at all";
+    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(4096, 4096, kCapacity + 1)), AppendResult::full) << "no room at all";
     EXPECT_EQ(tests::lost_for(format::Loss::cold), 1u);
-    cold_flush();
+    flush_startup_log();
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
     const auto records = by_thread(segments, format::Source::cold).at(thread.index);
     ASSERT_EQ(records.size(), kCapacity);
@@ -239,7 +239,7 @@ TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
 // The one record of blocks that left the log.
 RingRecord folded_blocks_in(const Scratch& scratch) {
   tests::open_files(scratch);
-  cold_flush();
+  flush_startup_log();
   RingRecord found{};
   for (const auto& [thread, records] :
        by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::cold))
@@ -258,13 +258,13 @@ TEST(Cold, AHalfFullLogGoesOn) {
     become_cold();
     Thread& thread = *this_thread();
     // 10,000 live blocks, then pairs for ever.
-    for (std::uint64_t i = 1; i <= 10'000; ++i) cold_append(thread, tests::birth_of(i << 20, 4096, i));
+    for (std::uint64_t i = 1; i <= 10'000; ++i) append_to_startup_log(thread, tests::birth_of(i << 20, 4096, i));
     for (std::uint64_t i = 0; i < 50'000; ++i) {
       RingRecord record = tests::birth_of(0x5000, 8192, 20'000 + 2 * i);
-      ASSERT_EQ(cold_append(thread, record), Kept::yes);
+      ASSERT_EQ(append_to_startup_log(thread, record), AppendResult::yes);
       record.type = static_cast<std::uint8_t>(EventType::death);
       ++record.stamp;
-      ASSERT_EQ(cold_append(thread, record), Kept::yes);
+      ASSERT_EQ(append_to_startup_log(thread, record), AppendResult::yes);
     }
     EXPECT_EQ(thread.folded.births, 0u) << "no small blocks";
     const SmallTotals blocks = folded_blocks_in(scratch).as<format::CountersEvent>().flows;
@@ -284,11 +284,11 @@ TEST(Cold, ReservationsFoldWithoutFlows) {
       RingRecord record = tests::birth_of(0x5000, 1 << 20, 2 * i);
       record.kind = static_cast<std::uint8_t>(Kind::mmap_anon);
       record.flags = format::kNoAccess;
-      cold_append(thread, record);
+      append_to_startup_log(thread, record);
       record.type = static_cast<std::uint8_t>(EventType::death);
       record.flags = format::kRange;
       ++record.stamp;
-      cold_append(thread, record);
+      append_to_startup_log(thread, record);
     }
     EXPECT_EQ(thread.folded.births, 0u);
     EXPECT_EQ(folded_blocks_in(scratch).type, 0u);
@@ -305,11 +305,11 @@ TEST(Cold, SampledPairsFoldWithoutFlows) {
       RingRecord record = tests::birth_of(0x5000, 640, 2 * i);
       record.flags = format::kSampled;
       format::set_carried(record, {kCarried, 0, 1, 0});
-      cold_append(thread, record);
+      append_to_startup_log(thread, record);
       record.type = static_cast<std::uint8_t>(EventType::death);
       format::set_carried(record, {});
       ++record.stamp;
-      cold_append(thread, record);
+      append_to_startup_log(thread, record);
     }
     EXPECT_GE(thread.folded.births, kCapacity / 2) << "nothing folded: this tests nothing";
     EXPECT_EQ(thread.folded.allocated, thread.folded.births * kCarried);
@@ -329,7 +329,7 @@ TEST(Cold, KeepsWhatIsNoPair) {
       record.type = static_cast<std::uint8_t>(type);
       record.kind = static_cast<std::uint8_t>(kind);
       record.flags = flags;
-      cold_append(thread, record);
+      append_to_startup_log(thread, record);
     };
     const std::uint16_t device = 1 << format::kMemoryShift;
     put(EventType::birth, 0x10000, 8192, 0, Kind::mmap_anon);
@@ -343,7 +343,7 @@ TEST(Cold, KeepsWhatIsNoPair) {
     for (std::uint64_t i = 0; i < kCapacity; ++i)        // until it folds
       put(i % 2 == 0 ? EventType::birth : EventType::death, 0x50000, 4096, 0, Kind::heap);
     tests::open_files(scratch);
-    cold_flush();
+    flush_startup_log();
     const auto records = by_thread(tests::read_segments(scratch.file("t.memtrace")), format::Source::cold);
     ASSERT_GE(records.at(thread.index).size(), 8u);
     ASSERT_LT(records.at(thread.index).size(), 100u) << "it did fold";
@@ -358,8 +358,8 @@ TEST(Cold, ClosedOnceFlushed) {
   in_child([&] {
     become_cold();
     tests::open_files(scratch);
-    cold_flush();
-    EXPECT_EQ(cold_append(*this_thread(), tests::birth_of(4096, 4096, 1)), Kept::closed);
+    flush_startup_log();
+    EXPECT_EQ(append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1)), AppendResult::closed);
     // Who saw the process cold a moment ago still gets its event into the trace.
     const Recording here;
     here.born({8192, 4096, 4096, Kind::heap});
@@ -380,7 +380,7 @@ TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
     level(0, 1 << 20);
     level(0, -(1 << 20));
     EXPECT_GE(ring_header()->beginning, 1u << 20);
-    cold_flush();
+    flush_startup_log();
     level(0, 1 << 21);
     EXPECT_EQ(ring_header()->beginning, 0u) << "it has begun";
   });
@@ -390,11 +390,11 @@ TEST(Cold, ForgottenAfterFork) {
   const Scratch scratch;
   in_child([&] {
     become_cold();
-    cold_append(*this_thread(), tests::birth_of(4096, 4096, 1));
-    cold_forget();
-    cold_append(*this_thread(), tests::birth_of(8192, 4096, 2));
+    append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1));
+    forget_startup_log();
+    append_to_startup_log(*this_thread(), tests::birth_of(8192, 4096, 2));
     tests::open_files(scratch);
-    cold_flush();
+    flush_startup_log();
     const auto births = all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth);
     ASSERT_EQ(births.size(), 1u);
     EXPECT_EQ(births[0].as<format::BirthEvent>().address, 8192u);

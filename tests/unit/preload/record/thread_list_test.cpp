@@ -68,13 +68,13 @@ TEST(Uncounted, ThreadsOfAForkedChildAreLookedAtMoreOften) {
   const Scratch scratch;
   in_child([&] {
     settings.min_peak = ~std::uint64_t{0} >> 1;
-    enter(State::cold);
+    enter(State::buffering);
     Thread& thread = *this_thread();
     EXPECT_EQ(tick_bytes(thread), kTickBytes) << "no forked child";
     look_often_without_slot(true);
     EXPECT_EQ(tick_bytes(thread), 16 * 1024);
     tests::open_files(scratch);
-    enter(State::hot);
+    enter(State::recording);
     append_birth(thread, 1);
     EXPECT_EQ(tick_bytes(thread), kTickBytes) << "it has a slot";
   });

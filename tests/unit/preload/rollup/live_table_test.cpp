@@ -14,13 +14,13 @@ namespace {
 
 using Key = std::tuple<std::uint64_t, std::uint8_t, unsigned>;
 
-Block block_at(std::uint64_t address, std::uint8_t memory, format::Kind kind, std::uint64_t given) {
-  Block block{};
+LedgerBlock block_at(std::uint64_t address, std::uint8_t memory, format::Kind kind, std::uint64_t given) {
+  LedgerBlock block{};
   block.address = address;
   block.memory = memory;
   block.kind = static_cast<std::uint8_t>(kind);
   block.given = given;
-  block.state = Block::kUsed;
+  block.state = LedgerBlock::kUsed;
   return block;
 }
 
@@ -36,7 +36,7 @@ TEST(Live, LikeAMap) {
     const auto memory = static_cast<std::uint8_t>(random() % 2);
     const format::Kind kind = kinds[random() % 3];
     const unsigned table = Live::table_of(static_cast<std::uint8_t>(kind));
-    Block* const found = live.find(address, memory, table);
+    LedgerBlock* const found = live.find(address, memory, table);
     const auto known = model.find({address, memory, table});
     ASSERT_EQ(found != nullptr, known != model.end());
     if (found != nullptr) {
@@ -50,7 +50,7 @@ TEST(Live, LikeAMap) {
   }
   EXPECT_EQ(live.size(), model.size());
   std::size_t seen = 0;
-  live.each([&](const Block& block) {
+  live.each([&](const LedgerBlock& block) {
     ++seen;
     EXPECT_EQ(model.at({block.address, block.memory, Live::table_of(block.kind)}), block.given);
   });

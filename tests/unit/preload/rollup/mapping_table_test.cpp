@@ -29,11 +29,11 @@ TEST(Mappings, LikeAPageTable) {
       mappings.erase(i);
     for (std::uint64_t page = first; page < last; ++page) owner[page] = 0;
     if (random() % 2 == 0) {
-      Block block{};
+      LedgerBlock block{};
       block.address = from;
       block.given = to - from;
       block.stack = number;
-      block.state = Block::kUsed;
+      block.state = LedgerBlock::kUsed;
       ASSERT_TRUE(mappings.add(host, block));
       for (std::uint64_t page = first; page < last; ++page) owner[page] = number;
     }
@@ -53,11 +53,11 @@ TEST(Mappings, MemoriesAreApart) {
   const Host host = tests::host();
   Mappings mappings;
   for (std::uint8_t memory = 0; memory < 3; ++memory) {
-    Block block{};
+    LedgerBlock block{};
     block.address = kPage;
     block.given = 4 * kPage;
     block.memory = memory;
-    block.state = Block::kUsed;
+    block.state = LedgerBlock::kUsed;
     ASSERT_TRUE(mappings.add(host, block));
   }
   mappings.split(host, 1, 2 * kPage);

@@ -229,7 +229,7 @@ Table of_rows(const std::vector<PhaseRow>& rows) {
 }
 
 // Rows in which nothing happened but that a phase began or ended are there in both, or say nothing.
-TEST(Fold, LikeTheAnalyzers) {
+TEST(Rollup, LikeTheAnalyzers) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Host host = tests::host();
     Builder builder;
@@ -240,7 +240,7 @@ TEST(Fold, LikeTheAnalyzers) {
     const trace::Trace trace(scratch.file("t.memtrace"));
     const replay::Account account = replay::account_phases(trace);
 
-    auto ours = std::make_unique<Fold>();
+    auto ours = std::make_unique<Rollup>();
     tests::RollupFile file(8 << 20);
     ours->start(host, false, 0, 0);
     ours->attach(file.memory(), file.bytes(), Builder::kTraceId, 1);
@@ -265,7 +265,7 @@ TEST(Fold, LikeTheAnalyzers) {
 
 class Alone : public testing::Test {
  protected:
-  Alone() : host_(tests::host()), fold_(std::make_unique<Fold>()) {
+  Alone() : host_(tests::host()), fold_(std::make_unique<Rollup>()) {
     know_names(builder_);
     fold_->start(host_, false, 0, 0);
   }
@@ -276,7 +276,7 @@ class Alone : public testing::Test {
 
   Host host_;
   Builder builder_;
-  std::unique_ptr<Fold> fold_;
+  std::unique_ptr<Rollup> fold_;
 };
 
 TEST_F(Alone, ABirthAfterItsDeathLeavesNothing) {

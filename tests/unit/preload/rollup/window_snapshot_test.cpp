@@ -22,7 +22,7 @@ using tests::Builder;
 
 class Snapshot : public testing::Test {
  protected:
-  Snapshot() : host_(tests::host()), fold_(std::make_unique<Fold>()) { fold_->start(host_, false, 0, 0); }
+  Snapshot() : host_(tests::host()), fold_(std::make_unique<Rollup>()) { fold_->start(host_, false, 0, 0); }
 
   std::uint32_t name(const std::string& text) {
     const std::uint32_t id = builder_.text(text);
@@ -60,7 +60,7 @@ class Snapshot : public testing::Test {
   Host host_;
   Builder builder_;
   std::map<std::uint32_t, std::size_t> done_;
-  std::unique_ptr<Fold> fold_;
+  std::unique_ptr<Rollup> fold_;
 };
 
 // The first record of a snapshot.

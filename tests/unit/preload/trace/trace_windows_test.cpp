@@ -180,7 +180,7 @@ TEST(Windows, ADirectoryThatVanishesAndComesBack) {
     ASSERT_TRUE(start_rings(rings, tests::kTraceId));
     keep_losses_in(ring_header());
     start_windows(false, 0, 0, &copy_text, &has_ring);
-    enter(State::hot);
+    enter(State::recording);
     EXPECT_EQ(churn(0, 10'000), 0u);
     drain_rings(false);
     const std::uint32_t before = current_window();

@@ -1,2 +1,2 @@
-// Purpose: a planted fault: a second door to the recorder.
+// Purpose: a planted fault: a second bridge to the recorder.
 #include "preload/blocks/recording.h"

@@ -1,13 +1,13 @@
-/* Purpose: the versioned C door by which device events and NVTX ranges reach the one recorder.
+/* Purpose: the versioned C bridge by which device events and NVTX ranges reach the one recorder.
  * Runs: between libmemtrace.so and libmemtrace_cupti.so, which may come from different builds.
  *
- * libmemtrace.so exports memtrace_open_door, found by dlsym; nothing is linked. A door is never changed in
+ * libmemtrace.so exports memtrace_open_bridge, found by dlsym; nothing is linked. A bridge is never changed in
  * place: new members go to its end, `bytes` says how much of it is there, and `version` rises only when a
  * member changes its meaning. All may be called from any thread, keep errno, allocate nothing and never fail
  * visibly.
  */
-#ifndef MEMTRACE_INTAKE_H
-#define MEMTRACE_INTAKE_H
+#ifndef MEMTRACE_CUPTI_BRIDGE_H
+#define MEMTRACE_CUPTI_BRIDGE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define MEMTRACE_DOOR_VERSION 1u
+#define MEMTRACE_BRIDGE_VERSION 1u
 
 /* What became of a block. The physical memory of cuMemCreate lives until its handle is released and its last
  * mapping is gone; the recorder keeps that account, callers say what was called. */
@@ -32,7 +32,7 @@ enum memtrace_device_what {
   MEMTRACE_DEVICE_CONTEXT   /* a context is destroyed: handle, stamp. What was born in it dies */
 };
 
-/* How bytes were got: numbers of their own, for the door outlives the trace's. */
+/* How bytes were got: numbers of their own, for the bridge outlives the trace's. */
 enum memtrace_device_kind {
   MEMTRACE_KIND_DEVICE = 1,
   MEMTRACE_KIND_DEVICE_ASYNC,
@@ -73,7 +73,7 @@ struct memtrace_device_use {
   uint64_t code;        /* bytes of the cubins loaded so far, on the host's side: a lower bound */
 };
 
-struct memtrace_door {
+struct memtrace_bridge {
   uint32_t version;
   uint32_t bytes; /* sizeof of the giver's */
   /* The subscriber is active, or is not any more: 1 and the hooks are silent, 0 and they record again. */
@@ -85,7 +85,7 @@ struct memtrace_door {
   void (*device_use)(const struct memtrace_device_use* use);
   /* Called at phase edges and after device calls, on the program's threads, outside the allocators: the moment
    * to ask a card. One function; null: none. */
-  void (*on_quiet_moment)(void (*call)(void));
+  void (*on_safe_point)(void (*call)(void));
   void (*phase_begin)(const char* name, size_t bytes);
   void (*phase_end)(const char* name, size_t bytes);
   void (*note)(const char* text, size_t bytes); /* `key=value` for the reader of the trace */
@@ -95,7 +95,7 @@ struct memtrace_door {
 };
 
 /* Null: no such version. */
-typedef const struct memtrace_door* (*memtrace_door_function)(uint32_t version);
+typedef const struct memtrace_bridge* (*memtrace_bridge_function)(uint32_t version);
 
 #ifdef __cplusplus
 }

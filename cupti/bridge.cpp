@@ -1,4 +1,4 @@
-// Purpose: the recorder's bridge, found once.
+// Purpose: finds the recorder's bridge, once.
 // Runs: outside callbacks.
 #include "cupti/bridge.h"
 

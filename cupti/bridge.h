@@ -1,4 +1,4 @@
-// Purpose: the recorder's bridge, found once.
+// Purpose: finds the recorder's bridge, once.
 // Runs: outside callbacks.
 #pragma once
 
@@ -6,11 +6,12 @@
 
 namespace memtrace::cupti {
 
-// Null: libmemtrace.so is not in this process (a child that was started without the preload), or is of another
-// age. The process that found it is the only one that may use it: in a forked child CUDA is not usable either.
+// Returns the bridge. Null: libmemtrace.so is not in this process (a child that was started without the
+// preload), or has another version. Only the process that found it may use it: CUDA does not work in a forked
+// child either.
 const memtrace_bridge* find_bridge();
 
-// Beyond it a device has no name in a trace.
+// A trace has names for this many devices.
 inline constexpr int kMaxDevices = 15;
 
 } // namespace memtrace::cupti

@@ -1,4 +1,4 @@
-// Purpose: from CUPTI's callback to the recorder's bridge.
+// Purpose: passes the events of CUPTI's callbacks to the recorder's bridge.
 // Runs: inside CUPTI's callbacks.
 #include "cupti/callback.h"
 
@@ -14,7 +14,7 @@ constinit const memtrace_bridge* bridge = nullptr;
 void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const bool gives_back = frees(id);
   if (data.callbackSite == CUPTI_API_ENTER) {
-    // Another thread may be given the address as soon as it is free: its birth must be stamped later.
+    // Another thread may get the address as soon as it is free, and the stamp of that birth must be later.
     if (gives_back && data.correlationData != nullptr) *data.correlationData = bridge->stamp();
     return;
   }
@@ -33,7 +33,7 @@ void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     const memtrace_device_event gone{
         MEMTRACE_DEVICE_CONTEXT, 0, -1, 0, 0, 0, reinterpret_cast<std::uint64_t>(data.context),
-        bridge->stamp(),           0, 0};
+        bridge->stamp(),         0, 0};
     bridge->device_event(&gone);
     forget_context(data.context);
     return;

@@ -1,4 +1,4 @@
-// Purpose: from CUPTI's callback to the recorder's bridge.
+// Purpose: passes the events of CUPTI's callbacks to the recorder's bridge.
 // Runs: inside CUPTI's callbacks.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace memtrace::cupti {
 
-// Before the first callback.
+// Sets the bridge, before the first callback.
 void report_to(const memtrace_bridge* bridge);
 
 // Calls no CUDA, allocates nothing, prints nothing.

@@ -1,4 +1,4 @@
-// Purpose: which device a context is of, and how much code was loaded there.
+// Purpose: the device of each context, and the bytes of code that were loaded there.
 // Runs: inside CUPTI's callbacks.
 #include "cupti/contexts.h"
 
@@ -10,7 +10,7 @@
 namespace memtrace::cupti {
 namespace {
 
-constexpr std::size_t kMost = 64; // contexts at once; one a device is usual
+constexpr std::size_t kMost = 64; // contexts at once; usual is one per device
 
 struct KnownContext {
   std::atomic<CUcontext> context{nullptr};
@@ -22,7 +22,7 @@ constinit std::atomic<std::uint64_t> code[kMaxDevices];
 void remember(CUcontext context, int device) {
   for (KnownContext& one : known) {
     CUcontext nobody = nullptr;
-    // The device first, for another thread: a slot whose context is set is whole.
+    // The device is stored first, so that another thread that sees the context also sees its device.
     if (one.context.load(std::memory_order_relaxed) != nullptr) continue;
     one.device.store(device, std::memory_order_relaxed);
     if (one.context.compare_exchange_strong(nobody, context, std::memory_order_release)) return;

@@ -1,4 +1,4 @@
-// Purpose: which device a context is of, and how much code was loaded there.
+// Purpose: the device of each context, and the bytes of code that were loaded there.
 // Runs: inside CUPTI's callbacks.
 #pragma once
 
@@ -8,11 +8,12 @@
 
 namespace memtrace::cupti {
 
-// Asks CUPTI once for each context, no lock is taken. -1: no context, or CUPTI does not say.
+// Returns the device of a context. Queries CUPTI once per context, without a lock. -1: no context, or not
+// known.
 int device_of(CUcontext context);
 void forget_context(CUcontext context);
 
-// Bytes of cubins, as the host has them: what the card takes for them is at least that.
+// Bytes of cubins on the host's side. The GPU uses at least as many.
 void code_loaded(int device, std::uint64_t bytes);
 void code_unloaded(int device, std::uint64_t bytes);
 std::uint64_t code_on(int device);

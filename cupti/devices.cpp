@@ -1,4 +1,4 @@
-// Purpose: when to ask the cards what they show, and who they are.
+// Purpose: decides when to query GPUs, and reports their identity and memory use.
 // Runs: on the program's threads, outside its allocators and outside callbacks.
 #include "cupti/devices.h"
 
@@ -7,20 +7,20 @@
 
 #include <atomic>
 
-#include "cupti/contexts.h"
 #include "cupti/bridge.h"
+#include "cupti/contexts.h"
 #include "cupti/driver.h"
 #include "cupti/nvml.h"
 
 namespace memtrace::cupti {
 namespace {
 
-constexpr std::uint64_t kGapNs = 50'000'000; // between two looks, at least
-constexpr std::uint64_t kSoonNs = 5'000'000; // where something is known to have happened
-constexpr std::uint64_t kShare = 100;        // of the time, at most
+constexpr std::uint64_t kGapNs = 50'000'000; // least time between two queries
+constexpr std::uint64_t kSoonNs = 5'000'000; // after an event that changes a figure
+constexpr std::uint64_t kShare = 100;        // queries take at most 1/100 of the time
 
 constinit const memtrace_bridge* bridge = nullptr;
-constinit int owner = 0; // a forked child cannot use CUDA, nor its parent's NVML
+constinit int owner = 0; // in a forked child, CUDA and its parent's NVML do not work
 constinit std::atomic<bool> soon{true};
 constinit std::atomic<bool> asking{false};
 constinit std::atomic<std::uint64_t> next{0};
@@ -35,7 +35,7 @@ std::uint64_t now_ns() {
 
 void name(int device) {
   if (named[device]) return;
-  named[device] = true; // it is asked once: what it does not say now it never says
+  named[device] = true; // queried once: an answer that is missing now stays missing
   Identity& identity = identities[device];
   const bool has_uuid = identity_of(device, &identity);
   const memtrace_device_identity out{device, identity.name[0] != '\0' ? identity.name : nullptr,
@@ -67,7 +67,7 @@ void ask_all() {
     if (in_use[i]) ask(i, nvml);
 }
 
-// A thread that finds another one asking goes on.
+// If another thread is querying, this one goes on.
 void reach_safe_point() {
   const std::uint64_t before = now_ns();
   const std::uint64_t due = next.load(std::memory_order_relaxed);

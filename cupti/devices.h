@@ -1,4 +1,4 @@
-// Purpose: when to ask the cards what they show, and who they are.
+// Purpose: decides when to query GPUs, and reports their identity and memory use.
 // Runs: on the program's threads, outside its allocators and outside callbacks.
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace memtrace::cupti {
 
-// From now on the recorder calls at quiet moments.
+// Registers the query: from now on the recorder calls it at safe points.
 void watch_devices(const memtrace_bridge* bridge);
 
-// Something happened that the card's figure shows: the next quiet moment asks. From callbacks.
+// Called from callbacks after an event that changes a GPU's figures: the next safe point queries them.
 void ask_soon();
 
 } // namespace memtrace::cupti

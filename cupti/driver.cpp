@@ -1,5 +1,5 @@
-// Purpose: what the driver says of its devices, where it is loaded already. It is never initialised by us.
-// Runs: at quiet moments, and in the doctor.
+// Purpose: queries the driver about its devices, if it is loaded. memtrace never initialises it.
+// Runs: at safe points, and in the doctor.
 #include "cupti/driver.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 namespace memtrace::cupti {
 namespace {
 
-// By the numbers of its ABI: cuda.h would name functions that an older driver lacks.
+// Functions by their names in the ABI: a call by cuda.h would link functions that an older driver lacks.
 struct DriverFunctions {
   int (*count)(int*);
   int (*device)(int*, int);
@@ -44,7 +44,7 @@ bool driver_is_loaded() {
   find(library, "cuDevicePrimaryCtxGetState", &cuda.state);
   find(library, "cuDeviceGetName", &cuda.name);
   find(library, "cuDeviceGetUuid", &cuda.uuid);
-  find(library, "cuDeviceGetUuid_v2", &cuda.uuid); // of an instance, where the card is divided
+  find(library, "cuDeviceGetUuid_v2", &cuda.uuid); // if the GPU is divided (MIG), that of the instance
   find(library, "cuDeviceTotalMem_v2", &cuda.total);
   find(library, "cuCtxGetCurrent", &cuda.context);
   find(library, "cuCtxGetDevice", &cuda.context_device);
@@ -56,7 +56,7 @@ bool driver_is_loaded() {
 
 int devices_in_use(bool (&in_use)[16]) {
   int count = 0, used = 0;
-  if (!driver_is_loaded() || cuda.count(&count) != 0) return 0; // also where cuInit was not called
+  if (!driver_is_loaded() || cuda.count(&count) != 0) return 0; // also fails if cuInit was not called
   for (int i = 0; i < count && i < 15; ++i) {
     int device = 0, active = 0;
     unsigned flags = 0;

@@ -1,5 +1,5 @@
-// Purpose: what the driver says of its devices, where it is loaded already. It is never initialised by us.
-// Runs: at quiet moments, and in the doctor.
+// Purpose: queries the driver about its devices, if it is loaded. memtrace never initialises it.
+// Runs: at safe points, and in the doctor.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@ struct Identity {
   std::uint64_t total; // bytes
 };
 
-// False: libcuda.so.1 is not loaded.
+// Returns false if libcuda.so.1 is not loaded.
 bool driver_is_loaded();
 
-// Devices that this process has a context on: cuda:N for each N below `most`, true where there is one.
+// Returns the number of devices on which this process has a primary context, and sets in_use[N] for cuda:N.
 int devices_in_use(bool (&in_use)[16]);
 bool identity_of(int device, Identity* out);
 
-// Of the device of the calling thread's context: which, and what of it is used, by all processes. False: none.
+// Queries the device of the calling thread's context: its ordinal, and the bytes that all processes use. False:
+// the thread has no context, or the driver does not answer.
 bool use_here(int* device, std::uint64_t* used, std::uint64_t* total);
 
 } // namespace memtrace::cupti

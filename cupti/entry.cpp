@@ -1,10 +1,10 @@
-// Purpose: the names by which the driver, NVTX and the doctor find this library.
+// Purpose: the exported functions by which the driver, NVTX and the doctor find this library.
 // Runs: inside cuInit, and inside a program's first NVTX call.
 #include <errno.h>
 
+#include "cupti/bridge.h"
 #include "cupti/callback.h"
 #include "cupti/devices.h"
-#include "cupti/bridge.h"
 #include "cupti/nvtx.h"
 #include "cupti/probe.h"
 #include "cupti/subscriber.h"
@@ -41,8 +41,7 @@ void take_devices(const memtrace_bridge* bridge) {
 } // namespace
 } // namespace memtrace::cupti
 
-// The driver calls it within cuInit, where CUDA_INJECTION64_PATH names this library. 1: all is well; it always
-// is.
+// The driver calls it in cuInit if CUDA_INJECTION64_PATH names this library. Returns 1, success, in all cases.
 EXPORT int InitializeInjection() {
   const int errno_before = errno;
   if (const memtrace_bridge* const bridge = memtrace::cupti::find_bridge(); bridge != nullptr)
@@ -51,7 +50,8 @@ EXPORT int InitializeInjection() {
   return 1;
 }
 
-// NVTX calls it where NVTX_INJECTION64_PATH names this library. 0: no tool, and every range is a no-op again.
+// NVTX calls it if NVTX_INJECTION64_PATH names this library. Returns 0 for "no tool": then every range is a
+// no-op.
 EXPORT int InitializeInjectionNvtx2(memtrace::cupti::nvtx::GetExportTable get) {
   const int errno_before = errno;
   const memtrace_bridge* const bridge = memtrace::cupti::find_bridge();
@@ -61,7 +61,7 @@ EXPORT int InitializeInjectionNvtx2(memtrace::cupti::nvtx::GetExportTable get) {
   return attached;
 }
 
-// `memtrace doctor` calls it, in a process of its own.
+// `memtrace doctor` calls it, in a separate process.
 EXPORT void memtrace_cupti_probe(memtrace_probe_line line, void* to) {
   memtrace::cupti::probe(line, to);
 }

@@ -1,4 +1,4 @@
-// Purpose: libcupti, opened at run time: which one, and the few functions that are used of it.
+// Purpose: opens libcupti at run time, and finds the functions that memtrace uses.
 // Runs: outside callbacks.
 #include "cupti/library.h"
 
@@ -28,7 +28,7 @@ void* open_first(const char** path) {
     if (void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL); library != nullptr) return library;
   }
   *path = nullptr;
-  dlerror(); // nothing is left for the program to find
+  dlerror(); // clears the error, so that the program does not find it
   return nullptr;
 }
 
@@ -56,8 +56,8 @@ Library open_library() {
 }
 
 std::size_t params_size(std::uint32_t version) {
-  // 13.2 added allow_several, with which two subscribers may live side by side if both ask for it. It is not
-  // asked for: profilers of today do not ask, and a mode that is new has no part in somebody else's program.
+  // 13.2 added allow_several: two subscribers can coexist if both set it. memtrace does not set it, because
+  // today's profilers do not. And a new mode is a risk in another project's program.
   constexpr std::uint32_t kSeveral = 130200;
   return version >= kSeveral ? sizeof(SubscriberParams) : offsetof(SubscriberParams, allow_several);
 }

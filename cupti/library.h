@@ -1,4 +1,4 @@
-// Purpose: libcupti, opened at run time: which one, and the few functions that are used of it.
+// Purpose: opens libcupti at run time, and finds the functions that memtrace uses.
 // Runs: outside callbacks.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace memtrace::cupti {
 
-// As far as CUPTI 13.0 has it. Later ones add members at the end and say by their version that they do.
+// The struct of CUPTI 13.0. Later versions add members at the end; their version number tells which.
 struct SubscriberParams {
   std::size_t struct_size;
   const char* name;
@@ -20,8 +20,8 @@ struct SubscriberParams {
 };
 
 struct Library {
-  const char* path = nullptr; // as it was asked for; null: there is none
-  std::uint32_t version = 0;  // CUPTI_API_VERSION of the running one; 0: it does not say
+  const char* path = nullptr; // the name it was opened by; null: not found
+  std::uint32_t version = 0;  // CUPTI_API_VERSION at run time; 0: not known
   CUptiResult (*get_version)(std::uint32_t*) = nullptr;
   CUptiResult (*subscribe)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) = nullptr;
   CUptiResult (*subscribe_v2)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, SubscriberParams*) = nullptr;
@@ -35,14 +35,15 @@ struct Library {
   }
 };
 
-// The one that the program has loaded already (PyTorch brings its own: two copies in a process would compete
-// for the one subscription), else the newest that the loader finds, else the toolkit's. Never closed.
+// Opens libcupti, and never closes it. First choice is the library that the program has loaded: PyTorch brings
+// its own, and two copies in a process would compete for the one subscription. Else the newest that the loader
+// finds, else that of the toolkit.
 Library open_library();
 
-// Bytes of SubscriberParams that this version of CUPTI takes: it refuses every other figure.
+// Returns the bytes of SubscriberParams for this version of CUPTI, which refuses any other size.
 std::size_t params_size(std::uint32_t version);
 
-// CUPTI's name for a result, or its number; and what that means for us.
+// Returns a text for the user: the meaning of the result, and CUPTI's name for it.
 const char* meaning_of(CUptiResult result);
 
 } // namespace memtrace::cupti

@@ -1,5 +1,5 @@
-// Purpose: what a card says of itself and of who uses it, by NVML, which is opened at run time.
-// Runs: at quiet moments, and in the doctor.
+// Purpose: queries a GPU's memory and its processes by NVML, which is opened at run time.
+// Runs: at safe points, and in the doctor.
 #include "cupti/nvml.h"
 
 #include <dlfcn.h>
@@ -10,12 +10,12 @@
 namespace memtrace::cupti {
 namespace {
 
-// nvml.h is not part of the toolkit: these shapes are NVML's ABI.
+// nvml.h is not part of the toolkit: these types are NVML's ABI.
 using NvmlDevice = void*;
 struct Memory {
   unsigned long long total, free, used;
 };
-struct MemoryV2 { // tells what the driver reserves for itself from what is used
+struct MemoryV2 { // has the driver's reserved bytes apart from the used ones
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
@@ -27,7 +27,7 @@ struct NvmlProcess {
 constexpr int kSuccess = 0;
 constexpr int kNoLibrary = -1;
 constexpr int kTooSmall = 7;      // NVML_ERROR_INSUFFICIENT_SIZE
-constexpr unsigned kNoAttach = 2; // NVML_INIT_FLAG_NO_ATTACH: other cards are left asleep
+constexpr unsigned kNoAttach = 2; // NVML_INIT_FLAG_NO_ATTACH: other GPUs stay asleep
 constexpr unsigned kMostProcesses = 256;
 
 struct NvmlFunctions {
@@ -52,7 +52,7 @@ void find(const char* symbol, F* out) {
   if (address != nullptr) std::memcpy(out, &address, sizeof address);
 }
 
-// Once; never closed, for a library that comes and goes costs more than one that stays.
+// Opens NVML once, and never closes it: loading it for each query costs more than keeping it.
 bool open_library() {
   if (library != nullptr) return nvml.shutdown != nullptr;
   library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -110,7 +110,7 @@ void memory_of(NvmlDevice card, CardUse* out) {
 
 void processes_of(NvmlDevice card, CardUse* out) {
   if (nvml.processes == nullptr) return;
-  static NvmlProcess list[kMostProcesses]; // one thread at a time comes here
+  static NvmlProcess list[kMostProcesses]; // only one thread at a time is in here
   unsigned count = kMostProcesses;
   const int result = nvml.processes(card, &count, list);
   if (result != kSuccess && result != kTooSmall) return;

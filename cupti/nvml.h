@@ -1,5 +1,5 @@
-// Purpose: what a card says of itself and of who uses it, by NVML, which is opened at run time.
-// Runs: at quiet moments, and in the doctor.
+// Purpose: queries a GPU's memory and its processes by NVML, which is opened at run time.
+// Runs: at safe points, and in the doctor.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace memtrace::cupti {
 inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0};
 
 struct CardUse {
-  std::uint64_t process = kNotSaid; // bytes of this process; in a container the card may know it by another pid
+  std::uint64_t process = kNotSaid; // bytes of this process; in a container the GPU may know another pid
   std::uint64_t card = kNotSaid;
   std::uint64_t total = kNotSaid;
   std::uint64_t others_used = kNotSaid;
-  std::uint32_t others = 0; // processes beside this one
+  std::uint32_t others = 0; // processes besides this one
 };
 
-// Between its construction and its end NVML holds descriptors of the driver's; then they are gone again.
+// NVML holds descriptors of the driver while an object of this class exists.
 class Nvml {
  public:
   Nvml();
@@ -25,9 +25,9 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   explicit operator bool() const { return result_ == 0; }
-  // Null: it is there. Else why not, in a few words.
+  // Returns null if NVML works, else the reason in a few words.
   const char* why_not() const;
-  // By the uuid that CUDA gives, for CUDA's ordinals are its own. False: no such card, or it does not answer.
+  // Finds the GPU by its uuid, because CUDA's ordinals differ from NVML's. False: no such GPU, or no answer.
   bool use_of(const std::uint8_t (&uuid)[16], CardUse* out) const;
   unsigned cards() const;
   bool card_name(unsigned index, char* out, unsigned bytes) const;

@@ -1,4 +1,4 @@
-// Purpose: NVTX ranges become phases.
+// Purpose: records NVTX ranges as phases.
 // Runs: on the program's threads, in its NVTX calls.
 #include "cupti/nvtx.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constinit const memtrace_bridge* bridge = nullptr;
 
-// ---- Pushed ranges: each thread has its own stack of them, and each domain is one by itself.
+// ---- Pushed ranges: a stack per thread; within it, each domain is independent.
 
 constexpr unsigned kDeepest = 64; // deeper ones are counted, not recorded
 struct Pushed {
@@ -44,14 +44,14 @@ int pop(Domain domain) {
   return kNotTracked;
 }
 
-// ---- Started ranges: may end on another thread. A phase is a thread's own, so one that did ends when its
-// thread makes its next NVTX call.
+// ---- Started ranges may end on another thread. A phase belongs to one thread. If its range ended on another,
+// the phase ends at the next NVTX call of its own thread.
 
 constexpr unsigned kMostStarted = 256;
 enum NvtxState : std::uint32_t { kFree, kTaken, kOpen, kEnded };
 struct Started {
   std::atomic<std::uint32_t> state{kFree};
-  std::uint32_t round = 0; // so that an id is not given twice
+  std::uint32_t round = 0; // so that each id is used once
   int thread = 0;
   const Name* name = nullptr;
 };
@@ -91,7 +91,7 @@ std::uint64_t start(const Name* name) {
     range.state.store(kOpen, std::memory_order_release);
     return id;
   }
-  return 0; // as without a tool
+  return 0; // the result without a tool
 }
 
 void end(std::uint64_t id) {
@@ -106,7 +106,7 @@ void end(std::uint64_t id) {
   if (range.thread == this_thread()) finish(range);
 }
 
-// ---- What the program calls
+// ---- The functions that the program calls
 
 const Name* message_of(const Attributes* attributes) {
   if (attributes == nullptr || attributes->size < sizeof(Attributes)) return nullptr;
@@ -152,7 +152,7 @@ std::uint64_t domain_start(Domain, const Attributes* attributes) {
 void domain_end(Domain, std::uint64_t id) {
   end(id);
 }
-// A domain is told from others by its handle alone: its name's address does.
+// Only the handle identifies a domain, so the address of its name is enough.
 Domain domain_ascii(const char* text) {
   return const_cast<Name*>(name_of(text));
 }
@@ -193,9 +193,9 @@ bool attach(const memtrace_bridge* to, GetExportTable get) {
     return false;
   bridge = to;
   const Replacement core[] = {{kRangeStartEx, any(&start_ex)},  {kRangeStartA, any(&start_ascii)},
-                        {kRangeStartW, any(&start_wide)}, {kRangeEnd, any(&end)},
-                        {kRangePushEx, any(&push_ex)},    {kRangePushA, any(&push_ascii)},
-                        {kRangePushW, any(&push_wide)},   {kRangePop, any(&pop_default)}};
+                              {kRangeStartW, any(&start_wide)}, {kRangeEnd, any(&end)},
+                              {kRangePushEx, any(&push_ex)},    {kRangePushA, any(&push_ascii)},
+                              {kRangePushW, any(&push_wide)},   {kRangePop, any(&pop_default)}};
   const Replacement core2[] = {
       {kDomainRangeStartEx, any(&domain_start)},    {kDomainRangeEnd, any(&domain_end)},
       {kDomainRangePushEx, any(&domain_push)},      {kDomainRangePop, any(&pop)},

@@ -1,5 +1,5 @@
-// Purpose: NVTX ranges become phases.
-// Runs: once, at the program's first NVTX call in each library that has NVTX in it.
+// Purpose: records NVTX ranges as phases.
+// Runs: once, at the program's first NVTX call in each library that contains NVTX.
 #pragma once
 
 #include "cupti/nvtx_abi.h"
@@ -7,7 +7,7 @@
 
 namespace memtrace::cupti::nvtx {
 
-// Puts our functions into the program's table. False: it has none that we know.
+// Puts memtrace's functions into the program's table. False: the program has no table that memtrace knows.
 bool attach(const memtrace_bridge* bridge, GetExportTable get);
 
 } // namespace memtrace::cupti::nvtx

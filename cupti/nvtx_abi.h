@@ -1,5 +1,5 @@
-// Purpose: what of NVTX 3's interface between a program and its tool is used here. Its headers are not needed:
-// they have kept these shapes since 2016, and not every toolkit has them. Shapes only.
+// Purpose: the parts of NVTX 3's interface between program and tool that memtrace uses. The build needs no NVTX
+// headers: these types are unchanged since 2016, and not every toolkit has the headers. Types only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Attributes { // nvtxEventAttributes_t, version 2 and 3
 static_assert(sizeof(Attributes) == 48 && offsetof(Attributes, message) == 40);
 enum Message : std::int32_t { kNoMessage, kAscii, kUnicode, kRegistered };
 
-inline constexpr int kNotTracked = -2; // NVTX_NO_PUSH_POP_TRACKING: what push and pop give without a tool
+inline constexpr int kNotTracked = -2; // NVTX_NO_PUSH_POP_TRACKING: what push and pop return without a tool
 
 using CallbackPointer = void (*)();
 using CallbackTable = CallbackPointer**; // of pointers to the program's function pointers

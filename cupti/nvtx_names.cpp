@@ -1,4 +1,4 @@
-// Purpose: names of NVTX ranges, each kept once, for good.
+// Purpose: the names of NVTX ranges, each stored once and never freed.
 // Runs: on the program's threads.
 #include "cupti/nvtx_names.h"
 
@@ -57,7 +57,7 @@ const Name* find_or_add(const char* text, std::size_t bytes) {
   return nullptr;
 }
 
-// One code point; the surrogates of UTF-16 do not occur, wchar_t has 32 bits.
+// Writes one code point. wchar_t has 32 bits, so surrogates of UTF-16 do not occur.
 std::size_t put_utf8(char* out, std::uint32_t point) {
   if (point < 0x80) return *out = static_cast<char>(point), 1;
   if (point < 0x800) {

@@ -1,4 +1,4 @@
-// Purpose: what of driver, CUPTI and NVML can be used here, by trying it.
+// Purpose: tests which parts of driver, CUPTI and NVML work here.
 // Runs: in a child of `memtrace doctor`.
 #include "cupti/probe.h"
 

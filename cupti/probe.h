@@ -1,8 +1,8 @@
-// Purpose: what of driver, CUPTI and NVML can be used here, by trying it.
+// Purpose: tests which parts of driver, CUPTI and NVML work here.
 // Runs: in a child of `memtrace doctor`.
 #pragma once
 
-// What was tried, and what came of it. `works`: memtrace can use it.
+// Called for each test: `what` was tested, and the result as text. `works`: memtrace can use it.
 extern "C" {
 typedef void (*memtrace_probe_line)(void* to, const char* what, int works, const char* text);
 }

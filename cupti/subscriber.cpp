@@ -1,4 +1,5 @@
-// Purpose: subscribe to the driver's calls, politely: one may, and it may be somebody else.
+// Purpose: subscribes to the driver's calls. Only one subscriber is allowed, and another tool may hold the
+// place.
 // Runs: outside callbacks.
 #include "cupti/subscriber.h"
 
@@ -27,7 +28,8 @@ struct Wanted {
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
 };
-// Contexts and modules say what the card holds beside allocations; a fatal error ends CUPTI by itself.
+// Contexts and modules explain GPU memory beyond allocations. Fatal errors need no callback, because CUPTI then
+// stops by itself.
 constexpr Wanted kOthers[] = {
     {CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED},
     {CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING},
@@ -35,7 +37,8 @@ constexpr Wanted kOthers[] = {
     {CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING},
 };
 
-// An id that an older CUPTI does not know is left out; without the first, cuMemAlloc_v2, nothing is of use.
+// Skips an id that an older CUPTI does not know. Without the first id, cuMemAlloc_v2, the subscription is
+// useless.
 CUptiResult enable_calls(Subscription& out) {
   const Library& cupti = out.library;
   for (const CUpti_CallbackId* id = kDriverCalls; *id != 0; ++id) {

@@ -1,4 +1,5 @@
-// Purpose: subscribe to the driver's calls, politely: one may, and it may be somebody else.
+// Purpose: subscribes to the driver's calls. Only one subscriber is allowed, and another tool may hold the
+// place.
 // Runs: outside callbacks.
 #pragma once
 
@@ -7,8 +8,8 @@
 namespace memtrace::cupti {
 
 enum class Standing : unsigned char {
-  none,    // no libcupti, or one without the functions that are needed
-  refused, // it gave an error
+  none,    // no libcupti, or one without the required functions
+  refused, // CUPTI returned an error
   held,    // another tool is the subscriber
   active,
 };
@@ -16,22 +17,22 @@ enum class Standing : unsigned char {
 struct Subscription {
   Standing standing = Standing::none;
   Library library{};
-  CUptiResult result = CUPTI_SUCCESS; // what the last call said, where it said no
-  char holder[64] = {};               // who subscribed before us; empty: CUPTI does not say
-  unsigned unknown = 0;               // driver calls that this CUPTI has no callback for
+  CUptiResult result = CUPTI_SUCCESS; // the result of the last call, if it failed
+  char holder[64] = {};               // the earlier subscriber; empty: CUPTI does not name it
+  unsigned unknown = 0;               // driver calls for which this CUPTI has no callback
   CUpti_SubscriberHandle handle = nullptr;
 };
 
 // Opens libcupti, subscribes `callback` and enables the calls of translate.h, modules and contexts, one by one.
-// Leaves nothing behind where that fails.
+// If that fails, no subscription is left.
 Subscription subscribe(CUpti_CallbackFunc callback);
 void unsubscribe(Subscription& subscription);
 
-// The subscription of this process: that of `callback` in callback.cpp. For contexts.h.
+// Stores the library of this process's subscription (that of `callback` in callback.cpp), for contexts.h.
 void keep(const Subscription& subscription);
 int ask_device(CUcontext context);
 
-// One line: `active, libcupti.so.13 (130001)`, `held by NAME`, ...
+// Writes one line: `active, libcupti.so.13 (130001)`, `held by NAME`, ...
 class BoundedText;
 void describe(const Subscription& subscription, BoundedText& out);
 

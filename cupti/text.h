@@ -1,4 +1,4 @@
-// Purpose: a bounded line, for notes and for the doctor.
+// Purpose: a text of bounded length, for notes and for the doctor.
 // Runs: outside callbacks.
 #pragma once
 

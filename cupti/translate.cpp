@@ -1,4 +1,4 @@
-// Purpose: one call of the driver -> what became of memory. Pure: nothing is called, so tests need no GPU.
+// Purpose: translates one call of the driver into a memory event. It makes no calls, so tests need no GPU.
 // Runs: inside CUPTI's callbacks.
 #include "cupti/translate.h"
 
@@ -12,13 +12,13 @@ std::uint64_t word(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
 }
 
-// What a call that gives memory was asked for, and where it says what it gave.
+// The request of a call that allocates memory, and where the call stores its result.
 struct AllocationResult {
   std::uint32_t kind = MEMTRACE_KIND_DEVICE;
   int device = kHost;
   std::uint64_t bytes = 0;
-  const void* out = nullptr; // where the address is once the call has succeeded
-  bool handle = false;       // of physical memory without an address
+  const void* out = nullptr; // where the address is after the call succeeded
+  bool handle = false;       // the address is a handle of physical memory
 };
 
 template <class T>
@@ -37,7 +37,7 @@ std::uint64_t channel_bytes(CUarray_format format) {
     case CU_AD_FORMAT_FLOAT:
       return 4;
     default:
-      return 1; // of the packed and compressed ones at least that
+      return 1; // a lower bound for packed and compressed formats
   }
 }
 
@@ -61,7 +61,7 @@ std::uint64_t mipmap_bytes(CUDA_ARRAY3D_DESCRIPTOR level, unsigned levels) {
   return bytes;
 }
 
-// Memory of cuMemCreate says itself where it is.
+// The properties of cuMemCreate name the device.
 AllocationResult created(const cuMemCreate_params& params) {
   AllocationResult given{MEMTRACE_KIND_DEVICE_VMM, kHost, params.size, params.handle, true};
   if (params.prop == nullptr) return given;

@@ -1,5 +1,5 @@
-// Purpose: how much of each large block was in memory, and in which phase that came: it may be long after its
-// birth.
+// Purpose: how many bytes of each large block were resident, and in which phase they became resident.
+// That may be long after the birth of the block.
 #include "analyzer/attribute/block_residency.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Purpose: how much of each large block was in memory, and in which phase that came: it may be long after its
-// birth.
+// Purpose: how many bytes of each large block were resident, and in which phase they became resident.
+// That may be long after the birth of the block.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,19 @@
 
 namespace memtrace::replay {
 
-// Of one block that was seen not to be all in memory.
+// The resident bytes of one block, by its `sample_touched` events. Only blocks that were not fully resident at
+// some scan have such events.
 class Touches {
  public:
-  // `path`, `step`: where the process was for most of the time since the look before. Of the first look that is
-  // since its birth: what came by then came with it.
+  // Adds one scan. `path` and `step`: where the process was for most of the time since the scan before, or
+  // since the birth. The bytes that the first scan finds count as present from the birth on.
   void look(trace::Ordinal at, std::uint64_t resident, PathId path, Step step);
 
-  // By the first look from then on, else by the last one before.
+  // Returns the resident bytes by the first scan from `at` on. If there is none, returns those of the last
+  // scan.
   std::uint64_t resident(trace::Ordinal at) const;
-  // Bytes that came after the first look, and where most of them did.
+  // Returns the bytes that became resident after the first scan. path() and step() tell where the largest
+  // increase was.
   std::uint64_t late() const { return late_; }
   PathId path() const { return path_; }
   Step step() const { return step_; }
@@ -32,16 +35,16 @@ class Touches {
   PathId path_ = PathId::other;
   Step step_ = Step::none;
   std::uint64_t late_ = 0;
-  std::uint64_t most_ = 0; // of these, between two looks
+  std::uint64_t most_ = 0; // largest increase between two scans
 };
 
 class Touched {
  public:
-  // From then on the process is there.
+  // Records that the process is at `path` and `step` from `stamp` on.
   void moved(format::Stamp stamp, PathId path, Step step);
-  void look(const trace::Event& event); // a sample_touched
+  void look(const trace::Event& event); // takes a sample_touched
 
-  // Null: nothing was said of it, so it was all there, or too short-lived to be looked at.
+  // Returns null if the block has no scan: it was fully resident, or it died before the first scan.
   const Touches* of(std::uint64_t address, format::Stamp birth) const;
   void forget(std::uint64_t address, format::Stamp birth) {
     if (!blocks_.empty()) blocks_.erase({address, birth});

@@ -1,4 +1,4 @@
-// Purpose: what a card showed when it showed most, and what of that no allocation accounts for.
+// Purpose: the highest usage that a GPU reported, and the part of it that no allocation explains.
 #include "analyzer/attribute/device_usage.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace {
 using format::EventType;
 using format::Kind;
 
-// No card has more: figures to add to without fear.
+// No GPU has more memory. Sums of figures below this bound do not overflow.
 constexpr std::uint64_t kMostUsed = std::uint64_t{1} << 60;
 
 std::int64_t bounded(std::uint64_t bytes) {
   return static_cast<std::int64_t>(std::min(bytes, kMostUsed));
 }
 
-// Bytes of the block that a birth, a `held` or a death is about.
+// Returns the bytes of the block of a birth, a `held` or a death.
 std::uint64_t given_of(const trace::Event& event) {
   if (event.type == EventType::birth) return event.as<format::BirthEvent>().given;
   if (event.type == EventType::held) return event.as<format::HeldEvent>().given;
@@ -56,8 +56,9 @@ std::int64_t DeviceTimeline::pools_spare() const {
   return framework_ || pools_gave_ < 0 ? 0 : std::max<std::int64_t>(wrapping_sub(pools_hold_, pools_gave_), 0);
 }
 
-// What comes with a context and what with code is told by time alone. Should one of them be taken back later,
-// or a look fall between a call and its record, the context bears the difference, so that the sum holds.
+// Divides the residual. Only the time distinguishes the memory of the context from that of code. If either is
+// freed later, or a sample falls between a call and its record, `context` takes the difference. So the sum
+// stays right.
 void DeviceTimeline::divide(std::int64_t residual, std::uint64_t code) {
   if (!looked_) {
     residual_.code = std::clamp<std::int64_t>(bounded(code), 0, std::max<std::int64_t>(residual, 0));
@@ -72,13 +73,13 @@ void DeviceTimeline::divide(std::int64_t residual, std::uint64_t code) {
 }
 
 std::optional<std::int64_t> DeviceTimeline::look(const trace::Event& event, const Level& level,
-                                       const PhasePosition& place) {
+                                                 const PhasePosition& place) {
   const auto shown = event.as<format::SampleDeviceEvent>();
   const bool own = shown.used_by_process != format::kNotSaid;
   const std::uint64_t said = own ? shown.used_by_process : shown.used;
   if (said == format::kNotSaid) return std::nullopt;
   const std::int64_t bytes = bounded(said);
-  if (most_.peak && most_.own && !own) return bytes; // figures of one kind alone are compared
+  if (most_.peak && most_.own && !own) return bytes; // only figures of one kind are compared
   if (most_.peak && own && !most_.own) {
     most_ = {};
     looked_ = false;

@@ -1,4 +1,4 @@
-// Purpose: what a card showed when it showed most, and what of that no allocation accounts for.
+// Purpose: the highest usage that a GPU reported, and the part of it that no allocation explains.
 #pragma once
 
 #include <cstdint>
@@ -20,43 +20,47 @@ struct Peak {
   format::Stamp stamp = 0;
   PathId path = PathId::other;
   Step step = Step::none;
-  std::optional<StepSpan> bucket; // it was in one of these steps, and nobody knows who held it
+  // not null: the peak is from the rollup. It was in one of these steps, and its blocks are unknown.
+  std::optional<StepSpan> bucket;
 };
 
-// What is used and nobody allocated, told apart by when it came: with the context, with modules, or between. No
-// driver says what it takes for which: each is an estimate, and their sum is the residual.
+// Used bytes of a GPU that no allocation explains, divided by the time at which they came: with the context,
+// with modules, or later. No driver reports these parts. So each part is an estimate, and their sum is the
+// residual.
 struct Residual {
-  std::int64_t context = 0; // there at the first look
-  std::int64_t code = 0;    // came between two looks between which modules were loaded
-  std::int64_t rest = 0;    // else: local memory of kernels, streams, handles of libraries
+  std::int64_t context = 0; // present at the first sample
+  std::int64_t code = 0;    // came between two samples, if modules were loaded between them
+  std::int64_t rest = 0;    // all else: local memory of kernels, streams, handles of libraries
   std::int64_t sum() const;
 };
 
 struct DeviceUsage {
   std::optional<Peak> peak;
-  bool own = false; // of this process alone; else of all that use the card
+  bool own = false; // true: of this process only. false: of all processes that use the GPU
   std::uint64_t gpu = format::kNotSaid;
   std::uint64_t total = format::kNotSaid;
   std::uint64_t others_used = format::kNotSaid;
-  std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of what the card takes for them
+  std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of the GPU memory that they take
   std::uint32_t others = 0;
   std::int64_t live = 0;
-  std::int64_t pools = 0; // held by the driver's pools beside what they gave
+  std::int64_t pools = 0; // bytes that the driver's pools hold and have not given out
   Residual residual;
 
-  // Whether the residual is this process's. A figure of the whole card is where the card names one process,
-  // which must be this one, by a pid of another namespace.
+  // True if the residual belongs to this process. That is also so for a figure of the whole GPU if the GPU
+  // reports one process. It must be this process, which the GPU knows by a pid of another namespace.
   bool alone() const { return own || (others == 1 && others_used != format::kNotSaid); }
 };
 
-// Of one device, from one look at the card to the next.
+// Follows the usage of one GPU from sample to sample.
 class DeviceTimeline {
  public:
-  // Bytes that it shows as used, by this process or else by all. None: it does not say.
+  // Takes a sample_device. Returns the bytes that the GPU reports as used: by this process, or else by all
+  // processes. Returns nullopt if the GPU reports neither.
   std::optional<std::int64_t> look(const trace::Event& event, const Level& level, const PhasePosition& place);
-  // Births, deaths and `reserved`: what the driver's pools gave, and what they hold beyond that.
+  // Takes births, deaths and `reserved`: the bytes that the driver's pools gave out, and the bytes that they
+  // hold.
   void follow(const trace::Event& event);
-  void forget(); // before what a window begins with
+  void forget(); // call it before the snapshot of a window
   const DeviceUsage& most() const { return most_; }
 
  private:
@@ -67,7 +71,7 @@ class DeviceTimeline {
   bool looked_ = false;
   Residual residual_;
   std::uint64_t code_ = 0;
-  bool framework_ = false; // `reserved` is its allocator's word, not the pools'
+  bool framework_ = false; // `reserved` comes from the framework's allocator, not from the pools
   std::int64_t pools_gave_ = 0;
   std::int64_t pools_hold_ = 0;
 };

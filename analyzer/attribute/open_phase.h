@@ -1,4 +1,4 @@
-// Purpose: the figures of phases that have not ended, and how they become a row when they do.
+// Purpose: the figures of phases that have not ended, and how they become a row when they end.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace memtrace::replay {
 
-// Of one measure in one phase that ended.
+// The levels of one measure in one phase that ended.
 struct PhaseLevels {
   std::int64_t entry = 0;
   std::int64_t peak = 0;
@@ -44,10 +44,10 @@ struct GrowingRow { // a row that may still change
 
 struct OpenPhase {
   GrowingRow* row;
-  bool again;                         // it goes on after a gap: the same occurrence
+  bool again;                         // it continues after a gap, as one occurrence
   trace::Ordinal began;               // after this event
-  std::vector<EntryLevels> memory;    // of those that were seen by then; others began at nothing
-  std::optional<Resident> resident{}; // of the first sample
+  std::vector<EntryLevels> memory;    // of the memories used by then; later ones began at 0
+  std::optional<Resident> resident{}; // of the first sample; nullopt: none yet
 };
 
 inline void merge(Figures& row, const PhaseLevels& span, std::int64_t exit, bool first) {

@@ -1,4 +1,4 @@
-// Purpose: the second pass: exactly what was alive at given instants, and what each block was for.
+// Purpose: the second pass: exactly which blocks were alive at given instants, and the role of each block.
 #include "analyzer/attribute/peak_composition.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace memtrace::replay {
 namespace {
 
-// Lifetimes of a group. Beyond some thousands every other one is dropped, evenly over time: the median stays
-// good and memory bounded.
+// The lifetimes of a group. Whenever there are kMost, every second one is dropped, evenly over time. So the
+// median stays accurate and memory bounded.
 class Lifetimes {
  public:
   void add(std::uint64_t ns) {
@@ -44,13 +44,14 @@ class Lifetimes {
   std::uint64_t stride_ = 1;
 };
 
-// What samples say of the blocks they stand for. Each was drawn with a chance that its size gives, so that it
-// stands for the inverse of that many (Horvitz and Thompson): the sum is unbiased, and so is its variance.
+// Totals of small blocks, estimated from the sampled ones. A block is sampled with a probability p that follows
+// from its size, so it represents 1/p blocks (Horvitz-Thompson). The estimates of the sum and of its variance
+// are unbiased.
 struct Estimate {
   double bytes = 0;
   double asked = 0;
   double blocks = 0;
-  double variance = 0; // of bytes
+  double variance = 0; // of `bytes`
 
   void add(std::uint64_t given, std::uint64_t asked_for, std::uint32_t sample_bytes) {
     const double size = static_cast<double>(given);
@@ -75,7 +76,7 @@ struct HoldingGroup {
   Role role{};
   bool tensor = false;
   bool sampled = false;
-  bool guessed = false; // its role: what was said of others of its site would be better
+  bool guessed = false; // its role is inferred: a label on another block of its site is better
   PathId path{};
   NameId phase{}; // the last of the path
   KnownPhase known{};
@@ -104,11 +105,11 @@ struct Sum {
   std::uint64_t largest = 0;
   std::uint64_t resident = 0;
   std::uint64_t late = 0;
-  std::uint64_t latest = 0; // of the block that has most of it
+  std::uint64_t latest = 0; // late bytes of the block that has most
   PathId late_path{};
   Step late_step = Step::none;
   Lifetimes lifetimes;
-  Estimate estimate; // of samples, instead of bytes, asked and blocks
+  Estimate estimate; // of sampled blocks, instead of bytes, asked and blocks
 
   void add(const Sum& other) {
     bytes += other.bytes;
@@ -121,7 +122,8 @@ struct Sum {
     estimate.add(other.estimate);
   }
 
-  // What a look said of a block of this group that had so many bytes in memory.
+  // Adds `all` late bytes. `one`: those of the one block with the most, which came at `path` and `step`. Ties
+  // go to the lower path and step, so the order of calls has no effect.
   void add_late(std::uint64_t all, std::uint64_t one, PathId path, Step step) {
     late += all;
     if (one < latest || (one == latest && std::tie(path, step) >= std::tie(late_path, late_step))) return;
@@ -153,13 +155,13 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
 
 using Set = std::unordered_map<HoldingGroup, Sum, GroupHash>;
 
-// What was said of tensors of a stack, born in a phase. Gradients come anew in each step, and only some steps
-// are labelled.
+// The labels of tensors, by stack and phase of birth. Gradients are allocated anew in each step, and only some
+// steps are labelled. So a label applies to all blocks of its site.
 class SiteRoles {
  public:
   void add(const Block& block) {
     const auto [at, fresh] = roles_.try_emplace(key(block.stack, block.born.path), block.label);
-    if (!fresh && at->second != block.label) at->second = Role::unknown; // there is no telling
+    if (!fresh && at->second != block.label) at->second = Role::unknown; // ambiguous
   }
   Role of(format::StackId stack, PathId path) const {
     const auto at = roles_.find(key(stack, path));
@@ -173,7 +175,7 @@ class SiteRoles {
   std::unordered_map<std::uint64_t, Role> roles_;
 };
 
-// What was guessed may be of a role that others of its site were said to have.
+// Replaces inferred roles by the label of other blocks of their site, if there is one.
 void settle(Set& set, const SiteRoles& roles) {
   std::vector<HoldingGroup> guessed;
   for (const auto& [group, sum] : set)
@@ -201,13 +203,13 @@ Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
   return out;
 }
 
-// The instants of one measure of one memory, and what was alive at each.
+// The instants of one measure of one memory, and the blocks that were alive at each.
 struct Timeline {
   std::vector<trace::Ordinal> at; // ascending
   std::vector<Set> sets;
   std::uint32_t sample_bytes = 0;
 
-  // A block counts at every instant in [birth, death). `touches`: null where nothing was said of it.
+  // Adds a block to every instant in [birth, death). `touches`: null if the block has no scan.
   void add(const HoldingGroup& group, const Block& block, std::uint64_t bytes, std::uint64_t asked,
            trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
     auto instant = std::lower_bound(at.begin(), at.end(), block.birth);
@@ -248,7 +250,8 @@ class PeakSets : public Observer {
     }
   }
 
-  // KnownPhase from the first pass: what was freed in the last step says less than what was freed before.
+  // Sets the last step, known from the first pass. The death of a block in the last step tells less about its
+  // role than an earlier death.
   void last_step(Step step) { last_step_ = step; }
 
   void labelled(const Block& block) override {
@@ -275,8 +278,8 @@ class PeakSets : public Observer {
     }
   }
 
-  // What becomes of a block in a gap between windows nobody knows: up to there it is told like the end of a
-  // trace. If it is alive after the gap, it is told anew.
+  // The trace does not tell what happened to a block in a gap between windows. Up to the gap, the block is
+  // treated as if the trace ended there. If it is alive after the gap, it is counted anew.
   void cut(const trace::Event& event) override { survived(event.ordinal, event.stamp); }
   void finished() override {
     survived(~trace::Ordinal{0}, last_stamp_);
@@ -316,7 +319,7 @@ class PeakSets : public Observer {
     if (block.tensor)
       at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
     if (!block.counted && !block.sampled) return;
-    const std::uint64_t spare = block.spare(); // a row of its own
+    const std::uint64_t spare = block.spare(); // has a row of its own
     at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
     if (spare == 0) return;
     group.role = Role::rounding;
@@ -324,7 +327,7 @@ class PeakSets : public Observer {
   }
 
   void say_role(HoldingGroup& group, const Block& block, const Fate& fate) {
-    // Whatever is saved is labelled a checkpoint: what it was before says more.
+    // Every tensor that is saved is labelled a checkpoint. The role that it had before tells more.
     const bool saved = block.label == Role::checkpoint;
     if (block.label != Role::unknown && !saved) {
       group.role = block.label;
@@ -342,8 +345,10 @@ class PeakSets : public Observer {
     }
   }
 
-  // Of what is no tensor a function may make all sorts of things; but what is written is made to be written.
-  // And an allocator's arena is mapped by whoever is first to find the last one full.
+  // Returns the role by the function that made the block. A function may make things that are not tensors, too.
+  // So a plain block (not a tensor, in the heap or an anonymous mapping) gets a role only if it is in the heap
+  // and made to be written. An anonymous mapping gets none: any function may be the first to find an
+  // allocator's arena full and map the next.
   Role made_for(const Block& block) {
     const Role role = makers_.role(block.stack);
     const bool plain =
@@ -351,7 +356,7 @@ class PeakSets : public Observer {
     return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
   }
 
-  // Whether any instant lies in [birth, death): most blocks live and die between two.
+  // True if any instant is in [birth, death). Most blocks are born and die between two instants.
   bool seen(trace::Ordinal birth, trace::Ordinal death) const {
     const auto instant = std::lower_bound(all_.begin(), all_.end(), birth);
     return instant != all_.end() && *instant < death;

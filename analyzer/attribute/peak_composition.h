@@ -1,4 +1,4 @@
-// Purpose: the second pass: exactly what was alive at given instants, and what each block was for.
+// Purpose: the second pass: exactly which blocks were alive at given instants, and the role of each block.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace memtrace::replay {
 
 enum class Measure : std::uint8_t { live, tensor };
 
-// An instant to look at: just after event `at`.
+// An instant to examine: just after event `at`.
 struct Instant {
   MemoryId memory = 0;
   Measure measure = Measure::live;
@@ -23,7 +23,7 @@ struct Instant {
   }
 };
 
-// Blocks alive at an instant that are alike.
+// Blocks that were alive at an instant and have the properties below in common.
 struct Holding {
   std::uint64_t bytes = 0; // of the measure
   std::uint64_t asked = 0;
@@ -32,25 +32,28 @@ struct Holding {
   format::Kind kind = format::Kind::none;
   Role role = Role::unknown;
   bool tensor = false;
-  format::StackId stack{}; // none: the trace has no stack of it
+  format::StackId stack{}; // 0: the trace has no stack of these blocks
   NameId born_phase = NameId::other;
   KnownPhase born_known = KnownPhase::none;
   Step born_step = Step::none;
-  std::uint64_t lifetime = 0;        // ns, the median; of what survived, until the end of the trace
-  bool sampled = false;              // bytes, asked and blocks are estimates, unbiased
-  std::uint64_t resident = 0;        // bytes that were in memory, as far as the blocks were looked at
-  std::uint64_t late = 0;            // of these: came into memory later than the rest, in that phase and step
-  NameId late_phase = NameId::other; // of the block that has most of it
+  std::uint64_t lifetime = 0; // ns, the median; a block that survived counts until the end of the trace
+  bool sampled = false;       // bytes, asked and blocks are unbiased estimates
+  std::uint64_t resident = 0; // bytes that were in memory; a block without a scan counts in full
+  // the part of `resident` that came later than the rest, in late_phase and late_step
+  std::uint64_t late = 0;
+  NameId late_phase = NameId::other; // of the block with the most late bytes
   Step late_step = Step::none;
   std::uint64_t error =
-      0; // of an estimate: half the width of the interval that holds `bytes` in 95 of 100 cases
+      // Of an estimate: half the width of the interval that contains `bytes` in 95 of 100 cases.
+      0;
 };
 
-// Largest first, ties broken by what they are; the same in every run.
+// Largest first. The other properties order ties, so every run gives one order.
 using Holdings = std::vector<Holding>;
 
-// One pass for all instants. Memory grows with live blocks, and with instants times distinct sites.
-// `last_step` of the trace is known from the first pass: roles need it.
+// Returns the blocks that were alive at each instant, by one pass. Memory grows with live blocks, and with
+// instants times distinct sites. `last_step`: the last step of the trace, known from the first pass. Roles need
+// it.
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step);
 

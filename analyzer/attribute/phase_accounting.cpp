@@ -1,4 +1,4 @@
-// Purpose: the first pass: levels and flows of every phase and step, and where the peaks are.
+// Purpose: the first pass: levels and flows of every phase and step, and the peaks.
 #include "analyzer/attribute/phase_accounting.h"
 
 #include <algorithm>
@@ -112,7 +112,7 @@ class Attribution : public Observer {
     updated_ = Step::none;
   }
 
-  // What somebody else measured: not summed up from births and deaths.
+  // True if the kernel, a driver or an allocator measured the figure. It is not a sum of births and deaths.
   static bool is_said(EventType type) {
     using enum EventType;
     return type == sample_process || type == sample_ledger || type == sample_resident || type == reserved ||
@@ -136,14 +136,14 @@ class Attribution : public Observer {
 
   void close_all() {
     for (auto& [id, open] : open_)
-      close(open, false); // the oldest first: a row's entry is that of its first occurrence
+      close(open, false); // the oldest first: the entry of a row is that of its first occurrence
     open_.clear();
     each_highest([](auto& highest) { highest = {}; });
   }
 
   static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }
 
-  // What a window begins with. It is no news, so no peak is made here.
+  // Takes a level of a window's snapshot. The level is not new, so it does not raise a peak.
   void level(const trace::Event& event) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     see(memory);
@@ -172,7 +172,7 @@ class Attribution : public Observer {
     take(resident_);
   }
 
-  // Of the open phases, ascending.
+  // Returns the events after which the open phases began, ascending.
   std::vector<trace::Ordinal> begins() const {
     std::vector<trace::Ordinal> out;
     out.reserve(open_.size());
@@ -194,7 +194,7 @@ class Attribution : public Observer {
     return *recent_;
   }
 
-  // Packs the rows of steps that are over. Should one of them go on after all, its parts are joined at the end.
+  // Packs the rows of steps that are over. If such a row continues after all, pack_all() joins its parts.
   void seal() {
     std::vector<const Row*> over;
     for (const auto& [key, growing] : growing_) {
@@ -247,7 +247,7 @@ class Attribution : public Observer {
     for (std::size_t i = 0; i < seen_; ++i) {
       const auto id = static_cast<MemoryId>(i);
       MemoryRow& figures = memory_row(row, id);
-      // A memory that was first used inside began at nothing, before the first event.
+      // A memory that was first used inside the phase began at 0, before the first event.
       const bool known = i < open.memory.size();
       const EntryLevels entry = known ? open.memory[i] : EntryLevels{};
       const trace::Ordinal began = known ? open.began : 0;
@@ -309,7 +309,8 @@ class Attribution : public Observer {
     raise(*peak, bytes, event, place);
   }
 
-  // What the card shows for this process; where it does not know it by its pid, for all of them.
+  // Takes the bytes that the GPU reports for this process. If it does not know the process by its pid, it
+  // reports those of all processes.
   void used(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     if (memory == 0) return;
@@ -325,13 +326,13 @@ class Attribution : public Observer {
   void sample(const trace::Event& event, const PhasePosition& place) {
     const auto sample = event.as<format::SampleProcessEvent>();
     const Resident now{sample.anon, sample.file, sample.shmem};
-    // The open phases that no sample was taken in are those that began last.
+    // The open phases without a sample are those that began last.
     for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
       open->second.resident = now;
     resident_.raise(now, event.ordinal);
     sampled_ = now;
     if (!account_.rss) account_.rss.emplace();
-    // Programs may reset VmHWM: the highest ever read counts.
+    // Programs may reset VmHWM, so the highest value that was ever read counts.
     raise(*account_.rss, static_cast<std::int64_t>(std::max(sample.high_water, now.sum())), event, place);
   }
 
@@ -339,22 +340,22 @@ class Attribution : public Observer {
   static constexpr std::size_t kGrowing = 64;
   std::map<std::pair<PathId, Step>, GrowingRow> growing_;
   std::size_t most_growing_ = kGrowing;
-  GrowingRow* recent_ = nullptr; // the row that was asked for last
+  GrowingRow* recent_ = nullptr; // the row that was used last
   std::uint64_t rows_begun_ = 0;
   std::unordered_map<PathId, Step> last_packed_;
   bool parts_ = false;                        // a row was packed in more than one part
-  static constexpr std::size_t kSpare = 1024; // values of one level that need not be looked through
+  static constexpr std::size_t kSpare = 1024; // values of one level up to which no clean-up is needed
   std::map<OccurrenceId, OpenPhase> open_;    // in the order in which they began
   std::vector<HighestLevels> highest_;        // by MemoryId
   HighestSince<Resident, kResidentSum> resident_;
-  Resident sampled_; // last
+  Resident sampled_; // of the last sample
   std::vector<SmallFlow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;
   std::vector<std::int64_t> used_;
   std::map<MemoryId, DeviceTimeline> devices_;
-  std::size_t seen_ = 0;      // memories
-  Step from_{0};              // the first step that is whole since the last cut
+  std::size_t seen_ = 0;      // number of memories used so far
+  Step from_{0};              // the first whole step since the last gap
   Step updated_ = Step::none; // the step whose update ended with this event
   trace::Ordinal now_ = 0;
 };

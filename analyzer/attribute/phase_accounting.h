@@ -1,4 +1,4 @@
-// Purpose: the first pass: levels and flows of every phase and step, and where the peaks are.
+// Purpose: the first pass: levels and flows of every phase and step, and the peaks.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,21 @@ struct MemoryPeaks {
   std::optional<Peak> reserved;
 };
 
-// The end of an optimizer's step, when what a training run keeps is there: parameters, gradients, states.
+// The end of an optimizer's step. At this time all memory that training retains exists: parameters, gradients,
+// optimizer states.
 struct Update {
   trace::Ordinal at = 0; // just after this event
   format::Stamp stamp = 0;
   Step step = Step::none;
-  std::uint64_t pinned_idle = 0; // bytes that a framework's allocator of pinned memory held and nobody used
-  std::vector<Level> levels;     // by MemoryId
+  // bytes that a framework's allocator of pinned memory held, but that were not in use
+  std::uint64_t pinned_idle = 0;
+  std::vector<Level> levels; // by MemoryId
 };
 
 struct Account {
-  Rows rows;                             // in the order in which they ended: `began` tells the other one
-  std::map<MemoryId, MemoryPeaks> peaks; // host always
-  std::map<MemoryId, DeviceUsage> device_usage; // of devices that were asked
+  Rows rows;                                    // packed in parts; `began` gives the order in which they began
+  std::map<MemoryId, MemoryPeaks> peaks;        // always has the host
+  std::map<MemoryId, DeviceUsage> device_usage; // of GPUs that were sampled
   std::optional<Update> last_update;
   std::optional<Peak> rss; // the highest VmHWM that was read
   trace::Ledgers ledgers;
@@ -38,16 +40,18 @@ struct Account {
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;
-  std::vector<StepSpan> detail; // steps seen from begin to end, ascending; more than one where windows are gone
+  // steps whose events are all there, ascending; more than one span if windows are missing
+  std::vector<StepSpan> detail;
   std::uint64_t unknown_deaths = 0;
   std::int64_t left = 0; // live bytes of the host after the last event
   trace::OrderCounts counts;
 
-  // A step in which a gap between windows begins or ends is not; what has no step is, with one window.
+  // True if all events of a step are there: no gap between windows begins or ends in it. Step::none is whole if
+  // the trace has no gap.
   bool whole(Step step) const;
 };
 
-// The first pass. Memory grows with live blocks, and with rows: some 40 bytes each.
+// Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each.
 Account account_phases(const trace::Trace& trace);
 
 } // namespace memtrace::replay

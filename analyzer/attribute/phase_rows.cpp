@@ -50,7 +50,8 @@ class RowReader {
   std::deque<std::uint8_t>::const_iterator& at_;
 };
 
-// Both ways in one place: `code` takes the last value of a field and the present one, and reading ignores that.
+// Reading and writing share the list of fields below. `code` takes the last value of a field and the present
+// one; reading ignores the present one.
 template <typename Code>
 void figures(Code& code, Figures& last, const Figures& now) {
   code(last.entry, now.entry);
@@ -68,7 +69,7 @@ void resident(Code& code, Resident& last, const Resident& now) {
   code(last.shmem, now.shmem);
 }
 
-// The figures of a row. How many memories it has and whether it has samples is coded before.
+// Codes the figures of a row. The number of memories, and whether there are samples, were coded before.
 template <typename Code>
 void fields(Code& code, Row& last, const Row& now) {
   code(last.step, now.step);
@@ -155,7 +156,7 @@ void join(Row& row, const Row& later) {
     const MemoryRow& more = later.memory[i];
     for (Figures MemoryRow::*measure :
          {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved, &MemoryRow::used}) {
-      if (later.count == 0) break; // flows alone: no occurrence ended in it
+      if (later.count == 0) break; // only flows: no occurrence ended in it
       if (row.count == 0) {
         sum.*measure = more.*measure;
       } else {

@@ -1,4 +1,4 @@
-// Purpose: the rows of all steps, packed: a run of 100,000 steps has a million of them.
+// Purpose: the rows of all steps, packed: a run of 100,000 steps has a million rows.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace memtrace::replay {
 
-// One measure of one memory in one row, in bytes. See the contract for what entry, exit, ... are.
+// One measure of one memory in one row, in bytes. The contract defines entry, exit and the other figures.
 struct Figures {
   std::int64_t entry = 0;
   std::int64_t exit = 0;
   std::int64_t peak = 0;
   std::int64_t transient = 0;
   std::int64_t net = 0;
-  trace::Ordinal peak_at = 0; // after this event; 0: before the first
+  trace::Ordinal peak_at = 0; // just after this event; 0: before the first event
 };
 
 struct MemoryRow {
   Figures live;
   Figures tensor;
-  Figures reserved; // of a device, as its allocator said
-  Figures used;     // of a device, as the card shows it, when it was asked
+  Figures reserved; // of a device, as its allocator reported it
+  Figures used;     // of a GPU, as it reported it, if it was sampled
   std::uint64_t allocated = 0;
   std::uint64_t freed = 0;
   std::uint64_t allocations = 0;
@@ -48,19 +48,19 @@ struct ResidentSpan {
 struct Row {
   PathId path = PathId::other;
   Step step = Step::none;
-  std::uint64_t began = 0;       // place among all rows, by what they began with
+  std::uint64_t began = 0;       // number among all rows, in the order in which they began
   std::uint64_t count = 0;       // occurrences; 0 for `other`
   bool skipped = false;          // an optimizer step that did not update
-  bool partial = false;          // it was open in a gap between windows: levels are those that were seen
-  bool again = false;            // of a part of a row: its first occurrence is one of an earlier part
-  std::vector<MemoryRow> memory; // by MemoryId, as far as any was used
+  bool partial = false;          // it was open in a gap between windows: its levels are from the recorded part
+  bool again = false;            // of a part of a row: its first occurrence began in an earlier part
+  std::vector<MemoryRow> memory; // by MemoryId, up to the last one used
   std::optional<ResidentSpan> rss;
 
   const MemoryRow& of(MemoryId id) const;
 };
 
-// Rows are written as differences to the last one of their path, which is most often nearly the same: some 40
-// bytes each instead of 400. They come back one at a time, in the order in which they were added.
+// Rows are stored as differences to the previous row of their path, which is mostly similar: about 40 bytes
+// each instead of 400. They are read one at a time, in the order in which they were added.
 class Rows {
  public:
   void add(const Row& row);
@@ -68,7 +68,7 @@ class Rows {
 
   class Iterator {
    public:
-    Iterator(Iterator&&) = default; // not copied: it holds the row it shows
+    Iterator(Iterator&&) = default; // not copied: it holds the current row
     Iterator& operator=(Iterator&&) = default;
 
     const Row& operator*() const { return *row_; }
@@ -81,7 +81,7 @@ class Rows {
     void decode();
 
     std::deque<std::uint8_t>::const_iterator at_;
-    std::size_t left_; // rows, the one shown among them
+    std::size_t left_; // rows, the current one included
     std::unordered_map<PathId, Row> last_;
     const Row* row_ = nullptr;
   };
@@ -91,10 +91,10 @@ class Rows {
  private:
   std::deque<std::uint8_t> coded_;
   std::size_t size_ = 0;
-  std::unordered_map<PathId, Row> last_; // of each path
+  std::unordered_map<PathId, Row> last_; // row of each path
 };
 
-// Makes of two parts of one row, the later one second, the whole.
+// Joins two parts of one row. `row` is the earlier part and becomes the whole.
 void join(Row& row, const Row& later);
 
 } // namespace memtrace::replay

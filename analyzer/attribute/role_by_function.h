@@ -1,4 +1,4 @@
-// Purpose: what a block is for, told from the function of a framework that made it.
+// Purpose: the role of a block, inferred from the framework's function that made it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ class Makers {
  public:
   explicit Makers(const trace::Trace& trace) : definitions_(trace.definitions()) {}
 
-  // Of functions that make memory for one purpose alone; else unknown. One look at each frame.
+  // Returns the role if a function in the stack makes memory for only one purpose; else unknown. Each frame is
+  // examined once.
   Role role(format::StackId stack);
 
  private:

@@ -1,5 +1,5 @@
-// Purpose: what memory of a device is for that no framework's allocator asked for, told from the library that
-// did.
+// Purpose: the role of device memory that no framework's allocator requested, inferred from the library that
+// requested it.
 #include "analyzer/attribute/role_by_library.h"
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace memtrace::replay {
 namespace {
 
-// The beginnings of file names. What only passes a call on is looked through.
+// The beginnings of file names. Libraries of kPassOn only forward a call, so their callers decide.
 constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda."};
 constexpr const char* kComm[] = {"libnccl", "libnvshmem"};
 constexpr const char* kWorkspace[] = {"libcublas", "libcudnn",  "libcusolver", "libcusparse",
@@ -23,7 +23,7 @@ bool begins(const std::string& name, const char* const (&with)[N]) {
 
 } // namespace
 
-// The file's name of the module mapped there last; empty: none is known.
+// Returns the file name of the module that was mapped there last. Returns "" if none is known.
 std::string Askers::library_at(std::uint64_t address) const {
   const trace::Module* const found = modules_.at(address);
   if (found == nullptr) return {};
@@ -31,7 +31,7 @@ std::string Askers::library_at(std::uint64_t address) const {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Of the library that a frame is in; nothing where that only passes a call on.
+// Returns the role by the library of a frame. Returns nullopt if the library only forwards calls.
 std::optional<Role> Askers::of_frame(const trace::Frame& frame) const {
   if (frame.python) return Role::unknown;
   const std::string library = library_at(frame.value);
@@ -39,14 +39,15 @@ std::optional<Role> Askers::of_frame(const trace::Frame& frame) const {
   return begins(library, kComm) ? Role::comm : begins(library, kWorkspace) ? Role::workspace : Role::unknown;
 }
 
-// A stack is a path in a tree of frames: what one frame does not decide its caller does, for all below it.
+// A stack is a path in a tree of frames. If a frame does not decide the role, its caller does, and the result
+// holds for all frames below.
 Role Askers::role(format::StackId stack) {
   Role role = Role::unknown;
-  std::vector<std::uint32_t> below; // what was not known of
+  std::vector<std::uint32_t> below; // frames whose role was not known yet
   for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
     const auto [at, fresh] = known_.try_emplace(id, Role::unknown);
     role = at->second;
-    if (!fresh) break; // or the chain is a circle
+    if (!fresh) break; // known already, or the chain is a circle
     below.push_back(id);
     const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;

@@ -1,5 +1,5 @@
-// Purpose: what memory of a device is for that no framework's allocator asked for, told from the library that
-// did.
+// Purpose: the role of device memory that no framework's allocator requested, inferred from the library that
+// requested it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class Askers {
   explicit Askers(const trace::Trace& trace)
       : definitions_(trace.definitions()), modules_(trace.definitions(), trace.facts().page_bytes) {}
 
-  // NCCL's buffers, the workspaces of CUDA's mathematical libraries; else unknown. One look at each frame.
+  // Returns comm for NCCL's buffers, workspace for memory of CUDA's mathematical libraries; else unknown. Each
+  // frame is examined once.
   Role role(format::StackId stack);
 
  private:

@@ -1,4 +1,4 @@
-// Purpose: steps whose events were folded away, as rows beside those of steps that are there in detail.
+// Purpose: rows of the steps whose events were dropped, beside the rows of the steps whose events are there.
 #include "analyzer/attribute/rollup_rows.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@ using format::Extremes;
 using format::Figure;
 using format::kNoStepBucket;
 
-// Which of the two figures of an extreme a row is made of.
+// Selects the figure of Extremes that a row is made of: max or min.
 using Pick = std::int64_t Extremes::*;
 
 std::int64_t figure(const format::PhaseRow& row, Figure which, Pick pick) {
   return row.figures[static_cast<std::size_t>(which)].*pick;
 }
 
-// Of a count that a damaged file may have below nothing.
+// Returns a count. A damaged file may have a negative one: returns 0.
 std::uint64_t amount(const format::PhaseRow& row, Figure which, Pick pick) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(figure(row, which, pick), 0));
 }
@@ -62,7 +62,7 @@ void fill(Row& out, const format::PhaseRow& row, Pick pick) {
   out.count = std::max(out.count, amount(row, Figure::count, pick));
 }
 
-// Two rows of one key: texts of one content, or a damaged table.
+// Merges two rows of one key. They occur if two texts are equal, or if the table is damaged.
 void merge(format::PhaseRow& into, const format::PhaseRow& row) {
   into.skipped |= row.skipped;
   for (std::size_t i = 0; i < format::kFigures; ++i) {
@@ -123,7 +123,7 @@ class RowsReader {
         row->path = std::get<2>(key);
         row->step = out.steps.first;
         row->memory.resize(out.most.memory.size());
-        // `other` has no levels, any other phase has, also where it did not end.
+        // `other` has no levels. Every other phase has levels, even if it did not end.
         row->count = row->path == PathId::other ? 0 : std::max<std::uint64_t>(row->count, 1);
       }
       out_.rows.push_back(std::move(out));
@@ -141,8 +141,9 @@ class RowsReader {
     births.bytes = row.sum;
     births.smallest = row.min;
     births.largest = row.max;
-    if (births.sampled) { // a block of their mean size stands for so many; over small sizes that is a straight
-                          // line
+    // Each sampled block represents given / chance bytes. For small sizes this is nearly a straight line, so
+    // the weight of the mean size is right for the sum.
+    if (births.sampled) {
       const double mean = static_cast<double>(row.sum) / static_cast<double>(row.count);
       births.bytes = rounded(static_cast<double>(row.sum) / chance(mean, trace_.facts().sample_bytes));
     }

@@ -1,4 +1,4 @@
-// Purpose: steps whose events were folded away, as rows beside those of steps that are there in detail.
+// Purpose: rows of the steps whose events were dropped, beside the rows of the steps whose events are there.
 #pragma once
 
 #include <map>
@@ -10,20 +10,21 @@
 
 namespace memtrace::replay {
 
-// All occurrences of one path in the steps of one bucket. Figures are of one step: the largest, the smallest.
+// All occurrences of one path in the steps of one step range. `most` and `least` have the largest and smallest
+// figures of one step.
 struct BucketRow {
-  StepSpan steps; // of those that were folded; from none to none: what was before any step
+  StepSpan steps; // steps that were rolled up; none to none: the time before any step
   Row most;
   Row least;
 };
 
 // Blocks of one path, site and kind that were born in some steps.
 struct Births {
-  StepSpan steps; // may be more than a row's: sites are folded into wider buckets
+  StepSpan steps; // may be more than a row's: sites have wider step ranges
   format::StackId stack{};
   format::Kind kind = format::Kind::none;
   bool tensor = false;
-  bool sampled = false;    // `bytes` is an estimate, the other figures are those of the blocks that were drawn
+  bool sampled = false;    // `bytes` is an estimate, the other figures are those of the sampled blocks
   std::uint64_t count = 0; // blocks
   std::uint64_t bytes = 0;
   std::uint64_t smallest = 0; // bytes of one block
@@ -32,24 +33,24 @@ struct Births {
 
 struct Buckets {
   std::vector<BucketRow> rows; // by step, then path
-  StepSpan steps;              // that were folded
-  std::uint64_t width = 0;     // steps of a bucket; 0: nothing was folded
-  std::uint64_t refused = 0;   // rows of the file that make no sense
+  StepSpan steps;              // that were rolled up
+  std::uint64_t width = 0;     // steps of a step range; 0: there is no rollup
+  std::uint64_t refused = 0;   // invalid rows of the file
 
   std::span<const BucketRow> of(Step step) const;
   const BucketRow* find(Step step, PathId path) const;
-  // What was born in the steps of a row, largest first.
+  // Returns the blocks that were born in the steps of a row, largest first.
   std::vector<Births> births(const BucketRow& row, MemoryId memory) const;
 
   std::map<std::pair<PathId, MemoryId>, std::vector<Births>> sites;
 };
 
-// `account` learns the paths of the rows, and of peaks that no event is left of.
+// Returns the rows of the rollup. Adds their paths to `account`, and the peaks whose events were dropped.
 Buckets buckets(const trace::Trace& trace, Account& account);
 
-// What the steps from first to last that are not there in detail are answered by.
+// The steps for which only the rollup has figures, and the number of step ranges that they are in.
 struct Coverage {
-  StepSpan steps; // first > last: all are there in detail
+  StepSpan steps; // first > last: there are no such steps
   std::size_t buckets = 0;
 };
 Coverage coverage(const Buckets& buckets, const Account& account);

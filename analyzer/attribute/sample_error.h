@@ -1,4 +1,4 @@
-// Purpose: how likely a small block was to be drawn, so that what was drawn can stand for what was not.
+// Purpose: the probability that a small block was sampled, from which sampled blocks represent the others.
 #pragma once
 
 #include <cmath>
@@ -6,14 +6,15 @@
 
 namespace memtrace::replay {
 
-// By docs/trace-format.md. Blocks of no size, and a setting that draws every block: 1.
+// Returns the probability that a block is sampled, by docs/trace-format.md. Returns 1 for a block of 0 bytes,
+// or if the setting samples every block.
 inline double chance(double given, std::uint32_t sample_bytes) {
   return given <= 0 || sample_bytes <= 1 ? 1 : -std::expm1(-given / sample_bytes);
 }
 
-// A damaged trace may hold sizes that add up to more than there are.
+// Returns `value` as an integer, at most kMost. The sizes in a damaged trace may add up to more.
 inline std::uint64_t rounded(double value) {
-  constexpr double kMost = 9e18; // fits a signed figure, too
+  constexpr double kMost = 9e18; // also fits a signed figure
   return value < kMost ? static_cast<std::uint64_t>(std::llround(value)) : static_cast<std::uint64_t>(kMost);
 }
 

@@ -1,4 +1,4 @@
-// Purpose: which steps the data says are alike, and their median.
+// Purpose: the steps that are alike by their figures, and the medians of their figures.
 #include "analyzer/attribute/steady_steps.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t kTogether = 1 << 16; // rows that are unpacked at once
 
 using PathSet = std::vector<PathId>; // ascending
 
-// The lower of the middle two, so that a median is a value that was seen.
+// Returns the lower of the two middle values, so that a median is a value that occurred.
 template <typename T>
 T median(std::vector<T> values) {
   const std::size_t middle = (values.size() - 1) / 2;
@@ -26,7 +26,7 @@ T median(std::vector<T> values) {
 }
 
 struct Candidates {
-  std::vector<Step> steps; // ascending; all with the same phases
+  std::vector<Step> steps; // ascending; all have the phases of `paths`
   PathSet paths;
   bool has(Step step) const { return std::binary_search(steps.begin(), steps.end(), step); }
   std::size_t number(Step step) const {
@@ -38,10 +38,11 @@ bool in_phase_of_step(const Row& row) {
   return row.step != Step::none && row.count != 0;
 }
 
-// Every phase of every step after the one that is odd: where an optimizer first updated, or the very first.
+// Returns every phase of every step after the exceptional one. This is the step of the optimizer's first
+// update, or the very first step if there is no update.
 std::vector<std::pair<Step, PathId>> phases_after_first(const Account& account) {
   std::vector<std::pair<Step, PathId>> all;
-  std::optional<std::pair<std::uint64_t, Step>> first; // to begin
+  std::optional<std::pair<std::uint64_t, Step>> first; // the row that began first
   for (const Row& row : account.rows) {
     if (!in_phase_of_step(row) || !account.whole(row.step)) continue;
     all.emplace_back(row.step, row.path);
@@ -69,8 +70,8 @@ Candidates candidates(const Account& account) {
   return {std::move(best->second), best->first};
 }
 
-// What makes two steps alike: peak and transient of each phase in each memory, in a fixed order. One vector
-// for each of these values, over the steps.
+// Returns the values that decide whether steps are alike: peak and transient of each phase in each memory, in a
+// fixed order. There is one vector over the steps for each of these values.
 std::vector<std::vector<std::int64_t>> signatures(const Account& account, const Candidates& candidates,
                                                   std::size_t memories) {
   const std::size_t each = 2 * memories;
@@ -92,12 +93,12 @@ std::vector<std::vector<std::int64_t>> signatures(const Account& account, const 
 }
 
 bool alike(std::int64_t value, std::int64_t middle) {
-  // In floating point: a damaged trace may hold figures whose difference is no int64.
+  // In floating point, because in a damaged trace the difference may not fit an int64.
   const double distance = std::abs(static_cast<double>(value) - static_cast<double>(middle));
   return distance <= std::max(kClose, std::abs(static_cast<double>(middle)) / 100);
 }
 
-// Field by field over the rows of one path.
+// Returns the median of one field over the rows of one path.
 template <typename T, typename Get>
 T median_of(const std::vector<Row>& rows, Get get) {
   std::vector<T> values;
@@ -141,7 +142,7 @@ std::size_t memories_of(const Account& account) {
   return account.peaks.empty() ? 1 : std::size_t{account.peaks.rbegin()->first} + 1;
 }
 
-// The steps that are near the median in all of `values`, and the nearest.
+// Adds the steps that are near the median in all of `values` to `out`, and chooses the nearest step.
 void choose_alike(const Candidates& candidates, const std::vector<std::vector<std::int64_t>>& values,
                   Steady& out) {
   std::vector<std::int64_t> middle;
@@ -171,8 +172,8 @@ Steady steady(const Account& account) {
   if (all.steps.size() < 2) return out;
   choose_alike(all, signatures(account, all, memories_of(account)), out);
   if (out.steps.size() < 2) return {};
-  // Some paths at a time: the rows of all would be a copy of the account, unpacked, and one at a time is a pass
-  // over the account for each.
+  // Handles some paths at a time. The rows of all paths would be an unpacked copy of the account. One path at a
+  // time would need a pass over the account for each path.
   const std::size_t together = std::max<std::size_t>(1, kTogether / out.steps.size());
   for (std::size_t from = 0; from < all.paths.size(); from += together) {
     const std::size_t to = std::min(all.paths.size(), from + together);

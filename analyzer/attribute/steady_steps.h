@@ -1,4 +1,4 @@
-// Purpose: which steps the data says are alike, and their median.
+// Purpose: the steps that are alike by their figures, and the medians of their figures.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,16 @@
 namespace memtrace::replay {
 
 struct Steady {
-  std::vector<Step> steps;          // alike, ascending; fewer than two: there is no steady state to speak of
-  Step representative = Step::none; // the one nearest to the medians, whose peaks stand for all
+  std::vector<Step> steps;          // alike, ascending; fewer than two: there is no steady state
+  Step representative = Step::none; // the step nearest to the medians; its peaks represent all
   std::vector<Row> rows;            // medians, one per path; peak_at are those of the representative
 };
 
-// Candidates are the steps after the first in which an optimizer updated: that one makes states and caches.
-// Of these, the ones with the commonest set of phases are taken, and of them those in which every phase's
-// peak and transient is within 1 MiB or 1 % of the median over all (`tensor` where the trace has tensors,
-// else `live`). With an odd step out (an eval, a save) its phases differ; with a slow drift the middle wins.
+// Returns the steps that are alike. Candidates are the steps after the first update of an optimizer, because
+// that step creates states and caches. Only candidates with the most common set of phases remain. Of these, a
+// step is steady if each peak and transient of its phases is within 1 MiB or 1 % of the median. The figures are
+// `tensor` if the trace has tensors, else `live`. An exceptional step (an eval, a save) has other phases, so it
+// is left out. If memory drifts slowly, the steps in the middle remain.
 Steady steady(const Account& account);
 
 } // namespace memtrace::replay

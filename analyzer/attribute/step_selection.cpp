@@ -1,4 +1,4 @@
-// Purpose: which steps a report shows, and what answers each: its own events, or its bucket.
+// Purpose: the steps that a report shows, and the source of each: its own events, or the rollup.
 #include "analyzer/attribute/step_selection.h"
 
 #include <algorithm>
@@ -10,8 +10,9 @@ namespace {
 
 using Steps = std::map<Step, std::vector<const Row*>>;
 
-// A step that was seen whole by its own rows, save those of phases that were open in a gap; any other by its
-// bucket, and where there is none by what was seen of it. What has no step is told phase by phase.
+// Adds the rows that describe a step. If all events of the step are there, these are its own rows, except for
+// phases that were open in a gap. Any other step has the rows of its step range, or else its own incomplete
+// rows. For Step::none, the source is chosen phase by phase.
 void answer(Step step, const Account& account, const Steps& steps, const Buckets& buckets,
             std::vector<ShownRow>& out) {
   const auto at = steps.find(step);
@@ -90,7 +91,8 @@ Shown choose(const Account& account, const Buckets& buckets, const StepChoice& c
   } else {
     for (const Step step : wanted) answer(step, account, steps, buckets, shown.rows);
   }
-  // Detail in the order in which it began, whatever its step: a phase without one may come late.
+  // Without a rollup, rows are in the order in which they began, whatever their step: a phase without a step
+  // may come late.
   if (buckets.rows.empty()) {
     std::sort(shown.rows.begin(), shown.rows.end(),
               [](const ShownRow& a, const ShownRow& b) { return a.row->began < b.row->began; });

@@ -1,4 +1,4 @@
-// Purpose: which steps a report shows, and what answers each: its own events, or its bucket.
+// Purpose: the steps that a report shows, and the source of each: its own events, or the rollup.
 #pragma once
 
 #include <deque>
@@ -22,20 +22,21 @@ struct StepChoice {
 
 struct ShownRow {
   const Row* row = nullptr;
-  Step as = Step::none;              // the step it answers for
-  const BucketRow* bucket = nullptr; // where it does so for others, too; then `row` is the largest of them
+  Step as = Step::none;              // the step that it describes
+  const BucketRow* bucket = nullptr; // not null: the row is `most` of this step range
 };
 
 struct Shown {
   std::vector<ShownRow> rows;
-  std::deque<Row> kept; // of the account, unpacked: what `rows` point to
-  bool steady = false;  // and the medians
-  bool cut = false;     // more steps were asked for than are shown
+  std::deque<Row> kept; // unpacked rows of the account, to which `rows` point
+  bool steady = false;  // show the medians, too
+  bool cut = false;     // more steps were requested than are shown
 };
-inline constexpr std::size_t kMostSteps = 1 << 20; // that are answered one by one
+inline constexpr std::size_t kMostSteps = 1 << 20; // that are shown one by one
 
-// By default what has no step, steps 0 and 1, those of the peaks, the last, and the steady ones. A range gives
-// each step under its own number; all gives each bucket once, under its first step.
+// Returns the rows to show. The default is: rows without a step, steps 0 and 1, the steps of the peaks, the
+// last step, and the steady steps. A range gives each step under its own number. `all` gives each step range
+// once, under its first step.
 Shown choose(const Account& account, const Buckets& buckets, const StepChoice& choice);
 
 } // namespace memtrace::replay

@@ -1,4 +1,4 @@
-// Purpose: argv -> which command with which arguments.
+// Purpose: parses argv into a command and its arguments.
 #include "analyzer/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +28,7 @@ struct RunOption {
   const char* variable;
   const char* help;
 };
-// The contract's table.
+// Each option sets one environment variable of the recorder.
 constexpr RunOption kRunOptions[] = {
     {"-o", "MEMTRACE_OUT", "directory of the traces; %p pid, %h host, %r rank, %j job"},
     {"--spool", "MEMTRACE_SPOOL", "directory of the rings, on a local disk"},
@@ -53,7 +53,7 @@ std::uint64_t number(const std::string& text, const std::string& whole) {
   return value;
 }
 
-// Two steps in any order, or one.
+// Returns both steps of "A:B", in any order. "A" gives A twice.
 replay::StepRange step_pair(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {number(text, text), number(text, text)};
@@ -78,7 +78,8 @@ void add_output(CLI::App& command, Arguments& into) {
   command.add_option("-o", into.output, "write to this file");
 }
 
-// What a trace is read by is bounded by its size, and that is for the whole command.
+// The size of the traces bounds the memory and work of reading. --unbounded lifts both limits for the whole
+// command.
 void add_unbounded(CLI::App& command) {
   command.add_flag_callback(
       "--unbounded", [] { files::Budget::of_command().lift(); },
@@ -212,7 +213,7 @@ CLI::App* add_explain(CLI::App& app, ExplainOptions& into) {
   return command;
 }
 
-// "6921720704", "7e9", "1.5e9".
+// Parses "6921720704", "7e9" or "1.5e9". Returns nullopt if `text` is empty.
 std::optional<std::uint64_t> count_of(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   double value = 0;
@@ -259,7 +260,7 @@ Command doctor_of(const DoctorArguments& arguments) {
 struct RunOptions {
   std::vector<std::string> values = std::vector<std::string>(std::size(kRunOptions));
   bool quiet = false;
-  std::vector<std::string> command; // behind "--"
+  std::vector<std::string> command; // the words after "--"
 };
 
 CLI::App* add_run(CLI::App& app, RunOptions& into) {
@@ -273,7 +274,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& into) {
 Command run_of(const RunOptions& options, const CLI::App& given) {
   RunArguments run;
   for (std::size_t i = 0; i < options.values.size(); ++i) {
-    // An empty value means something too: --skip '' skips nothing.
+    // An empty value has a meaning: --skip '' skips no program.
     if (given.count(kRunOptions[i].option) != 0)
       run.variables.emplace_back(kRunOptions[i].variable, options.values[i]);
   }
@@ -306,7 +307,7 @@ class Subcommands {
   Command parsed() const {
     for (const auto& [command, arguments] : all_)
       if (command->parsed()) return arguments(*command);
-    throw report::UsageError("memtrace: expected a command; see memtrace --help"); // the parser asks for one
+    throw report::UsageError("memtrace: expected a command; see memtrace --help"); // the parser requires one
   }
 
  private:
@@ -341,7 +342,7 @@ void check_command(const std::string& name) {
 
 Command parse(int argc, const char* const* argv) {
   if (argc > 1) check_command(argv[1]);
-  // What comes after "--" is the command's own, whatever it looks like.
+  // The words after "--" belong to the traced command, even if they look like options.
   const char* const* end = argv + argc;
   const char* const* dashes =
       std::find_if(argv, end, [](const char* argument) { return argument == std::string("--"); });

@@ -1,4 +1,4 @@
-// Purpose: argv -> which command with which arguments.
+// Purpose: parses argv into a command and its arguments.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace memtrace::cli {
 
-// Text to print, and done: --help, --version.
+// The text of --help or --version. The program prints it and exits.
 struct Say {
   std::string text;
 };
@@ -22,7 +22,8 @@ struct Say {
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
                              RunArguments, DoctorArguments>;
 
-// Throws UsageError for what cannot be understood, and for commands that are not built yet.
+// Returns the command that `argv` names. Throws UsageError for invalid arguments, and for commands that this
+// version lacks.
 Command parse(int argc, const char* const* argv);
 
 } // namespace memtrace::cli

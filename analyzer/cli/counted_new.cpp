@@ -1,4 +1,4 @@
-// Purpose: `new` and `delete` of the command, which count what is held.
+// Purpose: `new` and `delete` of the command, which count the bytes in use.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -6,7 +6,8 @@
 
 #include "analyzer/files/read_budget.h"
 
-// By the block's real size: `delete` is not always told it. The command has one thread.
+// Counts the usable size of the block, because `delete` is not always given the size. The command has one
+// thread.
 void* operator new(std::size_t bytes) {
   void* const block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();

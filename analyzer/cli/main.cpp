@@ -1,4 +1,4 @@
-// Purpose: the command `memtrace`: parse, do, and turn what went wrong into one line and a status.
+// Purpose: the command `memtrace`: parses, runs, and turns an error into one line and an exit status.
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
@@ -21,7 +21,8 @@ int say(const std::string& line) {
   return kUnreadable;
 }
 
-// What a room has to say, of paths that a trace names, too. stdout is data, stderr is talk.
+// Prints the messages of all folders on stderr, because stdout is data. Makes them printable, because a trace
+// may put paths into them.
 class Talk : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     say(std::string(message.payload.data(), message.payload.size()));
@@ -53,23 +54,23 @@ int run(int argc, char** argv) {
   return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
 }
 
-// One line for what went wrong, and the status.
+// Prints one line about the error and returns the exit status.
 int say(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const memtrace::files::OverBudget&) {
     return say(memtrace::files::Budget::of_command().refusal());
   } catch (const std::bad_alloc&) {
-    // Below the budget: the machine has no more, or a limit of its own.
+    // The allocation failed below the budget: the machine has no more memory, or the process has a limit.
     const std::string path = memtrace::files::Budget::of_command().path();
     return say((path.empty() ? "" : path + ": ") +
                "not enough memory for this report; --top N or fewer --steps need less");
-  } catch (const std::exception& other) { // UsageError and Fault say it themselves
+  } catch (const std::exception& other) { // the text of UsageError and ReadError is complete
     return say(other.what());
   }
 }
 
-// An allocation failed where nothing may be thrown, as in the destructor of a tree of JSON.
+// Runs if an allocation fails where an exception cannot be thrown, as in the destructor of a JSON tree.
 [[noreturn]] void give_up() {
   const std::exception_ptr error = std::current_exception();
   memtrace::files::Budget::of_command().lift();

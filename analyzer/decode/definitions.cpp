@@ -1,4 +1,4 @@
-// Purpose: what ids mean: texts, code, modules, stacks.
+// Purpose: the meaning of ids: texts, code, modules, stacks.
 #include "analyzer/decode/definitions.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using format::EventType;
 
-constexpr std::size_t kLongestText = 1 << 20; // an argv may be long, a hostile chain of chunks endless
+constexpr std::size_t kLongestText = 1 << 20; // an argv may be long, and a hostile chain of chunks endless
 constexpr std::size_t kDeepestStack = 1024;
 
 } // namespace
@@ -54,7 +54,8 @@ void Definitions::add_text(std::uint32_t thread, const format::RingRecord& recor
   open_texts_.erase(thread);
 }
 
-// A text may be said again, and a window may begin in the middle of one: the longer one is the whole.
+// A text may be recorded again, and a window may begin in the middle of one. The longest version is the whole
+// text.
 void Definitions::keep(OpenText& text) {
   if (text.id == format::TextId{}) return;
   std::string& known = texts_[text.id];
@@ -93,7 +94,7 @@ void Definitions::add_module(const format::RingRecord& record) {
   if (fresh) {
     modules_.push_back(std::move(module));
   } else {
-    modules_[at->second] = std::move(module); // said again, e.g. kept by a drain that was interrupted
+    modules_[at->second] = std::move(module); // recorded again, e.g. retained by a drain that was interrupted
   }
 }
 

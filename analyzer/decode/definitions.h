@@ -1,4 +1,4 @@
-// Purpose: what ids mean: texts, code, modules, stacks.
+// Purpose: the meaning of ids: texts, code, modules, stacks.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct Code {
 
 struct Module {
   format::TextId path{};
-  std::uint64_t bias = 0;  // run-time address less address in the file
+  std::uint64_t bias = 0;  // run-time address minus address in the file
   std::uint64_t first = 0; // first mapped address
   std::uint64_t pages = 0;
   std::vector<std::uint8_t> build_id; // empty: unknown
@@ -30,32 +30,33 @@ struct Frame {
   std::uint64_t value = 0; // python: lo CodeId, hi line; native: return address
 };
 
-inline constexpr std::size_t kLongestName = 4096; // bytes of a name: as many as a path has at most
+inline constexpr std::size_t kLongestName = 4096; // bytes of a name: the most that a path has
 
-// `name`, or so much of it, with a mark that says how long it was. Where to cut is the caller's.
+// Returns `name`. If it is longer than `most` bytes, returns so many of them and a mark with its full length.
 std::string shortened_name(const std::string& name, std::size_t most);
 
-// Grows with what the process interned, not with its events.
+// Memory grows with what the process interned, not with its events.
 class Definitions {
  public:
-  // Takes text, code, module and stack records, of any thread, in the order of that thread. Others: no effect.
+  // Takes text, code, module and stack records of any thread, in the order of that thread. Ignores all other
+  // records.
   void add(std::uint32_t thread, const format::RingRecord& record);
 
-  // No more records will come: a text whose last chunk is missing is as long as it got.
+  // Call it after the last record. A text whose last chunk is missing ends with the last chunk that came.
   void finish();
 
-  // The text of an id, cut after kLongestName bytes with a mark; "" for id 0; "text#N?" when its record was
-  // lost. There is one copy of each, and the reference holds as long as the definitions.
+  // Returns the text of an id, cut after kLongestName bytes with a mark. Returns "" for id 0, and "text#N?" if
+  // its record was lost. There is one copy of each text. The reference is valid as long as the definitions.
   const std::string& text(format::TextId id) const;
-  // The same, not cut: of an argv, and of names joined to a path.
+  // Returns the text without a cut: for an argv, and for names joined to a path.
   const std::string& whole_text(format::TextId id) const;
   const Code* code(format::CodeId id) const; // null: lost
-  // In the order they were recorded: of two at one address the later one holds.
+  // In the order in which they were recorded. If two are at one address, the later one counts.
   const std::vector<Module>& modules() const { return modules_; }
-  // Innermost first. A chain that was cut by a loss ends there; `complete` then turns false.
+  // Returns the frames, innermost first. If a loss cut the chain, it ends there and `complete` becomes false.
   std::vector<Frame> frames(format::StackId id, bool* complete = nullptr) const;
   struct StackNode {
-    std::uint32_t caller = 0; // a StackId; may run in circles
+    std::uint32_t caller = 0; // a StackId; the chain may be a circle
     Frame frame;
   };
   const StackNode* node(std::uint32_t stack) const; // null: lost, or 0
@@ -72,8 +73,8 @@ class Definitions {
   void add_stack(const format::RingRecord& record);
 
   std::unordered_map<format::TextId, std::string> texts_;
-  mutable std::unordered_map<format::TextId, std::string> cut_, lost_; // made when they are asked for
-  std::unordered_map<std::uint32_t, OpenText> open_texts_; // thread -> what its next chunk belongs to
+  mutable std::unordered_map<format::TextId, std::string> cut_, lost_; // made at their first use
+  std::unordered_map<std::uint32_t, OpenText> open_texts_;             // thread -> the text of its next chunk
   std::unordered_map<format::CodeId, Code> codes_;
   std::unordered_map<format::ModuleId, std::size_t> module_index_;
   std::vector<Module> modules_;

@@ -1,4 +1,4 @@
-// Purpose: the model by which a reader decodes, in memory that grows with what it learned.
+// Purpose: the model that a reader decodes with, in memory that grows with what the model learned.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace memtrace::trace {
 
-// A reader has a model for each thread that it is in the middle of. At 190 KiB each, 20,000 threads took 3.8
-// GB, and a segment of 66 bytes makes one.
+// A reader has a model for each thread that it is in the middle of. With 190 KiB for each model, 20,000 threads
+// took 3.8 GB. A segment of 66 bytes is enough for a model.
 class GrowingTables : public format::ModelSizes {
  public:
   const Guess& guess(std::size_t slot) const {
@@ -23,17 +23,17 @@ class GrowingTables : public format::ModelSizes {
     return guesses_[places_[slot] - 1];
   }
   const Birth& birth(std::size_t place) const { return recent_[place]; }
-  void set_birth(std::size_t place, const Birth& birth) { // places come one after the other
+  void set_birth(std::size_t place, const Birth& birth) { // new places come in order
     if (place < recent_.size()) {
       recent_[place] = birth;
     } else {
       recent_.push_back(birth);
     }
   }
-  void set_number(std::size_t, std::uint16_t) {} // the writer's
+  void set_number(std::size_t, std::uint16_t) {} // only the writer needs it
 
  private:
-  std::uint16_t places_[kContexts] = {}; // in `guesses_`, from 1
+  std::uint16_t places_[kContexts] = {}; // index in `guesses_`, from 1; 0: none
   std::vector<Guess> guesses_;
   std::vector<Birth> recent_;
 };

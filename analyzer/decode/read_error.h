@@ -1,4 +1,4 @@
-// Purpose: the one way to say that an input cannot be read.
+// Purpose: the error for an input that cannot be read.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace memtrace::trace {
 
-// An input that cannot be read at all: names the file, the offset in bytes and what was expected there.
-// What can be read in part is no fault but a count of what was lost, see Damage.
+// An input that cannot be read at all. The text names the file, the offset in bytes and what was expected
+// there. If a part can be read, there is no error, but a count of the losses: see Damage.
 class ReadError : public std::runtime_error {
  public:
   ReadError(const std::string& file, std::uint64_t offset, const std::string& expected)

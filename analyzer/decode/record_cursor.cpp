@@ -1,11 +1,12 @@
-// Purpose: one thread's records in order, from its segments and what its ring still held, each once.
+// Purpose: one thread's records in order, each once, from its segments and its ring.
 #include "analyzer/decode/record_cursor.h"
 
 #include <algorithm>
 
 namespace memtrace::trace {
 
-// A segment that is coded on from the one before it needs that one whole. False: it cannot be read.
+// Prepares the model for a segment. Returns false if the segment cannot be read: its coding continues that of
+// the one before, which was not read completely.
 bool Cursor::prepare_model(const Run& run) {
   if (model_ == nullptr) model_ = std::make_unique<Model>();
   const bool continues = (run.segment->header.flags & format::kContinues) != 0;
@@ -14,7 +15,7 @@ bool Cursor::prepare_model(const Run& run) {
   return true;
 }
 
-// Opens the next run that has something new, and skips in it what was already given.
+// Opens the next run that has new records. Returns false after the last run.
 bool Cursor::open_next() {
   while (run_ < runs_.size()) {
     const Run& run = runs_[run_++];
@@ -46,20 +47,22 @@ bool Cursor::open_next() {
     }
     return true;
   }
-  payload_ = {}; // a finished thread keeps nothing
+  payload_ = {}; // a finished thread does not retain memory
   decoder_.reset();
   model_.reset();
   return false;
 }
 
-// The next record of the open run, given before or not.
+// Reads the next record of the open run, whether it was given before or not. Returns false at the end of the
+// run.
 bool Cursor::from_run(format::RingRecord& out) {
   if (in_run_ >= open_->records) return false;
   if (open_->leftover != nullptr) {
     out = open_->leftover->records[in_run_];
   } else if (!decoder_->next(out)) {
     coded_to_.reset();
-    // The checksum held and yet the records end early: a writer's fault, counted like a loss.
+    // The checksum is right, but the records end early. This is an error of the writer, and it counts as a
+    // loss.
     missing_ += open_->records - in_run_;
     expected_ = std::max(expected_, open_->first_sequence + open_->records);
     return false;

@@ -1,4 +1,4 @@
-// Purpose: one thread's records in order, from its segments and what its ring still held, each once.
+// Purpose: one thread's records in order, each once, from its segments and its ring.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace memtrace::trace {
 
-// A run of one thread's records of one source: a segment, or what was left in a ring.
+// A run of one thread's records of one source: a segment, or the records that were left in a ring.
 struct Run {
   format::Source source;
   std::uint64_t first_sequence;
@@ -24,31 +24,31 @@ struct Run {
   const File* file = nullptr; // of the segment
   const Segment* segment = nullptr;
   const Leftover* leftover = nullptr;
-  bool fresh = false; // the first after a gap between files: what is missing before it was not lost
+  bool fresh = false; // first after a gap between files: records missing before it are not lost
 };
 
 struct Stream {
   std::uint32_t thread = 0;
   std::vector<Run> definitions;             // by sequence
-  std::vector<Run> events;                  // cold before ring, each by sequence
-  std::optional<format::SmallTotals> small; // running totals that the ring file still had
+  std::vector<Run> events;                  // source `cold` before source `ring`, each by sequence
+  std::optional<format::SmallTotals> small; // running totals of the ring file
 };
 
 using Streams = std::map<std::uint32_t, Stream>; // by thread
 
-// Holds one decoded segment at a time.
+// Reads the records of one thread. Holds one decoded segment at a time.
 class Cursor {
  public:
   explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
 
-  // False after the last record. Costs one read of the file per segment.
+  // Returns false after the last record. Reads the file once per segment.
   bool next(format::RingRecord& out);
-  // When the next record cannot be earlier than this, without reading its segment; ~0 after the last.
+  // Returns the first stamp of the next run, without reading its segment. Returns ~0 after the last run.
   format::Stamp next_not_before() const;
 
-  std::uint64_t missing() const { return missing_; }   // records that sequence numbers say should be here
+  std::uint64_t missing() const { return missing_; }   // records that are missing by sequence numbers
   std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
-  bool after_gap() const { return after_gap_; }        // the record last given follows a gap
+  bool after_gap() const { return after_gap_; }        // the last record follows a gap
 
  private:
   bool prepare_model(const Run& run);

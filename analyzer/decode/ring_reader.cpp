@@ -1,4 +1,5 @@
-// Purpose: a ring file, maybe being written to right now -> what is not yet in a segment.
+// Purpose: reads from a ring file, which may be written to right now, the records that are not yet in a
+// segment.
 #include "analyzer/decode/ring_reader.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::uint64_t offset_of_ring(std::uint64_t slot, std::uint32_t ring) {
   return ring == 0 ? slot + sizeof(RingSlot) : format::chunk_of_ring(ring) * std::uint64_t{format::kChunkBytes};
 }
 
-// Records from `tail` on whose commit word holds. `bytes` of the ring are there.
+// Takes the records from `tail` on whose commit word is right. `bytes`: the bytes of the ring that were read.
 void take_records(const std::vector<RingRecord>& ring, std::size_t bytes, const RingSlot& slot, Leftover& out) {
   out.thread = slot.thread;
   out.small = slot.small;
@@ -55,8 +56,8 @@ struct SlotInFile {
 };
 static_assert(sizeof(SlotInFile) == format::kSlotBytes);
 
-// True if the slot's thread kept its ring from the one look to the other. A thread that loses its long ring
-// writes its next records into the slot before it gets another one, which may be the same chunks: another
+// True if the slot's thread had one ring at both reads of the slot. A thread that loses its long ring writes
+// its next records into the slot before it gets another ring. The new ring may have the old chunks, and another
 // thread may have had them meanwhile.
 bool kept_its_ring(const SlotInFile& before, const SlotInFile& after) {
   if (after.slot.ring != before.slot.ring || after.slot.thread != before.slot.thread ||
@@ -65,9 +66,10 @@ bool kept_its_ring(const SlotInFile& before, const SlotInFile& after) {
   return before.slot.ring == 0 || std::memcmp(before.own, after.own, sizeof before.own) == 0;
 }
 
-// The slot is read again after its ring: a record below the new tail may have been overwritten meanwhile, but
-// then it is in a segment. If the slot has another ring or another owner by then, both are read again.
-// `budget`: bytes of rings that may still be read. Slots that share a ring would be read many times else.
+// Reads a slot, its ring, and the slot again. A record below the new tail may have been overwritten meanwhile,
+// but then it is in a segment. If the slot has another ring or another owner by then, both are read again.
+// Returns false if the slot is free or cannot be read. `budget`: bytes of rings that may still be read. Without
+// it, slots that share a ring would be read many times.
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out,
                std::uint64_t& missing) {
   for (int tries = 0; tries < kTries; ++tries) {
@@ -88,7 +90,7 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
     if (file.read(offset, &after, sizeof after) < sizeof slot) after = place;
     if (!kept_its_ring(place, after)) continue;
     budget -= bytes;
-    missing += bytes - got; // that stays zero, and no commit word is zero but by wrapping
+    missing += bytes - got; // these stay zero, and a commit word is zero only after it wraps
     take_records(ring, got, after.slot.tail >= slot.tail ? after.slot : slot, out);
     return true;
   }

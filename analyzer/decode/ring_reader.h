@@ -1,4 +1,5 @@
-// Purpose: a ring file, maybe being written to right now -> what is not yet in a segment.
+// Purpose: reads from a ring file, which may be written to right now, the records that are not yet in a
+// segment.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace memtrace::trace {
 
-// What one thread recorded and nobody drained.
+// The records of one thread that were not drained.
 struct Leftover {
   std::uint32_t thread = 0;
   std::uint64_t first_sequence = 0;
@@ -21,11 +22,12 @@ struct Leftover {
 struct Rings {
   format::RingFileHeader header{};
   std::vector<Leftover> slots; // of threads that exist, in the order of the file
-  std::uint64_t missing = 0;   // bytes that it should have and has not, or that changed while they were read
+  std::uint64_t missing = 0;   // bytes that the file lacks, or that changed while they were read
 };
 
-// Reads a snapshot. Call it before listing the segments: what is drained in between is then in both and taken
-// once, never in neither. Nothing when there is no such file, or it is no ring file of `trace_id`.
+// Reads the rings as they are now. Call it before listing the segments: records that are drained in between are
+// then in both and taken once. They are never in neither. Returns nullopt if there is no such file, or if it is
+// not a ring file of `trace_id`.
 std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

@@ -1,4 +1,4 @@
-// Purpose: the rows that are left of steps whose events were folded away.
+// Purpose: reads the rollup: the rows of steps whose events were dropped.
 #include "analyzer/decode/rollup_reader.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using format::RollupHalf;
 using format::RollupHeader;
 using format::SiteRow;
 
-constexpr std::uint64_t kMostBytes = 1 << 28; // of a half: a writer's has some MiB
+constexpr std::uint64_t kMostBytes = 1 << 28; // of a half: the recorder's has some MiB
 constexpr int kTries = 8;
 
 bool sound(const RollupHeader& header, std::uint64_t trace_id, std::uint64_t file_bytes) {
@@ -28,7 +28,7 @@ bool sound(const RollupHeader& header, std::uint64_t trace_id, std::uint64_t fil
 bool sound(const RollupHalf& half, std::uint64_t bytes) {
   const std::uint64_t rows = std::uint64_t{half.phase_capacity} * sizeof(PhaseRow) +
                              std::uint64_t{half.site_capacity} * sizeof(SiteRow);
-  // A step is a count, never negative; so no bucket and no end of one runs over.
+  // A step is a count and never negative. So no step range overflows, and no end of a range does.
   return sizeof half + rows <= bytes && std::has_single_bit(half.phase_width) &&
          std::has_single_bit(half.site_width) && half.last_step <= ~std::uint64_t{0} >> 2;
 }
@@ -40,7 +40,7 @@ bool same(const RollupHalf& a, const RollupHalf& b) {
 }
 
 bool within(std::uint64_t bucket, std::uint64_t width, const RollupHalf& half) {
-  // A phase that was open since before may be of an earlier step.
+  // There is no lower bound: a phase that was open before may belong to an earlier step.
   return bucket == format::kNoStepBucket || bucket <= half.last_step / width;
 }
 
@@ -57,7 +57,8 @@ bool sensible(const SiteRow& row, const RollupHalf& half) {
   return within(row.bucket, half.site_width, half) && row.kind < format::kKinds && row.min <= row.max;
 }
 
-// Takes the rows in use of a table. A large table is mostly empty, so it is read piece by piece.
+// Takes the rows of a table that are in use. A large table is mostly empty, so it is read piece by piece.
+// Returns false if the file ends early.
 template <typename Row>
 bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, const RollupHalf& half,
                 std::vector<Row>& out, std::uint64_t& refused) {
@@ -80,7 +81,7 @@ bool read_table(const File& file, std::uint64_t offset, std::uint32_t capacity, 
   return true;
 }
 
-// Nothing when it makes no sense. `again` is set when that may be because it was replaced meanwhile.
+// Returns nullopt if the file is invalid. Sets `again` if a half may have been replaced meanwhile.
 std::optional<RollupRows> read_once(const File& file, std::uint64_t trace_id, bool& again) {
   again = false;
   RollupRows out;
@@ -116,7 +117,7 @@ RollupFile read_rollup(const std::string& path, std::uint64_t trace_id) try {
   for (int i = 0; i < kTries && again; ++i) out.rollup = read_once(file, trace_id, again);
   return out;
 } catch (const ReadError&) {
-  return {}; // nothing was folded
+  return {}; // there is no rollup
 }
 
 } // namespace memtrace::trace

@@ -1,4 +1,4 @@
-// Purpose: the rows that are left of steps whose events were folded away.
+// Purpose: reads the rollup: the rows of steps whose events were dropped.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace memtrace::trace {
 
-// The half of STEM.coarse that holds. Rows are those that are in use and whose bucket lies within the steps
-// that were folded; they come in the order of the file, and one key may come more than once.
+// The half of STEM.coarse that is valid. It has the rows that are in use and whose step range is in the steps
+// that were rolled up. They are in the order of the file, and a key may occur more than once.
 struct RollupRows {
   format::RollupHeader header{};
   format::RollupHalf half{};
   std::vector<format::PhaseRow> phases;
   std::vector<format::SiteRow> sites;
-  std::uint64_t refused = 0; // rows that make no sense
+  std::uint64_t refused = 0; // invalid rows
 };
 
 struct RollupFile {
@@ -24,7 +24,8 @@ struct RollupFile {
   std::optional<RollupRows> rollup;
 };
 
-// The file may be written to meanwhile: a half that was replaced while it was read is read again.
+// Reads the file, which may be written to meanwhile. If a half was replaced while it was read, it is read
+// again.
 RollupFile read_rollup(const std::string& path, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

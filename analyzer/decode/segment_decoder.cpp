@@ -1,4 +1,4 @@
-// Purpose: the payload of one segment -> ring records, one at a time.
+// Purpose: decodes the payload of one segment into ring records, one at a time.
 #include "analyzer/decode/segment_decoder.h"
 
 #include <cstring>
@@ -11,7 +11,7 @@ bool Decoder::fail() {
   return false;
 }
 
-// Most are of one byte or two.
+// Most numbers have one byte or two.
 inline bool Decoder::varint(std::uint64_t& out) {
   if (end_ - at_ < 2) return long_varint(out);
   if (at_[0] < 0x80) {
@@ -41,7 +41,7 @@ bool Decoder::long_varint(std::uint64_t& out) {
 inline bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
   std::uint64_t coded = 0;
   if (!varint(coded)) return false;
-  // Modulo 2^32: a writer's difference always fits, a damaged one must not be undefined behaviour.
+  // Modulo 2^32: the writer's difference always fits, and a damaged one must not cause undefined behaviour.
   out = static_cast<std::uint32_t>(last + static_cast<std::uint64_t>(format::unzigzag(coded)));
   return true;
 }
@@ -81,7 +81,7 @@ bool Decoder::head(Model::Guess& base) {
   return true;
 }
 
-// Which block a death ends: the base becomes like it.
+// Reads which block a death ends, and sets the base to the values of that block.
 bool Decoder::block(std::uint8_t mask, Model::Guess& base) {
   if ((mask & 1) != 0) {
     std::uint64_t distance = 0;

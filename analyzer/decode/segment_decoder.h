@@ -1,4 +1,4 @@
-// Purpose: the payload of one segment -> ring records, one at a time.
+// Purpose: decodes the payload of one segment into ring records, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace memtrace::trace {
 
-// Walks a payload that its owner keeps alive. Never reads outside of it. `model` is that of the thread and
-// source, restarted by the caller where the segment does not continue the one before.
+// Reads a payload that the caller keeps alive. Never reads outside of it. `model` belongs to the thread and
+// source. If the segment does not continue the one before, the caller restarts the model.
 class Decoder {
  public:
   Decoder(std::span<const std::uint8_t> payload, Model& model)
       : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
 
-  // False at the end of the payload, and for good once a byte made no sense: then damaged() is true.
-  // `commit` of what comes out is 0.
+  // Returns false at the end of the payload. After an invalid byte it always returns false, and damaged() is
+  // true. `commit` of the records is 0.
   bool next(format::RingRecord& out);
   bool damaged() const { return damaged_; }
 

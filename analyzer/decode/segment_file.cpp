@@ -1,4 +1,4 @@
-// Purpose: one trace file -> the list of its segments that are whole, and what lies between them.
+// Purpose: lists the segments of one trace file that are whole, and the damage between them.
 #include "analyzer/decode/segment_file.h"
 
 #include <sys/stat.h>
@@ -16,8 +16,8 @@ namespace memtrace::trace {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(format::SegmentHeader);
-// Bytes under a header whose checksum does not hold. A file may be full of such headers, each before a payload
-// of 1 MiB: past this, and four times the size of the file, no segment of it is believed.
+// Bytes of payloads whose checksum is wrong. A hostile file may be full of headers, each before a payload of 1
+// MiB. Beyond this limit plus four times the size of the file, no segment is accepted.
 constexpr std::uint64_t kMostInVain = 64 << 20;
 constexpr std::size_t kMagic = sizeof format::kSegmentMagic;
 
@@ -33,7 +33,7 @@ File::File(const std::string& path, files::Origin origin) : path_(path) {
   if (descriptor_ < 0) throw ReadError(path, 0, "expected a readable file: " + why);
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) return;
-  constexpr std::uint64_t kBlock = 512; // of st_blocks
+  constexpr std::uint64_t kBlock = 512; // the unit of st_blocks
   try {
     files::Budget::of_command().reads(path, status.st_dev, status.st_ino,
                                       std::min(static_cast<std::uint64_t>(status.st_size),
@@ -56,7 +56,7 @@ std::uint64_t File::size() const {
 std::uint64_t File::next_data(std::uint64_t offset) const {
   const off_t at = ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_DATA);
   if (at >= 0) return static_cast<std::uint64_t>(at);
-  return errno == ENXIO ? size() : offset; // a file system that knows no holes
+  return errno == ENXIO ? size() : offset; // the file system does not support holes
 }
 
 std::size_t File::read(std::uint64_t offset, void* out, std::size_t bytes) const {
@@ -98,7 +98,8 @@ void SegmentIndex::refuse() const {
   throw ReadError(file_.path(), 0, "expected at least one whole segment, but all are cut off or damaged");
 }
 
-// A header that holds and a payload that is there in full. The header is given back as it is in the file.
+// True if a whole segment begins at `offset`: the header is valid and the payload complete. `header` gets the
+// header as it is in the file.
 bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
   if (size_ - offset < kHeader || file_.read(offset, &header, kHeader) != kHeader) return false;
   if (!has_magic(header.magic) || header.version != format::kVersion) return false;
@@ -116,10 +117,11 @@ bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
   return holds;
 }
 
-// The next place at or after `from` where a segment may begin; the size of the file if there is none.
+// Returns the next offset from `from` on where a segment may begin. Returns the size of the file if there is
+// none.
 std::uint64_t SegmentIndex::find_magic(std::uint64_t from) const {
   char chunk[1 << 16];
-  std::size_t most = 1 << 8; // most often it is near: what is read beyond it is read again
+  std::size_t most = 1 << 8; // mostly it is near, and bytes beyond it are read again
   while ((from = file_.next_data(from)) < size_) {
     const std::size_t got = file_.read(from, chunk, std::min<std::uint64_t>(most, size_ - from));
     most = std::min(4 * most, sizeof chunk);
@@ -137,12 +139,13 @@ void SegmentIndex::lost(std::uint64_t from, std::uint64_t to) {
   damage_.bytes += to - from;
 }
 
-// The last segment was being written when the process died. Its header may tell how much is missing.
+// Counts the records of a last segment that was being written when the process died. Its header may tell how
+// many are missing.
 void SegmentIndex::note_torn(std::uint64_t offset) {
   format::SegmentHeader header{};
   if (file_.read(offset, &header, kHeader) != kHeader || !has_magic(header.magic)) return;
   if (header.trace_id != trace_id_ || header.payload_bytes > format::kMaxPayload) return;
-  if (size_ - offset - kHeader >= header.payload_bytes) return; // all there, so it is damaged, not torn
+  if (size_ - offset - kHeader >= header.payload_bytes) return; // complete, so it is damaged, not torn
   if (header.source != static_cast<std::uint8_t>(format::Source::definitions)) {
     damage_.torn_records += std::min(header.records, header.payload_bytes / 3);
   }

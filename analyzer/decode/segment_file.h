@@ -1,4 +1,4 @@
-// Purpose: one trace file -> the list of its segments that are whole, and what lies between them.
+// Purpose: lists the segments of one trace file that are whole, and the damage between them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace memtrace::trace {
 
-// A file opened for reading at offsets. Held open while the trace is read: a reader, not the traced process.
+// A file that is open for reading at offsets while the trace is read. The analyzer has it open, not the traced
+// process.
 class File {
  public:
-  // Throws ReadError when it cannot be opened.
+  // Throws ReadError if the file cannot be opened.
   File(const std::string& path, files::Origin origin);
   ~File();
   File(const File&) = delete;
@@ -22,9 +23,9 @@ class File {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const;
-  // Where the next bytes are that are no hole of the file; size() if there are none.
+  // Returns the offset of the next bytes that are not in a hole of the file. Returns size() if there are none.
   std::uint64_t next_data(std::uint64_t offset) const;
-  // Bytes read, fewer than asked at the end of the file or on an error of the disk.
+  // Returns the number of bytes read. It is less than `bytes` at the end of the file or after a disk error.
   std::size_t read(std::uint64_t offset, void* out, std::size_t bytes) const;
 
  private:
@@ -38,21 +39,22 @@ struct Segment {
 };
 
 struct Damage {
-  std::uint64_t bytes = 0;        // of the file that belong to no whole segment
+  std::uint64_t bytes = 0;        // of the file, outside of whole segments
   std::uint64_t first_offset = 0; // where the first of them is
-  std::uint64_t torn_records = 0; // that the header of a torn last segment promised
+  std::uint64_t torn_records = 0; // by the header of a torn last segment
 };
 
-// Segments in the order of the file. The checksum of each is verified while it is listed, so that a later
-// read has only bounds to fear. Memory: one header for each segment.
+// The segments in the order of the file. The checksum of each is verified when it is listed, so a later read
+// only needs to check bounds. Memory: one header for each segment.
 class SegmentIndex {
  public:
-  // Throws ReadError when the file is empty, foreign, of another version, or has no whole segment.
+  // Throws ReadError if the file is empty, is not a trace, is of another version, or has no whole segment.
   explicit SegmentIndex(const File& file, Progress* progress = nullptr);
-  // Of a file beside a trace: only segments of `trace_id` are whole, and having none is no fault.
+  // For a file beside a trace. Only segments of `trace_id` count as whole, and a file without them is not an
+  // error.
   SegmentIndex(const File& file, std::uint64_t trace_id);
 
-  // Lists what was appended since. A torn tail that has become whole is no damage any more.
+  // Lists the segments that were appended since. If a torn tail has become whole, it is not damage any more.
   void extend();
 
   const std::vector<Segment>& segments() const { return segments_; }
@@ -72,7 +74,7 @@ class SegmentIndex {
   std::uint64_t size_ = 0;
   std::uint64_t next_ = 0; // listed up to here
   std::uint64_t trace_id_ = 0;
-  std::uint64_t checked_in_vain_ = 0; // bytes
+  std::uint64_t checked_in_vain_ = 0; // bytes of payloads with a wrong checksum
   std::vector<Segment> segments_;
   Damage damage_;
   Damage damage_before_tail_;

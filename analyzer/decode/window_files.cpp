@@ -1,4 +1,4 @@
-// Purpose: the windows beside a trace file, where the detail of later steps is, by their number.
+// Purpose: the windows beside a trace file, which have the events of later steps, by their number.
 #include "analyzer/decode/window_files.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 using format::EventType;
 using format::Source;
 
-// By the first record of the snapshot. 0 is the trace file's number, so no window has it.
+// Returns the number in the first record of the snapshot. Returns nullopt if there is none. 0 is the number of
+// the trace file, so no window has it.
 std::optional<std::uint32_t> number_of(const WindowFile& window) {
   const auto model = std::make_unique<Model>(); // too large for a stack
   for (const Segment& segment : window.index->segments()) {

@@ -1,4 +1,4 @@
-// Purpose: the windows beside a trace file, where the detail of later steps is, by their number.
+// Purpose: the windows beside a trace file, which have the events of later steps, by their number.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace memtrace::trace {
 struct WindowFile {
   std::unique_ptr<File> file;
   std::unique_ptr<SegmentIndex> index;
-  std::optional<std::uint32_t> number; // none: its snapshot is damaged, so nothing says where it belongs
+  std::optional<std::uint32_t> number; // nullopt: its snapshot is damaged, so its place is unknown
 };
 
-// STEM.window-0 to -3, as far as they are there, by number, those without one last. Never throws a ReadError:
-// what cannot be read is not there, and what makes no sense is damage of its index.
+// Returns the files STEM.window-0 to -3 that exist, by number. Those without a number come last. Never throws a
+// ReadError: a file that cannot be read is left out, and invalid bytes are damage of its index.
 std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

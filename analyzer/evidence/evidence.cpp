@@ -1,4 +1,4 @@
-// Purpose: evidence of several sources, together.
+// Purpose: merges the evidence of several sources.
 #include "analyzer/evidence/evidence.h"
 
 #include <set>
@@ -11,10 +11,11 @@ struct LessByValue {
   bool operator()(const T* a, const T* b) const { return *a < *b; }
 };
 
-// In the order in which they came. A search for each took hours for a log of a million kills.
+// Appends the new elements in the order of `from`. A linear search for each took hours for a log of a million
+// kills.
 template <class T>
 void add_new(std::vector<T>& to, const std::vector<T>& from) {
-  to.reserve(to.size() + from.size()); // `known` points into it
+  to.reserve(to.size() + from.size()); // `known` points into `to`
   std::set<const T*, LessByValue<T>> known;
   for (const T& one : to) known.insert(&one);
   for (const T& one : from) {

@@ -1,4 +1,4 @@
-// Purpose: evidence beside a trace, so that whoever reads it later has the same.
+// Purpose: stores evidence beside a trace, so that a later analysis has the same evidence.
 #include "analyzer/evidence/evidence_store.h"
 
 #include <nlohmann/json.hpp>
@@ -16,8 +16,8 @@ constexpr char kSchema[] = "memtrace.evidence/1";
 constexpr std::string_view kTrace = ".memtrace";
 constexpr std::uint64_t kMostBytes = 64 * files::kMiB;
 
-// One list of fields for each shape, which a Writer and a Reader are led over. What is unknown is left out of
-// the file, and what the file lacks, or has as something else, stays as it is.
+// One list of fields for each type, which a FieldWriter and a FieldReader visit. The file omits unknown fields.
+// If the file lacks a field or has another type there, the reader leaves the field unchanged.
 template <class Visitor, class Shape>
 void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, When> {
   visit("boot", of.boot);
@@ -178,7 +178,7 @@ class FieldReader {
       value = found->get<int>();
   }
   void operator()(const char* key, When& value) { take(find(key), value); }
-  // Where nobody looked there are none: so they are written, too.
+  // If no scan took place, the file has no ShmLeftovers, and the reader resets them.
   void operator()(const char* key, ShmLeftovers& value) {
     take(find(key), value);
     if (!value.looked) value = {};

@@ -1,4 +1,4 @@
-// Purpose: evidence beside a trace, so that whoever reads it later has the same.
+// Purpose: stores evidence beside a trace, so that a later analysis has the same evidence.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace memtrace::evidence {
 
-// The file of a trace's evidence: STEM.evidence beside STEM.memtrace.
+// Returns the path of a trace's evidence file: STEM.evidence beside STEM.memtrace.
 std::string store_of(const std::string& trace_path);
 
-// None: there is no such file, or it is none that can be read.
+// Returns nullopt if the file is missing or unreadable.
 std::optional<Evidence> load(const std::string& path);
 
-// False when it could not be written. A reader sees all of it or nothing.
+// Returns false if the file could not be written. A reader sees the whole file or no file.
 bool save(const std::string& path, const Evidence& evidence);
 
 } // namespace memtrace::evidence

@@ -1,4 +1,4 @@
-// Purpose: which of the evidence is about which process.
+// Purpose: matches evidence with the processes that it is about.
 #include "analyzer/evidence/kill_matching.h"
 
 #include <algorithm>
@@ -10,17 +10,18 @@
 namespace memtrace::evidence {
 namespace {
 
-constexpr double kStuck = 10;    // s: the same where only time, cgroup and size tell
-constexpr double kLate = 60;     // s: a process may be stuck in reclaim for so long before it is killed
-constexpr double kAtOnce = 10;   // s: between the last record and the end of its container
+constexpr double kStuck = 10;  // s: same as kLate, if only time, cgroup and size match
+constexpr double kLate = 60;   // s: a process may be stuck in reclaim for this long before the kernel kills it
+constexpr double kAtOnce = 10; // s: between the last record and the end of its container
 constexpr double kQuarter = 900; // s: local times differ from UTC by a multiple of this
 
-// The clock of the kernel's log is not slewed as CLOCK_MONOTONIC is: some 50 s in a week.
+// The clock of the kernel's log is not slewed like CLOCK_MONOTONIC. The two drift apart by some 50 s in a week.
 double drift(double boot) {
   return 2 + 1e-4 * boot;
 }
 
-// How far from the end of the process this was, below 0 before it; in seconds.
+// Returns the seconds from the end of the process to this event, or a negative number if the event was earlier.
+// Returns nullopt if the event has no time.
 std::optional<double> after_end(const When& when, const Subject& subject) {
   if (when.boot) return *when.boot - subject.last;
   if (!when.unix) return std::nullopt;
@@ -29,14 +30,14 @@ std::optional<double> after_end(const When& when, const Subject& subject) {
   return std::abs(apart) > 15 * 3600 ? apart : std::remainder(apart, kQuarter);
 }
 
-// A process that was killed has no record of later.
+// True if the event is not earlier than the last record: a killed process has no later record.
 bool in_time(const When& when, const Subject& subject, double late) {
   const auto apart = after_end(when, subject);
   const double slack = when.boot ? drift(subject.last) : 2;
   return apart && *apart >= -slack && *apart <= late + slack;
 }
 
-// Whether two paths may name one cgroup. A process in a cgroup namespace sees the end of its path only.
+// True if two paths may name the same cgroup. A process in a cgroup namespace sees only the end of its path.
 bool same_group(const std::string& kernels, const std::string& own) {
   if (kernels.empty() || own.empty() || own == "/") return true;
   return kernels == own || kernels.ends_with(own);
@@ -46,7 +47,7 @@ bool says_group(const Kill& kill, const Subject& subject) {
   return !kill.group.empty() && subject.group.size() > 1;
 }
 
-// Killed processes are as large as when they were last looked at, or grew since.
+// True if the killed process is about as large as at the last sample, or larger because it grew since.
 bool same_size(const Kill& kill, const Subject& subject) {
   if (kill.anon == kUnknown || subject.anon == 0) return true;
   const auto at_kill = static_cast<double>(kill.anon), before = static_cast<double>(subject.anon);
@@ -58,7 +59,7 @@ bool by_pid(const Kill& kill, const Subject& subject) {
   return subject.first_pids.value_or(false) && kill.pid == subject.pid && in_time(kill.when, subject, kLate);
 }
 
-// Where pids do not tell: by time, cgroup and size.
+// True if the kill fits by time, cgroup and size. Used if the pid of the process is not the kernel's own.
 bool fits(const Kill& kill, const Subject& subject) {
   if (subject.first_pids.value_or(false)) return false;
   return in_time(kill.when, subject, kStuck) && same_group(kill.group, subject.group) &&
@@ -69,13 +70,13 @@ double size_apart(const Kill& kill, const Subject& subject) {
   return std::abs(static_cast<double>(kill.anon) - static_cast<double>(subject.anon));
 }
 
-// By value: each process has evidence of its own, in which the same kill may stand.
+// Compares by value: each process has its own evidence, and the same kill may be in several.
 struct Earlier {
   bool operator()(const Kill* a, const Kill* b) const { return *a < *b; }
 };
 
-// Kills of the subject's evidence that fit and are not `taken`, the closest in size first. A log may have more
-// than any process needs.
+// Returns the subject's kills that fit and are not `taken`, the closest in size first. At most kMost, because a
+// log may have more than any process needs.
 std::vector<const Kill*> fitting(const Subject& subject, const std::set<const Kill*, Earlier>& taken) {
   constexpr std::size_t kMost = 256;
   std::vector<const Kill*> out;
@@ -89,7 +90,7 @@ std::vector<const Kill*> fitting(const Subject& subject, const std::set<const Ki
   return out;
 }
 
-// For each subject, how many others a kill fits that fits this one, too.
+// Returns for each subject the number of other subjects that share a fitting kill with it.
 std::vector<std::size_t> rivals_by(const std::vector<std::vector<const Kill*>>& fit) {
   std::map<const Kill*, std::vector<std::size_t>, Earlier> subjects;
   for (std::size_t i = 0; i < fit.size(); ++i)
@@ -133,14 +134,14 @@ void kills(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses
   }
 }
 
-// The log was read from before the process ended, so that a kill would be in it.
+// True if the log reaches back to before the end of the process, so it would contain a kill.
 bool log_would_say(const Subject& subject) {
   const Evidence& evidence = *subject.evidence;
   return evidence.log.empty() && evidence.log_from && *evidence.log_from < subject.last;
 }
 
-// A counter that rose says that a process of the group was killed, some time since. It is a witness where the
-// group was at its limit, and the log, which knows better, could not be read.
+// Returns how many kills the process's cgroup has counted since the last sample. A rise is evidence only if the
+// cgroup was near its limit and the log, which is more precise, could not be read.
 std::uint64_t counted(const Subject& subject, const CgroupState*& at) {
   if (!subject.near_limit || subject.kills_counted == kUnknown || log_would_say(subject)) return 0;
   for (const CgroupState& group : subject.evidence->groups) {
@@ -152,8 +153,8 @@ std::uint64_t counted(const Subject& subject, const CgroupState*& at) {
 }
 
 void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnesses) {
-  constexpr double kClear = 1;                        // s: a sample is taken twice in that time
-  std::map<std::string, std::vector<double>> last_in; // of a cgroup's processes, ascending
+  constexpr double kClear = 1;                        // s: two samples are taken in that time
+  std::map<std::string, std::vector<double>> last_in; // the last records of a cgroup's processes, ascending
   for (const Subject& subject : subjects) last_in[subject.directory].push_back(subject.last);
   for (auto& [directory, last] : last_in) std::sort(last.begin(), last.end());
   for (std::size_t i = 0; i < subjects.size(); ++i) {
@@ -161,7 +162,7 @@ void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnes
     const std::uint64_t rise = counted(subjects[i], group);
     if (witnesses[i].kill != nullptr || rise == 0) continue;
     const std::vector<double>& last = last_in[subjects[i].directory];
-    // Those that lived on, or may have, are no other_candidates. One of the others is this process.
+    // Processes that lived on, or may have, are not candidates. One of the counted processes is this process.
     const auto others = std::lower_bound(last.begin(), last.end(), subjects[i].last + kClear);
     const auto other_candidates = static_cast<std::size_t>(others - last.begin()) - 1;
     if (other_candidates >= rise && !group->kills_all) {
@@ -184,7 +185,8 @@ void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witn
     const Statement* best = nullptr;
     const auto rank = [&](const Statement& statement) {
       return (statement.host == subjects[i].host ? 2 : 0) + (statement.out_of_memory ? 1 : 0) +
-             (statement.pid != 0 && !statement.out_of_memory ? -1 : 0); // a status says less than a reason
+             // an exit status says less than a reason
+             (statement.pid != 0 && !statement.out_of_memory ? -1 : 0);
     };
     for (const Statement& statement : subjects[i].evidence->statements) {
       if (!about(statement, subjects[i])) continue;

@@ -1,4 +1,4 @@
-// Purpose: what processes left in /dev/shm: the files there, who holds them, and whose they are.
+// Purpose: the files that processes left in /dev/shm: their sizes, their holders and their creators.
 #include "analyzer/evidence/shm_orphans.h"
 
 #include <fcntl.h>
@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostEntries = 100'000; // of a directory
-constexpr double kEarly = 0.05; // s: a file's times are those of the kernel's last tick, on another clock
-constexpr double kAtOnce = 1;   // s: between the making of a file and its mapping
-constexpr double kIdle = 2;     // s: a process that has no record lives on
+constexpr std::size_t kMostEntries = 100'000; // entries of a directory
+constexpr double kEarly = 0.05; // s: file times are those of the kernel's last tick, on another clock
+constexpr double kAtOnce = 1;   // s: between the creation of a file and its mapping
+constexpr double kIdle = 2;     // s: a process lives on after its last record
 
 double seconds(const struct statx_timestamp& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
@@ -57,7 +57,7 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// "7f00-7f01 rw-s 00000000 00:1b 119895    /dev/shm/x": the file of a line of /proc/PID/maps.
+// Returns the file of a line in /proc/PID/maps: "7f00-7f01 rw-s 00000000 00:1b 119895    /dev/shm/x".
 FileId mapped_file(std::string_view line) {
   for (int i = 0; i < 3; ++i) next_word(line);
   const std::string_view device = next_word(line);
@@ -84,12 +84,12 @@ bool add_open(const fs::path& process, Living& living) {
   return !error;
 }
 
-// A process of the kernel's own, or one that has ended, has no command line, and holds nothing.
+// True if the process has no command line: a kernel thread or a process that has ended. Both hold no files.
 bool holds_nothing(const fs::path& process) {
   return files::system_text(process / "cmdline").empty();
 }
 
-// "MEMTRACE_JOB=ID;PATTERN", by which the recorder hands a job on.
+// Reads "MEMTRACE_JOB=ID;PATTERN", by which the recorder passes the job to children.
 void add_job(const fs::path& process, Living& living) {
   constexpr std::string_view kKey = "MEMTRACE_JOB=";
   std::istringstream environment(files::system_text(process / "environ"));
@@ -102,7 +102,8 @@ std::uint64_t in_pages(std::uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-// The first mapping of its size when it was made, or when it was given that size.
+// Returns the first mapping of the file's size at the time the file was created or last changed. Returns
+// nullptr if there is none.
 const ShmMapping* mapping_of(const SharedFile& file, const ShmCreator& maker) {
   const auto then = [](double unix, double file_time) {
     return unix >= file_time - kEarly && unix <= file_time + kAtOnce;
@@ -140,11 +141,11 @@ Living living(const std::string& processes) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     if (holds_nothing(at->path())) continue;
     const bool maps = add_mapped(at->path(), out), open = add_open(at->path(), out);
-    // One that is gone by now holds nothing.
+    // A process that has ended by now holds no file.
     if ((!maps || !open) && !holds_nothing(at->path())) ++out.unseen;
     if (name != self) add_job(at->path(), out);
   }
-  // Where /proc hides the processes of others, the first one is not there.
+  // If /proc hides the processes of other users, pid 1 is missing.
   if (!fs::exists(fs::path(processes) / "1", error)) out.unseen = kUnknown;
   return out;
 }
@@ -165,7 +166,7 @@ bool in_life(const SharedFile& file, const ShmCreator& maker) {
 std::optional<ShmOrphan> claim(const SharedFile& file, const ShmCreator& maker) {
   if (!in_life(file, maker)) return std::nullopt;
   const auto pid = pid_in(file.name);
-  if (pid && *pid != maker.pid) return std::nullopt; // it mapped what another one made
+  if (pid && *pid != maker.pid) return std::nullopt; // the process mapped a file that another process created
   const ShmMapping* const mapping = mapping_of(file, maker);
   if (!pid && mapping == nullptr) return std::nullopt;
   ShmOrphan out;

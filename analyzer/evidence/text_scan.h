@@ -1,4 +1,4 @@
-// Purpose: pieces of text that others wrote.
+// Purpose: scans text that other programs wrote.
 #pragma once
 
 #include <charconv>
@@ -15,7 +15,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes the line at the front, without its end.
+// Returns the first line without its newline, and removes it from `text`.
 inline std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -23,7 +23,7 @@ inline std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// The number that the text begins with.
+// Returns the number at the start of the text, or nullopt.
 inline std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -31,7 +31,8 @@ inline std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-// What stands between the first `from` and the next `to` after it, or the end. None: there is no `from`.
+// Returns the text between the first `from` and the next `to` after it, or up to the end. Returns nullopt if
+// `from` is missing.
 inline std::optional<std::string_view> between(std::string_view text, std::string_view from,
                                                std::string_view to) {
   const std::size_t at = text.find(from);

@@ -1,4 +1,4 @@
-// Purpose: how processes ended, as `memtrace run` saw it from outside: lines of files beside their traces.
+// Purpose: the ends of processes as `memtrace run` saw them from outside: lines of files beside their traces.
 #include "analyzer/evidence/watched_ends.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "memtrace.ends/1";
-constexpr std::uint64_t kMostRead = 16 << 20; // of one file: a hundred thousand ends
+constexpr std::uint64_t kMostRead = 16 << 20; // bytes of one file: a hundred thousand ends
 
 template <class T>
 T value(const Json& from, const char* key, T otherwise) {
@@ -28,7 +28,7 @@ T value(const Json& from, const char* key, T otherwise) {
     return found->is_boolean() ? found->get<T>() : otherwise;
   else if constexpr (std::is_floating_point_v<T>)
     return found->is_number() ? found->get<T>() : otherwise;
-  else // 1e300 is a number, and no integer
+  else // 1e300 is a number but not an integer
     return found->is_number_integer() ? found->get<T>() : otherwise;
 }
 

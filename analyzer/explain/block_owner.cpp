@@ -1,4 +1,4 @@
-// Purpose: what blocks were for that a death left as they were: the phase they were made in did not end.
+// Purpose: names the use of blocks whose phase did not end before the process died.
 #include "analyzer/explain/block_owner.h"
 
 namespace memtrace::report {
@@ -8,14 +8,14 @@ bool in_file(const symbols::SiteFrame& frame, const char* what) {
   return frame.file.find(what) != std::string::npos;
 }
 
-// Read from a checkpoint: torch.load, safetensors.
+// True if the frame reads a checkpoint: torch.load, safetensors.
 bool reads(const symbols::SiteFrame& frame) {
   if (!frame.python) return frame.module.find("_safetensors_rust") != std::string::npos;
   return in_file(frame, "torch/serialization.py") || in_file(frame, "torch/_weights_only_unpickler.py") ||
          in_file(frame, "/safetensors/");
 }
 
-// Made or converted as part of a module.
+// True if the frame makes or converts a part of a module.
 bool builds(const symbols::SiteFrame& frame) {
   return frame.python && (in_file(frame, "torch/nn/modules/") || in_file(frame, "torch/nn/parameter.py"));
 }

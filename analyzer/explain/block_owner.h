@@ -1,4 +1,4 @@
-// Purpose: what blocks were for that a death left as they were: the phase they were made in did not end.
+// Purpose: names the use of blocks whose phase did not end before the process died.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace memtrace::report {
 
 struct BlockOwner {
-  const char* name = ""; // "state dict", "model"; "" where there is no better word than the role or the kind
+  const char* name = ""; // "state dict", "model"; "": the role or the kind says enough
   replay::Role role = replay::Role::unknown;
 };
 

@@ -1,4 +1,4 @@
-// Purpose: what a training run keeps for each parameter, line by line, against theory.
+// Purpose: compares the bytes that training retains for each parameter with theory, line by line.
 #include "analyzer/explain/bytes_per_parameter.h"
 
 #include <fmt/format.h>
@@ -20,17 +20,17 @@ using replay::MemoryId;
 using replay::Role;
 using replay::Step;
 
-// Bytes per parameter: less is no row of its own. What is no tensor goes with no parameter as a rule (Python,
-// the buffers of mathematical libraries), unless a phase of training made much of it.
+// The least bytes per parameter of a row. Memory outside of tensors does not belong to parameters (Python,
+// buffers of math libraries), unless a phase of training made much of it.
 constexpr double kRow = 0.01, kRowOfOther = 0.1;
-constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase makes less
+constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase allocates less
 
 using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
 using KeptRows = std::map<RowKey, KeptRow>;
 
-// Rows of what was born in different steps are one where `whenever`.
+// Sums the holdings by row. If `whenever`, blocks of different steps share a row.
 KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
-               bool whenever) {
+                 bool whenever) {
   KeptRows out;
   for (const replay::Holding& holding : holdings) {
     const std::string phase = analysis.account.paths.text(holding.born_phase);
@@ -67,7 +67,7 @@ bool is_row(const Explanation& of, const KeptRow& row, std::uint64_t bytes) {
   return of.per_parameter(bytes) >= (of_other ? kRowOfOther : kRow);
 }
 
-// What is too little to be a row of its own, of tensors.
+// Adds one row for the tensors that are too small for a row of their own.
 void add_small(Explanation& out, const KeptRows& kept) {
   KeptRow small;
   small.tensors = true;
@@ -87,7 +87,7 @@ void sort(std::vector<KeptRow>& rows) {
                    [](const KeptRow& a, const KeptRow& b) { return a.resident > b.resident; });
 }
 
-// How many states of its size an optimizer keeps for each parameter.
+// Returns the number of states of parameter size that an optimizer keeps, or nullopt if it is not known.
 std::optional<double> states_of(const std::string& optimizer) {
   const std::string name = optimizer.substr(0, optimizer.find(' '));
   const auto has = [&](const char* part) { return optimizer.find(part) != std::string::npos; };
@@ -99,9 +99,9 @@ std::optional<double> states_of(const std::string& optimizer) {
   return std::nullopt;
 }
 
-// What each role takes by the types of the parameters; with master copies in fp32, these have gradients and
-// states. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes with Adam; offloaded, the gradients are
-// fp32, too.)
+// Returns the bytes per parameter of each role, by the types of the parameters. If there are fp32 master
+// copies, gradients and states belong to them. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes
+// with Adam. If offloaded, the gradients are fp32, too.)
 std::map<Role, double> theory_of(const trace::Facts& facts, bool masters) {
   std::map<Role, double> out;
   if (!facts.parameters || facts.parameters->count == 0) return out;
@@ -117,7 +117,7 @@ std::map<Role, double> theory_of(const trace::Facts& facts, bool masters) {
   return out;
 }
 
-// Into the largest row of each role.
+// Writes the theory into the largest row of each role.
 void add_theory(Explanation& out) {
   const bool masters = std::any_of(out.kept.begin(), out.kept.end(),
                                    [](const KeptRow& row) { return row.role == Role::master; });
@@ -148,11 +148,11 @@ std::vector<PartOfStep> parts_of(const ProcessAnalysis& analysis, MemoryId memor
   return out;
 }
 
-// What was freed and is still in memory, as its allocator said soon after the update.
+// Adds the freed bytes that malloc retained, as the allocator reported them soon after the update.
 void add_kept_by_malloc(Explanation& out) {
   const std::vector<trace::LedgerPoint>& all = out.analysis->account.ledgers.all();
   const format::Stamp then = out.analysis->account.last_update->stamp;
-  const trace::LedgerPoint* said = nullptr; // the first from then on, else the last
+  const trace::LedgerPoint* said = nullptr; // the first point after the update, else the last before it
   for (const trace::LedgerPoint& one : all)
     if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
   if (out.memory != 0 || said == nullptr) return;

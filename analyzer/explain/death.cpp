@@ -1,4 +1,4 @@
-// Purpose: how it stood at the end of a process that did not end as it should have.
+// Purpose: finds the memory state at the end of a process that failed.
 #include "analyzer/explain/death.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace memtrace::report {
 namespace {
 
-constexpr std::uint64_t kRecent = 1'000'000'000; // ns: between a sample and the block that is measured by it
+// ns: most time between a sample and the birth of the block that it measures
+constexpr std::uint64_t kRecent = 1'000'000'000;
 
 void at_the_end(Death& death) {
   const replay::EndState& last = death.last;
@@ -24,8 +25,8 @@ void at_the_failure(Death& death) {
                 refused.level, refused.births};
 }
 
-// Whether what was asked for would have passed a limit of the address space, by a sample and what was mapped
-// since.
+// True if the request exceeded a limit of the address space, by the sample `space` and the bytes mapped after
+// it. Records that limit.
 bool exceeded(Death& death, const trace::AddressSpace& space) {
   const trace::Failure& failure = *death.failure;
   const replay::Moment* const then = death.last.before(space.stamp);
@@ -44,7 +45,7 @@ bool exceeded(Death& death, const trace::AddressSpace& space) {
   return true;
 }
 
-// By the last sample before the failure, else by the first after it, for one is taken then.
+// Uses the last sample before the failure, else the first after it: the recorder takes one at a failure.
 void limit_of_addresses(Death& death) {
   const auto& spaces = death.last.samples.address_spaces();
   const auto after = std::find_if(spaces.begin(), spaces.end(), [&](const trace::AddressSpace& space) {
@@ -54,7 +55,7 @@ void limit_of_addresses(Death& death) {
   if (after != spaces.end()) exceeded(death, *after);
 }
 
-// Of the limit of the address space that the failure itself names: which one that is.
+// Returns the name of the address space limit whose value the failure reports.
 std::string named_limit(const Death& death) {
   const std::uint64_t total = death.failure->total;
   const auto& spaces = death.last.samples.address_spaces();
@@ -64,7 +65,7 @@ std::string named_limit(const Death& death) {
   return of_data ? "RLIMIT_DATA" : "RLIMIT_AS";
 }
 
-// The limit of what failed, as far as it is known which one that was.
+// Records the limit that the failed allocation met, if it is known.
 void limit_of_failure(Death& death) {
   const trace::Failure& failure = *death.failure;
   const bool said = failure.total != trace::kNotSaid && failure.free <= failure.total;
@@ -76,23 +77,24 @@ void limit_of_failure(Death& death) {
   death.charge_at = failure.stamp;
 }
 
-// /dev/shm had less room than the newest shared memory has bytes: writing to it ends in SIGBUS.
+// True if /dev/shm had less space than the newest shared memory needs. Writing to it ends in SIGBUS.
 bool unfit(const Death& death) {
   const auto& machine = death.last.samples.machine();
   if (!machine || !death.last.shared) return false;
   if (machine->shm_used == trace::kNotSaid || machine->shm_size == trace::kNotSaid) return false;
   const replay::RecentBirth& block = *death.last.shared;
-  // Of what was used then, this block may have had some already.
+  // The used bytes may include bytes of this block if the sample is newer.
   const bool before = machine->stamp < block.stamp;
   const std::uint64_t used = before ? machine->shm_used : 0;
   return block.bytes > machine->shm_size - std::min(used, machine->shm_size);
 }
 
-// Without a better word the cgroup that was closest to its limit; with the kernel's, the one that met it.
+// Records the cgroup that the kernel names at the kill. If the kernel names none, the cgroup closest to its
+// limit.
 void limit_of_group(Death& death, const trace::Definitions& definitions, const evidence::Kill* kill) {
   death.group = binding(death.last.samples);
   if (kill != nullptr && !kill->limited.empty()) {
-    death.group = nullptr; // it may have been moved to where it was killed, and no sample was taken there
+    death.group = nullptr; // the process may have moved to this cgroup, and no sample was taken there
     for (const trace::SampledCgroup& other : death.last.samples.groups()) {
       if (other.last && kernels_path(definitions.text(other.path)) == kill->limited) death.group = &other;
     }
@@ -106,7 +108,8 @@ void limit_of_group(Death& death, const trace::Definitions& definitions, const e
   death.charge_at = death.group->last->stamp;
 }
 
-// What the kernel met at the kill, or what refused; without a word of either the limit that was closest.
+// Records the limit that the kernel met at the kill, or that refused the allocation. If neither is known, the
+// closest limit.
 void limits(Death& death, const trace::Definitions& definitions, const ProcessEnd& ending) {
   if (death.failure != nullptr) return limit_of_failure(death);
   const auto& machine = death.last.samples.machine();
@@ -142,9 +145,10 @@ void resident(Death& death, const ProcessEnd& ending) {
   death.at_kill = true;
 }
 
-// Of the newest large block: what is resident at the end beyond what was at a sample before it came, less what
-// else came and went since. All else is taken to be touched, or given back, in full. What was not yet at the
-// sample makes the figure too large, so of several samples the smallest is the best. Nonsense is none.
+// Returns the touched bytes of the newest large block: the growth of resident memory since a sample before its
+// birth, less the growth of other live memory. Assumes that other memory was touched, or freed, in full. Memory
+// that was untouched at the sample makes the result too large, so the smallest of several samples is best.
+// Returns nullopt for implausible results.
 std::optional<std::uint64_t> touched(const Death& death) {
   const replay::RecentBirth& block = *death.last.newest;
   const bool looked = !death.last.sampled.empty() && death.last.sampled.back().stamp > block.stamp;
@@ -163,8 +167,9 @@ std::optional<std::uint64_t> touched(const Death& death) {
   return static_cast<std::uint64_t>(std::clamp(*least, 0.0, bytes));
 }
 
-// A kill comes with the first touch of a page: most often in the block that came last. Where more was taken
-// since than that block has, it is long full, and so is an old one that all samples say is full.
+// Returns the newest large block if the process was probably filling it. A kill happens at the first touch of a
+// page, mostly in the newest block. If more bytes were allocated since than the block has, the block is full.
+// An old block that all samples show as full is full, too.
 std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& ending) {
   if (ending.how != "oom_kill" || !death.last.newest) return std::nullopt;
   const replay::RecentBirth& block = *death.last.newest;
@@ -172,7 +177,7 @@ std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& en
   BlockBeingFilled out{block, touched(death)};
   if (!out.touched || *out.touched < block.bytes) return out;
   if (block.stamp + kRecent < death.last.stamp) return std::nullopt;
-  out.touched.reset(); // the one before it was not full at the samples: how much is whose is not known
+  out.touched.reset(); // the block before it was not full at the samples, so the two cannot be separated
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Purpose: what two instants differ in, of one run or of two: row by row, adding up to the difference of the
+// Purpose: compares two instants of one run or of two, row by row. The rows add up to the difference of the
 // levels.
 #include "analyzer/explain/diff.h"
 
@@ -31,7 +31,7 @@ std::string where(const ProcessAnalysis& analysis, const replay::Peak& peak) {
                      when(analysis.phase_name(peak.path), peak.step));
 }
 
-// Which steps can be asked for: those whose own events are there.
+// Returns the steps that have their own events, for messages.
 std::string steps_in_detail(const ProcessAnalysis& analysis) {
   std::string out;
   for (const replay::StepSpan& span : analysis.account.detail) {
@@ -69,7 +69,7 @@ DiffSide highest(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step>
   return side;
 }
 
-// What a block is known by. Ids of stacks serve where both sides are of one trace.
+// Identifies the blocks of a row. If both sides are of one trace, the stack id is the site.
 using DiffKey = std::tuple<std::string, std::string, replay::Role, format::Kind>; // site, phase, role, kind
 
 class Matcher {
@@ -120,7 +120,7 @@ class Matcher {
     return out;
   }
 
-  // A file that was edited between the runs: what only one side has, under lines of its own.
+  // Joins rows of which each side has one, if they differ only in lines: the file was edited between the runs.
   void join_but_for_lines() {
     struct Sides {
       std::vector<DiffKey> a, b;
@@ -153,7 +153,8 @@ std::int64_t sum(const replay::Holdings& set) {
   return out;
 }
 
-// Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
+// Adds a row for small blocks and memory inherited at fork: they are counted exactly, but not recorded one by
+// one.
 void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
   if (a == 0 && b == 0) return;
   DiffRow rest;

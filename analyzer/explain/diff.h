@@ -1,4 +1,4 @@
-// Purpose: what two instants differ in, of one run or of two: row by row, adding up to the difference of the
+// Purpose: compares two instants of one run or of two, row by row. The rows add up to the difference of the
 // levels.
 #pragma once
 
@@ -21,11 +21,11 @@ struct DiffSide {
 struct DiffRow {
   std::int64_t a = 0;
   std::int64_t b = 0;
-  double variance = 0; // of what was sampled
+  double variance = 0; // the sum of squared 95 % errors of the sampled bytes
   std::string phase;
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
-  ProcessAnalysis* analysis = nullptr; // whose stack it is
+  ProcessAnalysis* analysis = nullptr; // the analysis that `stack` belongs to
   format::StackId stack{};
   std::int64_t change() const { return b - a; }
 };
@@ -33,31 +33,31 @@ struct DiffRow {
 struct Diff {
   replay::MemoryId memory = 0;
   DiffSide a, b;
-  std::vector<DiffRow> rows; // largest change first; a row without stack completes the sum
+  std::vector<DiffRow> rows; // largest change first; a row without a stack completes the sum
   std::int64_t total() const { return b.peak.bytes - a.peak.bytes; }
 };
 
-// What is to be compared. Each throws NothingToShow where the trace does not have it.
+// The sides of a comparison. Each function throws NothingToShow if the trace lacks the instant.
 DiffSide whole_run(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& name);
-// The highest occurrence: of a step or of any, of a phase or (empty) of any.
+// Returns the peak of one step, or of any if `step` is nullopt, in one phase, or in any if `phase` is "".
 DiffSide one_place(ProcessAnalysis& analysis, replay::MemoryId memory, std::optional<replay::Step> step,
                    const std::string& phase);
-// The first step in which an optimizer updated.
+// Returns the peak of the first step with an optimizer update.
 DiffSide first_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
-// The one that stands for those that are alike.
+// Returns the peak of the step that represents the steady steps.
 DiffSide steady_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
 
-// One more pass over each trace. Sites of two runs are alike when all frames have the same names, files and
-// lines, whatever their addresses; of what is left, those alike but for the lines.
+// Compares two sides, with one more pass over each trace. Sites of two runs match if all frames have equal
+// names, files and lines; addresses do not matter. The remaining sites match if only the lines differ.
 Diff difference(replay::MemoryId memory, DiffSide a, DiffSide b);
 
-// The first rows, and one that stands for the others.
+// The first rows, and one row for the others.
 struct ShortDiff {
   std::size_t shown = 0; // rows
   DiffRow rest;
-  std::size_t left = 0; // rows that `rest` stands for
+  std::size_t left = 0; // the number of rows in `rest`
 };
-// Shows at most `top` rows, each of which changed by `least` bytes or more.
+// Returns at most `top` rows, each with a change of at least `least` bytes.
 ShortDiff shorten(const Diff& diff, std::size_t top, std::int64_t least);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: in which steps a leak shows, and where to look at what is alive.
+// Purpose: selects the steps that show a leak, and the instant to look at live blocks.
 #include "analyzer/explain/leak_steps.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Purpose: in which steps a leak shows, and where to look at what is alive.
+// Purpose: selects the steps that show a leak, and the instant to look at live blocks.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace memtrace::report {
 
-// The steps after the first one that updated, which makes states and caches, and before the last: some of its
-// blocks may still be in use.
+// The steps after the first update and before the last step. The first update makes states and caches; blocks
+// of the last step may still be in use.
 struct LeakSteps {
   std::int64_t from = 0;
   std::int64_t to = -1; // inclusive
@@ -18,7 +18,7 @@ struct LeakSteps {
 };
 LeakSteps leak_steps(const replay::Account& account);
 
-// Returns the highest point of the last step. None: too few steps to tell a leak.
+// Returns the highest point of the last step, or nullopt if there are too few steps to detect a leak.
 std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory);
 
 } // namespace memtrace::report

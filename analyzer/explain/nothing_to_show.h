@@ -1,11 +1,11 @@
-// Purpose: the error of a question that a trace has no answer to.
+// Purpose: the error if a trace cannot answer a question.
 #pragma once
 
 #include <stdexcept>
 
 namespace memtrace::report {
 
-// The line says what the trace has instead.
+// The text says what the trace has instead.
 class NothingToShow : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// Purpose: one process, folded and ready to be written as text or JSON.
+// Purpose: one process, analyzed and ready to be written as text or JSON.
 #include "analyzer/explain/process_analysis.h"
 
 #include <charconv>
@@ -52,8 +52,8 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   return out;
 }
 
-// Where the framework's allocator of a card held most, and where a card had no more. What the driver's pools
-// hold has no segments.
+// Adds the segments at the peak of each GPU's framework allocator, and of the GPU that ran out of memory. The
+// driver's pools have no segments.
 void add_segments(ProcessAnalysis& analysis) {
   std::map<MemoryId, replay::DeviceInstant> fullest;
   std::set<replay::DeviceInstant> wanted;

@@ -1,4 +1,5 @@
-// Purpose: when the recorder could write to no file: what it recorded then is what its rings had room for.
+// Purpose: finds the times in which the recorder could not write files: then only events that fit the rings
+// survive.
 #include "analyzer/explain/rings_only.h"
 
 #include <fmt/format.h>
@@ -29,8 +30,7 @@ std::string reason(const std::string& why) {
 
 } // namespace
 
-// Times that are over are noted, "rings_only=WHY FROM UNTIL"; the present one stands in the header of the
-// rings.
+// Past times are notes, "rings_only=WHY FROM UNTIL". The current one is in the header of the rings.
 std::vector<RingsOnly> rings_only(const ProcessAnalysis& analysis) {
   constexpr std::string_view kKey = "rings_only=";
   std::vector<RingsOnly> times;

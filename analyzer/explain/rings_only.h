@@ -1,4 +1,5 @@
-// Purpose: when the recorder could write to no file: what it recorded then is what its rings had room for.
+// Purpose: finds the times in which the recorder could not write files: then only events that fit the rings
+// survive.
 #pragma once
 
 #include <string>
@@ -9,15 +10,15 @@
 namespace memtrace::report {
 
 struct RingsOnly {
-  std::string why; // "sandbox", "credentials"; a later version's word as it is
+  std::string why; // "sandbox", "credentials"; an unknown word of a later version stays as it is
   format::Stamp from = 0;
-  format::Stamp until = 0; // 0: to the end
+  format::Stamp until = 0; // 0: until the end
 };
 
-// In their order.
+// Returns these times in order.
 std::vector<RingsOnly> rings_only(const ProcessAnalysis& analysis);
 
-// A sentence; empty when there was no such time.
+// Returns a sentence about them, or "" if there was no such time.
 std::string rings_only_text(const ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

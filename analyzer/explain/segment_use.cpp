@@ -1,4 +1,4 @@
-// Purpose: what an allocator holds on a device beside its blocks, and what the device shows beside all that.
+// Purpose: describes unused memory of a device's allocator, and device memory outside of all allocations.
 #include "analyzer/explain/segment_use.h"
 
 #include <fmt/format.h>

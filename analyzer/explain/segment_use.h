@@ -1,4 +1,4 @@
-// Purpose: what an allocator holds on a device beside its blocks, and what the device shows beside all that.
+// Purpose: describes unused memory of a device's allocator, and device memory outside of all allocations.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace memtrace::report {
 
-// Of the segments at the peak of `reserved`, unused bytes by what it would take to give them back.
+// Unused bytes in the segments at the peak of `reserved`, by what blocks their release.
 struct Unused {
-  std::uint64_t kept = 0; // in segments with a block in them: it keeps the rest
+  std::uint64_t kept = 0; // in segments with a block, which keeps the segment
   std::size_t keeping = 0;
-  std::uint64_t empty = 0; // in segments without: cached whole
+  std::uint64_t empty = 0; // in segments without a block: cached whole
   std::size_t empties = 0;
   std::uint64_t sum() const { return kept + empty; }
 };
@@ -22,7 +22,7 @@ Unused unused_of(const replay::Segments& segments);
 std::string in_words(
     const Unused& unused); // "3816.00 MiB in 9 segments beside blocks, 20.00 MiB in 1 empty segment"
 
-// "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate"
+// Returns "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate".
 std::string divided(const replay::DeviceUsage& gpu);
 
 } // namespace memtrace::report

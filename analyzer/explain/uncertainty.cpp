@@ -1,4 +1,4 @@
-// Purpose: by how much the figures of a process may be off, because its recorder dropped records.
+// Purpose: bounds the error of a process's figures if its recorder dropped records.
 #include "analyzer/explain/uncertainty.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ std::uint64_t highest_of_host(const ProcessAnalysis& analysis) {
   return peak == analysis.account.peaks.end() ? 0 : clamp_to_zero(peak->second.live.bytes);
 }
 
-// Of windows that were dropped. Where their highest level is lower than the peak, the peak is in what was kept.
+// Returns the error from dropped windows. If their highest level is below the peak, the peak is in the retained
+// windows.
 Uncertainty dropped_error(const ProcessAnalysis& analysis) {
   const trace::RollupRows* const rollup = analysis.trace->rollup();
   if (rollup == nullptr) return {};
@@ -50,7 +51,8 @@ Uncertainty dropped_error(const ProcessAnalysis& analysis) {
           saturating_sub(clamp_to_zero(header.highest_at_most), peak)};
 }
 
-// Of a process that ended while its recording began. What the recorder had counted is the truth.
+// Returns the error of a process that ended while its recording began. The recorder's own counters are the
+// truth.
 Uncertainty beginning_error(const ProcessAnalysis& analysis) {
   const auto& beginning = analysis.facts().beginning;
   if (!beginning) return {};
@@ -67,7 +69,7 @@ Uncertainty sum(const Uncertainty& a, const Uncertainty& b) {
   return {a.below + b.below, a.above + b.above};
 }
 
-// The error that applies to each level of the host.
+// Returns the error of each level of the host.
 Uncertainty host_error(const ProcessAnalysis& analysis) {
   const trace::Facts& facts = analysis.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
@@ -79,7 +81,7 @@ Uncertainty host_error(const ProcessAnalysis& analysis) {
 
 Uncertainty live_error(const ProcessAnalysis& analysis) {
   const trace::OrderCounts& counts = analysis.account.counts;
-  // Without a ring file nothing tells what threads of a killed process did after their last records.
+  // Without a ring file, the last calls of a killed process's threads are not known.
   const bool known = counts.end_known && (analysis.facts().end || analysis.trace->rings() != nullptr);
   if (known) return host_error(analysis);
   return sum(host_error(analysis), {counts.too_high, counts.too_low});

@@ -1,4 +1,4 @@
-// Purpose: by how much the figures of a process may be off, because its recorder dropped records.
+// Purpose: bounds the error of a process's figures if its recorder dropped records.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,23 @@
 
 namespace memtrace::report {
 
-// The truth lies within [figure - below, figure + above]. Bytes.
+// The true value is within [figure - below, figure + above], in bytes.
 struct Uncertainty {
   std::uint64_t below = 0;
   std::uint64_t above = 0;
 };
 
-// Of what is held at the end, all memories together. The bytes of dropped heap blocks are in the flows of their
-// threads, so they count; left are mappings and device memory, and what threads without a slot did last.
+// Returns the error of the bytes live at the end, all memories together. Dropped heap blocks count: their bytes
+// are in the flows of their threads. The error comes from mappings, device memory and the last calls of threads
+// without a slot.
 Uncertainty live_error(const ProcessAnalysis& analysis);
-// Of the highest level of before: also what threads did between two of their records, and what was seen late.
+// Returns the error of the peaks. Adds to live_error the changes between two records of a thread, and records
+// that came late.
 Uncertainty peak_error(const ProcessAnalysis& analysis);
 Uncertainty tensor_error(const ProcessAnalysis& analysis);
 
-// Returns one paragraph for the top of a text report. Empty if nothing was dropped, nothing is damaged, and a
-// kill left nothing out.
+// Returns one paragraph for the top of a text report, or "" if nothing was dropped or damaged and a kill lost
+// nothing.
 std::string uncertainty_text(const ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: how much memory and work a command may take for the files that it reads.
+// Purpose: limits the memory and the work that a command may spend on the files that it reads.
 #include "analyzer/files/read_budget.h"
 
 #include <exception>
@@ -25,7 +25,7 @@ void Budget::about(const std::string& path) {
 }
 
 void Budget::refuse(bool work) {
-  // A tree of JSON allocates while it is destroyed, also where the refusal itself destroys it.
+  // A JSON tree allocates while it is destroyed, even while the exception of this refusal destroys it.
   if (lifted_ || std::uncaught_exceptions() != 0) return;
   work_ = work;
   throw OverBudget();

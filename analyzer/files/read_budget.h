@@ -1,4 +1,4 @@
-// Purpose: how much memory and work a command may take for the files that it reads.
+// Purpose: limits the memory and the work that a command may spend on the files that it reads.
 #pragma once
 
 #include <cstddef>
@@ -8,28 +8,30 @@
 
 namespace memtrace::files {
 
-// Thrown where a command would take more than its budget. Budget::refusal() says it for people.
+// Thrown if a command would exceed its budget. Budget::refusal() returns the message for users.
 class OverBudget : public std::bad_alloc {
  public:
   const char* what() const noexcept override { return "more than a trace of its size may take"; }
 };
 
-// One for the command, since it counts what `new` gives out (cli/counted_new.cpp), whoever asks for it. Reading
-// is linear in the size of the files, so what is far beyond is a trace that was made to harm, or a selection of
-// steps that no machine has room for.
+// The budget of the command. There is one, because it counts all bytes that `new` returns
+// (cli/counted_new.cpp), whatever code requests them. Reading is linear in the size of the files. A much larger
+// use means a trace made to harm, or a selection of steps that does not fit into any machine.
 class Budget {
  public:
   static constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t kBytesPerByte = 4; // of the files
-  // Of work that is a product: looks at blocks at so many instants, records in so many passes. About a minute.
+  static constexpr std::uint64_t kBytesPerByte = 4; // bytes of memory per byte of the files
+  // For work that is a product: blocks times the instants at which they are examined, records times passes.
+  // About a minute.
   static constexpr std::uint64_t kLooks = 500'000'000;
   static constexpr std::uint64_t kLooksPerByte = 256;
 
   static Budget& of_command();
 
-  // A file that is read. It counts once, and no more than it has on the disk: a hole costs its author nothing.
+  // Counts a file that is read. Each file counts once, with the bytes it has on the disk, because a hole costs
+  // its author nothing.
   void reads(const std::string& path, std::uint64_t device, std::uint64_t inode, std::uint64_t bytes);
-  // The trace that is worked on, for the refusal.
+  // Sets the trace that refusal() names.
   void about(const std::string& path);
   std::string path() const { return path_; }
   void lift() { lifted_ = true; }
@@ -44,7 +46,7 @@ class Budget {
   }
   void gave(std::size_t bytes) { held_ -= bytes; }
 
-  // One line: the trace, the reason, the way out.
+  // Returns one line: the trace, the reason, the remedy.
   std::string refusal() const;
 
   std::uint64_t held() const { return held_; }
@@ -58,8 +60,8 @@ class Budget {
   std::uint64_t looks_ = 0;
   std::uint64_t most_looks_ = kLooks;
   bool lifted_ = false;
-  bool work_ = false;    // it was work that there was too much of
-  char path_[4096] = {}; // no string: it has to be there before the first `new` and after the last `delete`
+  bool work_ = false;    // true: the work exceeded the budget; false: the memory
+  char path_[4096] = {}; // not a string: it must exist before the first `new` and after the last `delete`
 };
 
 } // namespace memtrace::files

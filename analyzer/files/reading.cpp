@@ -1,4 +1,4 @@
-// Purpose: files to read, at offsets or whole: those that the user names, and those that memtrace finds by
+// Purpose: reads files, at offsets or whole: files that the user names, and files that memtrace finds by
 // itself.
 #include "analyzer/files/reading.h"
 
@@ -15,8 +15,8 @@
 namespace memtrace::files {
 namespace {
 
-constexpr std::uint64_t kMostPiped = 1024 * kMiB; // of a trace: memory holds it
-constexpr std::uint64_t kMostSystem = 64 * kMiB;  // of a file of /proc: a million mappings
+constexpr std::uint64_t kMostPiped = 1024 * kMiB; // bytes of a trace from a pipe: memory holds them
+constexpr std::uint64_t kMostSystem = 64 * kMiB;  // bytes of a file in /proc: a million mappings
 constexpr std::size_t kPiece = 1 << 16;
 
 std::string in_mebibytes(std::uint64_t bytes) {
@@ -33,7 +33,7 @@ bool wait_for_bytes(int fd, int patience_ms) {
   return ready > 0;
 }
 
-// Gives all that comes to `take`, which returns false if it has no room.
+// Passes each piece that arrives to `take`, which returns false if it has no room.
 template <class Take>
 bool each_piece(int fd, bool pipe, std::uint64_t most, int patience_ms, std::string& why, Take take) {
   std::vector<char> piece(kPiece);
@@ -52,7 +52,7 @@ bool each_piece(int fd, bool pipe, std::uint64_t most, int patience_ms, std::str
       why = std::strerror(errno);
       return false;
     }
-    // A pipe without a byte and without a writer may be one whose writer has not opened it yet.
+    // A pipe that has no byte and no writer may have a writer that has not opened it yet.
     if (got == 0 && (bytes != 0 || ready)) return true;
     if (got < 0 && errno != EAGAIN) {
       why = std::strerror(errno);
@@ -71,7 +71,7 @@ int refuse(int fd, const char* reason, std::string& why) {
   return -1;
 }
 
-// `pipe` is set where it is one.
+// Returns the open file, or -1 with the reason in `why`. `status` shows whether it is a pipe.
 int open_checked(const std::string& path, Origin origin, struct stat& status, std::string& why) {
   const int link = origin == Origin::found ? O_NOFOLLOW : 0;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
@@ -100,7 +100,7 @@ bool write_fully(int fd, const char* at, std::size_t bytes) {
   return true;
 }
 
-// A copy of what comes by `pipe`, which is closed.
+// Returns a copy in memory of the content of `pipe`, and closes `pipe`. Returns -1 with the reason in `why`.
 int in_memory(int pipe, int patience_ms, std::string& why) {
   const int copy = ::memfd_create("memtrace", MFD_CLOEXEC);
   if (copy < 0) return refuse(pipe, std::strerror(errno), why);
@@ -128,7 +128,8 @@ std::optional<std::string> read(const std::string& path, Origin origin, std::uin
   if (fd < 0) return std::nullopt;
   std::string text;
   bool whole =
-      static_cast<std::uint64_t>(status.st_size) <= most; // else a hole of a TiB would be read up to there
+      // otherwise a sparse file of 1 TiB would be read up to `most`
+      static_cast<std::uint64_t>(status.st_size) <= most;
   if (!whole) why = "has more than " + in_mebibytes(most);
   if (whole) {
     whole = each_piece(fd, !S_ISREG(status.st_mode), most, patience_ms, why,

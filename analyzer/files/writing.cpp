@@ -1,4 +1,4 @@
-// Purpose: files to write: beside traces, and those that the user names.
+// Purpose: writes files: beside traces, and files that the user names.
 #include "analyzer/files/writing.h"
 
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 namespace memtrace::files {
 namespace {
 
-constexpr int kTries = 100; // names of other processes that were killed while they wrote
+constexpr int kTries = 100; // names may be taken by processes that were killed while they wrote
 
-// False: closed, with the reason in errno.
+// If writing fails, closes `fd`, sets errno and returns false.
 bool write(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());

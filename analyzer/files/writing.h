@@ -1,4 +1,4 @@
-// Purpose: files to write: beside traces, and those that the user names.
+// Purpose: writes files: beside traces, and files that the user names.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace memtrace::files {
 
-// Each returns false, with errno set, if not all could be written.
+// Each function returns false, with errno set, if it could not write all bytes.
 
-// `path` as a whole, by a new file that is renamed: a reader sees all of it or what was there before. What has
-// the name is replaced, never written to: another user may have put a link there.
+// Replaces the whole file by renaming a new file, so a reader sees the old content or all of the new one. Never
+// writes to the old file, because another user may have put a link there.
 bool replace(const std::string& path, std::string_view text);
 
-// Adds to a regular file that has no other name, or makes it. No link is followed.
+// Appends to a regular file with no other hard link, or creates the file. Does not follow links.
 bool append(const std::string& path, std::string_view text);
 
-// What the user named: links are followed, and what was in it is gone.
+// Writes a file that the user named. Follows links and truncates the file.
 bool write_named(const std::string& path, const std::vector<std::string>& pieces);
 
-// A setting of this process in /proc.
+// Writes a setting of this process in /proc.
 bool write_system(const std::string& path, std::string_view text);
 
 } // namespace memtrace::files

@@ -1,4 +1,4 @@
-// Purpose: what a trace proves about the causes of a process's peaks and of its end.
+// Purpose: the proven causes of a process's peaks and of its end.
 #include "analyzer/findings/all_findings.h"
 
 #include <algorithm>

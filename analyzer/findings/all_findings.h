@@ -1,4 +1,4 @@
-// Purpose: what a trace proves about the causes of a process's peaks and of its end.
+// Purpose: the proven causes of a process's peaks and of its end.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace memtrace::report {
 
-// First what a death proves, then what peaks prove, the largest first. A cause whose remedy does not lower the
-// peak is not a finding.
+// Returns first the findings about a death, then those about peaks, the largest first. If the remedy of a cause
+// does not lower the peak, the cause is not a finding.
 Findings find(ProcessAnalysis& analysis);
 
-// The memory a reader came for: the one asked for, that of the first finding, else where the tensors are.
+// Returns the memory that interests the reader: `asked`, else the memory of the first finding, else the memory
+// with the highest peak of tensors.
 replay::MemoryId main_memory(const ProcessAnalysis& analysis, const Findings& findings,
                              const std::optional<std::string>& asked);
 

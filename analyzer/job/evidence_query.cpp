@@ -1,4 +1,5 @@
-// Purpose: what a trace asks of the outside, and what it has to compare the answers with.
+// Purpose: queries this machine for evidence about a trace, and collects the facts to compare the evidence
+// with.
 #include "analyzer/job/evidence_query.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace memtrace::report {
 namespace {
 
-constexpr double kBefore = 5;   // s: evidence this much older than the trace is of another process
+constexpr double kBefore = 5;   // s: evidence this much older than the trace is about another process
 constexpr double kAfter = 3600; // s
 
 double unix_now() {

@@ -1,10 +1,11 @@
-// Purpose: the failed allocation after which a process gave up.
+// Purpose: finds the failed allocation after which a process gave up.
 #include "analyzer/job/fatal_failure.h"
 
 namespace memtrace::report {
 namespace {
 
-constexpr std::uint64_t kSoon = 10'000'000'000; // ns: a program that gives up because of it is gone by then
+// ns: a program that gives up because of the failure has ended by then
+constexpr std::uint64_t kSoon = 10'000'000'000;
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// Purpose: the failed allocation after which a process gave up.
+// Purpose: finds the failed allocation after which a process gave up.
 #pragma once
 
 #include "analyzer/job/process_end.h"
@@ -6,10 +6,10 @@
 
 namespace memtrace::report {
 
-// False if it ended as programs end, or goes on.
+// False if the process ended normally or still runs.
 bool ended_badly(const ProcessEnd& ending);
 
-// Returns the last allocation that failed, if the process gave up soon afterwards; else null.
+// Returns the last allocation that failed if the process gave up soon afterwards, else nullptr.
 const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending);
 
 } // namespace memtrace::report

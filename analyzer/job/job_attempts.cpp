@@ -1,4 +1,4 @@
-// Purpose: the attempts of a job in one place: which traces are of which.
+// Purpose: the attempts of a job, and the traces that belong to each attempt.
 #include "analyzer/job/job_attempts.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 64 * 1024; // of a file of a few lines
+constexpr std::uint64_t kMostBytes = 64 * 1024; // bytes of a file of a few lines
 
 bool read(const fs::path& path, JobFile& out) {
   const std::optional<std::string> whole = files::read_found(path.string(), kMostBytes);
@@ -54,7 +54,7 @@ std::string those(const std::vector<std::uint32_t>& attempts) {
 } // namespace
 
 std::vector<JobFile> attempts_in(const std::string& directory) {
-  std::map<std::uint32_t, JobFile> first; // by attempt
+  std::map<std::uint32_t, JobFile> first; // the first job of each attempt
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
@@ -89,7 +89,7 @@ std::vector<std::string> traces_of_attempt(const std::string& directory, const s
     found = between(from, to);
   }
   if (!found.empty()) return found;
-  if (!attempt) return traces; // none has a name that says when it began
+  if (!attempt) return traces; // no trace's name has a start time
   std::vector<std::uint32_t> known;
   known.reserve(attempts.size());
   for (const JobFile& file : attempts) known.push_back(file.attempt);

@@ -1,4 +1,4 @@
-// Purpose: one process of a job: what it was, how it ended, and what is known of that from elsewhere.
+// Purpose: one process of a job: its role in the job, its end, and outside evidence about its end.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,18 @@ namespace memtrace::report {
 
 struct Process {
   std::string path;
-  std::string kind; // of the contract: main, worker, rank, child
+  std::string kind; // as the report's contract names it: main, worker, rank, child
   trace::Facts facts;
   trace::Samples samples;
-  std::string directory;               // of its cgroup; "": not known
-  std::unique_ptr<trace::Trace> trace; // of the only one: reading it twice takes its time
+  std::string directory; // of its cgroup; "": unknown
+  // set if it is the only process, because reading a trace twice takes long
+  std::unique_ptr<trace::Trace> trace;
   ProcessEnd end;
-  bool failed = false; // it gave up, and an allocation of it had failed
+  bool failed = false; // true: it gave up after one of its allocations had failed
   std::optional<evidence::End>
-      watched; // as `memtrace run` saw it, of one that its trace does not tell the end of
-  std::unique_ptr<evidence::Evidence> evidence; // of one that its trace does not tell the end of
-  evidence::Subject subject;                    // of such a one, too
+      watched; // as `memtrace run` saw it; set only if its trace does not say how it ended
+  std::unique_ptr<evidence::Evidence> evidence; // set if its trace does not say how it ended
+  evidence::Subject subject;                    // set together with `evidence`
 };
 
 } // namespace memtrace::report

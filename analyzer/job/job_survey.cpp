@@ -1,4 +1,4 @@
-// Purpose: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
+// Purpose: surveys the processes of a job: the role of each, its end, and outside evidence about its end.
 #include "analyzer/job/job_survey.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@
 namespace memtrace::report {
 namespace {
 
-// What a process was to its job, as far as one trace and its neighbours tell.
+// Returns the role of a process in its job, as far as its trace and the other traces show it.
 std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
   if (const auto said = facts.note("kind")) {
     for (const char* known : {"main", "worker", "rank", "child"}) {
@@ -32,12 +32,13 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
     }
   }
   if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
-  if (facts.fork && facts.data_phases) return "worker"; // forked by a loader, whose phase it inherited
+  // a loader forked it, and it inherited the loader's phase
+  if (facts.fork && facts.data_phases) return "worker";
   if (facts.fork || pids.contains(facts.ppid)) return "child";
   return "main";
 }
 
-// What is asked of the outside is asked once: it goes away, and a report must say the same tomorrow.
+// Queries outside evidence only once: it disappears, and a later report must say the same.
 void ask(Process& process, const trace::Trace& trace) {
   const std::string store = evidence::store_of(process.path);
   evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
@@ -59,7 +60,7 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   return process;
 }
 
-constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // of a file: a kernel's log of some weeks
+constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // bytes of a file: a kernel's log of some weeks
 
 std::string contents(const std::string& path) {
   std::string why;
@@ -68,7 +69,7 @@ std::string contents(const std::string& path) {
   return *std::move(text);
 }
 
-// Each file is told to every process that it may be about, and kept with it.
+// Adds each file to the evidence of every process that it may be about, and saves it.
 void bring(const std::vector<std::string>& files, std::vector<Process>& processes) {
   for (const std::string& path : files) {
     const std::string text = contents(path);
@@ -91,7 +92,7 @@ std::string stem_of(const std::string& path) {
   return std::filesystem::path(path).stem().string();
 }
 
-// What `memtrace run` saw, of those that their traces do not tell the end of.
+// Sets the ends that `memtrace run` saw, for processes whose traces do not say how they ended.
 void hear_watchers(std::vector<Process>& processes) {
   std::map<std::string, std::vector<evidence::End>> by_directory;
   for (Process& process : processes) {
@@ -104,13 +105,13 @@ void hear_watchers(std::vector<Process>& processes) {
   }
 }
 
-// Only what was killed by SIGKILL can be the OOM killer's.
+// True if the OOM killer may have killed the process. It sends only SIGKILL.
 bool may_be_killed(const Process& process) {
   return process.evidence &&
          (!process.watched || (process.watched->signal && process.watched->code == SIGKILL));
 }
 
-// All together: a kill is about one of them.
+// Matches all processes together, because a kill is about one of them.
 void hear_witnesses(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
   std::vector<Process*> of;

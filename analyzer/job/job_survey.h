@@ -1,4 +1,4 @@
-// Purpose: the processes of a job: what each was, how it ended, and what is known of that from elsewhere.
+// Purpose: surveys the processes of a job: the role of each, its end, and outside evidence about its end.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace memtrace::report {
 
-// Main first, then as they began. A file that cannot be read is talked about, unless it is the only one. What
-// others say of an end is read once and kept beside the trace; `brought` are files to add to it.
+// Returns the main process first, then the other processes by their start. Warns of a file that cannot be read,
+// unless it is the only one. Queries outside evidence about an end once and saves it beside the trace.
+// `brought`: evidence files to add.
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
                             trace::Progress& progress);
 

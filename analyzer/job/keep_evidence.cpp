@@ -1,4 +1,4 @@
-// Purpose: evidence is saved beside the trace that it is about.
+// Purpose: saves evidence beside its trace.
 #include "analyzer/job/keep_evidence.h"
 
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-// Purpose: evidence is saved beside the trace that it is about.
+// Purpose: saves evidence beside its trace.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace memtrace::report {
 
-// Saves it, and reads it again, so that the first report says what later ones do. Warns if it cannot be saved.
+// Saves the evidence and reads it again, so that the first report equals later reports. Warns if it cannot be
+// saved.
 void keep(evidence::Evidence& evidence, const std::string& store);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: whether a traced process is still there, on the machine that the report is made on.
+// Purpose: finds whether a traced process still runs on this machine.
 #include "analyzer/job/process_alive.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Unix time in seconds at which this machine's kernel began; below 0 when it is not said.
+// Returns the Unix time in seconds at which this machine's kernel booted, or -1 if it is not stated.
 double boot_time() {
   std::istringstream stat(files::system_text("/proc/stat"));
   std::string line;
@@ -24,12 +24,12 @@ double boot_time() {
   return -1;
 }
 
-// Unix time in seconds at which this pid's present process began; below 0 when there is none.
+// Returns the Unix time in seconds at which the present process with this pid began, or -1 if there is none.
 double began(const std::string& pid) {
   std::istringstream stat(files::system_text("/proc/" + pid + "/stat"));
   std::string line;
   if (!std::getline(stat, line)) return -1;
-  const std::size_t name_end = line.rfind(')'); // a name may hold anything
+  const std::size_t name_end = line.rfind(')'); // a name may contain any character
   if (name_end == std::string::npos) return -1;
   std::istringstream fields(line.substr(name_end + 1));
   std::string field;
@@ -43,14 +43,14 @@ double began(const std::string& pid) {
   return boot < 0 ? -1 : boot + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// "pid:[4026531836]" -> "4026531836"; "" where it may not be read.
+// Returns the number in "pid:[4026531836]", or "" if it cannot be read.
 std::string namespace_of(const fs::path& process) {
   std::error_code error;
   const std::string link = fs::read_symlink(process / "ns/pid", error).string();
   return link.size() > 6 ? link.substr(5, link.size() - 6) : "";
 }
 
-// Its pid in its own namespace, the innermost.
+// Returns the pid of a process in its own, the innermost, namespace, or "" if it cannot be read.
 std::string inner_pid(const fs::path& process) {
   std::istringstream status(files::system_text(process / "status"));
   std::string line;
@@ -60,7 +60,7 @@ std::string inner_pid(const fs::path& process) {
   return "";
 }
 
-// The pid here of a process of another namespace below ours; "" when there is none that may be seen.
+// Returns this namespace's pid of a process in a namespace below it, or "" if no such process is visible.
 std::string seen_from_here(const std::string& pids, const std::string& pid) {
   std::error_code error;
   for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
@@ -92,7 +92,7 @@ bool running(const trace::Facts& facts) {
   if (pids && *pids != own_pids()) pid = seen_from_here(*pids, pid);
   if (pid.empty()) return false;
   const double start = began(pid);
-  // btime has whole seconds, and the trace begins after the process did.
+  // btime has whole seconds, and the trace begins later than its process.
   return start >= 0 && start <= static_cast<double>(facts.start_unix_ns) / 1e9 + 1.5;
 }
 

@@ -1,4 +1,4 @@
-// Purpose: whether a traced process is still there, on the machine that the report is made on.
+// Purpose: finds whether a traced process still runs on this machine.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace memtrace::report {
 
 inline constexpr char kFirstPids[] = "4026531836"; // the first pid namespace, in every kernel
 
-// This machine's kernel is the one that the process ran under: its log and its clock are those of the trace.
+// True if the process ran under this machine's present kernel, so the kernel's log and clock match the trace.
 bool same_kernel(const trace::Facts& facts);
 
-// The pid namespace of this process; "" where it may not be read.
+// Returns the pid namespace of this process, or "" if it cannot be read.
 std::string own_pids();
 
-// Same pid, and begun before the trace was, so that a pid that was given to another process does not pass for
-// it. Of a process in another pid namespace it is looked for in that one.
+// True if the process still runs: the pid is the same and its process began before the trace. A later process
+// with a reused pid does not match. If the traced process is in another pid namespace, searches for it there.
 bool running(const trace::Facts& facts);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: how a traced process ended, or that it has not.
+// Purpose: finds how a traced process ended, or that it still runs.
 #include "analyzer/job/process_end.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ ProcessEnd told(std::string how, std::uint32_t code) {
   return out;
 }
 
-// What the recorder has of signals: the program called abort(), and nothing came after it.
+// Returns the only end by a signal that the recorder sees: the program called abort(), and no event followed.
 ProcessEnd aborted(const trace::Facts& facts) {
   ProcessEnd out = told("signal", facts.end->code);
   out.certain = true;
@@ -26,7 +26,7 @@ ProcessEnd aborted(const trace::Facts& facts) {
   return out;
 }
 
-// "python[7081]: segfault at 0": the signal that the kernel sends for it.
+// Returns the signal that the kernel sends for a fault such as "python[7081]: segfault at 0".
 std::uint32_t signal_of(const evidence::ProgramFault& fault) {
   const auto has = [&](const char* what) { return fault.words.find(what) != std::string::npos; };
   return has("segfault") || has("general protection") ? SIGSEGV
@@ -45,13 +45,14 @@ std::string words_of(const evidence::Statement& statement) {
   return text;
 }
 
-// The status of a container is that of its first process; of 128 and more, a signal ended it.
+// Returns the signal that ended the process, or 0. A container's status is that of its first process; above
+// 128, it is 128 plus the signal.
 std::uint32_t signal_of(const evidence::Statement& statement) {
   if (statement.signal && *statement.signal > 0) return static_cast<std::uint32_t>(*statement.signal);
   return statement.code && *statement.code > 128 ? static_cast<std::uint32_t>(*statement.code - 128) : 0;
 }
 
-// Why nothing is known: what was looked at, and what it did not have.
+// Adds why the cause is unknown: the sources that were read, and what they lack.
 void add_silence(ProcessEnd& ending, const evidence::Witness& witness, const evidence::Evidence& evidence) {
   if (witness.other_candidates != 0)
     ending.evidence.push_back(fmt::format(
@@ -121,7 +122,7 @@ void apply_evidence(ProcessEnd& ending, const evidence::Witness& witness, const 
     ending.certain = true;
   } else if (witness.statement != nullptr && signal_of(*witness.statement) != 0) {
     ending.code = signal_of(*witness.statement);
-    if (ending.code != SIGKILL) ending.how = "signal"; // of SIGKILL nobody knows who sent it
+    if (ending.code != SIGKILL) ending.how = "signal"; // the sender of SIGKILL is not known
   }
   if (const evidence::Kill* const kill = witness.kill) {
     ending.evidence.push_back(fmt::format("kernel's log: {}: out of memory in {}",
@@ -151,7 +152,7 @@ void apply_evidence(ProcessEnd& ending, const evidence::End& end) {
       (end.signal ? fmt::format("signal {} ({})", code, signal_name(code)) : fmt::format("exit {}", code)));
   if (ending.how != "unknown") return;
   ending.code = code;
-  if (end.signal && end.code == SIGKILL) return; // nobody knows who sent it
+  if (end.signal && end.code == SIGKILL) return; // the sender of SIGKILL is not known
   ending.how = end.signal ? "signal" : "exit";
   ending.certain = true;
 }

@@ -1,4 +1,4 @@
-// Purpose: a process as one that may have left files in /dev/shm.
+// Purpose: describes a process that may have left files in /dev/shm.
 #include "analyzer/job/shm_creator.h"
 
 #include "analyzer/passes/shm_flows.h"

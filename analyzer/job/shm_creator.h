@@ -1,4 +1,4 @@
-// Purpose: a process as one that may have left files in /dev/shm.
+// Purpose: describes a process that may have left files in /dev/shm.
 #pragma once
 
 #include "analyzer/evidence/shm_orphans.h"
@@ -6,13 +6,13 @@
 
 namespace memtrace::report {
 
-// When it lived, in Unix time. `mapped` stays empty.
+// Returns the lifetime of the process in Unix time. `mapped` stays empty.
 evidence::ShmCreator lifetime_of(const trace::Facts& facts);
 
-// By a pass over the trace, also what shared memory it mapped.
+// Returns the lifetime and, by a pass over the trace, the shared memory that the process mapped.
 evidence::ShmCreator creator_of(const trace::Trace& trace);
 
-// Returns Unix time in seconds.
+// Returns the Unix time of a stamp in seconds.
 double unix_of(const trace::Facts& facts, format::Stamp stamp);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: which files in /dev/shm the processes of a job left behind.
+// Purpose: finds the files in /dev/shm that the processes of a job left behind.
 #include "analyzer/job/shm_orphan_scan.h"
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 namespace memtrace::report {
 namespace {
 
-using evidence::ShmOrphan;
 using evidence::SharedFile;
 using evidence::ShmLeftovers;
+using evidence::ShmOrphan;
 
 double unix_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
-// What has become of a program that called exec is told by its next trace.
+// False for exec too: the next trace of the pid says what became of the program.
 bool is_over(const Process& process) {
   return process.end.how != "running" && process.end.how != "exec";
 }
@@ -63,14 +63,14 @@ class Search {
     ShmLeftovers& left = evidence.left;
     left.looked = unix_now();
     left.pids = own_pids();
-    // From another pid namespace than the first one, those outside it are not seen.
+    // From a pid namespace other than the first one, processes outside it are not visible.
     left.unseen = left.pids == kFirstPids ? living().unseen : evidence::kUnknown;
     for (const auto& [file, orphan] : claims)
       if (!living().held.contains(file->id) && there_.contains(file->id)) left.orphans.push_back(orphan);
     keep(evidence, store);
   }
 
-  // A trace is read again only where there is a file of its time that may be its process's.
+  // Reads the trace again only if a file of its lifetime may be the process's own.
   Claims claims_of(const Process& process) {
     evidence::ShmCreator maker = lifetime_of(process.facts);
     const auto may_be = [&](const SharedFile& file) {
@@ -84,7 +84,8 @@ class Search {
     return out;
   }
 
-  // Then a file may wait for the one it was made for, or for the one that tidies up.
+  // True if a process of the job still runs. A file may then wait for its reader, or for the process that
+  // removes files.
   bool job_goes_on(const Process& process) {
     return std::any_of(processes_.begin(), processes_.end(),
                        [](const Process& other) { return other.end.how == "running"; }) ||
@@ -94,14 +95,16 @@ class Search {
   const evidence::Living& living() {
     if (living_) return *living_;
     living_ = evidence::living();
-    // One that tidied up may have ended while the others were looked at: then its files are gone.
+    // A process that removes files may have ended during the scan. Its files are then gone, so list the files
+    // again.
     for (const SharedFile& file : evidence::shared_files()) there_.insert(file.id);
     return *living_;
   }
 
-  // Several may have mapped a file when it was made: it is the first one's.
+  // Several processes may have mapped a file when it was created. The file belongs to the first of them.
   void settle() {
-    std::map<std::pair<double, std::string>, std::pair<double, Process*>> makers; // by the file; since when
+    // file -> time of the mapping, process
+    std::map<std::pair<double, std::string>, std::pair<double, Process*>> makers;
     const auto since = [](const ShmOrphan& orphan) { return orphan.mapped.value_or(orphan.made); };
     for (Process& process : processes_) {
       for (const ShmOrphan& orphan : process.end.left.orphans) {
@@ -119,7 +122,7 @@ class Search {
   trace::Progress& progress_;
   std::vector<SharedFile> files_;
   std::optional<evidence::Living> living_;
-  std::set<evidence::FileId> there_; // after that
+  std::set<evidence::FileId> there_; // files that exist after that scan
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Purpose: which files in /dev/shm the processes of a job left behind.
+// Purpose: finds the files in /dev/shm that the processes of a job left behind.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace memtrace::report {
 
-// Told to their ends. Looked for once, when no process of the job is there that may still open or remove them,
-// and kept beside the traces; where a process can have left nothing, nothing is kept.
+// Sets `end.left` of each process. Scans once, when no process of the job can still open or remove the files,
+// and saves the result beside the traces. Saves nothing if a process cannot have left a file.
 void find_left_behind(std::vector<Process>& processes, trace::Progress& progress);
 
 } // namespace memtrace::report

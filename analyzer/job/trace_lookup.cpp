@@ -1,4 +1,4 @@
-// Purpose: what the argument TRACE means: files to read.
+// Purpose: finds the files that the argument TRACE names.
 #include "analyzer/job/trace_lookup.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr char kDefault[] = "memtrace-out";
 
-// A link that another user put there is not followed; one that the user names is.
+// Does not follow links here, because another user may have put them there. Links that the user names are
+// followed.
 bool is_regular(const fs::directory_entry& entry) {
   std::error_code error;
   return fs::is_regular_file(entry.symlink_status(error));
@@ -32,7 +33,7 @@ std::vector<std::string> traces_in(const fs::path& directory) {
   return files;
 }
 
-// When a job was last written to: by its newest trace, for a copied directory has a time of its own.
+// Returns the write time of the newest trace. The time of the directory is wrong if the directory was copied.
 fs::file_time_type newest(const std::vector<std::string>& files) {
   fs::file_time_type time = fs::file_time_type::min();
   std::error_code error;
@@ -67,7 +68,7 @@ std::vector<std::string> of_attempt(const std::vector<std::string>& files,
   return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
 }
 
-// `files` are those of the newest job below `place`, or of `place` itself.
+// `files` are the traces of the newest job below `place`, or of `place` itself.
 std::vector<std::string> chosen(const std::vector<std::string>& files, const fs::path& place,
                                 std::optional<std::uint32_t> attempt) {
   const fs::path directory = fs::path(files.front()).parent_path();

@@ -1,4 +1,4 @@
-// Purpose: what the argument TRACE means: files to read.
+// Purpose: finds the files that the argument TRACE names.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace memtrace::report {
 
-// A trace file, or those of a directory, by name. "" is the newest job under ./memtrace-out. Where a job was
-// attempted again and again, in one directory or each time in one beside the others, those of one attempt: the
-// newest, or the one asked for.
-// Throws UsageError when there is none; a file is given as it is, readable or not.
+// Returns the trace file, or the trace files of a directory, sorted by name. "" means the newest job under
+// ./memtrace-out.
+// If a job had several attempts, in one directory or in a directory each, returns the traces of `attempt`.
+// Without `attempt`, it is the newest.
+// Throws UsageError if there is no trace. Returns the path of a file as it is, readable or not.
 std::vector<std::string> find_traces(const std::string& argument,
                                      std::optional<std::uint32_t> attempt = std::nullopt);
 

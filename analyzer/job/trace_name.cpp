@@ -1,4 +1,4 @@
-// Purpose: what the name of a trace file says: HOST-PID-START.memtrace.
+// Purpose: parses the name of a trace file: HOST-PID-START.memtrace.
 #include "analyzer/job/trace_name.h"
 
 #include <filesystem>
@@ -14,7 +14,7 @@ std::optional<TraceName> trace_name(const std::string& path) {
   const std::string_view stem = name.stem;
   const std::size_t second = stem.rfind('-');
   if (second == 0 || second == std::string_view::npos) return std::nullopt;
-  const std::size_t first = stem.rfind('-', second - 1); // a host may have dashes
+  const std::size_t first = stem.rfind('-', second - 1); // a host name may have dashes
   if (first == std::string_view::npos) return std::nullopt;
   name.host = stem.substr(0, first);
   if (!number(stem.substr(first + 1, second - first - 1), name.pid, 10) ||

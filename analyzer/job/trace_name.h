@@ -1,4 +1,4 @@
-// Purpose: what the name of a trace file says: HOST-PID-START.memtrace.
+// Purpose: parses the name of a trace file: HOST-PID-START.memtrace.
 #pragma once
 
 #include <charconv>
@@ -17,10 +17,10 @@ struct TraceName {
   std::uint64_t start = 0; // Unix time in ns
 };
 
-// None: a name of another sort.
+// Returns nullopt if the name has another form.
 std::optional<TraceName> trace_name(const std::string& path);
 
-// The whole text is a number, and it fits.
+// True if the whole text is a number that fits into T.
 template <class T>
 bool number(std::string_view text, T& value, int base) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);

@@ -1,4 +1,4 @@
-// Purpose: the one way to say that a command was not given what it needs.
+// Purpose: the error for a command that lacks what it needs.
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 namespace memtrace::report {
 
-// One line that names the thing, the reason and the way out. Ends the command with status 2.
+// Its text is one line that names the thing, the reason and the remedy. The command ends with status 2.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& line) : std::runtime_error(line) {}

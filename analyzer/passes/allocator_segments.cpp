@@ -1,4 +1,5 @@
-// Purpose: how full the segments of a framework's caching allocator were at an instant, and what kept them.
+// Purpose: how full the segments of a framework's caching allocator were at an instant, and which blocks kept
+// them.
 #include "analyzer/passes/allocator_segments.h"
 
 #include <algorithm>
@@ -8,12 +9,13 @@
 namespace memtrace::replay {
 namespace {
 
-// A block of the allocator inside memory that was counted when the driver gave it.
+// True for a block of the allocator inside memory that was counted when the driver returned it.
 bool is_inside(const Block& block) {
   return block.memory != 0 && block.tensor && block.kind == format::Kind::none;
 }
 
-// Of others the address is none: a handle, or what a pool of the driver's gave from memory that it holds.
+// True for memory whose address is usable. Other kinds have a handle as address, or come from a pool of the
+// driver that already holds the memory.
 bool is_segment(const Block& block) {
   return block.counted && (block.kind == format::Kind::device || block.kind == format::Kind::managed);
 }
@@ -52,7 +54,7 @@ class Watcher : public Observer {
  private:
   struct Reservation {
     std::uint64_t bytes = 0;
-    bool cut = false; // a block of the allocator lay in it
+    bool cut = false; // true: a block of the allocator was in it
   };
   using Map = std::map<std::pair<MemoryId, std::uint64_t>, Reservation>;
 
@@ -79,7 +81,7 @@ class Watcher : public Observer {
       }
       AllocatorSegment& segment = segments[home->first.second];
       segment.bytes = home->second.bytes;
-      // No trace is believed: a block that ends beyond its segment counts as far as that goes.
+      // A trace may be damaged: a block that ends beyond its segment counts up to the segment's end.
       segment.in_blocks += std::min(block.tensor_bytes(), segment.bytes - segment.in_blocks);
       ++segment.blocks;
       std::uint64_t& most = largest[home->first.second];

@@ -1,4 +1,4 @@
-// Purpose: how it stood when a trace ended: levels, the last allocations, the course up to there.
+// Purpose: the state when a trace ended: levels, the last allocations, the levels over time.
 #include "analyzer/passes/end_state.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class LastState : public Observer {
     moment(event.stamp);
   }
 
-  // What the levels were before a gap says nothing of the end.
+  // Births before a gap between windows do not describe the end.
   void cut(const trace::Event&) override { large_.clear(); }
 
   void finished() override {
@@ -56,7 +56,7 @@ class LastState : public Observer {
  private:
   struct Large {
     RecentBirth birth;
-    std::uint64_t born; // bytes up to and with it
+    std::uint64_t born; // bytes of all births up to and including this one
   };
 
   static RecentBirth birth_of(const Block& block) {
@@ -114,8 +114,8 @@ class LastState : public Observer {
   }
 
   EndState last_;
-  std::map<MemoryId, std::deque<Large>> large_; // the last ones, in order
-  std::uint64_t born_ = 0;                      // bytes of the host, ever
+  std::map<MemoryId, std::deque<Large>> large_; // the last large births, in order
+  std::uint64_t born_ = 0;                      // bytes of all births on the host
   std::uint64_t apart_ = kClose;
 };
 

@@ -1,4 +1,4 @@
-// Purpose: how it stood when a trace ended: levels, the last allocations, the course up to there.
+// Purpose: the state when a trace ended: levels, the last allocations, the levels over time.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace memtrace::replay {
 
-// An allocation that counts.
+// The birth of a block that counts.
 struct RecentBirth {
   trace::Ordinal ordinal = 0;
   format::Stamp stamp = 0;
@@ -22,45 +22,45 @@ struct RecentBirth {
   PhasePosition place;
 };
 
-// Levels of the host at one instant; `anon` and the like only where it is a sample.
+// Levels of the host at one instant. `resident` is set only if the instant is a sample.
 struct Moment {
   format::Stamp stamp = 0;
   Level level;
   Resident resident;
 };
 
-// How it stood when an allocation failed.
+// The state when an allocation failed.
 struct Refused {
   trace::Ordinal at = 0;
   PhasePosition place;
-  Level level;               // of the memory it was asked of
-  std::vector<RecentBirth> births; // in that memory: the last large ones, newest first
+  Level level;                     // of the memory that the allocation requested
+  std::vector<RecentBirth> births; // the last large births in that memory, newest first
 };
 
 struct EndState {
   trace::Ordinal at = 0; // of the last event
   format::Stamp stamp = 0;
-  PhasePosition place;                 // of the last thing the program did
+  PhasePosition place;                 // at the program's last event
   Level level;                         // of the host
-  std::vector<RecentBirth> births;           // the last large ones, newest first
-  std::optional<RecentBirth> newest;         // the newest large one that is alive
-  std::optional<RecentBirth> shared;         // the same of shared memory
-  std::uint64_t born_after_newest = 0; // bytes of large and small blocks, alive or not
-  std::vector<Moment> course;          // over all of the time, and
-  std::deque<Moment> late;             // closer together, of the end of it
+  std::vector<RecentBirth> births;     // the last large births, newest first
+  std::optional<RecentBirth> newest;   // the newest large block that is alive
+  std::optional<RecentBirth> shared;   // the newest large block of shared memory that is alive
+  std::uint64_t born_after_newest = 0; // bytes of large and small blocks born after `newest`, alive or not
+  std::vector<Moment> course;          // over the whole run, at most kMoments
+  std::deque<Moment> late;             // at the end of the run, closer together
   std::deque<Moment> sampled;          // the last samples, with the levels at them
-  std::optional<Refused> refused;      // the last time
+  std::optional<Refused> refused;      // the last failed allocation
   trace::Samples samples;
 
-  // The level at, or just before, an instant.
+  // Returns the levels at, or just before, an instant. Returns nullptr if there are none.
   const Moment* before(format::Stamp instant) const;
-  // The last sample that was taken before an instant.
+  // Returns the last sample taken up to an instant, or nullptr.
   const Moment* sample_before(format::Stamp instant) const;
 };
 
 inline constexpr std::uint64_t kLarge = 1 << 20; // bytes
 
-// One pass. Memory grows with live blocks.
+// Returns the end state after one pass. Its memory use grows with the number of live blocks.
 EndState collect_end_state(const trace::Trace& trace);
 
 } // namespace memtrace::replay

@@ -1,4 +1,4 @@
-// Purpose: what a peak would be if some blocks were not there, or were smaller.
+// Purpose: the height of a peak if some blocks were missing or smaller.
 #include "analyzer/passes/peak_without.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class Excluding : public Observer {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
   }
   void after(const trace::Event& event, const PhasePosition& place) override {
-    using enum format::EventType; // a snapshot's level is whole before what it lists is
+    using enum format::EventType; // a snapshot sets the level before it lists the blocks
     if (event.type == window || event.type == level || event.type == open_phase || event.type == held ||
         event.type == displaced || event.type == early_death)
       return;
@@ -65,7 +65,7 @@ class Excluding : public Observer {
   struct Count {
     const Excluded* what;
     Without without;
-    std::int64_t level; // of what is left out
+    std::int64_t level; // level of the excluded blocks
   };
 
   static std::uint64_t bytes_of(const Excluded& what, const Block& block) {

@@ -1,4 +1,4 @@
-// Purpose: what a peak would be if some blocks were not there, or were smaller.
+// Purpose: the height of a peak if some blocks were missing or smaller.
 #pragma once
 
 #include <optional>
@@ -15,27 +15,28 @@ struct Sizes { // bytes, inclusive
   std::uint64_t to = 0;
 };
 
-// Blocks to leave out of a measure of a memory. Where more than one thing is said of them, all must hold.
+// The blocks to exclude from a measure of a memory. A block must satisfy all fields that are set.
 struct Excluded {
   MemoryId memory = 0;
   Measure measure = Measure::tensor;
-  std::optional<std::unordered_set<format::StackId>> stacks{}; // none: of any
-  std::optional<KnownPhase> born{};                            // in a phase of that name; none: in any
-  std::uint64_t parts = 0;                                     // one byte in so many stays; 0: none does
-  std::vector<Sizes> sizes{};                                  // of one block; none: any
-  bool rounding = false;                        // only what an allocator took beyond what it was asked for
-  std::unordered_set<format::StackId> spared{}; // not of these
+  std::optional<std::unordered_set<format::StackId>> stacks{}; // nullopt: blocks of any stack
+  std::optional<KnownPhase> born{}; // born in a phase of that name; nullopt: in any phase
+  std::uint64_t parts = 0;          // 1/parts of the bytes stays; 0: no byte stays
+  std::vector<Sizes> sizes{};       // size ranges of one block; empty: any size
+  bool rounding = false;            // true: only the bytes that an allocator used beyond the requested size
+  std::unordered_set<format::StackId> spared{}; // stacks whose blocks are not excluded
 };
 
 struct Without {
-  std::int64_t peak = 0; // what is left of it
+  std::int64_t peak = 0; // the peak without these blocks
   PathId path = PathId::other;
-  Step step = Step::none;      // when that is
-  std::set<Step> steps;        // in which such blocks were born
-  Step last_held = Step::none; // the last step in which some were alive
+  Step step = Step::none;      // the step of that peak
+  std::set<Step> steps;        // steps in which such blocks were born
+  Step last_held = Step::none; // the last step in which such a block was alive
 };
 
-// One pass for all, in their order. Memory grows with live blocks.
+// Returns one result for each element, in their order, after one pass. Memory use grows with the number of live
+// blocks.
 std::vector<Without> peaks_without(const trace::Trace& trace, const std::vector<Excluded>& each);
 
 } // namespace memtrace::replay

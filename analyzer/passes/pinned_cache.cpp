@@ -1,4 +1,4 @@
-// Purpose: what a framework's allocator of pinned memory held and nobody used.
+// Purpose: the pinned memory that a framework's allocator held without using it.
 #include "analyzer/passes/pinned_cache.h"
 
 namespace memtrace::replay {

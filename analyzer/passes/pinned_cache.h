@@ -1,4 +1,4 @@
-// Purpose: what a framework's allocator of pinned memory held and nobody used.
+// Purpose: the pinned memory that a framework's allocator held without using it.
 #pragma once
 
 #include "analyzer/replay/replay.h"
@@ -6,12 +6,12 @@
 namespace memtrace::replay {
 
 struct PinnedCache {
-  std::uint64_t reports = 0; // that it gave of itself, at the ends of phases
-  std::uint64_t idle = 0;    // bytes: the least that it held and nobody used, of all reports
-  std::uint64_t held = 0;    // bytes that it held then
+  std::uint64_t reports = 0; // reports of the allocator, at the ends of phases
+  std::uint64_t idle = 0;    // bytes: the least that it held unused, over all reports
+  std::uint64_t held = 0;    // bytes that it held at that report
 };
 
-// After step `first`. One pass.
+// Returns the figures of the reports after step `first`, in one pass.
 PinnedCache pinned_cache(const trace::Trace& trace, Step first);
 
 } // namespace memtrace::replay

@@ -1,4 +1,4 @@
-// Purpose: when shared memory came and went.
+// Purpose: when shared memory was allocated and freed.
 #include "analyzer/passes/shm_flows.h"
 
 namespace memtrace::replay {

@@ -1,4 +1,4 @@
-// Purpose: when shared memory came and went: batches of a loader go by it from workers to their parent.
+// Purpose: when shared memory was allocated and freed. Workers of a loader pass batches to their parent in it.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct SharedFlow {
   format::Stamp stamp = 0;
   trace::Ordinal at = 0;
   std::uint64_t bytes = 0;
-  format::StackId stack{}; // of the block, as is
+  format::StackId stack{}; // of the block: the stack of its birth, also for a death
   PhasePosition born;
 };
 
@@ -20,7 +20,7 @@ struct SharedFlows {
   std::vector<SharedFlow> deaths;
 };
 
-// Blocks of kLeast bytes and more, in order. One pass; some bytes for each.
+// Returns blocks of at least kLeastShared bytes, in order, after one pass. Needs some bytes for each block.
 inline constexpr std::uint64_t kLeastShared = 64 << 10;
 SharedFlows shared_flows(const trace::Trace& trace);
 

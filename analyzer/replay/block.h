@@ -11,14 +11,14 @@ namespace memtrace::replay {
 
 using MemoryId = std::uint8_t; // 0 host, n device n-1
 
-// Bytes of one memory. Below 0 only where a trace lost births.
+// Bytes of one memory. Below 0 only if the trace lost births.
 struct Level {
   std::int64_t live = 0;
   std::int64_t tensor = 0;
   bool operator==(const Level&) const = default;
 };
 
-// One allocation, or what is left of it: a mapping may be given back in parts.
+// One allocation, or the rest of it: a mapping may be unmapped in parts.
 struct Block {
   std::uint64_t address = 0;
   std::uint64_t given = 0; // bytes
@@ -27,8 +27,8 @@ struct Block {
   format::Kind kind = format::Kind::none;
   MemoryId memory = 0;
   bool tensor = false;
-  bool counted = false; // in `live`
-  bool sampled = false; // one of many small blocks that flows account for: in no level
+  bool counted = false; // it counts in `live`
+  bool sampled = false; // a sampled small block: the flows have its bytes, so it is not in any level
   bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
   Role label = Role::unknown;
   PhasePosition born;
@@ -36,7 +36,7 @@ struct Block {
   format::Stamp birth_stamp = 0;
 
   std::uint64_t tensor_bytes() const { return !tensor ? 0 : asked != 0 ? asked : given; }
-  // What PyTorch's pinned allocator took beyond what it was asked for.
+  // Returns the bytes that PyTorch's pinned allocator took beyond the request.
   std::uint64_t spare() const {
     return kind == format::Kind::pinned && asked != 0 && asked < given ? given - asked : 0;
   }

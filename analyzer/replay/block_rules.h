@@ -1,4 +1,4 @@
-// Purpose: what blocks and mappings have in common when an event is read.
+// Purpose: how blocks and mappings are read from an event: the rules that both share.
 #pragma once
 
 #include "analyzer/replay/block.h"
@@ -16,7 +16,7 @@ using format::is_mapping;
 using format::is_memory;
 using format::shrink;
 
-// Sets place, size and site of a block to those of an event.
+// Sets address, size and site of a block to those of an event.
 template <class Fields>
 void describe(Block& block, const Fields& fields) {
   block.address = fields.address;

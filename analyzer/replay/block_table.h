@@ -1,4 +1,5 @@
-// Purpose: blocks by memory and address: found in one or two cache lines, with no allocation for each.
+// Purpose: blocks by memory and address. A lookup reads one or two cache lines, and no block has its own
+// allocation.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace memtrace::replay {
 
-// A hash table with linear probing over small cells; the values lie in a pool beside it and do not move, but
-// for growth. Half of a fold's time went to std::unordered_map and its allocations.
+// A hash table with linear probing over small cells. The values are in a separate pool and move only if the
+// pool grows. With std::unordered_map, half of the time of a replay went to the map and its allocations.
 template <typename Block>
 class BlockTable {
  public:
@@ -22,13 +23,13 @@ class BlockTable {
     size_ = 0;
   }
 
-  // Null where there is none. Valid until the next insert.
+  // Returns null if there is no block. Valid until the next insert.
   Block* find(std::uint8_t memory, std::uint64_t address) {
     const std::size_t at = search(memory, address);
     return cells_[at].slot == kEmpty ? nullptr : &pool_[cells_[at].slot];
   }
 
-  // What lies there, and whether it is new: else `block` was not taken.
+  // Returns the block at this address, and true if it is new. If it is not new, `block` was not inserted.
   std::pair<Block*, bool> insert(std::uint8_t memory, std::uint64_t address, const Block& block) {
     if ((size_ + 1) * 2 > cells_.size()) grow();
     const std::size_t at = search(memory, address);
@@ -47,7 +48,8 @@ class BlockTable {
     return {&pool_[slot], true};
   }
 
-  // Ends what lies there and gives it back, once. Null where there is none; valid until the next insert.
+  // Removes the block at this address and returns it. Returns null if there is none. Valid until the next
+  // insert.
   const Block* take(std::uint8_t memory, std::uint64_t address) {
     const std::size_t at = search(memory, address);
     const std::uint32_t slot = cells_[at].slot;
@@ -58,7 +60,7 @@ class BlockTable {
     return &pool_[slot];
   }
 
-  // In the order of the cells: the same in every pass that saw the same changes.
+  // Visits the blocks in the order of the cells. The order is equal in all passes with equal changes.
   template <typename Take>
   void each(Take take) const {
     for (const Cell& cell : cells_) {
@@ -82,7 +84,7 @@ class BlockTable {
   }
   std::size_t next(std::size_t at) const { return (at + 1) & (cells_.size() - 1); }
 
-  // Where the block is, or the empty cell where it would be put.
+  // Returns the cell of the block, or the empty cell where it would be put.
   std::size_t search(std::uint8_t memory, std::uint64_t address) const {
     std::size_t at = home(memory, address);
     while (cells_[at].slot != kEmpty && (cells_[at].address != address || cells_[at].memory != memory))
@@ -90,12 +92,12 @@ class BlockTable {
     return at;
   }
 
-  // Fills the gap with what was pushed past it, so that a search may end at the first empty cell.
+  // Fills the gap with cells that were pushed past it, so that a search may end at the first empty cell.
   void close(std::size_t gap) {
     for (std::size_t at = next(gap); cells_[at].slot != kEmpty; at = next(at)) {
       const std::size_t mask = cells_.size() - 1;
       const std::size_t pushed = (at - home(cells_[at].memory, cells_[at].address)) & mask;
-      if (pushed < ((at - gap) & mask)) continue; // its home lies behind the gap
+      if (pushed < ((at - gap) & mask)) continue; // its home is after the gap
       cells_[gap] = cells_[at];
       gap = at;
     }
@@ -110,9 +112,9 @@ class BlockTable {
     }
   }
 
-  std::vector<Cell> cells_; // a power of two
+  std::vector<Cell> cells_; // their number is a power of two
   std::vector<Block> pool_;
-  std::vector<std::uint32_t> free_; // of the pool
+  std::vector<std::uint32_t> free_; // slots of the pool
   std::size_t size_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Purpose: the highest of a level since each of many instants, without a look at each instant for every event.
+// Purpose: the highest value of a level since each of many instants, without work for each instant at every
+// event.
 #pragma once
 
 #include <algorithm>
@@ -9,21 +10,21 @@
 
 namespace memtrace::replay {
 
-// A value and the event after which it was so. `Value` is compared by `bytes_of(value)`.
+// A value and the event after which it was reached. Values are compared by `bytes_of(value)`.
 template <typename Value>
 struct High {
   Value value{};
   trace::Ordinal at = 0;
 };
 
-// Every open phase has a peak. With one peak for each that all births raise, 40,000 threads in a phase took 12
-// s. What is kept instead are the values that no later one exceeds, falling from the oldest to the newest. Of
-// those between two begins only the first of the highest can be an answer, so there are at most as many as
-// begins.
+// Every open phase has a peak. When every birth raised one peak per open phase, 40,000 threads in a phase took
+// 12 s. So this class retains the values that no later value exceeds, which fall from the oldest to the newest.
+// Between two begins, only the first of the highest values can be an answer. So there are at most as many
+// values as begins.
 template <typename Value, auto bytes_of>
 class HighestSince {
  public:
-  // A phase began: what is raised from now on is told apart from what came before.
+  // Records that a phase began: the values from now on are separate from those before.
   void begin() { begun_ = true; }
 
   void raise(const Value& value, trace::Ordinal at) {
@@ -31,18 +32,19 @@ class HighestSince {
     record(value, at);
   }
 
-  // The highest of what was raised after event `from`, and the first such. Null: nothing was.
+  // Returns the highest value that was raised after event `from`, and the first one if several are equal.
+  // Returns null if there was none.
   const High<Value>* since(trace::Ordinal from) const {
     if (highs_.empty() || highs_.back().at <= from) return nullptr;
     if (highs_.size() == 1 || highs_[highs_.size() - 2].at <= from)
-      return &highs_.back(); // the phase begun last
+      return &highs_.back(); // the phase that began last
     return &*std::upper_bound(highs_.begin(), highs_.end(), from,
                               [](trace::Ordinal wanted, const High<Value>& high) { return wanted < high.at; });
   }
 
   std::size_t size() const { return highs_.size(); }
 
-  // Forgets what none of `from` needs: the instants that will be asked for, ascending.
+  // Drops the values that no later query needs. `from`: the instants of these queries, ascending.
   template <typename Instants>
   void keep(const Instants& from) {
     std::vector<High<Value>> kept;
@@ -56,9 +58,9 @@ class HighestSince {
   }
 
  private:
-  // Apart from `raise`, which every birth calls and which mostly ends at once.
+  // Separate from `raise`, which every birth calls and which mostly ends at once.
   [[gnu::noinline]] void record(const Value& value, trace::Ordinal at) {
-    bool covered = false; // an instant lies before this event that needs it
+    bool covered = false; // an instant before this event needs this value
     while (!highs_.empty() && bytes_of(highs_.back().value) < bytes_of(value)) {
       highs_.pop_back();
       covered = true;
@@ -68,7 +70,7 @@ class HighestSince {
   }
 
   std::vector<High<Value>> highs_;
-  bool begun_ = false; // since the last value
+  bool begun_ = false; // a phase began since the last value
 };
 
 } // namespace memtrace::replay

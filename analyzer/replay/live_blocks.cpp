@@ -1,4 +1,4 @@
-// Purpose: what is alive, and how much that is, in each memory.
+// Purpose: the blocks that are alive, and the levels of each memory.
 #include "analyzer/replay/live_blocks.h"
 
 #include <algorithm>
@@ -108,7 +108,7 @@ void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, Bl
     return;
   }
   const auto [at, fresh] = tables_[table_of(block.kind)].insert(block.memory, block.address, block);
-  if (!fresh && at->birth_stamp > block.birth_stamp) { // a snapshot's
+  if (!fresh && at->birth_stamp > block.birth_stamp) { // the newer block is a snapshot's
     displaced_.push_back({block, at->birth_stamp});
     pass_by(block, event, watcher);
     return;
@@ -121,14 +121,14 @@ void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, Bl
   if (block.kind == Kind::registered) lock(block);
 }
 
-// A block that was gone when the snapshot was taken leaves its flows alone.
+// Takes a block that was gone when the snapshot was taken. It adds to the flows only.
 void LiveBlocks::pass_by(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   enter(block, watcher);
   leave(block, event, watcher);
 }
 
-// The death of `block` was lost, for there is a new one at its address. If the recorder dropped it, the flows
-// have its bytes: the level fell when they came.
+// Ends `block`, whose death was lost: there is a new block at its address. If the recorder dropped that death,
+// the flows have its bytes, and the level fell when they came.
 void LiveBlocks::displace(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   if (lost_deaths_ == 0 || block.memory != 0) {
     leave(block, event, watcher);
@@ -139,7 +139,8 @@ void LiveBlocks::displace(const Block& block, const trace::Event& event, BlockWa
   if (block.counted || block.tensor) watcher.died(block, event);
 }
 
-// True if the birth may be one that the recorder dropped: its bytes came with the flows, and now they go.
+// True if the birth may be one that the recorder dropped. Then the flows brought the bytes of the block, and
+// now they are subtracted.
 bool LiveBlocks::dies_unlisted(const trace::Event& event, BlockWatcher& watcher) {
   if (lost_births_ == 0 || memory_of(event) != 0 || !is_memory(event.kind)) return false;
   --lost_births_;
@@ -149,7 +150,8 @@ bool LiveBlocks::dies_unlisted(const trace::Event& event, BlockWatcher& watcher)
   return true;
 }
 
-// The memory was counted when it was got. It stays known as locked, for programs unlock before they free.
+// Marks the block or mapping at this address as locked. Its memory was counted at its birth. The mark stays,
+// because programs unlock memory before they free it.
 void LiveBlocks::lock(const Block& pinned) {
   if (Block* const block = tables_[allocated].find(pinned.memory, pinned.address)) block->locked = true;
   auto at = mappings_.upper_bound({pinned.memory, pinned.address});
@@ -159,7 +161,7 @@ void LiveBlocks::lock(const Block& pinned) {
     mapping.locked = true;
 }
 
-// It is in the flows already: what its record adds is who held it.
+// The flows already have the block. Its record adds its site and position.
 void LiveBlocks::sampled_birth(const Block& block, const trace::Event& event, BlockWatcher& watcher) {
   const auto [at, fresh] = tables_[sampled].insert(block.memory, block.address, block);
   if (!fresh) {
@@ -192,13 +194,13 @@ void LiveBlocks::death(const trace::Event& event, BlockWatcher& watcher) {
   if (block != nullptr && block->birth_stamp <= event.stamp) {
     leave(*table.take(memory_of(event), dead.address), event, watcher);
   } else if (!displaced_.empty() && forget_displaced(event)) {
-    return; // the snapshot's levels have it no more
+    return; // the snapshot's levels do not have it
   } else if (!dies_unlisted(event, watcher)) {
     unknown_death(event, dead.given);
   }
 }
 
-// What was inherited may end without having begun here, by its own size.
+// Ends a block without a known birth. If it may be inherited, the levels fall by its size.
 void LiveBlocks::unknown_death(const trace::Event& event, std::uint64_t bytes) {
   const MemoryId memory = memory_of(event);
   Level& inherited = inherited_[memory];

@@ -1,4 +1,4 @@
-// Purpose: what is alive, and how much that is, in each memory.
+// Purpose: the blocks that are alive, and the levels of each memory.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class BlockWatcher {
   virtual ~BlockWatcher() = default;
   virtual void born(const Block&) {}
   virtual void labelled(const Block&) {} // its label is new
-  // At `event`. What was unmapped of a larger block comes as a block of that part.
+  // The block died at `event`. If a part of a mapping was unmapped, the block describes this part.
   virtual void died(const Block&, const trace::Event&) {}
   virtual void flow(MemoryId, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) {
     static_cast<void>(allocated), static_cast<void>(freed), static_cast<void>(allocations);
@@ -27,11 +27,11 @@ class LiveBlocks {
  public:
   LiveBlocks(const trace::Definitions& definitions, const trace::Facts& facts);
 
-  // Takes birth, death, move of a mapping, protect, counters and label; after a gap between windows, `window`,
-  // with which all starts from nothing, `level`, `held`, `displaced` and `early_death`. Others: no effect.
-  //
-  // Records are ordered by stamp, but for those that a window lists late: what they tell may be older than what
-  // the snapshot holds.
+  // Takes birth, death, move of a mapping, protect, counters and label. After a gap between windows it takes
+  // `window`, which discards all state, then `level`, `held`, `displaced` and `early_death`. Ignores all other
+  // events.
+  // Events are ordered by stamp, except for late records of a window: they may be older than the state of the
+  // snapshot.
   void apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
 
   const Level& level(MemoryId memory) const { return levels_[memory]; }
@@ -48,7 +48,7 @@ class LiveBlocks {
   }
 
  private:
-  // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
+  // Blocks of different tables may share an address: a tensor inside a driver's segment, or a registered heap
   // block.
   enum TableIndex { allocated, inside, registered, sampled, kTables };
   struct BlockKey {
@@ -97,21 +97,21 @@ class LiveBlocks {
 
   const trace::Definitions& definitions_;
   BlockTable<Block> tables_[kTables];
-  std::map<BlockKey, Block> mappings_;         // by memory, then address; disjoint
-  std::map<std::uint32_t, Block> lifted_; // by thread: what its mremap took from its old place
-  // A block or mapping that is in no level any more: the record of its end comes late.
+  std::map<BlockKey, Block> mappings_;    // by memory, then address; disjoint
+  std::map<std::uint32_t, Block> lifted_; // by thread: the mapping that its mremap took from its old place
+  // A block or mapping that is not in any level now. The record of its end comes late.
   struct Displaced {
     Block block;
-    format::Stamp by; // when the newer one at its place was made
+    format::Stamp by; // birth of the newer one at its place
     bool left_at(format::Stamp death) const { return block.birth_stamp <= death && death < by; }
   };
   std::vector<Displaced> displaced_;
-  std::vector<trace::Event> early_deaths_; // of a snapshot; their births come later
+  std::vector<trace::Event> early_deaths_; // of a snapshot; the births come later
   std::vector<Level> levels_;
-  // What is still here of blocks that nothing was recorded of: a parent's, or such as a snapshot did not list.
+  // Bytes of live blocks without a birth record: those of a parent, or those that a snapshot did not list.
   std::vector<Level> inherited_;
   bool inherits_;
-  // Births and deaths that the recorder dropped: their bytes are in the flows of small blocks.
+  // Numbers of births and deaths that the recorder dropped. The flows of small blocks have their bytes.
   std::uint64_t lost_births_;
   std::uint64_t lost_deaths_;
   std::uint64_t unknown_deaths_ = 0;

@@ -1,4 +1,4 @@
-// Purpose: mappings: they overlap, end in parts, move, and open or close.
+// Purpose: mappings: they overlap, are unmapped in parts, move, and gain or lose access.
 #include "analyzer/replay/live_blocks.h"
 
 #include <algorithm>
@@ -18,17 +18,17 @@ void LiveBlocks::map(Block block, const trace::Event& event, BlockWatcher& watch
     pass_by(block, event, watcher);
     return;
   }
-  cut(block.memory, block.address, end, event, watcher); // MAP_FIXED: the new one lies over the old
+  cut(block.memory, block.address, end, event, watcher); // MAP_FIXED: the new mapping replaces the old one
   const auto next = mappings_.lower_bound({block.memory, block.address});
   if (next != mappings_.end() && next->first.memory == block.memory && next->first.address < end) {
-    pass_by(block, event, watcher); // a newer one lies over it
+    pass_by(block, event, watcher); // a newer mapping has replaced it
     return;
   }
   mappings_[{block.memory, block.address}] = block;
   enter(block, watcher);
 }
 
-// The mapping of the host that was at `address` at `stamp`. Null: none is known.
+// Returns the mapping of the host that was at `address` at `stamp`. Returns null if none is known.
 const Block* LiveBlocks::mapped_at(std::uint64_t address, format::Stamp stamp) const {
   const auto after = mappings_.upper_bound({0, address});
   if (after != mappings_.begin()) {
@@ -44,17 +44,19 @@ const Block* LiveBlocks::mapped_at(std::uint64_t address, format::Stamp stamp) c
   return nullptr;
 }
 
-// mremap, its first half: the real call follows, and other threads may unmap the new place before it.
+// Takes a mapping from its old place: the first half of mremap. The real call follows, and before it other
+// threads may unmap the new place.
 void LiveBlocks::lift(const trace::Event& event, BlockWatcher& watcher) {
   lifted_.erase(event.thread);
   const auto move = event.as<format::MoveEvent>();
   const Block* const old = mapped_at(move.from, event.stamp);
-  if (old == nullptr) return; // mapped before we looked, or by libc itself
+  if (old == nullptr) return; // mapped before recording began, or by libc itself
   lifted_[event.thread] = *old;
   if (move.given_before != 0) cut(0, move.from, end_of(move.from, move.given_before), event, watcher);
 }
 
-// Its second half: the mapping keeps what it is, and its site becomes the one that moved or grew it.
+// Puts a mapping at its new place: the second half of mremap. The mapping retains its properties, and its site
+// becomes that of the call that moved or grew it.
 void LiveBlocks::put_down(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   const auto lifted = lifted_.find(event.thread);
   if (lifted == lifted_.end()) return;
@@ -67,7 +69,7 @@ void LiveBlocks::put_down(const trace::Event& event, const PhasePosition& place,
   map(block, event, watcher);
 }
 
-// Makes `at` a border between two mappings, if it lies inside of one.
+// Makes `at` a border between two mappings, if it is inside one.
 void LiveBlocks::split(MemoryId memory, std::uint64_t at) {
   auto next = mappings_.lower_bound({memory, at});
   if (next == mappings_.begin()) return;
@@ -82,7 +84,7 @@ void LiveBlocks::split(MemoryId memory, std::uint64_t at) {
   mappings_.emplace_hint(next, BlockKey{memory, at}, tail);
 }
 
-// Ends what was mapped in [from, to) before `event`. Bytes that are or were.
+// Ends the mappings in [from, to) that are older than `event`. Returns the bytes of all mappings there.
 std::uint64_t LiveBlocks::cut(MemoryId memory, std::uint64_t from, std::uint64_t to, const trace::Event& event,
                               BlockWatcher& watcher) {
   split(memory, from);
@@ -92,7 +94,7 @@ std::uint64_t LiveBlocks::cut(MemoryId memory, std::uint64_t from, std::uint64_t
   while (at != mappings_.end() && at->first.memory == memory && at->first.address < to) {
     bytes += at->second.given;
     const Block block = at->second;
-    if (block.birth_stamp > event.stamp) { // a snapshot's, mapped anew before this was said
+    if (block.birth_stamp > event.stamp) { // from a snapshot: mapped anew before this record came
       ++at;
       continue;
     }
@@ -107,7 +109,7 @@ void LiveBlocks::unmap(const trace::Event& event, BlockWatcher& watcher) {
   const MemoryId memory = memory_of(event);
   const std::uint64_t from = dead.address;
   std::uint64_t bytes = dead.given;
-  if (bytes == 0) { // of unknown size: all that was mapped there at once
+  if (bytes == 0) { // of unknown size: the whole mapping that begins there
     const auto at = mappings_.find({memory, from});
     if (at != mappings_.end()) bytes = at->second.given;
   }
@@ -117,8 +119,8 @@ void LiveBlocks::unmap(const trace::Event& event, BlockWatcher& watcher) {
   if (unknown != 0 && (event.flags & format::kReleased) == 0) unknown_death(event, unknown);
 }
 
-// Returns the bytes of [from, to) that no mapping has now, and none that a newer one displaced had at `death`.
-// Newer mappings may displace one piece by piece, and be gone themselves before the late death comes.
+// Returns the bytes of [from, to) that no mapping has now, and that no displaced mapping had at `death`. Newer
+// mappings may displace a mapping piece by piece, and be gone themselves before the late death comes.
 std::uint64_t LiveBlocks::never_mapped(MemoryId memory, std::uint64_t from, std::uint64_t to,
                                        format::Stamp death) const {
   return format::uncovered_bytes(from, to, [&](std::uint64_t at, auto see) {
@@ -133,7 +135,7 @@ std::uint64_t LiveBlocks::never_mapped(MemoryId memory, std::uint64_t from, std:
   });
 }
 
-// Opening a reservation is where its memory begins, closing it is where it ends.
+// Takes a mprotect. A reservation becomes memory if it is opened, and is not memory any more if it is closed.
 void LiveBlocks::protect(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   const auto said = event.as<format::ProtectEvent>();
   const std::uint64_t from = said.address;

@@ -1,4 +1,5 @@
-// Purpose: what a snapshot lists: blocks that were alive when a window began, and ends that come late.
+// Purpose: the contents of a snapshot: blocks that were alive when a window began, and births or deaths that
+// come late.
 #include "analyzer/replay/live_blocks.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using format::EarlyDeathEvent;
 using format::EventType;
 using format::HeldEvent;
 
-// What was so when a window began that no other goes before: all is as it says, and nothing is known beyond.
+// Discards all state, because a gap is before the window. After this only the snapshot is known.
 void LiveBlocks::restart() {
   for (auto& table : tables_) table = {};
   mappings_.clear();
@@ -29,11 +30,11 @@ void LiveBlocks::level(const trace::Event& event) {
   const auto said = event.as<format::LevelEvent>();
   const MemoryId memory = memory_of(event);
   levels_[memory] = {said.live, said.tensor};
-  inherited_[memory] = levels_[memory]; // less what is small, and less each that is held
+  inherited_[memory] = levels_[memory]; // without small blocks; held() subtracts each block that it lists
   if (memory == 0) shrink(inherited_[memory].live, static_cast<std::uint64_t>(said.small));
 }
 
-// What a snapshot says of a block.
+// Returns the block that a record of a snapshot describes.
 template <class Listed>
 Block LiveBlocks::listed(const trace::Event& event, const PhasePosition& place) const {
   Block block = block_of<Listed>(event, place);
@@ -71,7 +72,7 @@ void LiveBlocks::displaced(const trace::Event& event) {
     displaced_.push_back({listed<DisplacedEvent>(event, {}), event.as<DisplacedEvent>().by});
 }
 
-// True if `death` is of a block that is in no level any more.
+// True if `death` ends a displaced block, which is not in any level.
 bool LiveBlocks::forget_displaced(const trace::Event& death) {
   const std::uint64_t address = death.as<DeathEvent>().address;
   const auto at = std::find_if(displaced_.begin(), displaced_.end(), [&](const Displaced& one) {
@@ -88,7 +89,7 @@ void LiveBlocks::early_death(const trace::Event& event) {
   if (early_deaths_.size() < format::kMostLate) early_deaths_.push_back(event);
 }
 
-// True if the snapshot has the death of `block`, whose birth comes now.
+// True if the snapshot has the death of `block`, whose birth comes only now.
 bool LiveBlocks::is_dead(const Block& block) {
   const auto at = std::find_if(early_deaths_.begin(), early_deaths_.end(), [&](const trace::Event& death) {
     const auto said = death.as<EarlyDeathEvent>();
@@ -102,7 +103,8 @@ bool LiveBlocks::is_dead(const Block& block) {
   return true;
 }
 
-// Births that are later than all of these deaths follow: what has found none was never recorded.
+// Ends the early deaths once all events are later than they are. An early death without a birth by then has a
+// birth that was never recorded.
 void LiveBlocks::settle_early_deaths(const trace::Event& event) {
   const bool of_snapshot = event.type == EventType::window || event.type == EventType::level ||
                            event.type == EventType::held || event.type == EventType::open_phase ||

@@ -1,4 +1,4 @@
-// Purpose: where in the course of training something happened.
+// Purpose: the step and the phases in which an event happened.
 #include "analyzer/replay/phase_position.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace memtrace::replay {
 namespace {
 
-// Bytes. A report says the name of a phase, and those of all it lies in, with each row: a name of 1 MiB, nested
-// 128 deep, made 7 GB of an 81 KB trace.
+// In bytes. A report prints the name of a phase, and of all phases around it, with each row. A name of 1 MiB,
+// nested 128 deep, made a report of 7 GB from a trace of 81 KB.
 constexpr std::size_t kLongestPhase = 256;
-constexpr std::size_t kMark = 40; // what says that a name was cut
+constexpr std::size_t kMark = 40; // for the mark that a name was cut
 
 } // namespace
 
@@ -39,7 +39,7 @@ PathId Paths::below(PathId parent, NameId name) {
 }
 
 PathId Paths::joined(const std::string& names) {
-  constexpr std::size_t kDeepest = 128; // as many as phases nest
+  constexpr std::size_t kDeepest = 128; // the limit for nested phases
   PathId path = PathId::other;
   std::size_t at = 0;
   for (std::size_t depth = 0; depth < kDeepest && at < names.size(); ++depth) {

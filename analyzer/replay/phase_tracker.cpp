@@ -1,4 +1,4 @@
-// Purpose: which phase and step each thread is in, by the contract's rules.
+// Purpose: the phase and the step of each thread, by the rules of the contract.
 #include "analyzer/replay/phase_tracker.h"
 
 #include <algorithm>
@@ -8,15 +8,14 @@ namespace {
 
 using format::EventType;
 
-constexpr std::size_t kDeepest =
-    128; // levels are kept for each open phase: a loop of begins must not cost more
+constexpr std::size_t kDeepest = 128; // a loop of begins must be bounded: each open phase has levels
 
-// As a snapshot says it: 0 is none.
+// Returns the step that a snapshot codes. The code 0 is Step::none.
 Step step_of(std::uint32_t coded) {
   return static_cast<Step>(std::int64_t{coded} - 1);
 }
 
-// As the program counts: never Step::none.
+// Returns the step that the program counts. Never returns Step::none.
 Step step_of_count(std::uint64_t number) {
   return static_cast<Step>(number & ~(std::uint64_t{1} << 63));
 }
@@ -63,9 +62,9 @@ void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
   }
 }
 
-// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
-// at the step that has them inside, in its closure.
-// What lies between (zero_grad, the loader) is still of the old step.
+// Begins the next step at the first forward or backward after an optimizer's step returned. If an optimizer's
+// step has a closure, it contains them, so the next step begins at this optimizer's step. The events between
+// (zero_grad, the loader) still belong to the old step.
 void Phases::advance(const Stack& stack, const OpenOccurrence& beginning, std::uint16_t flags) {
   if (facts_.step_records || !beginning.counts) return;
   const bool forward = beginning.own == KnownPhase::forward && (flags & format::kGradOff) == 0 &&
@@ -89,7 +88,7 @@ void Phases::advance(const Stack& stack, const OpenOccurrence& beginning, std::u
 void Phases::begin(const trace::Event& event, PhaseWatcher& watcher) {
   const auto phase = event.as<format::PhaseBeginEvent>();
   Stack& stack = stacks_[event.thread].frames;
-  // After a loss the writer's depth tells how many ends are missing.
+  // After a loss, the depth in the record tells how many ends are missing.
   while (event.after_gap && stack.size() > phase.depth_before) pop(stack, false, watcher);
   if (stack.size() >= kDeepest) return;
   OpenOccurrence frame = frame_of(phase.name, event.flags);
@@ -102,7 +101,7 @@ Phases::OpenOccurrence Phases::frame_of(format::TextId text, std::uint16_t flags
   OpenOccurrence frame;
   frame.name = name(text);
   frame.own = known_phase(paths_.text(frame.name));
-  // Marks of the user bring steps only where memtrace itself found no phase.
+  // The user's marks begin steps only if memtrace itself did not find any phase.
   frame.counts = (flags & format::kAuto) != 0 || !facts_.auto_phases;
   return frame;
 }
@@ -122,7 +121,8 @@ void Phases::push(std::uint32_t thread, OpenOccurrence frame, PhaseWatcher& watc
   watcher.began(frame.occurrence);
 }
 
-// Goes on with what was so when a window began. What was open before is not ended: nobody knows when it did.
+// Continues with the state when a window began. The phases that were open before are not ended here, because
+// the time of their end is unknown.
 void Phases::restart(const trace::Event& event) {
   stacks_.clear();
   recent_.clear();
@@ -154,7 +154,7 @@ PhasePosition Phases::born(const trace::Event& event) {
   if (!fresh) return place;
   if (held.path != format::TextId{}) place.path = paths_.joined(definitions_.whole_text(held.path));
   place.step = step_of(held.step_plus_1);
-  // Of the phases it was born in the innermost known one, and whether that has not ended since.
+  // Finds the innermost known phase that the block was born in, and its occurrence if that has not ended since.
   PathId path = place.path;
   while (path != PathId::other && place.known == KnownPhase::none) {
     place.known = known_phase(paths_.text(paths_.last(path)));
@@ -170,8 +170,8 @@ void Phases::end(const trace::Event& event, PhaseWatcher& watcher) {
   if (at == stacks_.end()) return;
   Stack& stack = at->second.frames;
   const NameId wanted = name(event.as<format::PhaseEndEvent>().name);
-  const auto hit =
-      std::find_if(stack.rbegin(), stack.rend(), [&](const OpenOccurrence& frame) { return frame.name == wanted; });
+  const auto hit = std::find_if(stack.rbegin(), stack.rend(),
+                                [&](const OpenOccurrence& frame) { return frame.name == wanted; });
   if (hit == stack.rend()) return; // its begin was lost
   const auto keep = static_cast<std::size_t>(stack.rend() - hit) - 1;
   while (stack.size() > keep + 1) pop(stack, false, watcher); // left open by an exception
@@ -190,7 +190,7 @@ void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
   watcher.ended(frame.occurrence, skipped);
 }
 
-// Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
+// Makes `thread` the one whose phase is the process's, or removes it if it is not in a phase.
 void Phases::touch(std::uint32_t thread) {
   const auto at = stacks_.find(thread);
   if (at == stacks_.end()) return;
@@ -207,7 +207,7 @@ void Phases::close(PhaseWatcher& watcher) {
   std::vector<Occurrence> open;
   for (const auto& [thread, stack] : stacks_)
     for (const OpenOccurrence& frame : stack.frames) open.push_back(frame.occurrence);
-  // The oldest first: a row's entry is that of its first occurrence.
+  // The oldest first: the entry of a row is that of its first occurrence.
   std::sort(open.begin(), open.end(), [](const Occurrence& a, const Occurrence& b) { return a.id < b.id; });
   stacks_.clear();
   recent_.clear();

@@ -1,4 +1,4 @@
-// Purpose: which phase and step each thread is in, by the contract's rules.
+// Purpose: the phase and the step of each thread, by the rules of the contract.
 #pragma once
 
 #include <cstdint>
@@ -34,20 +34,21 @@ class Phases {
   Phases(const trace::Definitions& definitions, const trace::Facts& facts)
       : definitions_(definitions), facts_(facts) {}
 
-  // Takes phase_begin, phase_end, step and reset; after a gap between windows, `window`, with which all starts
-  // from nothing, and `open_phase`. Others: no effect.
+  // Takes phase_begin, phase_end, step and reset. After a gap between windows it takes `window`, which discards
+  // the open phases, then `open_phase`. Ignores all other events.
   void apply(const trace::Event& event, PhaseWatcher& watcher);
-  // Ends what is open at the end of a trace.
+  // Ends the phases that are open at the end of a trace.
   void close(PhaseWatcher& watcher);
 
-  // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
+  // Returns the position of a thread. A thread that is not in a phase has the position of another thread that
+  // is in one: the last that began or ended a phase.
   PhasePosition place(std::uint32_t thread) const;
-  // Where a block was born that a snapshot lists as `held`.
+  // Returns the position at which a block was born that a snapshot lists as `held`.
   PhasePosition born(const trace::Event& event);
   bool open(OccurrenceId id) const { return open_.contains(id); }
   const Paths& paths() const { return paths_; }
   Step step() const { return step_; }
-  // The first step in which an optimizer really updated.
+  // Returns the first step in which an optimizer really updated. Returns Step::none if there is none yet.
   Step first_update() const { return first_update_; }
 
  private:
@@ -80,11 +81,10 @@ class Phases {
   const trace::Facts& facts_;
   Paths paths_;
   std::unordered_map<format::TextId, NameId> name_of_text_;
-  std::unordered_map<std::uint64_t, PhasePosition> born_;    // by what a held block says of it; of one snapshot
+  std::unordered_map<std::uint64_t, PhasePosition> born_;    // by path and step of a held block; per snapshot
   std::map<std::pair<PathId, Step>, OccurrenceId> reopened_; // of one snapshot
-  std::unordered_map<std::uint32_t, OfThread> stacks_;       // by thread, none empty
-  std::map<std::uint64_t, std::uint32_t>
-      recent_; // threads that are in a phase, the last to begin or end one last
+  std::unordered_map<std::uint32_t, OfThread> stacks_;       // by thread; none is empty
+  std::map<std::uint64_t, std::uint32_t> recent_; // threads in a phase; the last to begin or end one is last
   std::uint64_t touches_ = 0;
   std::unordered_set<OccurrenceId> open_;
   std::uint64_t occurrences_ = 0;

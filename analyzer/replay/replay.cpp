@@ -1,11 +1,12 @@
-// Purpose: one pass over a trace with phases and ledger in step, shown to an observer.
+// Purpose: one pass over a trace that follows phases and live blocks, and shows each event to an observer.
 #include "analyzer/replay/replay.h"
 
 namespace memtrace::replay {
 
 namespace {
 
-// Only marks change where a thread is, and most events are none.
+// The last known positions of threads. Only marks of phases and steps change a position, and most events are
+// not marks.
 class Places {
  public:
   const PhasePosition& of(std::uint32_t thread, const Phases& phases) {
@@ -44,7 +45,7 @@ trace::OrderCounts Replay::run(Observer& observer) {
   Places places;
   const trace::OrderCounts counts = trace_.each([&](const trace::Event& event) {
     if (event.type == format::EventType::window) observer.cut(event);
-    // Marks carry no bytes, so which of the two goes first does not show.
+    // Marks carry no bytes, so the order of phases and live blocks has no effect.
     if (Places::changed_by(event.type)) {
       phases_.apply(event, observer);
       places.forget();

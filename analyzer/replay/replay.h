@@ -1,4 +1,4 @@
-// Purpose: one pass over a trace with phases and ledger in step, shown to an observer.
+// Purpose: one pass over a trace that follows phases and live blocks, and shows each event to an observer.
 #pragma once
 
 #include "analyzer/replay/live_blocks.h"
@@ -12,15 +12,15 @@ class Replay;
 class Observer : public PhaseWatcher, public BlockWatcher {
  public:
   virtual void started() {}
-  // Before a `window` event: nothing is known of what comes between the events before and those after it.
+  // Called before a `window` event. The events between those before it and those after it are unknown.
   virtual void cut(const trace::Event&) {}
-  // After each event has taken effect. `place` is that of the event's thread.
+  // Called after each event has taken effect. `place` is the position of the event's thread.
   virtual void after(const trace::Event&, const PhasePosition&) {}
-  // After the last event. Blocks that are alive now survived.
+  // Called after the last event. Blocks that are alive now survived.
   virtual void finished() {}
 
  protected:
-  // What is so right now: levels, open phases, the current step.
+  // The state after the present event: levels, open phases, the current step.
   const LiveBlocks& ledger() const { return *ledger_; }
   const Phases& phases() const { return *phases_; }
 
@@ -30,7 +30,7 @@ class Observer : public PhaseWatcher, public BlockWatcher {
   const Phases* phases_ = nullptr;
 };
 
-// Each pass over one Trace shows the same ordinals, path ids and occurrence ids.
+// Every pass over one Trace gives equal ordinals, path ids and occurrence ids.
 class Replay {
  public:
   explicit Replay(const trace::Trace& trace);

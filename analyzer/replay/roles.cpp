@@ -1,4 +1,4 @@
-// Purpose: what a block was for, told from where it was born and what became of it.
+// Purpose: the role of a block, inferred from its birth and its fate.
 #include "analyzer/replay/roles.h"
 
 namespace memtrace::replay {
@@ -36,14 +36,15 @@ Role role_of(const PhasePosition& born, const Fate& fate) {
   switch (born.known) {
     case KnownPhase::load:
       if (fate.modules_seen) return Role::unknown;
-      // Made beside the model and gone while training goes on: a batch built early, no parameter.
+      // A block that dies while training continues is not a parameter: for example a batch that was built
+      // early.
       return fate.survived || fate.step == Step::none || fate.step == fate.last_step ? Role::parameter
                                                                                      : Role::unknown;
     case KnownPhase::data:
       return Role::input;
     case KnownPhase::forward:
     case KnownPhase::recompute:
-      // What a forward leaves behind for longer than its step is kept on purpose: a cache, a running mean.
+      // A block of a forward that outlives its step is retained on purpose: a cache, a running mean.
       return fate.survived && born.step != fate.last_step ? Role::unknown : Role::activation;
     case KnownPhase::backward:
       return Role::gradient;

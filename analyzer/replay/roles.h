@@ -1,4 +1,4 @@
-// Purpose: what a block was for, told from where it was born and what became of it.
+// Purpose: the role of a block, inferred from its birth and its fate.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +27,25 @@ enum class Role : std::uint8_t {
   checkpoint,
   kv_cache,
   context,
-  rounding, // what an allocator took beyond what it was asked for
+  rounding, // bytes that an allocator took beyond the request
 };
 
 const char* role_name(Role role);
 std::optional<Role> role_named(const std::string& name);
 
-// What training makes once, or in each step, and needs from then on; what is given to it.
+// True for the roles of memory that training makes once or in each step and needs from then on, and for input.
 bool is_kept(Role role);
 
-// What became of a block by the time it died, or by the end of the trace.
+// The state when a block died, or at the end of the trace.
 struct Fate {
   bool survived = false;       // alive at the end of the trace
-  bool phase_open = false;     // the phase it was born in had not ended then
-  Step step = Step::none;      // the process's step then
+  bool phase_open = false;     // the phase of its birth had not ended then
+  Step step = Step::none;      // the step of the process then
   Step last_step = Step::none; // of the trace
-  bool modules_seen = false;   // their parameters are labelled: what is not is none
+  bool modules_seen = false;   // the parameters of modules are labelled: a block without a label is not one
 };
 
-// Of a tensor. A phase that was cut off by the end of the trace tells nothing: unknown.
+// Returns the role of a tensor. Returns unknown if the end of the trace cut off its phase.
 Role role_of(const PhasePosition& born, const Fate& fate);
 
 } // namespace memtrace::replay

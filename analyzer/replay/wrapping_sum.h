@@ -1,4 +1,4 @@
-// Purpose: sums of bytes that a damaged trace may have made nonsense: modulo 2^64, never undefined.
+// Purpose: sums of bytes modulo 2^64. A damaged trace may hold any figure, and a signed overflow is undefined.
 #pragma once
 
 #include <cstdint>

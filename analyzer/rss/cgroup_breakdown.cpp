@@ -1,4 +1,4 @@
-// Purpose: what the processes of a job had together when one of them died, against the charge of their cgroup.
+// Purpose: compares the memory of all processes of a job at a death with the charge of their cgroup.
 #include "analyzer/rss/cgroup_breakdown.h"
 
 #include <fmt/format.h>
@@ -20,21 +20,21 @@ std::string note_of(const JobPeer& other) {
   std::string note = ended(other.end);
   if (other.end.how == "running") return note;
   note += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
-  // Of one that the kernel killed as well nobody knows that.
+  // If the kernel killed that process too, it is not known whether it only followed.
   const bool gave_up = other.end.how == "exit" && other.end.code != 0;
   if (other.later >= 0 && (gave_up || other.end.how == "signal" || other.end.how == "unknown"))
     note += ": it only followed";
   return note;
 }
 
-// In the cgroup, or in one below it.
+// True if `directory` is `group` or below it.
 bool is_below(const std::string& directory, const std::string& group) {
   return !directory.empty() && directory.starts_with(group) &&
          (directory.size() == group.size() || directory[group.size()] == '/');
 }
 
-// The kernel's own figure at the kill is of the same moment as its figure of the process that it killed; a
-// sample may be half a second older, by which the job had a sixth of that.
+// Returns the kernel's figure at the kill if there is one: it has the same time as its figure of the killed
+// process. A sample may be half a second older; one job used a sixth of that sum by then.
 std::uint64_t charge_of(const ProcessAnalysis& analysis, const trace::GroupSample& last) {
   const evidence::Kill* const kill = analysis.end.witness.kill;
   const bool said =
@@ -43,7 +43,7 @@ std::uint64_t charge_of(const ProcessAnalysis& analysis, const trace::GroupSampl
   return said ? kill->usage : last.charge;
 }
 
-// What a cgroup is charged with and no process has as its own.
+// Adds the memory that is charged to a cgroup but belongs to no single process.
 void add_shared(const trace::GroupSample& sample, std::vector<NamedBytes>& lines) {
   const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
   if (shmem != 0) lines.push_back({"shared memory, /dev/shm", shmem, ""});

@@ -1,4 +1,4 @@
-// Purpose: what the processes of a job had together when one of them died, against the charge of their cgroup.
+// Purpose: compares the memory of all processes of a job at a death with the charge of their cgroup.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,16 @@
 
 namespace memtrace::report {
 
-// Another process of the job, beside the one that is explained.
+// Another process of the job than the explained one.
 struct JobPeer {
   std::uint32_t pid = 0;
   std::string kind;
   std::uint32_t rank = trace::kNoRank;
   ProcessEnd end;
-  double later = 0;                         // s, its last record after the explained one's; below 0: before it
-  std::optional<trace::ProcessSample> then; // its last sample before that; none: it was not there
-  std::string directory;                    // of its cgroup; "" where it is not known, or on another machine
+  // s from the explained process's end to its end; below 0: it ended before
+  double later = 0;
+  std::optional<trace::ProcessSample> then; // its last sample before that end; nullopt: it did not run then
+  std::string directory;                    // of its cgroup; "": not known, or on another machine
 };
 
 struct JobLedger {
@@ -25,18 +26,20 @@ struct JobLedger {
     std::string name;
     std::uint64_t bytes = 0;
     std::string note;
-    bool counted = true; // in the cgroup
+    bool counted = true; // true if it is charged to the cgroup
   };
-  std::string of;                     // the cgroup; "" where none was sampled
-  std::optional<std::uint64_t> total; // its charge, by the kernel at the kill, else at the last sample
-  std::vector<NamedBytes> lines;   // anonymous pages of each process, the largest first; then what is nobody's
-  std::int64_t residual = 0; // the total less the lines; below 0 where forks share pages
+  std::string of; // the cgroup; "": none was sampled
+  // its charge, as the kernel logged it at the kill, else at the last sample
+  std::optional<std::uint64_t> total;
+  // anonymous pages of each process, the explained one first; then shared memory and kernel memory
+  std::vector<NamedBytes> lines;
+  std::int64_t residual = 0; // the total less the lines; below 0 if forked processes share pages
 };
 
-// "rank 2 pid 4242", "worker pid 4243".
+// Returns "rank 2 pid 4242" or "worker pid 4243".
 std::string name_of(const std::string& kind, std::uint32_t rank, std::uint32_t pid);
 
-// Of an analysis that has a death.
+// Returns the ledger at the death. `analysis` must have one.
 JobLedger job_ledger(const ProcessAnalysis& analysis, const std::vector<JobPeer>& others);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: what the processes of a job have together on one machine: pages that several have count once (PSS).
+// Purpose: sums the memory of a job's processes on one machine; shared pages count once (PSS).
 #include "analyzer/rss/job_pss.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ double ended(const FamilyMember& one) {
   return std::max(began(one), unix_at(*one.facts, one.facts->last_stamp));
 }
 
-// The last sample until then; null: it was not there, or had said nothing yet.
+// Returns the last sample until then, or null if the process had ended or had no sample yet.
 const trace::ShareSample* share_at(const FamilyMember& one, double unix) {
   if (ended(one) < unix) return nullptr;
   const trace::ShareSample* found = nullptr;
@@ -33,7 +33,7 @@ const trace::ShareSample* share_at(const FamilyMember& one, double unix) {
   return found;
 }
 
-// Of the same machine as the first, and said something.
+// Returns the processes on the machine of the first one that have samples.
 std::vector<FamilyMember> on_one_machine(const std::vector<FamilyMember>& processes) {
   std::vector<FamilyMember> out;
   for (const FamilyMember& one : processes)
@@ -41,9 +41,9 @@ std::vector<FamilyMember> on_one_machine(const std::vector<FamilyMember>& proces
   return out;
 }
 
-// What a process said of itself, or that it came or went.
+// A sample of a process, or its start or end.
 struct PssEvent {
-  // The order of events of the same time: a process is there from its beginning to its end, both included.
+  // The order of simultaneous events: a process runs from its start to its end, both included.
   enum class What : std::uint8_t { began, said, ended };
   double unix = 0;
   What what = What::began;
@@ -71,10 +71,10 @@ std::vector<PssEvent> events_of(const std::vector<FamilyMember>& processes) {
 struct PssMoment {
   double unix = 0;
   std::uint64_t pss = 0;
-  bool agreed = false; // each process that was there had said its figures since the last came or went
+  bool agreed = false; // each running process has reported since the last start or end
 };
 
-// The processes that are there, event by event.
+// The running processes, event by event.
 class Together {
  public:
   explicit Together(std::size_t processes) : said_(processes), since_(processes) {}
@@ -106,14 +106,15 @@ class Together {
   }
 
   std::vector<const trace::ShareSample*> said_;
-  std::vector<std::size_t> since_; // number of changes before the last thing that it said
+  std::vector<std::size_t> since_; // the number of changes before the last sample of each process
   std::size_t changes_ = 0;
   std::size_t there_ = 0;
-  std::size_t spoken_ = 0; // since the last change
+  std::size_t spoken_ = 0; // processes that have reported since the last change
   std::uint64_t pss_ = 0;
 };
 
-// If at no moment all had spoken since the last change, the highest moment of all.
+// Returns the highest moment at which all processes had reported since the last change. If there is none, the
+// highest of all moments.
 PssMoment highest(const std::vector<FamilyMember>& processes) {
   Together together(processes.size());
   std::optional<PssMoment> best;
@@ -122,7 +123,7 @@ PssMoment highest(const std::vector<FamilyMember>& processes) {
     const PssEvent& one = events[i];
     together.take(one);
     if (one.what != PssEvent::What::said) continue;
-    const PssEvent& next = events[i + 1]; // the end of this process at the latest
+    const PssEvent& next = events[i + 1]; // at the latest, the end of this process
     if (next.what == PssEvent::What::said && next.unix == one.unix) continue;
     const PssMoment moment = together.at(one.unix);
     const bool better = !best || (moment.agreed != best->agreed ? moment.agreed : moment.pss > best->pss);
@@ -140,7 +141,7 @@ std::optional<Family> sum_family(const std::vector<FamilyMember>& all) {
   const PssMoment when = highest(processes);
   Family out;
   std::uint64_t anonymous = 0, files = 0, shared = 0;
-  double oldest = when.unix; // of the figures
+  double oldest = when.unix; // the time of the oldest figure
   for (const FamilyMember& one : processes) {
     const trace::ShareSample* const share = share_at(one, when.unix);
     if (share == nullptr) continue;

@@ -1,4 +1,4 @@
-// Purpose: what the processes of a job have together on one machine: pages that several have count once (PSS).
+// Purpose: sums the memory of a job's processes on one machine; shared pages count once (PSS).
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace memtrace::report {
 
-// One process of the job. What it points to has to outlive the call.
+// One process of the job. Its pointers must outlive the call.
 struct FamilyMember {
   const trace::Facts* facts;
   const trace::Samples* samples;
@@ -26,12 +26,12 @@ struct Family {
   };
   RssLedger ledger;
   std::vector<Member> members; // by PSS, the largest first
-  std::uint64_t resident = 0;  // sum of RSS: pages that several have count several times
+  std::uint64_t resident = 0;  // sum of RSS: shared pages count several times
 };
 
-// At the moment when PSS of all was highest, of the moments for which every process that was there said its own
-// since the last one came or went. None: fewer than two processes of a machine said theirs. `t` is of the
-// first's start.
+// Returns the figures at the highest sum of PSS. Only moments count at which each running process has reported
+// since the last start or end of a process. Returns nullopt if fewer than two processes of one machine
+// reported. `t` counts from the start of the first process.
 std::optional<Family> sum_family(const std::vector<FamilyMember>& processes);
 
 } // namespace memtrace::report

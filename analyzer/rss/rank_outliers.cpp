@@ -1,4 +1,4 @@
-// Purpose: the rank that holds more than the others, and what of it they have not.
+// Purpose: finds a rank that holds more than the other ranks, and what makes the difference.
 #include "analyzer/rss/rank_outliers.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using replay::MemoryId;
 
 constexpr std::int64_t kLeastMore = 64 << 20;
 constexpr std::int64_t kPartMore = 10;
-constexpr std::size_t kRows = 40; // the largest of each rank are compared
+constexpr std::size_t kRows = 40; // the largest rows of each rank are compared
 
 std::int64_t median(std::vector<std::int64_t> values) {
   std::sort(values.begin(), values.end());

@@ -1,4 +1,4 @@
-// Purpose: the rank that holds more than the others, and what of it they have not.
+// Purpose: finds a rank that holds more than the other ranks, and what makes the difference.
 #pragma once
 
 #include <map>
@@ -15,25 +15,25 @@ struct Outlier {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::string memory;
-  std::int64_t bytes = 0; // at its peak: live of the host, tensors of a card
+  std::int64_t bytes = 0; // at its peak: live bytes of the host, tensors of a GPU
   std::string phase;
   replay::Step step = replay::Step::none;
   std::size_t others = 0;
-  std::int64_t least = 0, median = 0, most = 0; // of the others, each at its own peak
-  // What makes most of the difference.
+  std::int64_t least = 0, median = 0, most = 0; // of the other ranks, each at its own peak
+  // The row with the largest difference.
   std::string role;
   std::string title;
-  std::int64_t here = 0, there = 0;          // bytes: of the rank, and the median of the others
-  std::shared_ptr<const symbols::Site> site; // null: none
+  std::int64_t here = 0, there = 0;          // bytes of the rank, and the median of the other ranks
+  std::shared_ptr<const symbols::Site> site; // null: the row has no site
 };
 
-// Takes one process after the other, each while its analysis is open.
+// Collects one process after the other, each while its analysis is open.
 class Ranks {
  public:
   void add(ProcessAnalysis& analysis);
 
-  // One of host and one of cards at most: who has 64 MiB and a tenth more than half of the others have, and is
-  // twice as far from them as they are from each other.
+  // Returns at most one outlier of the host and one of the GPUs. An outlier exceeds the median of the other
+  // ranks by 64 MiB and by a tenth, and by twice the spread of the other ranks.
   std::vector<Outlier> outliers() const;
 
  private:
@@ -49,7 +49,7 @@ class Ranks {
     std::string memory;
     replay::Peak peak;
     std::string phase;
-    std::map<std::string, OutlierRow> rows; // by role and place
+    std::map<std::string, OutlierRow> rows; // by role and site
   };
 
   void add(ProcessAnalysis& analysis, replay::MemoryId memory, std::vector<Rank>& to);

@@ -1,5 +1,5 @@
-// Purpose: where every byte of a process went: ledgers with the kernel's total, rows that were measured, and
-// what nobody explains.
+// Purpose: divides the resident memory of a process into measured rows, with the kernel's total and the
+// residual.
 #include "analyzer/rss/rss_ledger.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace memtrace::report {
 namespace {
 
-// What the rows leave of the total. Rows of a damaged trace may be anything: modulo 2^64.
+// Sets the residual: the total less the rows. A damaged trace may have any rows, so the sum is modulo 2^64.
 void close(RssLedger& ledger) {
   std::uint64_t told = 0;
   for (const LedgerRow& row : ledger.rows) told += row.bytes;
@@ -42,7 +42,7 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
   }
   if (const auto& huge = taken.rows[static_cast<std::size_t>(format::LedgerRow::huge)];
       huge && huge->resident) {
-    out.total += huge->resident; // modulo 2^64, as the rows
+    out.total += huge->resident; // modulo 2^64, like the rows
     out.high_water += huge->resident;
     out.remarks.push_back(
         fmt::format("{} of huge pages of the pool are in no RSS: they were added to VmRSS and VmHWM here",
@@ -64,7 +64,8 @@ void add_rows(RssLedger& ledger, std::initializer_list<std::pair<const char*, st
     if (bytes != 0) ledger.rows.push_back({name, bytes, false, std::nullopt, std::nullopt});
 }
 
-// The one with the smallest limit; where none has one, the process's own.
+// Returns the cgroup with the smallest limit, or the process's own if no cgroup has a limit. Null: none was
+// sampled.
 const trace::SampledCgroup* group_of(const std::vector<trace::SampledCgroup>& groups) {
   const trace::SampledCgroup* found = nullptr;
   for (const trace::SampledCgroup& group : groups) {
@@ -74,7 +75,8 @@ const trace::SampledCgroup* group_of(const std::vector<trace::SampledCgroup>& gr
   return found;
 }
 
-// By the kernel's own figures of one moment: of all processes in it, traced or not.
+// Returns the ledger of a cgroup from the kernel's figures of one moment. They include all its processes,
+// traced or not.
 RssLedger of_group(const ProcessAnalysis& analysis, const trace::SampledCgroup& group) {
   const trace::GroupSample& highest = *group.highest;
   const auto known = [](std::uint64_t value) { return value == trace::kNotSaid ? 0 : value; };
@@ -98,7 +100,8 @@ RssLedger of_group(const ProcessAnalysis& analysis, const trace::SampledCgroup& 
   return out;
 }
 
-// Of all processes of the machine, and its kernel. What drivers took page by page is in none of its figures.
+// Returns the ledger of the machine: all its processes and its kernel. Pages that drivers took one by one are
+// in none of the kernel's figures.
 RssLedger of_node(const ProcessAnalysis& analysis, const trace::NodeSample& sample) {
   const std::uint64_t shared = std::min(sample.shmem, sample.cache);
   const std::uint64_t dirty = std::min(sample.dirty, sample.cache - shared);

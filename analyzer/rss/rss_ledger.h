@@ -1,5 +1,5 @@
-// Purpose: where every byte of a process went: ledgers with the kernel's total, rows that were measured, and
-// what nobody explains.
+// Purpose: divides the resident memory of a process into measured rows, with the kernel's total and the
+// residual.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct LedgerRow {
   std::string name;
   std::uint64_t bytes = 0;
   bool sampled = false;
-  std::optional<std::uint64_t> given; // the same, whether in memory or not
-  std::optional<std::uint64_t> parts; // blocks, mappings
+  std::optional<std::uint64_t> given; // bytes given, resident or not
+  std::optional<std::uint64_t> parts; // the number of blocks or mappings
 };
 
 struct RssLedger {
-  std::string scope; // of the contract: process, family, cgroup, node
-  std::string at;    // of the contract: peak_rss, end, death
+  std::string scope; // process, family, cgroup, node
+  std::string at;    // peak_rss, end, death
   double t = 0;      // seconds from the process's start
   std::string of;    // the cgroup's path, the host
   std::uint64_t total = 0;
   std::uint64_t high_water = 0;
   std::vector<LedgerRow> rows; // the largest first
   std::int64_t residual = 0;
-  std::vector<std::string> remarks; // what a reader must know of it
+  std::vector<std::string> remarks; // facts that a reader needs to interpret the figures
 };
 
 std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis);

@@ -33,7 +33,8 @@ std::string text(const char* of) {
   return of != nullptr ? of : "";
 }
 
-// The mangled name tells overloads and template arguments apart; functions of C have none.
+// Prefers the mangled name, which distinguishes overloads and template arguments. C functions have no mangled
+// name.
 std::string function_name(Dwarf_Die* die) {
   for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
     Dwarf_Attribute attribute;
@@ -61,14 +62,13 @@ class DebugLines::Reader {
     dwfl_report_begin(dwfl_.get());
     Dwfl_Module* const module = dwfl_report_offline(dwfl_.get(), path.c_str(), path.c_str(), -1);
     if (module == nullptr || dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) return false;
-    // libdw shifts an object that has no address of its own; addresses in the trace's terms are those of the
-    // file.
+    // libdw shifts an object that has no address of its own. Addresses in the trace are those of the file.
     GElf_Addr shift = 0;
     Dwarf_Addr dwarf_shift = 0;
     if (dwfl_module_getelf(module, &shift) == nullptr) return false;
     Dwarf* const dwarf = dwfl_module_getdwarf(module, &dwarf_shift);
     if (dwarf == nullptr) return false;
-    to_dwarf_ = shift - dwarf_shift; // differs from 0 where the debug information was made for another address
+    to_dwarf_ = shift - dwarf_shift; // not 0 if the debug information was made for another address
     list_units(dwarf);
     return !ranges_.empty();
   }
@@ -88,11 +88,11 @@ class DebugLines::Reader {
  private:
   struct UnitRange {
     std::uint64_t begin;
-    std::uint64_t end; // not included
+    std::uint64_t end; // exclusive
     std::size_t unit;
   };
 
-  // Each unit says itself which addresses it has: .debug_aranges is missing where clang compiled.
+  // Reads the address ranges from each unit, because clang does not write .debug_aranges.
   void list_units(Dwarf* dwarf) {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
@@ -105,12 +105,14 @@ class DebugLines::Reader {
         if (begin < end) ranges_.push_back({begin, end, units_.size()});
       units_.push_back(die);
     }
-    std::sort(ranges_.begin(), ranges_.end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
   }
 
   Dwarf_Die* unit_of(std::uint64_t address) {
-    auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                  [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
+    auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                         [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
     if (after == ranges_.begin() || address >= std::prev(after)->end) return nullptr;
     return &units_[std::prev(after)->unit];
   }
@@ -125,7 +127,7 @@ class DebugLines::Reader {
     return out;
   }
 
-  // With -gsplit-dwarf the functions stand in a file of their own, and the object has only lines.
+  // With -gsplit-dwarf, the functions are in a separate file, and the object has only lines.
   static Dwarf_Die split_unit(Dwarf_Die unit) {
     Dwarf_Die split;
     if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
@@ -134,15 +136,15 @@ class DebugLines::Reader {
     return unit;
   }
 
-  // Adds one frame for each inlined function at `address`. `here` is the innermost line before, that of the
-  // function itself afterwards: where a function was inlined, its caller's line is the line of the call.
+  // Adds one frame for each inlined function at `address`. Before the call, `here` is the innermost line; after
+  // it, the line of the function itself. The caller of an inlined function has the line of the call.
   static void add_inlined(Dwarf_Die unit, std::uint64_t address, SourceFrame& here,
                           std::vector<SourceFrame>& out) {
     Dwarf_Die* found = nullptr;
     if (dwarf_getscopes(&unit, address, &found) <= 0) return;
     const Scopes lexical(found);
-    // The scopes of an address leave inlined functions for the place where these are written; those of the
-    // innermost entry lead through the places where they were inlined.
+    // dwarf_getscopes leaves an inlined function for the place where its source is. dwarf_getscopes_die of the
+    // innermost entry follows the places where the functions were inlined.
     found = nullptr;
     const int count = dwarf_getscopes_die(lexical.get(), &found);
     if (count <= 0) return;

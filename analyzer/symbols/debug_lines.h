@@ -8,30 +8,30 @@
 
 namespace memtrace::symbols {
 
-// One function at an address: one that the compiler inlined there, or the function whose code it is.
+// One function at an address: a function that the compiler inlined there, or the function that owns the code.
 struct SourceFrame {
-  std::string function;   // mangled where the debug information has that name
-  std::string file;       // as the compiler was given it; empty if unknown
+  std::string function;   // mangled if the debug information has that name
+  std::string file;       // as the compiler received it; empty if unknown
   std::uint32_t line = 0; // from 1; 0 if unknown
 };
 
-// Lets DebugLines ask the servers of DEBUGINFOD_URLS for debug information that this machine lacks. Without
-// this call it clears that variable: some distributions set it for all users, and a report must not wait for a
-// network.
+// Lets DebugLines query the servers of DEBUGINFOD_URLS for debug information that this machine lacks. Without
+// this call, DebugLines clears that variable. Some distributions set it for all users, and a report must not
+// wait for a network.
 void allow_debuginfod();
 
 // elfutils' libdw reads DWARF 2 to 5, compressed sections, split units (.dwo) and separate files of debug
 // information (by build id below /usr/lib/debug, or by .gnu_debuglink).
 class DebugLines {
  public:
-  // `path`: an ELF file. A file without debug information is no error: `at` returns nothing then.
+  // `path`: an ELF file. For a file without debug information, `at` returns an empty vector.
   explicit DebugLines(const std::string& path);
   ~DebugLines();
   DebugLines(const DebugLines&) = delete;
   DebugLines& operator=(const DebugLines&) = delete;
 
-  // Returns the functions at `address` (as in the file), the innermost inlined one first, the function that the
-  // code belongs to last. Empty if no line is known.
+  // Returns the functions at `address` (as in the file), from the innermost inlined function to the function
+  // that owns the code. Empty if no line is known.
   std::vector<SourceFrame> at(std::uint64_t address);
 
  private:

@@ -1,8 +1,8 @@
-// Purpose: names of functions as their source has them.
+// Purpose: converts names of functions to the form of their source.
 #include "analyzer/symbols/demangle.h"
 
 #include <cxxabi.h>
-#define HAVE_DECL_BASENAME 1 // libiberty declares it once more where this is missing, and not as glibc does
+#define HAVE_DECL_BASENAME 1 // without it, libiberty declares basename again, and not as glibc does
 #include <demangle.h>
 
 #include <cstdlib>
@@ -24,7 +24,8 @@ bool begins_with(const char* name, const char* prefix) {
 
 } // namespace
 
-// The prefix counts: __cxa_demangle takes names of C for types, `i` for `int` and `f` for `float`.
+// Checks the prefix, because __cxa_demangle takes names of C functions for types: `i` for `int`, `f` for
+// `float`.
 std::string demangle(const char* name) {
   const bool cxx = begins_with(name, "_Z");
   if (!cxx && !begins_with(name, "_R")) return name;

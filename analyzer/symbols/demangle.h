@@ -1,12 +1,12 @@
-// Purpose: names of functions as their source has them.
+// Purpose: converts names of functions to the form of their source.
 #pragma once
 
 #include <string>
 
 namespace memtrace::symbols {
 
-// Returns the name of a C++ function (mangled names begin with _Z) or a Rust function (_R, or _Z in older
-// compilers) as source code has it, with its parameters in C++. Returns any other name unchanged.
+// Returns the name of a C++ or Rust function as source code has it, in C++ with its parameters. Mangled names
+// begin with _Z (C++, older Rust compilers) or _R (Rust). Returns any other name unchanged.
 std::string demangle(const char* name);
 
 } // namespace memtrace::symbols

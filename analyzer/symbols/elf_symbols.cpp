@@ -1,4 +1,4 @@
-// Purpose: one ELF file's functions, by address.
+// Purpose: the functions of one ELF file, by address.
 #include "analyzer/symbols/elf_symbols.h"
 
 #include <gelf.h>
@@ -31,14 +31,15 @@ ElfSymbols::ElfSymbols(const std::string& path, std::span<const std::uint8_t> bu
   if (functions_.empty()) read_table(SHT_DYNSYM);
   std::sort(functions_.begin(), functions_.end(), [](const FunctionSymbol& a, const FunctionSymbol& b) {
     if (a.address != b.address) return a.address < b.address;
-    if (a.local != b.local) return b.local; // of aliases the public name, then the shorter one
+    if (a.local != b.local) return b.local; // among aliases, the public name comes first, then the shorter one
     const std::size_t a_length = std::strlen(a.name);
     const std::size_t b_length = std::strlen(b.name);
     return a_length != b_length ? a_length < b_length : std::strcmp(a.name, b.name) < 0;
   });
-  functions_.erase(std::unique(functions_.begin(), functions_.end(),
-                               [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.address == b.address; }),
-                   functions_.end());
+  functions_.erase(
+      std::unique(functions_.begin(), functions_.end(),
+                  [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.address == b.address; }),
+      functions_.end());
 }
 
 ElfSymbols::~ElfSymbols() {
@@ -60,7 +61,7 @@ bool ElfSymbols::same_build(std::span<const std::uint8_t> build_id) const {
       if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4) continue;
       const auto* bytes = static_cast<const char*>(data->d_buf);
       if (std::memcmp(bytes + name, "GNU", 4) != 0) continue;
-      // The trace keeps 20 bytes at most.
+      // The trace stores at most 20 bytes of the build id.
       return note.n_descsz >= build_id.size() &&
              std::memcmp(bytes + content, build_id.data(), build_id.size()) == 0;
     }
@@ -89,9 +90,9 @@ void ElfSymbols::read_table(std::uint32_t type) {
 }
 
 const char* ElfSymbols::function(std::uint64_t address) const {
-  auto after =
-      std::upper_bound(functions_.begin(), functions_.end(), address,
-                       [](std::uint64_t value, const FunctionSymbol& function) { return value < function.address; });
+  auto after = std::upper_bound(
+      functions_.begin(), functions_.end(), address,
+      [](std::uint64_t value, const FunctionSymbol& function) { return value < function.address; });
   if (after == functions_.begin()) return nullptr;
   const FunctionSymbol& function = *std::prev(after);
   const bool covers = function.size == 0 || address - function.address < function.size;

@@ -1,4 +1,4 @@
-// Purpose: one ELF file's functions, by address.
+// Purpose: the functions of one ELF file, by address.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ struct Elf;
 
 namespace memtrace::symbols {
 
-// The symbol table of one file: .symtab, or .dynsym where that was stripped.
+// The symbol table of one file: .symtab, or .dynsym if .symtab was stripped.
 class ElfSymbols {
  public:
   enum class Outcome { good, missing, not_elf, other_build };
 
-  // `build_id` empty: unknown, any file will do.
+  // `build_id`: empty if unknown; then any file is accepted.
   ElfSymbols(const std::string& path, std::span<const std::uint8_t> build_id);
   ~ElfSymbols();
   ElfSymbols(const ElfSymbols&) = delete;
   ElfSymbols& operator=(const ElfSymbols&) = delete;
 
   Outcome state() const { return state_; }
-  // Mangled name of the function that covers `address` (as in the file), null if there is none.
+  // Returns the mangled name of the function at `address` (as in the file), or nullptr if there is none.
   const char* function(std::uint64_t address) const;
 
  private:

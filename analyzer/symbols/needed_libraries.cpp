@@ -1,4 +1,4 @@
-// Purpose: which libraries an ELF file names as needed.
+// Purpose: the libraries that an ELF file needs.
 #include "analyzer/symbols/needed_libraries.h"
 
 #include <gelf.h>

@@ -1,4 +1,4 @@
-// Purpose: which libraries an ELF file names as needed.
+// Purpose: the libraries that an ELF file needs.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace memtrace::symbols {
 
-// Their names as they stand in DT_NEEDED, in order. Empty: none, or the file is no ELF file that can be read.
+// Returns the names in DT_NEEDED, in order. Empty if there are none or the file is not a readable ELF file.
 std::vector<std::string> needed_libraries(const std::string& path);
 
 } // namespace memtrace::symbols

@@ -1,4 +1,4 @@
-// Purpose: what a site is called. Lazy: only what is printed is looked up.
+// Purpose: names sites. Lazy: looks up only what is printed.
 #include "analyzer/symbols/symbolizer.h"
 
 #include <fmt/format.h>
@@ -20,13 +20,14 @@ bool library_file(std::string_view file) {
          file.find("/lib/python") != std::string::npos;
 }
 
-// Python that runs between the user's line and the work: it would be named for every gradient, every import.
+// True for Python code between the user's line and the work. Without this test, it would name every gradient
+// and every import.
 bool passage(std::string_view file) {
   return file.rfind("<frozen importlib", 0) == 0 || file.find("/torch/autograd/") != std::string::npos ||
          (file.size() > 17 && file.compare(file.size() - 17, 17, "/torch/_tensor.py") == 0);
 }
 
-// Functions that every allocation goes through: they name nothing.
+// True for functions that every allocation goes through, so their names say nothing.
 bool plumbing(std::string_view function) {
   static constexpr const char* kPrefixes[] = {
       "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
@@ -44,7 +45,7 @@ std::string hash_of(const Site& site, const std::string& working_directory) {
     hash = (hash ^ 0xFF) * 0x100000001B3u;
   };
   for (const SiteFrame& frame : site.frames) {
-    if (frame.inlined) continue; // one build has debug information, the next one may have none
+    if (frame.inlined) continue; // one build has debug information, the next one may not
     mix(frame.function);
     if (frame.python) mix(fmt::format("{}:{}", short_path(frame.file, working_directory), frame.line));
   }
@@ -55,11 +56,11 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The innermost Python frames of a stack, by what they are; null where there is none.
+// The innermost Python frames of a stack by type; nullptr if there is none.
 struct PythonFrames {
   const SiteFrame* innermost = nullptr;
-  const SiteFrame* telling = nullptr; // no passage through a wrapper
-  const SiteFrame* own = nullptr;     // of no library
+  const SiteFrame* telling = nullptr; // not in a wrapper, see passage()
+  const SiteFrame* own = nullptr;     // not in a library
 };
 
 PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
@@ -73,8 +74,8 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
   return out;
 }
 
-// Returns the operator of PyTorch that the program called; empty if there is none. It is the outermost of those
-// below Python: the others are how it was done.
+// Returns the operator of PyTorch that the program called, or "" if there is none. It is the outermost of the
+// operators below Python; it called the others.
 std::string called_operator(const std::vector<SiteFrame>& frames) {
   std::string out;
   for (const SiteFrame& frame : frames) {
@@ -84,12 +85,12 @@ std::string called_operator(const std::vector<SiteFrame>& frames) {
   return out;
 }
 
-// Functions of a header of the standard library that were inlined, whatever their name begins with.
+// True also for inlined functions of the standard library's headers, whatever their names.
 bool plumbing(const SiteFrame& frame) {
   return plumbing(frame.function) || frame.file.find("/include/c++/") != std::string_view::npos;
 }
 
-// "fill at src/load.cpp:49" where the line is known, else "fill in load.so".
+// Returns "fill at src/load.cpp:49" if the line is known, else "fill in load.so".
 std::string native_place(const std::vector<SiteFrame>& frames, const std::string& working_directory) {
   if (frames.empty()) return "unknown";
   const auto telling =
@@ -111,7 +112,7 @@ std::shared_ptr<const Site> keep(const Site& site) {
   };
   auto kept = std::make_shared<KeptSite>();
   kept->site = site;
-  kept->names.reserve(3 * site.frames.size()); // views into it stay valid
+  kept->names.reserve(3 * site.frames.size()); // capacity for all, so views into it stay valid
   for (SiteFrame& frame : kept->site.frames)
     for (std::string_view* name : {&frame.function, &frame.file, &frame.module})
       *name = kept->names.emplace_back(*name);
@@ -133,7 +134,7 @@ std::string short_path(std::string_view path, std::string_view working_directory
       path[length] == '/') {
     return std::string(path.substr(length + 1));
   }
-  // Elsewhere: the file and its folder, as much as tells two of the same name apart.
+  // Elsewhere: the file and its folder, which distinguish two files of the same name.
   const std::size_t name = path.rfind('/');
   if (name == std::string_view::npos || name == 0) return std::string(path);
   const std::size_t folder = path.rfind('/', name - 1);
@@ -207,7 +208,7 @@ void Symbolizer::add_native(std::uint64_t address, std::vector<SiteFrame>& out) 
   out.push_back(frame);
 }
 
-// A return address is behind the call: the call itself, one byte before, is what lies in the function.
+// A return address is after the call. The call itself, one byte before, is inside the function.
 const std::vector<SiteFrame>& Symbolizer::native(std::uint64_t return_address) {
   const auto [at, fresh] = natives_.try_emplace(return_address);
   if (fresh) add_native(return_address - 1, at->second);

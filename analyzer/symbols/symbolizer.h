@@ -1,4 +1,4 @@
-// Purpose: what a site is called. Lazy: only what is printed is looked up.
+// Purpose: names sites. Lazy: looks up only what is printed.
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@
 
 namespace memtrace::symbols {
 
-// What it names holds as long as the symbolizer: stacks have most of their frames in common.
+// Its names are valid as long as the symbolizer, because stacks have most of their frames in common.
 struct SiteFrame {
-  std::string_view function; // demangled; "module+0x1234" where no symbol is known
-  std::string_view file;     // as Python or the debug information gave it; empty if unknown
+  std::string_view function; // demangled; "module+0x1234" if no symbol is known
+  std::string_view file;     // from Python or the debug information; empty if unknown
   std::uint32_t line = 0;    // from 1; 0 if unknown
-  std::string_view module;   // path of the object, of native frames
+  std::string_view module;   // path of the object, for native frames
   bool python = false;
-  bool inlined = false; // a function without a frame of its own, known from debug information alone
+  bool inlined = false; // a function without its own frame, known only from debug information
 };
 
 struct Site {
@@ -32,19 +32,20 @@ struct Site {
   std::vector<SiteFrame> frames; // innermost first
   std::string op;                // "torch._foreach_sqrt", or empty
   std::string where;             // "torch/optim/adam.py:774", or a native function and its line or module
-  std::string caller; // the innermost Python frame of the user's own code, where it is not `where`; or empty
+  // the innermost Python frame of the user's own code; empty if there is none or it is `where`
+  std::string caller;
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
 
-// Returns a copy that holds its names itself, for use after its symbolizer.
+// Returns a copy that owns its names, for use after its symbolizer.
 std::shared_ptr<const Site> keep(const Site& site);
 
-// "/x/lib/python3.11/site-packages/torch/nn/a.py" -> "torch/nn/a.py"; a file below `working_directory` is
-// named from there.
+// Returns a short form: "/x/lib/python3.11/site-packages/torch/nn/a.py" -> "torch/nn/a.py". A file below
+// `working_directory` gets the path from there.
 std::string short_path(std::string_view path, std::string_view working_directory);
 
-// "at::_ops::_foreach_sqrt::call(...)" -> "_foreach_sqrt"; "" for any other function. The name of an overload
-// ("add_Tensor") is left out.
+// Returns the operator: "at::_ops::_foreach_sqrt::call(...)" -> "_foreach_sqrt". Returns "" for any other
+// function. Omits the name of an overload ("add_Tensor").
 std::string operator_of(std::string_view function);
 
 class Symbolizer {
@@ -52,11 +53,11 @@ class Symbolizer {
   Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts)
       : definitions_(definitions), facts_(facts), modules_(definitions, facts.page_bytes) {}
 
-  // Of a stack id that is not 0. The reference holds as long as the symbolizer.
+  // Returns the site of a stack id that is not 0. The reference is valid as long as the symbolizer.
   const Site& site(format::StackId stack);
 
  private:
-  // What one file of code is asked for.
+  // The symbols and source lines of one file of code.
   struct Object {
     Object(const std::string& path, const trace::Module& module) : symbols(path, module.build_id) {}
     ElfSymbols symbols;
@@ -75,7 +76,7 @@ class Symbolizer {
   const trace::Facts& facts_;
   std::unordered_map<const trace::Module*, Object> objects_;
   trace::ModuleMap modules_;
-  std::unordered_set<std::string> names_; // those that the trace has no text of
+  std::unordered_set<std::string> names_; // names that the trace does not contain
   std::unordered_map<std::uint64_t, std::vector<SiteFrame>> natives_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Site>> sites_;
 };

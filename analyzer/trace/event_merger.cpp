@@ -1,4 +1,4 @@
-// Purpose: the threads' records, merged by stamp into one sequence of events.
+// Purpose: the records of all threads, merged by stamp into one sequence of events.
 #include "analyzer/trace/event_merger.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 using format::EventType;
 using format::SmallTotals;
 
-constexpr std::size_t kTogether = 512; // events: what a second-level cache holds
+constexpr std::size_t kTogether = 512; // events: as many as fit a second-level cache
 
 format::Kind known_kind(std::uint8_t kind) {
   return kind < format::kKinds ? static_cast<format::Kind>(kind) : format::Kind::none;
@@ -19,7 +19,7 @@ bool is_of_block(EventType type) {
   return type == EventType::birth || type == EventType::death;
 }
 
-// Flows of small blocks that a birth or a death brings, since the thread's last record.
+// Returns the flows of small blocks that a birth or a death carries: those since the thread's last record.
 format::CarriedFlows flows_of_block(const format::RingRecord& record) {
   if (static_cast<EventType>(record.type) == EventType::birth) return record.as<format::BirthEvent>().flows;
   return record.as<format::DeathEvent>().flows;
@@ -35,7 +35,8 @@ void drop_flows(Event& event) {
   event.put(fields);
 }
 
-// Types of a snapshot. In a thread's records they would be damage, and would make all start anew.
+// True if the type belongs to a snapshot. In a thread's records it is damage, and would discard the state of a
+// replay.
 bool states(EventType type) {
   return type == EventType::window || type == EventType::level || type == EventType::held ||
          type == EventType::open_phase || type == EventType::flows || type == EventType::displaced ||
@@ -50,9 +51,9 @@ bool is_of_before(const format::RingRecord& record) {
   return static_cast<EventType>(record.type) == EventType::counters && (record.flags & format::kBefore) != 0;
 }
 
-// The first record of a thread brings flows that were missing for some time. A thread that begins while its
-// process is recorded writes a record at its first block: that brings this block alone, which was missing for
-// no time.
+// True if the first record of a thread carries flows that levels lacked for some time. A thread that begins
+// while its process is recorded writes a record at its first block. That record carries this block only, which
+// levels did not lack.
 bool had_flows_before(const format::RingRecord& record) {
   const auto type = static_cast<EventType>(record.type);
   if (is_of_block(type)) {
@@ -64,7 +65,7 @@ bool had_flows_before(const format::RingRecord& record) {
   return flows.births > 1 || flows.deaths > 0;
 }
 
-// Of two words that may be below 0.
+// Returns the larger of two words that may be below 0.
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::int64_t>(a - b) < 0 ? b : a;
 }
@@ -92,7 +93,7 @@ Order::Waiting Order::waiting_in(const format::RingRecord& record) {
   if (type != EventType::counters) return {};
   const SmallTotals flows = flows_of_counters(record);
   if ((record.flags & format::kBefore) == 0) return {flows.allocated, flows.freed};
-  // Over when recording began: since then a level lacks no more than what is left of them.
+  // These flows were over when recording began. Since then a level lacks at most their difference.
   const std::uint64_t both = std::min(flows.allocated, flows.freed);
   return {flows.allocated - both, flows.freed - both};
 }
@@ -101,17 +102,17 @@ Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(begi
   threads_.reserve(streams.size());
   for (const auto& [thread, stream] : streams) {
     threads_.push_back({&stream, Cursor(stream.events)});
-    // Threads that share a slot count where a kill leaves nothing.
+    // Threads that share a slot count in memory that a kill does not leave.
     if (thread == format::kSharedThread) end_known_ = false;
     if (const auto carried = beginning.small.find(stream.thread); carried != beginning.small.end())
       threads_.back().seen = carried->second;
-    // A thread is opened when its turn comes: until then its first segment's header is enough.
+    // A thread is opened when its turn comes. Until then the header of its first segment is enough.
     const format::Stamp first = threads_.back().cursor.next_not_before();
     if (first != ~format::Stamp{0} || stream.small) turns_.push({first, threads_.size() - 1});
   }
 }
 
-// Makes `head` the thread's next record and queues it. False at the thread's end.
+// Loads the thread's next record into `head` and queues it. Returns false at the end of the thread.
 bool Order::load(std::size_t index) {
   ThreadStream& thread = threads_[index];
   thread.loaded = thread.cursor.next(thread.head);
@@ -134,8 +135,8 @@ bool Order::load(std::size_t index) {
   return thread.loaded;
 }
 
-// Between two records of a thread a level lacks what the second one will bring: at any instant it is off by at
-// most what the next records of all threads bring together.
+// Between two records of a thread a level lacks the flows that the second one carries. So at any instant its
+// error is at most the sum of the flows in the next records of all threads.
 void Order::wait(ThreadStream& thread, Waiting bytes) {
   waiting_.allocated += bytes.allocated - thread.waiting.allocated;
   waiting_.freed += bytes.freed - thread.waiting.freed;
@@ -144,10 +145,9 @@ void Order::wait(ThreadStream& thread, Waiting bytes) {
   most_waiting_.freed = larger(most_waiting_.freed, waiting_.freed);
 }
 
-// A thread is not opened before its first record, but the flows of that record were missing at earlier
-// instants. When they began is not told, so they count from the start: once for the whole merge, not in each
-// `waiting_`. 512 threads whose first record came after the peak had 1.62 MB waiting, and 1.55 MB were
-// admitted.
+// A thread is not opened before its first record, but levels lacked the flows of that record earlier. The trace
+// does not tell since when, so they count from the start: once for the whole merge, not in each `waiting_`. 512
+// threads whose first record came after the peak had 1.62 MB waiting, but the reported bound was 1.55 MB.
 void Order::wait_from_start(ThreadStream& thread, Waiting bytes) {
   from_start_.allocated += bytes.allocated;
   from_start_.freed += bytes.freed;
@@ -172,13 +172,13 @@ void Order::carry(ThreadStream& thread, const Event& base, const SmallTotals& fl
   give(event);
 }
 
-// What the thread did after its last record, known only from the totals that its ring slot kept.
+// Gives the flows of the thread after its last record. Only the totals in its ring slot have them.
 void Order::rest(ThreadStream& thread) {
   if (thread.small_given || !thread.stream->small) return;
   thread.small_given = true;
   const SmallTotals& total = *thread.stream->small;
   const SmallTotals& seen = thread.seen;
-  // Totals behind what was seen belong to another life of the slot: they say nothing.
+  // If the totals are below the flows seen, they belong to another use of the slot and tell nothing.
   if (total.allocated < seen.allocated || total.freed < seen.freed) {
     end_known_ = false;
     return;
@@ -186,10 +186,11 @@ void Order::rest(ThreadStream& thread) {
   const SmallTotals rest{total.allocated - seen.allocated, total.freed - seen.freed,
                          total.births - std::min(total.births, seen.births),
                          total.deaths - std::min(total.deaths, seen.deaths)};
-  if (thread.begun) { // They are given at the last record, and came later: until then the level has them too
-                      // early.
+  // If there was a record, the flows are given with the last one, although they came later. Until then the
+  // level has them too early.
+  if (thread.begun) {
     wait(thread, {rest.freed, rest.allocated});
-  } else { // They are given last.
+  } else { // These flows are given last.
     wait_from_start(thread, {rest.allocated, rest.freed});
   }
   Event event;
@@ -203,7 +204,7 @@ void Order::split(ThreadStream& thread, const format::RingRecord& record) {
   Event event = event_of(thread.stream->thread, record);
   event.after_gap = thread.cursor.after_gap();
   thread.last_stamp = record.stamp;
-  if (states(event.type)) return; // not the affair of a thread
+  if (states(event.type)) return; // valid in a snapshot only
   switch (event.type) {
     case EventType::counters:
       carry(thread, event, flows_of_counters(record));
@@ -240,7 +241,7 @@ void Order::split_move(const Event& event) {
   later_.push({birth, moves_++});
 }
 
-// Gives one record, or the birth of a move that is due before it. False after the last.
+// Gives one record, or the birth of a move that is due before it. Returns false after the last.
 bool Order::turn() {
   if (!now_ && !turns_.empty()) {
     now_ = turns_.top();

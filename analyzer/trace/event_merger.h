@@ -1,4 +1,4 @@
-// Purpose: the threads' records, merged by stamp into one sequence of events.
+// Purpose: the records of all threads, merged by stamp into one sequence of events.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,17 @@
 
 namespace memtrace::trace {
 
-// The place of an event in the merged sequence, from 1. The same in every pass over one Trace, and unique
-// where stamps of a damaged trace may not be: levels and lifetimes are told in these.
+// The place of an event in the merged sequence, from 1. It is unique, and every pass over one Trace gives equal
+// ordinals. Levels and lifetimes refer to ordinals, because stamps of a damaged trace may not be unique.
 using Ordinal = std::uint64_t;
 
-// One thing that happened. A record of the trace may be several: the small flows that a birth or death
-// carries come before it as `counters`, a block's `move` comes as a death and, at its own stamp, a birth. A
-// mapping's `move` takes it from its old place, and a birth with the flag `range` and without a kind, at its
-// own stamp, puts down at the new place what the thread took. Words are as in docs/trace-format.md; births and
-// deaths given here carry no small flows.
+// One event. A record of the trace may become several events:
+// - The small flows of a birth or death come before it as `counters`. The birth or death itself carries none
+//   here.
+// - The `move` of a block becomes a death and, at a stamp of its own, a birth.
+// - The `move` of a mapping takes it from its old place. A birth with the flag `range` and without a kind, at a
+//   stamp of its own, puts it at the new place.
+// docs/trace-format.md defines the fields.
 struct Event {
   Ordinal ordinal = 0;
   format::Stamp stamp = 0;
@@ -34,7 +36,8 @@ struct Event {
   std::uint32_t thread = 0;
   format::Payload payload{};
 
-  // Returns the payload as the fields of `Fields`, which is the struct of this type. Valid as long as this is.
+  // Returns the payload as the fields of `Fields`, which must be the struct of this type. The reference is
+  // valid as long as this event.
   template <class Fields>
   const Fields& as() const {
     return payload.as<Fields>();
@@ -47,41 +50,43 @@ struct Event {
   }
 };
 
-// The record as one event, not split, without its place in the order.
+// Returns the record as one event: not split, and without an ordinal.
 Event event_of(std::uint32_t thread, const format::RingRecord& record);
 
 struct OrderCounts {
   std::uint64_t records = 0; // of the trace, before they were split
   std::uint64_t missing = 0; // known by gaps in sequence numbers
-  // By how many bytes a level may be too low and too high between two records.
+  // Bytes by which a level may be too low, and too high, between two records.
   std::uint64_t too_low = 0;
   std::uint64_t too_high = 0;
-  // True if the ring slots hold what each thread did after its last record: then the level of the end is exact.
+  // True if the ring slots hold the flows of each thread after its last record. Then the level of the end is
+  // exact.
   bool end_known = true;
   std::uint64_t small_error() const { return std::max(too_low, too_high); }
 };
 
-// What a merge goes on from.
+// The state from which a merge continues.
 struct Beginning {
   Ordinal ordinal = 0;                                // of the last event before it
-  std::map<std::uint32_t, format::SmallTotals> small; // what each thread's records carried before it
+  std::map<std::uint32_t, format::SmallTotals> small; // flows that each thread's records carried before it
 };
 
-// A merge over all threads. Holds one decoded segment for each thread that is in the middle of one.
-// A thread whose stamps run backwards is given in its own order: its records are never reordered.
+// A merge over all threads. Holds one decoded segment for each thread that is in the middle of one. If the
+// stamps of a thread run backwards, its records stay in its own order.
 class Order {
  public:
   explicit Order(const Streams& streams, const Beginning& beginning = {});
 
-  // The next events, some hundreds at a time: none after the last. Valid until the next call.
+  // Returns the next events, some hundreds at a time. Returns an empty span after the last. Valid until the
+  // next call.
   std::span<const Event> next();
-  // Complete once next() has returned false.
+  // Complete after next() has returned an empty span.
   OrderCounts counts() const;
   std::uint64_t records() const { return records_; } // so far
-  Ordinal ordinal() const { return ordinal_; }       // of the event last given
+  Ordinal ordinal() const { return ordinal_; }       // of the last event given
 
  private:
-  struct Waiting { // bytes of small flows that come with the next record; as words, so that a sum may wrap
+  struct Waiting { // bytes of small flows that come with the next record; unsigned, so that a sum may wrap
     std::uint64_t allocated = 0;
     std::uint64_t freed = 0;
   };
@@ -92,7 +97,7 @@ class Order {
     Cursor cursor;
     format::RingRecord head{};
     bool loaded = false;
-    bool begun = false; // a record was loaded that tells what came since recording began
+    bool begun = false; // a record was loaded that is not from before recording began
     bool small_given = false;
     format::Stamp last_stamp = 0;
     format::SmallTotals seen{};
@@ -129,13 +134,13 @@ class Order {
   std::vector<ThreadStream> threads_;
   std::priority_queue<StreamTurn, std::vector<StreamTurn>, std::greater<>> turns_;
   std::priority_queue<PendingBirth, std::vector<PendingBirth>, std::greater<>> later_;
-  std::optional<StreamTurn> now_; // before all of `turns_`: most often a thread's next record follows its last one
+  std::optional<StreamTurn> now_; // before all of `turns_`: mostly one thread has several turns in a row
   std::vector<Event> ready_;
   Ordinal ordinal_ = 0;
   std::uint64_t moves_ = 0;
   Waiting from_start_;   // of threads that had flows before their first record
-  Waiting waiting_;      // of all threads now, less `from_start_`: below 0 at times
-  Waiting most_waiting_; // and at most
+  Waiting waiting_;      // of all threads now, without `from_start_`: below 0 at times
+  Waiting most_waiting_; // the maximum of `waiting_`
   std::uint64_t records_ = 0;
   bool end_known_ = true;
 };

@@ -1,5 +1,5 @@
-// Purpose: what the kernel said while the process ran, and what it refused: the samples and failures of one
-// pass.
+// Purpose: what the kernel reported while the process ran, and the allocations that failed, as one pass finds
+// them.
 #include "analyzer/trace/kernel_samples.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using format::EventType;
 
 namespace {
 
-constexpr std::size_t kMostGroups = 256; // of a trace that is not hostile: a dozen
+constexpr std::size_t kMostGroups = 256; // limits a hostile trace; others have a dozen
 
 template <class T>
 void keep_last(std::deque<T>& list, const T& value) {
@@ -103,8 +103,9 @@ const ProcessSample* Samples::process_at(format::Stamp stamp) const {
 }
 
 SampledCgroup* Samples::at_level(unsigned level) {
-  const auto found = std::find_if(groups_.begin(), groups_.end(),
-                                  [&](const SampledCgroup& group) { return group.level == level && !group.left; });
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const SampledCgroup& group) {
+    return group.level == level && !group.left;
+  });
   return found == groups_.end() ? nullptr : &*found;
 }
 
@@ -140,7 +141,7 @@ void Samples::group(const Event& event) {
   keep_last(group.late, sample);
 }
 
-// Follows the record of the sample that it completes.
+// Completes a sample of a cgroup: this record follows the record of that sample.
 void Samples::charge(const Event& event) {
   SampledCgroup* const group = at_level(event.flags & 0xFF);
   if (group == nullptr || !group->last || group->late.empty()) return;
@@ -214,7 +215,7 @@ void Samples::failure(const Event& event) {
   failure.live = said.live;
   failure.free = said.free;
   failure.total = said.total;
-  // A survey gives them thread by thread.
+  // A survey gives failures thread by thread, so they are put in order of their stamps.
   const auto later = [](const Failure& a, const Failure& b) { return a.stamp < b.stamp; };
   failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), failure, later), failure);
   if (failures_.size() > kLate) failures_.pop_front();

@@ -1,5 +1,5 @@
-// Purpose: what the kernel said while the process ran, and what it refused: the samples and failures of one
-// pass.
+// Purpose: what the kernel reported while the process ran, and the allocations that failed, as one pass finds
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ using format::kNotSaid; // all ones: the kernel has no such figure, or there is 
 
 struct ProcessSample {
   format::Stamp stamp = 0;
-  bool near = false; // taken more often, for a limit was close
+  bool near = false; // memtrace sampled more often, because a limit was close
   std::uint64_t anon = 0, file = 0, shmem = 0, high_water = 0, swap = 0, page_tables = 0;
 };
 
-// What the process has of pages that others have too, each by the part that is its own.
+// The memory of the process as PSS: of each shared page, the part that is its own.
 struct ShareSample {
   format::Stamp stamp = 0;
   std::uint64_t resident = 0, pss = 0;
-  std::uint64_t anonymous = 0, file = 0, shmem = 0; // of pss; 0 where the kernel does not say
+  std::uint64_t anonymous = 0, file = 0, shmem = 0; // parts of pss; 0: the kernel does not report it
   std::uint64_t private_dirty = 0;
 };
 
@@ -40,7 +40,7 @@ struct MachineSample {
   std::uint64_t shm_used = kNotSaid, shm_size = kNotSaid; // /dev/shm
 };
 
-// What the machine's memory was used for. Bytes.
+// The use of the machine's memory, in bytes.
 struct NodeSample {
   format::Stamp stamp = 0;
   std::uint64_t total = 0, free = 0;
@@ -48,14 +48,14 @@ struct NodeSample {
   std::uint64_t shmem = 0, dirty = 0;
   std::uint64_t kernel = 0, page_tables = 0, hugetlb = 0;
 
-  std::uint64_t held() const { return anonymous + shmem + hugetlb; } // what only its owners can give back
+  std::uint64_t held() const { return anonymous + shmem + hugetlb; } // bytes that only their owners can free
 };
 
 // PSI of memory: percent of the time that some, or all, tasks waited for memory.
 struct Pressure {
   format::Stamp stamp = 0;
   double some_avg10 = 0, some_avg60 = 0, full_avg10 = 0, full_avg60 = 0;
-  std::uint64_t some_us = 0, full_us = 0; // in all
+  std::uint64_t some_us = 0, full_us = 0; // in total
 };
 
 struct GroupSample {
@@ -64,7 +64,7 @@ struct GroupSample {
   std::uint64_t charge = 0, limit = kNotSaid;
   std::uint64_t anon = 0, file = 0; // page cache, shmem included
   std::uint64_t oom_kills = 0;
-  // Each kNotSaid where the kernel does not say. Page tables are part of `kernel`, `dirty` of `file`.
+  // kNotSaid: the kernel does not report it. Page tables are part of `kernel`, `dirty` of `file`.
   std::uint64_t shmem = kNotSaid, kernel = kNotSaid, swap = kNotSaid, hugetlb = kNotSaid;
   std::uint64_t page_tables = kNotSaid, dirty = kNotSaid;
 };
@@ -72,8 +72,8 @@ struct GroupSample {
 struct CgroupLimitSample {
   format::Stamp stamp = 0;
   std::uint64_t high = kNotSaid, swap = kNotSaid; // v1: of memory and swap together
-  std::uint64_t highest = kNotSaid;               // charge ever
-  std::uint64_t met = kNotSaid;                   // how often the charge was at the limit
+  std::uint64_t highest = kNotSaid;               // the highest charge ever
+  std::uint64_t met = kNotSaid;                   // how often the charge reached the limit
   std::uint64_t ooms = kNotSaid;
   std::optional<bool> kills_all; // memory.oom.group
 };
@@ -83,14 +83,14 @@ struct SampledCgroup {
   format::TextId path{};
   unsigned level = 0; // 0: the process's own, 1 its parent
   bool version_two = false;
-  bool left = false;                               // the process was moved to another
+  bool left = false;                               // the process was moved to another cgroup
   std::optional<GroupSample> first, last, highest; // by charge
-  std::deque<GroupSample> late;                    // the last ones, `last` included, in order
+  std::deque<GroupSample> late;                    // the last samples, `last` included, in order
   std::optional<CgroupLimitSample> first_limits, limits;
   std::optional<Pressure> pressure;
 };
 
-// An allocation that failed for want of memory.
+// An allocation that failed for lack of memory.
 struct Failure {
   Ordinal ordinal = 0;
   format::Stamp stamp = 0;
@@ -100,32 +100,33 @@ struct Failure {
   bool tensor = false;
   bool no_access = false; // a reservation of addresses
   std::uint64_t asked = 0;
-  std::uint32_t code = 0;      // errno; of CUDA its error
+  std::uint32_t code = 0;      // errno, or the error of CUDA
   std::uint32_t map_flags = 0; // MAP_*
   format::StackId stack{};
   std::uint64_t live = 0;                          // bytes of that memory, as the recorder counted them
-  std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of the address space
+  std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of its resource limit
 };
 
-// Give it every event of a pass, or of a survey's, thread by thread; what it keeps is bounded.
+// Collects samples and failures. Give it every event of a pass, or of a survey thread by thread. Its memory is
+// bounded.
 class Samples {
  public:
-  static constexpr std::size_t kLate = 64; // samples and failures kept of the end
+  static constexpr std::size_t kLate = 64; // the last samples and failures that are retained
 
   void add(const Event& event);
 
   const std::vector<SampledCgroup>& groups() const { return groups_; } // as first seen: own before ancestors
-  const std::optional<ProcessSample>& process() const { return process_; } // the last
-  // Of the process, the last one until `stamp`: all of late, fewer of long ago. Null: it had none by then.
+  const std::optional<ProcessSample>& process() const { return process_; } // the last sample
+  // Returns the last sample of the process until `stamp`, or null if there is none. Old samples are thinned.
   const ProcessSample* process_at(format::Stamp stamp) const;
-  const std::vector<ShareSample>& shares() const { return shares_; } // all of late, fewer of long ago
+  const std::vector<ShareSample>& shares() const { return shares_; }                 // old samples are thinned
   const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
   const std::optional<NodeSample>& fullest_node() const { return fullest_node_; } // by held()
   const std::optional<Pressure>& pressure() const { return pressure_; }           // of the machine
-  const std::deque<Failure>& failures() const { return failures_; }               // the last ones
-  std::uint64_t failed() const { return failed_; }                                // of all
+  const std::deque<Failure>& failures() const { return failures_; }               // the last failures
+  std::uint64_t failed() const { return failed_; }                                // number of all failures
   std::uint64_t taken() const { return taken_; }                                  // samples of the process
   std::uint64_t taken_near() const { return taken_near_; }                        // of these, near a limit
 
@@ -136,7 +137,7 @@ class Samples {
   void pressure(const Event& event);
   void node(const Event& event);
   void failure(const Event& event);
-  SampledCgroup* at_level(unsigned level); // that the process is in
+  SampledCgroup* at_level(unsigned level); // null: the process is in no known cgroup there
 
   std::vector<SampledCgroup> groups_;
   std::optional<ProcessSample> process_;

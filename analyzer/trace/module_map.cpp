@@ -1,4 +1,4 @@
-// Purpose: an address -> the module that is mapped there.
+// Purpose: finds the module that is mapped at an address.
 #include "analyzer/trace/module_map.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace memtrace::trace {
 
-// Goes once over all addresses where a module begins or ends. A look through all modules for each address took
-// their product.
+// Goes once over all addresses where a module begins or ends. A search through all modules at each address took
+// time in proportion to the product of their numbers.
 ModuleMap::ModuleMap(const Definitions& definitions, std::uint64_t page_bytes) {
   struct Border {
     std::uint64_t address;

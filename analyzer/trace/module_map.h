@@ -1,4 +1,4 @@
-// Purpose: an address -> the module that is mapped there.
+// Purpose: finds the module that is mapped at an address.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace memtrace::trace {
 
-// Of two modules at one address the one that was recorded later. What it points to has to outlive it.
+// If two modules are at one address, the one that was recorded later counts. `definitions` must outlive the
+// map.
 class ModuleMap {
  public:
   ModuleMap(const Definitions& definitions, std::uint64_t page_bytes);
 
-  const Module* at(std::uint64_t address) const; // null: none is known
+  const Module* at(std::uint64_t address) const; // null: no module is known there
 
  private:
-  struct ModuleRange { // up to the next one
+  struct ModuleRange { // ends where the next range begins
     std::uint64_t first;
-    const Module* module; // or null
+    const Module* module; // null: no module
   };
   std::vector<ModuleRange> ranges_; // ascending
 };

@@ -1,4 +1,4 @@
-// Purpose: the records that are not events: who it was, how it ended, what machine it saw.
+// Purpose: facts of the process from records that are not events: its identity, its end, its machine.
 #include "analyzer/trace/process_facts.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void Survey::seen(std::uint32_t thread, format::Stamp last) {
   known = std::max(known, last);
 }
 
-// The first one says who counts it, a later one who it is.
+// Merges the records of a device. The first names the recorder of its memory, a later one adds its name.
 void Survey::add_device(const format::RingRecord& record) {
   devices_[record.flags >> format::kMemoryShift].take_known(record.payload);
 }
@@ -111,8 +111,8 @@ void Survey::job(Facts& facts, const Definitions& definitions) const {
   facts.launcher = definitions.text(job.launcher);
 }
 
-// A call of abort() is no end if the program's handler jumped out of it, nor is an exec that failed: their
-// thread went on.
+// A call of abort() is not an end if the program's handler jumped out of it. An exec that failed is not an end,
+// either. In both cases the thread has later records.
 void Survey::ended(Facts& facts) const {
   const LatestRecord& end = said_[static_cast<std::size_t>(EventType::end)];
   if (!end.is) return;
@@ -126,7 +126,9 @@ void Survey::ended(Facts& facts) const {
 }
 
 Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) && {
-  const auto said = [this](EventType type) -> const LatestRecord& { return said_[static_cast<std::size_t>(type)]; };
+  const auto said = [this](EventType type) -> const LatestRecord& {
+    return said_[static_cast<std::size_t>(type)];
+  };
   Facts facts;
   facts.last_stamp = last_stamp;
   process(facts, definitions);
@@ -154,7 +156,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
     device.total = known.total;
     device.source = definitions.text(known.source);
   }
-  std::vector<std::pair<std::uint64_t, TextId>> notes; // in order
+  std::vector<std::pair<std::uint64_t, TextId>> notes; // ordered by number
   for (const auto& [text, number] : notes_) notes.emplace_back(number, text);
   std::sort(notes.begin(), notes.end());
   for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(text));

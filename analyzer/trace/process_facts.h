@@ -1,4 +1,4 @@
-// Purpose: the records that are not events: who it was, how it ended, what machine it saw.
+// Purpose: facts of the process from records that are not events: its identity, its end, its machine.
 #pragma once
 
 #include <cstdint>
@@ -36,25 +36,25 @@ struct Device {
   std::string name;
   std::uint8_t uuid[16] = {};
   std::uint64_t total = 0; // bytes
-  std::string source;      // who owns the fact of its memory: "hooks" or "cupti"
+  std::string source;      // the recorder of its memory: "hooks" or "cupti"
 };
 
 inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 
-// Host bytes that the recorder had counted when the process ended while recording began.
+// Host bytes that the recorder had counted, if the process ended while recording began.
 struct Beginnings {
   std::uint64_t live = 0;
   std::uint64_t highest = 0;
-  std::uint64_t small = 0; // of small blocks that are in neither
+  std::uint64_t small = 0; // bytes of small blocks that neither figure includes
 };
 
-// One trace's process. Where a fact is said twice, the later stamp counts.
+// The facts of one process. If a fact is recorded twice, the later stamp counts.
 struct Facts {
   bool has_process = false;
   std::uint32_t pid = 0;
   std::uint32_t ppid = 0;
   std::uint64_t start_unix_ns = 0;
-  format::Stamp start_stamp = 0; // the same moment; 0 on the report's clock
+  format::Stamp start_stamp = 0; // the stamp of that time; the report's clock begins here
   format::Stamp last_stamp = 0;
   std::string exe;
   std::string argv; // NUL between arguments
@@ -73,37 +73,39 @@ struct Facts {
 
   std::optional<ForkedFrom> fork;
   std::optional<Ended> end;
-  bool survived_abort = false; // it called abort(), and that thread went on
-  bool last_was_exec = false;  // nothing was recorded after it
+  bool survived_abort = false; // it called abort(), and that thread continued
+  bool last_was_exec = false;  // an exec is the last record
   std::string exec_path;
   std::optional<Parameters> parameters;
   std::map<std::string, std::uint64_t> parameters_by_dtype;
   std::map<unsigned, Device> devices; // by memory, 1 is cuda:0
-  std::vector<std::string> notes;     // each once, by the last time it was said
+  std::vector<std::string> notes;     // each once, in the order of their last records
   std::uint64_t coarsened = 0;
   format::LostBlocks lost_blocks{};    // births and deaths that the recorder dropped
-  std::optional<Beginnings> beginning; // it ended while its recording began
-  // Of a process that was killed: bytes that threads without a slot counted at most, of births and of deaths
-  // each.
+  std::optional<Beginnings> beginning; // set if the process ended while recording began
+  // Of a process that was killed: upper bound of the bytes that threads without a slot counted, for births and
+  // for deaths each.
   std::uint64_t uncounted_bound = 0;
-  std::uint64_t highest_before = 0; // the same: host bytes before recording began, as far as the recorder knows
+  // Of a process that was killed: highest level of the host before recording began, as far as the recorder
+  // knows.
+  std::uint64_t highest_before = 0;
 
-  // What decides how steps are counted, see replay/phase_tracker.h.
+  // These facts decide how steps are counted: see replay/phase_tracker.h.
   bool auto_phases = false;
   bool step_phases = false;
   bool step_records = false;
   bool data_phases = false;
 
-  // The value of the last note `key=value`, if there is one.
+  // Returns the value of the last note `key=value`. Returns nullopt if there is none.
   std::optional<std::string> note(const std::string& key) const;
 };
 
-// Collects the records of all threads, thread by thread, and resolves their texts at the end: a text may be
+// Collects the records of all threads, thread by thread. Resolves their texts at the end, because a text may be
 // defined in a thread that comes later.
 class Survey {
  public:
   void add(std::uint32_t thread, const format::RingRecord& record);
-  // The last stamp of what a thread recorded.
+  // Takes the last stamp that a thread recorded.
   void seen(std::uint32_t thread, format::Stamp last);
   Facts finish(const Definitions& definitions, format::Stamp last_stamp) &&;
 
@@ -121,10 +123,10 @@ class Survey {
   void job(Facts& facts, const Definitions& definitions) const;
 
   LatestRecord said_[format::kEventTypes];
-  std::map<std::uint32_t, format::Stamp> last_; // of each thread
+  std::map<std::uint32_t, format::Stamp> last_; // last stamp of each thread
   std::map<format::TextId, std::uint64_t> dtypes_;
   std::map<unsigned, format::Payload> devices_;   // by memory
-  std::map<format::TextId, std::uint64_t> notes_; // text -> its place among all, the last time it was said
+  std::map<format::TextId, std::uint64_t> notes_; // text -> number of its last record among all notes
   std::uint64_t noted_ = 0;
   std::set<format::TextId> phase_names_;
   std::uint64_t coarsened_ = 0;

@@ -1,4 +1,4 @@
-// Purpose: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
+// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, and the last.
 #include "analyzer/trace/rss_ledgers.h"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ format::LedgerWorth worth(const ProcessLedger& ledger) {
 
 } // namespace
 
-// One that is said again, for the window that had it may be gone, is the highest or nothing.
+// A ledger with the flag `again` is a repetition, because the window that has the original may be gone. It is
+// used only if it is the highest.
 void Ledgers::head(const Event& event) {
   const bool again = (event.flags & format::kLedgerAgain) != 0;
   const auto said = event.as<format::SampleLedgerEvent>();

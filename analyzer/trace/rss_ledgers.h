@@ -1,4 +1,4 @@
-// Purpose: the ledgers of a process that were taken while it ran: the highest by RSS, and the last.
+// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, and the last.
 #pragma once
 
 #include <array>
@@ -23,29 +23,29 @@ struct ProcessLedger {
   std::uint64_t high_water = 0;
   std::uint64_t swap = 0;
   std::uint64_t drift = 0;      // bytes that came and went while it was taken
-  bool allocator_asked = false; // it said what it keeps
+  bool allocator_asked = false; // it reported the memory that it retains
   bool at_end = false;          // taken at the orderly end
   std::array<std::optional<LedgerBytes>, format::kLedgerRows> rows;
 };
 
-// Of one of all ledgers.
+// The main figures of one ledger.
 struct LedgerPoint {
   format::Stamp stamp = 0;
   std::uint64_t total = 0;     // RSS
-  std::uint64_t kept = 0;      // by the allocator, in memory
-  std::uint64_t untouched = 0; // of blocks and mappings that are alive, not in memory
+  std::uint64_t kept = 0;      // resident bytes that the allocator retains
+  std::uint64_t untouched = 0; // bytes of live blocks and mappings that are not resident
   bool at_end = false;
-  bool asked = false; // the allocator: else `kept` is not known
+  bool asked = false; // the allocator reported `kept`; false: `kept` is not known
 };
 
-// Give it every event of a pass.
+// Collects ledgers. Give it every event of a pass.
 class Ledgers {
  public:
   void add(const Event& event);
 
   const std::optional<ProcessLedger>& highest() const { return highest_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
-  const std::vector<LedgerPoint>& all() const { return all_; } // in order; all of late, fewer of long ago
+  const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
   std::uint64_t taken() const { return taken_; }
   std::uint64_t high_water() const { return high_water_; } // the largest VmHWM ever read
 
@@ -55,7 +55,7 @@ class Ledgers {
 
   std::optional<ProcessLedger> highest_, last_;
   std::vector<LedgerPoint> all_;
-  bool into_highest_ = false, into_last_ = false; // where rows go that come next
+  bool into_highest_ = false, into_last_ = false; // the ledgers that the next rows belong to
   std::uint64_t taken_ = 0, high_water_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Purpose: one process's trace, file and rings together.
+// Purpose: the trace of one process: its file, windows, rollup and rings together.
 #include "analyzer/trace/trace.h"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ std::string stem_of(const std::string& path) {
 bool earlier(const Run& a, const Run& b) {
   if (a.source != b.source) return a.source < b.source;
   if (a.first_sequence != b.first_sequence) return a.first_sequence < b.first_sequence;
-  return a.records > b.records; // of two that begin alike the longer one first: the other has nothing new
+  return a.records > b.records; // if two begin at one record, the longer one comes first
 }
 
-// What the survey hears of.
+// The types that the survey reads, as bits.
 constexpr std::uint64_t kTold = [] {
   using enum format::EventType;
   std::uint64_t types = 0;
@@ -60,7 +60,7 @@ constexpr std::uint64_t kTold = [] {
     types |= std::uint64_t{1} << static_cast<unsigned>(type);
   return types;
 }();
-constexpr std::uint64_t kOften = 4096; // records between two words about progress
+constexpr std::uint64_t kOften = 4096; // records between two reports of progress
 
 } // namespace
 
@@ -70,13 +70,13 @@ std::uint64_t Losses::total() const {
   return sum;
 }
 
-// Rings first, then what they are drained into, then what that is folded into: what moves on meanwhile is seen
-// twice and taken once, never missed.
+// Reads the rings first, then the files that they are drained into, then the rollup. So records that move
+// meanwhile are seen twice and taken once. They are never missed.
 Trace::Trace(const std::string& path, Progress* progress)
     : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
   files::Budget::of_command().about(path);
   build_parts();
-  survey(); // says where the rings are
+  survey(); // finds the note that tells where the rings are
   find_rings();
   const std::string stem = stem_of(file_.path());
   windows_ = find_windows(stem, index_.trace_id());
@@ -126,8 +126,9 @@ void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
   for (const Segment& segment : index.segments()) {
     const format::SegmentHeader& header = segment.header;
     const auto source = static_cast<Source>(header.source);
-    if (source > Source::snapshot) continue; // of a later version: nothing we know
-    // The checksum guards against accidents only; a sequence that runs over would skip what follows it.
+    if (source > Source::snapshot) continue; // of a later version: unknown here
+    // The checksum guards against accidents only. If a forged sequence overflowed, the runs after it would be
+    // skipped.
     const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
     const Run run{source,   first,   header.records, header.first_stamp, header.types, &file,
                   &segment, nullptr, false};
@@ -141,7 +142,8 @@ void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
   }
 }
 
-// The trace file, then each window in the part of the one before where nothing is missing between them.
+// Collects the trace file, then the windows. A window belongs to the part of the window before if no records
+// are missing between them.
 void Trace::build_parts() {
   parts_.clear();
   parts_.emplace_back();
@@ -149,8 +151,8 @@ void Trace::build_parts() {
   std::uint32_t number = 0;
   bool whole = index_.damage().bytes == 0;
   for (const WindowFile& window : windows_) {
-    // A process that is killed while it begins a window leaves an empty one: what its rings hold follows the
-    // one before.
+    // A process that is killed while it begins a window leaves an empty window. The records in its rings follow
+    // the window before.
     if (!window.number && window.index->segments().empty()) continue;
     const bool follows = window.number && *window.number == number + 1;
     if (!follows || !whole) {
@@ -160,7 +162,7 @@ void Trace::build_parts() {
     }
     TracePart part;
     take(*window.file, *window.index, follows && whole ? part : parts_.back());
-    for (auto& [thread, stream] : part.threads) { // of a window that needs no snapshot
+    for (auto& [thread, stream] : part.threads) { // of a window whose snapshot is not needed
       Stream& into = parts_.back().threads[thread];
       into.thread = thread;
       into.events.insert(into.events.end(), stream.events.begin(), stream.events.end());
@@ -185,7 +187,7 @@ void Trace::build_parts() {
   }
 }
 
-// What was not drained comes last.
+// Adds the records that were not drained. They come last.
 void Trace::add_rings() {
   if (!rings_) return;
   for (const Leftover& leftover : rings_->slots) {
@@ -199,10 +201,11 @@ void Trace::add_rings() {
   }
 }
 
-// What a thread recorded between two parts was folded away, or lost where the parts should follow each other.
+// Counts the records between two parts. If the parts should follow each other, these records are lost. Else
+// they are in the rollup.
 void Trace::find_gaps() {
   folded_ = missing_between_ = unplaced_ = 0;
-  std::map<std::uint32_t, std::uint64_t> ends; // of a thread's records so far
+  std::map<std::uint32_t, std::uint64_t> ends; // end of the sequence of each thread so far
   for (TracePart& part : parts_) {
     for (auto& [thread, stream] : part.threads) {
       if (!part.placed) {
@@ -231,7 +234,7 @@ void Trace::survey() {
   std::uint64_t done = 0;
   format::Stamp last = 0;
   const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs) {
-    std::size_t told = 0; // runs: what comes after them tells nothing but when it was
+    std::size_t told = 0; // runs to read: the later ones tell only a time
     format::Stamp here = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if ((runs[i].types & kTold) != 0) told = i + 1;
@@ -254,7 +257,7 @@ void Trace::survey() {
     for (const auto& [thread, stream] : part.threads) {
       const std::uint64_t missing = read(thread, stream.definitions);
       if (&part == &parts_.front())
-        missing_definitions_ += missing; // those of windows are in the trace file, too
+        missing_definitions_ += missing; // definitions in windows are in the trace file, too
       read(thread, stream.events);
     }
     read(0, part.snapshot);
@@ -263,8 +266,8 @@ void Trace::survey() {
   facts_ = std::move(survey).finish(definitions_, last);
 }
 
-// Totals of a thread whose flows the snapshot does not tell say nothing of what is missing: they are made to
-// look behind what was seen.
+// Makes the totals of a thread look lower than the flows seen, if the snapshot lacks its flows. Such totals do
+// not tell what is missing, and the merge ignores totals that are too low.
 void Trace::mistrust_totals(const Streams& threads, Beginning& beginning) {
   constexpr std::uint64_t kMuch = ~std::uint64_t{0} >> 1;
   for (const auto& [thread, stream] : threads) {
@@ -349,10 +352,10 @@ Losses Trace::losses(const OrderCounts& counts) const {
       losses.events[format::kLossNames[i]] = count;
     }
   }
-  // What the writer counts as lost never had a number, so a gap is something else: damage.
+  // Events that the writer counts as lost never had a number. So a gap has another cause: damage.
   const std::uint64_t gaps = counts.missing + missing_definitions_;
   if (gaps != 0) losses.events["gap"] = gaps;
-  // Of a torn tail the rings still have what was being written, where they are there.
+  // If there are rings, they still have the records of a torn tail.
   if (!rings_ && torn != 0) losses.events["torn"] = torn;
   return losses;
 }

@@ -1,4 +1,4 @@
-// Purpose: one process's trace, file and rings together.
+// Purpose: the trace of one process: its file, windows, rollup and rings together.
 #pragma once
 
 #include <functional>
@@ -19,26 +19,26 @@
 
 namespace memtrace::trace {
 
-// What is missing, by reason. Events that were only counted are in the totals of `small` blocks.
+// The events that are missing, by reason. Events that were only counted are in the totals of small blocks.
 struct Losses {
-  std::map<std::string, std::uint64_t> events; // by Loss name, "gap", "torn"; none that is 0
-  std::uint64_t cut_stacks = 0;                // not lost: recorded with the outer part of the stack alone
+  std::map<std::string, std::uint64_t> events; // by Loss name, "gap", "torn"; without reasons that are 0
+  std::uint64_t cut_stacks = 0;                // not lost: recorded with only the outer part of the stack
   std::uint64_t damaged_bytes = 0;
   std::uint64_t damaged_at = 0; // offset of the first of them
-  std::string damaged_file;     // and the name of the file it is in
-  std::uint64_t coarsened = 0;  // events that only rows are left of
-  bool rows_missing = false;    // or not even those
-  format::Stamp shut_since = 0; // not 0: from then on no file could be written, and the rings have the rest
-  std::uint64_t shut_why = 0;   // a Loss
+  std::string damaged_file;     // name of the file that has this offset
+  std::uint64_t coarsened = 0;  // events that were dropped: only rows of the rollup remain
+  bool rows_missing = false;    // these rows are missing, too
+  format::Stamp shut_since = 0; // not 0: since then no file could be written, and the rings have the rest
+  std::uint64_t shut_why = 0;   // the reason, a Loss
   void damage(std::uint64_t bytes, std::uint64_t at, const std::string& path);
   std::uint64_t total() const;
 };
 
-// Opens a trace as it is now. What it holds does not change afterwards, though the process may go on: every
-// pass sees the same events. Memory grows with threads, segments and what the process interned.
+// Opens a trace as it is now. The trace does not change afterwards, even if the process continues: every pass
+// sees equal events. Memory grows with threads, segments and what the process interned.
 class Trace {
  public:
-  // Throws ReadError when nothing of it can be read. `progress` is told of every pass.
+  // Throws ReadError if nothing of the trace can be read. `progress` gets reports of every pass.
   explicit Trace(const std::string& path, Progress* progress = nullptr);
 
   const std::string& path() const { return file_.path(); }
@@ -46,28 +46,28 @@ class Trace {
   const Facts& facts() const { return facts_; }
   // Failures have no ordinals here.
   const Samples& samples() const { return samples_; }
-  std::uint64_t records() const { return records_; } // that the headers promise
-  // Of the trace file, its windows and its rows.
+  std::uint64_t records() const { return records_; } // by the headers
+  // Returns the bytes of the trace file, its windows and its rollup.
   std::uint64_t bytes() const;
   bool has_rings() const { return rings_.has_value(); }
   const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
-  // What is left of steps that were folded away; null when none was.
+  // Returns the rows of the steps whose events were dropped. Returns null if there is no rollup.
   const RollupRows* rollup() const { return rollup_.rollup ? &*rollup_.rollup : nullptr; }
 
-  // Every event in order. After a gap between windows a `window` event comes first, with what was so then: see
-  // snapshot.h. Returns what the pass counted.
+  // Gives every event to `take`, in order. After a gap between windows, a `window` event comes first, with the
+  // state at that time: see window_snapshot.h. Returns the counts of the pass.
   OrderCounts each(const std::function<void(const Event&)>& take) const;
 
-  // `counts` is what a pass returned.
+  // Returns the losses. `counts` is the result of a pass.
   Losses losses(const OrderCounts& counts) const;
 
  private:
-  // Files that follow each other with nothing missing between them, merged by stamp.
+  // Files that follow each other without missing records, merged by stamp.
   struct TracePart {
-    std::vector<Run> snapshot; // empty: of the first
+    std::vector<Run> snapshot; // empty for the first part
     Streams threads;
-    bool placed = true;   // false: nobody knows what went before, so its events are only counted
-    bool follows = false; // the part before, but that is damaged
+    bool placed = true;   // false: the part before is unknown, so its events are only counted
+    bool follows = false; // follows the part before, which is damaged
   };
 
   void find_rings();
@@ -89,11 +89,11 @@ class Trace {
   Definitions definitions_;
   Facts facts_;
   Samples samples_;
-  std::uint64_t records_ = 0; // that the headers promise
+  std::uint64_t records_ = 0; // by the headers
   std::uint64_t missing_definitions_ = 0;
-  std::uint64_t missing_between_ = 0; // parts that follow each other
-  std::uint64_t folded_ = 0;          // records between the others, as far as they can be counted
-  std::uint64_t unplaced_ = 0;        // records
+  std::uint64_t missing_between_ = 0; // records between parts that follow each other
+  std::uint64_t folded_ = 0;          // records between all other parts, as far as they can be counted
+  std::uint64_t unplaced_ = 0;        // records of parts that are not placed
 };
 
 } // namespace memtrace::trace

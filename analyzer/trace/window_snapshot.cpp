@@ -1,4 +1,4 @@
-// Purpose: what was so when a window began, as events that come before all others of it.
+// Purpose: the state when a window began, as events that come before all events of the window.
 #include "analyzer/trace/window_snapshot.h"
 
 namespace memtrace::trace {

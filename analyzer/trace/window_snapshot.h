@@ -1,4 +1,4 @@
-// Purpose: what was so when a window began, as events that come before all others of it.
+// Purpose: the state when a window began, as events that come before all events of the window.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace memtrace::trace {
 
-// Gives `window`, then `level`, `open_phase`, `held`, `displaced` and `early_death` events, numbered from
-// `ordinal` + 1, and returns what the merge of the window's threads goes on from. Anything else in there has no
-// effect.
+// Gives `window` to `take`, then `level`, `open_phase`, `held`, `displaced` and `early_death` events, numbered
+// from `ordinal` + 1. Returns the state from which the merge of the window's threads continues: it has the
+// `flows`. Ignores all other records.
 Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
                    const std::function<void(const Event&)>& take);
 

@@ -1,4 +1,4 @@
-// Purpose: what text reports call a process, a signal, a place in its course.
+// Purpose: names processes, signals and phases in text reports.
 #include "analyzer/wording/labels.h"
 
 #include "analyzer/wording/units.h"
@@ -27,7 +27,7 @@ std::string step_range(replay::Step first, replay::Step last) {
 std::string script(const trace::Facts& facts) {
   std::string shown = facts.exe;
   std::size_t at = 0;
-  // The first argument that is a Python file says more than the interpreter does.
+  // The first argument that is a Python file is more informative than the interpreter.
   while (at < facts.argv.size()) {
     const std::size_t end = std::min(facts.argv.find('\0', at), facts.argv.size());
     const std::string argument = facts.argv.substr(at, end - at);

@@ -1,4 +1,4 @@
-// Purpose: what text reports call a process, a signal, a place in its course.
+// Purpose: names processes, signals and phases in text reports.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace memtrace::report {
 
-// "step 3", or the phase alone.
+// Returns "step 3", or the phase alone if `step` is none.
 std::string when(const std::string& phase, replay::Step step);
-// "steps 3 to 1,024".
+// Returns "steps 3 to 1,024".
 std::string step_range(replay::Step first, replay::Step last);
-// The script that an interpreter runs, else the program; printable and short.
+// Returns the script that an interpreter runs, else the program; printable, at most 40 columns.
 std::string script(const trace::Facts& facts);
-// "SIGKILL"; a number that has no name as it is.
+// Returns "SIGKILL", or the number if the signal has no name.
 std::string signal_name(std::uint32_t number);
-// With blanks behind it, as wide as `width`.
+// Returns `text` with blanks at its end, at least `width` columns wide.
 std::string pad(const std::string& text, std::size_t width);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: lines that fit, in colour where that is wanted.
+// Purpose: lays out lines of text of limited width, with optional colours.
 #include "analyzer/wording/text_lines.h"
 
 #include "analyzer/wording/utf8.h"

@@ -1,4 +1,4 @@
-// Purpose: lines that fit, in colour where that is wanted.
+// Purpose: lays out lines of text of limited width, with optional colours.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace memtrace::report {
 
-inline constexpr std::size_t kColumns = 100; // of a text report
+inline constexpr std::size_t kColumns = 100; // the width of a text report
 
-// Collects lines of at most kColumns columns each. Text given must be printable, see utf8.h.
+// Collects lines of at most kColumns columns. The given text must be printable, see utf8.h.
 class Lines {
  public:
   explicit Lines(bool color) : color_(color) {}
 
   void plain(const std::string& text) { add("", text); }
-  void strong(const std::string& text); // wrapped: a cause is never cut off
+  void strong(const std::string& text); // wrapped, because a cause must not be cut off
   void faint(const std::string& text) { add("\x1b[2m", text); }
   void paragraph(const std::string& indent, const std::string& text); // wrapped at words
   std::string take() { return std::move(out_); }

@@ -1,4 +1,4 @@
-// Purpose: sizes and times as people read them.
+// Purpose: formats sizes and times for people.
 #include "analyzer/wording/units.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kGiB = 1 << 30;
 constexpr double kMiB = 1 << 20;
 
-// Without "-0.00".
+// Returns "0.00" instead of "-0.00".
 std::string two_digits(double value) {
   return fmt::format("{:.2f}", std::abs(value) < 0.005 ? 0.0 : value);
 }

@@ -1,4 +1,4 @@
-// Purpose: bytes of any kind -> valid UTF-8 without control characters.
+// Purpose: turns any bytes into valid UTF-8 without control characters.
 #include "analyzer/wording/utf8.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ std::string shortened(const std::string& text, std::size_t most) {
   const std::size_t front = keep / 2;
   const std::size_t back = keep - front;
   std::string out;
-  std::size_t column = 0; // of the character that was begun last, from 1
+  std::size_t column = 0; // of the current character, from 1
   bool dots = false;
   for (const char c : text) {
     if (!continuation(c)) ++column;

@@ -1,4 +1,4 @@
-// Purpose: what the program's allocator keeps of what it was given back.
+// Purpose: free memory that the program's allocator has not returned to the kernel.
 // Runs: in the constructor, and on the program's threads.
 #include "preload/allocator/allocator_stats.h"
 
@@ -31,7 +31,7 @@ struct Early {
   const void* return_address;
 };
 constinit Early early[64] = {};
-constinit std::size_t earlies = 0; // also those that found no room
+constinit std::size_t earlies = 0; // also counts those that did not fit
 constinit bool library_is_found = false;
 
 template <class F>
@@ -39,7 +39,7 @@ void look_up(F* out, const char* name) {
   if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
     std::memcpy(out, &p, sizeof p);
   } else {
-    libc.dlerror(); // nothing is left for the program to find
+    libc.dlerror(); // clears the error, so that the program does not find it
   }
 }
 
@@ -54,11 +54,12 @@ bool figure(const char* name, std::size_t* out) {
 }
 
 bool ask_jemalloc(KeptFree* out) {
-  std::uint64_t epoch = 1; // its figures are those of the last time that this was written
+  std::uint64_t epoch = 1; // jemalloc updates its figures when this is written
   std::size_t bytes = sizeof epoch, allocated = 0, resident = 0;
   if (mallctl("epoch", &epoch, &bytes, &epoch, sizeof epoch) != 0) return false;
   if (!figure("stats.allocated", &allocated) || !figure("stats.resident", &resident)) return false;
-  // Blocks in caches of threads are allocated by the first figure. Since 5.1; 4096: of all arenas.
+  // stats.allocated includes free blocks in thread caches. tcache_bytes exists since 5.1; 4096 means all
+  // arenas.
   std::size_t cached = 0;
   if (!figure("stats.arenas.4096.tcache_bytes", &cached) || cached > allocated) cached = 0;
   allocated -= cached;

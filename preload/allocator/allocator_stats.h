@@ -1,4 +1,4 @@
-// Purpose: what the program's allocator keeps of what it was given back.
+// Purpose: free memory that the program's allocator has not returned to the kernel.
 // Runs: in the constructor, and on the program's threads.
 #pragma once
 
@@ -9,34 +9,37 @@
 
 namespace memtrace::record {
 
-// Whose `malloc` the program's calls reach: glibc's, or another. Only at load: it looks for names.
+// Finds the allocator that the program's `malloc` reaches: glibc's or another. Only at load, because it looks
+// up names.
 void find_allocator(bool glibc, const void* malloc_function);
 
-// Another allocator's mappings are its blocks' memory, also those that it makes outside of `malloc`: jemalloc
-// has `operator new` of its own, which comes to no hook. `return_address`: of who called `mmap`. Never true for
-// glibc, whose own do not pass the hooks.
-void find_allocator_library(); // once, when modules can be found
+// Mappings of a foreign allocator are the memory of its blocks, also those that it makes outside of `malloc`.
+// jemalloc has its own `operator new`, which passes no hook. `return_address` is in the caller of `mmap`.
+// Always false for glibc, whose mappings pass no hook.
+void find_allocator_library(); // once, after find_modules_by()
 bool is_in_allocator(const void* return_address);
 void allocator_mapped(const void* address, std::size_t bytes);
-// Before the libraries are known: jemalloc maps 3 MiB of tables in the first malloc, before our constructor.
+// Notes a mapping that is made before the libraries are known: jemalloc maps 3 MiB of tables in the first
+// malloc, before memtrace's constructor.
 void mapped_early(const void* address, std::size_t bytes, const void* return_address);
 void allocator_unmapped(const void* address);
-// What it gave back in parts is in them still; nothing is mapped there, or something else. Empty for glibc.
-using AllocatorRanges = NotedRanges<256>; // jemalloc's grow by a quarter each
+// The ranges that the allocator has mapped; empty for glibc. Parts that it unmapped again are still included.
+// Such a part may be unmapped, or hold another mapping.
+using AllocatorRanges = NotedRanges<256>; // 256 are enough: each range of jemalloc is a quarter larger
 const AllocatorRanges& allocator_ranges();
 
 struct KeptFree {
-  std::uint64_t bytes = 0; // free, and not given back to the kernel; at most, some was never touched
-  std::uint64_t in_use =
-      0;                  // usable bytes of all blocks that are alive, however they were asked for; 0: not said
-  bool by_chunks = false; // `bytes` whether in memory or not
+  std::uint64_t bytes = 0;  // free, and not given back to the kernel; at most, some was never touched
+  std::uint64_t in_use = 0; // usable bytes of all live blocks, from any function; 0: not known
+  bool by_chunks = false;   // `bytes` counts pages that are not resident too
 };
 
-// Each of its blocks has a word in front.
+// True if a word in front of each block has its size.
 bool allocator_is_glibc();
 
-// Takes the allocator's own locks, one after the other, as a call of malloc takes one: only where the program
-// may call that (rss/ledger_handshake.h). False: it has no call that tells.
+// Queries the allocator. It takes the allocator's locks, one after the other, as a call of malloc does. So it
+// is called only where the program may call malloc (rss/ledger_handshake.h). False: the allocator has no such
+// function.
 bool ask_allocator(KeptFree* out);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: how full the arenas are that CPython keeps its small objects in.
+// Purpose: measures how full the arenas are in which CPython keeps its small objects.
 // Runs: in the constructor, and on the background thread.
 #include "preload/allocator/pymalloc_arenas.h"
 
@@ -11,16 +11,16 @@ namespace {
 
 using format::kPage;
 
-constexpr std::uint64_t kMapperBytes = 256; // its code: a call of mmap and a comparison
+constexpr std::uint64_t kMapperBytes = 256; // its code is shorter: a call of mmap and a comparison
 constexpr std::uint64_t kSmallArena = 256 * 1024;
 constexpr std::uint64_t kSmallPool = 4 * 1024;  // before CPython 3.10
 constexpr std::uint64_t kLargePool = 16 * 1024; // in arenas of 1 MiB
 constexpr std::uint64_t kPoolHeader = 48;
-constexpr std::uint32_t kStep = 16; // between sizes
+constexpr std::uint32_t kStep = 16; // between block sizes
 constexpr std::uint32_t kSizes = 32;
 constexpr std::size_t kAtOnce = 64; // an arena of either kind has 64 pools
 
-// struct pool_header of obmalloc.c, the same from 3.3 to 3.14.
+// struct pool_header of obmalloc.c, unchanged from 3.3 to 3.14.
 struct PymallocPool {
   std::uint32_t blocks; // in use
   std::uint32_t reserved;
@@ -28,7 +28,7 @@ struct PymallocPool {
   std::uint64_t next;
   std::uint64_t before;
   std::uint32_t arena;
-  std::uint32_t size; // index of it
+  std::uint32_t size; // index of the block size
 };
 
 constexpr std::size_t kLookedAt = 48;
@@ -46,7 +46,7 @@ constinit std::uint64_t last_look = 0;
 constinit PymallocPool pools[kAtOnce] = {};
 constinit std::uint8_t there[256] = {}; // pages of an arena
 
-// False: no pool was made here yet, so none behind it either.
+// Returns false if no pool was made here yet: then there is none behind it either.
 bool add_pool(const PymallocPool& pool, std::uint64_t bytes, ArenaFill* out) {
   if (pool.next == 0 && pool.blocks == 0 && pool.free_block == 0 && pool.before == 0) return false;
   const std::uint64_t each = std::uint64_t{pool.size + 1} * kStep;
@@ -75,7 +75,7 @@ void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out) {
   os::Piece pieces[kAtOnce];
   std::size_t count = 0;
   for (std::uint64_t at = first; at + pool_bytes <= end && count < kAtOnce; at += pool_bytes) {
-    if ((there[(at - first) / kPage] & 1) == 0) break; // reading it would make a page of zeros
+    if ((there[(at - first) / kPage] & 1) == 0) break; // not resident: a read would make a page of zeros
     pieces[count++] = {reinterpret_cast<const void*>(at), sizeof(PymallocPool)};
   }
   if (count == 0) return;
@@ -89,7 +89,7 @@ void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out) {
 
 void SomeArenas::add(std::uint64_t address, std::uint64_t bytes) {
   if (seen_++ % step_ != 0) return;
-  if (used_ == kLookedAt) { // every other one goes
+  if (used_ == kLookedAt) { // keep every second one
     for (std::size_t i = 0; i < used_ / 2; ++i) arenas[i] = arenas[2 * i];
     used_ /= 2;
     step_ *= 2;

@@ -1,4 +1,4 @@
-// Purpose: how full the arenas are that CPython keeps its small objects in.
+// Purpose: measures how full the arenas are in which CPython keeps its small objects.
 // Runs: in the constructor, and on the background thread.
 #pragma once
 
@@ -7,24 +7,27 @@
 
 namespace memtrace::record {
 
-// CPython's function that maps arenas: what is mapped from within it is one. Null: there is none.
+// Sets CPython's function that maps arenas: each mapping from within it is an arena. Null: there is no such
+// function.
 void python_arenas_come_from(const void* function);
 bool is_arena_mapper(const void* return_address);
 
 struct ArenaFill {
   std::uint64_t used = 0; // by objects
-  std::uint64_t free = 0; // of pools that were used once: headers and what is too small for one more, too
+  std::uint64_t free = 0; // in pools that have been used; includes headers and remainders
   std::uint64_t arenas = 0;
 };
 
-// What its pools say of one arena, read from beside it: it may be gone, or change meanwhile.
+// Adds the figures of one arena's pools. The copy is made without a lock: the arena may vanish or change
+// meanwhile.
 void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out);
 
-// Some of a process's arenas, evenly: each n-th. One at a time: their places are kept in a static buffer.
+// A sample of a process's arenas: every n-th one. Only one object may exist at a time, because the addresses
+// are in a static buffer.
 class SomeArenas {
  public:
   void add(std::uint64_t address, std::uint64_t bytes);
-  // They fill slowly: what they said is good for half a second. `all`: every arena said something.
+  // Arenas fill slowly, so a result is reused for half a second. `all`: every arena is included.
   ArenaFill look(bool* all) const;
 
  private:

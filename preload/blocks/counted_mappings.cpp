@@ -1,4 +1,4 @@
-// Purpose: which mappings the rough level counts.
+// Purpose: remembers the mappings that the rough level counts.
 // Runs: inside the program's mmap and munmap.
 #include "preload/blocks/counted_mappings.h"
 

@@ -1,4 +1,5 @@
-// Purpose: which mappings the rough level counts, so that a munmap takes off what its mmap put on.
+// Purpose: remembers the mappings that the rough level counts, so that munmap subtracts the bytes that mmap
+// added.
 // Runs: inside the program's mmap and munmap.
 #pragma once
 
@@ -6,12 +7,12 @@
 
 namespace memtrace::record {
 
-// The level decides only when recording begins; the fold of the trace has the exact figure. So the table is
-// small and forgets: a mapping that finds no room is not counted, and one unmapped in parts stays counted until
-// its address is used again. Returns the bytes to add to the level (less than `bytes` when an older entry at
-// this address goes).
+// Returns the bytes to add to the level: less than `bytes` if an older entry at this address is replaced. The
+// level only decides when recording begins; the rollup has the exact figure. So the table is small. A mapping
+// that finds no room is not counted. A mapping that is unmapped in parts stays counted until its address is
+// used again.
 std::int64_t count_mapping(std::uint64_t address, std::uint64_t bytes);
-// Returns the bytes to take off the level: 0 unless exactly this mapping was counted.
+// Returns the bytes to subtract from the level: 0 unless exactly this mapping was counted.
 std::int64_t uncount_mapping(std::uint64_t address, std::uint64_t bytes);
 
 } // namespace memtrace::record

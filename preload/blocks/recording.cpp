@@ -56,7 +56,7 @@ void update_level_at_birth(const HookedBlock& block) {
     tensor_level(static_cast<std::int64_t>(block.given));
 }
 
-// True if a whole mapping died that counted.
+// Subtracts a dead block from the levels. True if it is a whole mapping that was counted.
 bool update_level_at_death(const HookedBlock& block) {
   std::int64_t mapped = 0;
   if (is_mapping(block)) {
@@ -84,7 +84,7 @@ bool only_counted(const HookedBlock& block) {
 
 constexpr std::int64_t kCountingTick = 8 << 20;
 
-// By their thread's counters, as small blocks are, but published at wider gaps.
+// Counts blocks in the counters of their thread, like small blocks, but publishes them less often.
 void count_flows(const Recording& here, const HookedBlock& block, std::uint64_t born, std::uint64_t died) {
   if ((block.flags & format::kSampled) != 0) return; // counted already, as a small block
   Thread* const thread = this_thread();
@@ -122,7 +122,8 @@ void Recording::died(const HookedBlock& block, format::Stamp death) const {
   RingRecord record = record_about(block);
   record.put(format::DeathEvent{block.address, block.given, {}, {}});
   record.stamp = death;
-  // A forked child's trace has no birth of what it inherited: the kind says then that this was memory.
+  // The trace of a forked child has no births of inherited blocks. So the kind tells that this block was
+  // memory.
   if (update_level_at_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
   emit(record);
 }
@@ -141,7 +142,8 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Hook
   emit(record);
 }
 
-// A process that is too small to leave a file keeps the first few: they never fold away.
+// A buffering process records only the first kMostCold failures: the startup log cannot fold failures into
+// counters.
 void Recording::failed(const HookedBlock& block, const Refusal& why) const {
   constexpr std::uint32_t kMostCold = 64;
   static constinit std::uint32_t kept = 0;

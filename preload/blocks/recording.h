@@ -13,7 +13,7 @@
 
 namespace memtrace::record {
 
-// What a hook knows of a block.
+// The facts that a hook has about a block.
 struct HookedBlock {
   std::uint64_t address;
   std::uint64_t given;
@@ -23,16 +23,17 @@ struct HookedBlock {
   unsigned memory = 0;     // 0 host, n device n-1
 };
 
-// Why there is no block.
+// The reason why the real call returned no block.
 struct Refusal {
-  std::uint32_t code;                    // errno; of CUDA its error
+  std::uint32_t code;                    // errno, or the error of CUDA
   std::uint32_t map_flags = 0;           // MAP_*
   std::uint64_t free = format::kNotSaid; // of a device
   std::uint64_t total = format::kNotSaid;
 };
 
-// Marks this thread as inside the recorder while it lives, and keeps errno. False: the thread is there already
-// (a signal handler that allocates, the unwinder that maps), or nothing is recorded.
+// Marks this thread as inside the recorder during its lifetime, and preserves errno. Converts to false if the
+// thread is inside already (a signal handler that allocates, the unwinder that maps), or if nothing is
+// recorded.
 class Recording {
  public:
   Recording() : entered_(active() && local.busy == 0) {
@@ -51,26 +52,28 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
   explicit operator bool() const { return entered_; }
 
-  // Stamp drawn here, after the real call.
+  // Records a birth. Draws the stamp here, after the real call.
   void born(const HookedBlock& block) const;
-  // `death` was drawn before the real call; written before it where the call cannot fail (free), else after.
+  // Records a death. `death` was drawn before the real call. If the call cannot fail (free), the record is
+  // written before it, else after it.
   void died(const HookedBlock& block, format::Stamp death) const;
-  // A realloc or mremap that succeeded. `given_before` of the old block.
+  // Records a realloc or mremap that succeeded. `given_before`: the bytes given of the old block.
   void moved(std::uint64_t from, std::uint64_t given_before, const HookedBlock& to, format::Stamp death) const;
-  // The real call gave nothing, for want of memory: `block` as it would have been, without an address.
+  // Records that the real call failed for lack of memory. `block`: the block that was asked for, without an
+  // address.
   void failed(const HookedBlock& block, const Refusal& why) const;
-  // Small flows that no record has carried for a while.
+  // Records the flows of small blocks that no record has carried for a while.
   void tick() const;
-  // Records `event`, stamped now.
+  // Records `event` with the present time as its stamp.
   template <class Event>
   void mark(const Event& event, std::uint16_t flags = 0) const {
     format::RingRecord record = record_of(event);
     record.flags = flags;
     emit(record);
   }
-  // "key=value".
+  // Records a note, "key=value".
   void note(const char* text, std::size_t bytes) const;
-  // A device is in use: who counts its memory, "hooks" or "cupti".
+  // Records that a device is in use. `source`: "hooks" or "cupti", whichever counts its memory.
   void device(unsigned memory, const char* source) const;
 
  private:
@@ -78,14 +81,14 @@ class Recording {
   int errno_ = 0;
 };
 
-// A hook of the heap that finds the recorder busy: an event of a signal handler's is lost, one of our own is
-// none.
+// Returns true, and counts a lost event, if the recorder is busy on this thread: then the caller is a signal
+// handler.
 inline bool event_is_lost() {
   if (!active() || local.busy == 0) return false;
   lost(format::Loss::reentered);
   return true;
 }
-// The same of a block. Bytes as given, 0 for none.
+// Counts a block that was not recorded, if its event is lost. `born`, `died`: bytes given; 0: none.
 inline void block_not_recorded(std::uint64_t born, std::uint64_t died, bool tensor = false) {
   if (event_is_lost()) lost_heap_block(born, died, tensor);
 }

@@ -1,4 +1,4 @@
-// Purpose: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
+// Purpose: blocks below MEMTRACE_EXACT_MIN: each is counted, some are sampled.
 // Runs: inside every malloc and free.
 #include "preload/blocks/small_blocks.h"
 
@@ -16,11 +16,12 @@ namespace memtrace::record {
 
 namespace {
 
-// Flows of threads that could not be seen: a signal handler came while one was being seen. The next one takes
-// them.
+// Flows of threads that could not be registered, because a signal handler interrupted a registration. The next
+// registered thread takes them.
 constinit format::SmallTotals stray{};
 
-// This thread's, seen now if it never was, with `flows` counted. Null: it could not be seen.
+// Returns this thread's entry, registered now if it is new, and counts `flows`. Returns nullptr if the thread
+// could not be registered.
 Thread* seen(const Recording& here, const format::SmallTotals& flows) {
   if (here) notice_fork();
   Thread* const thread = here ? this_thread() : local.thread;
@@ -33,14 +34,16 @@ Thread* seen(const Recording& here, const format::SmallTotals& flows) {
     std::uint64_t* const counters[] = {&local.small->allocated, &local.small->freed, &local.small->births,
                                        &local.small->deaths};
     for (std::size_t i = 0; i < std::size(these); ++i) {
-      const bool some = __atomic_load_n(strays[i], __ATOMIC_RELAXED) != 0; // seldom: threads share that line
+      // A read first, because threads share the cache line.
+      const bool some = __atomic_load_n(strays[i], __ATOMIC_RELAXED) != 0;
       add_to(*counters[i], these[i] + (some ? __atomic_exchange_n(strays[i], 0, __ATOMIC_RELAXED) : 0));
     }
   }
   return thread;
 }
 
-// A log in memory has room for few records: a process that is too small to record shall not fill it.
+// True if the flows are worth a record. The startup log has room for few records, and a process that is too
+// small to record must not fill it.
 bool worth_a_record(const Thread& thread) {
   if (state() != State::buffering) return true;
   const format::SmallTotals flows = unpublished(thread);
@@ -75,13 +78,13 @@ void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked) 
   const bool tick = pace.until_tick <= 0;
   if (drawn) pace.until_sample = next_interval(pace.random, settings.sample);
   if (drawn || tick)
-    pace.until_tick = tick_bytes(*thread); // the record of a drawn block carries the flows as well
+    pace.until_tick = tick_bytes(*thread); // the record of a sampled block also carries the flows
   set_look_at_births(*thread, pace.until_tick);
   arm(pace);
   if (drawn && address != 0) {
     take_sample(here, {address, given, asked, format::Kind::heap, format::kSampled});
   } else if (((tick && worth_a_record(*thread)) || first) && here) {
-    here.tick(); // the first: from then on its counters are where a kill leaves them
+    here.tick(); // the first tick: from then on the counters survive a kill
   }
 }
 

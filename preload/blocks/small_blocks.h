@@ -1,4 +1,4 @@
-// Purpose: blocks below MEMTRACE_EXACT_MIN: counted each, drawn now and then.
+// Purpose: blocks below MEMTRACE_EXACT_MIN: each is counted, some are sampled.
 // Runs: inside every malloc and free.
 #pragma once
 
@@ -8,14 +8,15 @@
 
 namespace memtrace::record {
 
-// The block is not small: to be recorded by itself.
+// True if the block is not small, so it gets a record of its own.
 inline bool tracked(std::size_t given) {
   return given >= settings.exact_min;
 }
 
-// The whole of what most blocks cost: a countdown and two counters. True if the countdown has run out: then the
-// block is not counted yet, see below. The countdown comes first, so a thread counts nothing before it was
-// seen: its first block was counted in no thread's counters if a handler allocated meanwhile.
+// For most blocks, the whole cost is a countdown and two counters. Returns true if the countdown has run out:
+// then the block is not counted yet, see look_at_birth(). The countdown comes first, so a thread counts nothing
+// before it is registered. Otherwise its first block was in no thread's counters if a signal handler allocated
+// meanwhile.
 inline bool count_small_birth(std::size_t given) {
   if (take_from(local.births_left, given)) [[unlikely]]
     return true;
@@ -33,14 +34,15 @@ inline bool count_small_death(std::size_t given) {
   return false;
 }
 
-// When the countdown has run out: the thread's first block, a tick, or a block to be drawn. Counts it.
+// Counts a block after the countdown has run out: the first block of the thread, a tick, or a block to sample.
 void look_at_birth(std::uint64_t address, std::size_t given, std::size_t asked);
 void look_at_death(std::size_t given);
 
-// The counters may lie in a page that a child of a raw clone shares with its parent: not before this.
+// Notices a raw fork. Call it before counting: the counters may be in a page that a child of a raw clone shares
+// with its parent.
 void check_raw_fork();
 
-// A small block, from a hook that has time. Before the real free for a death.
+// Counts a small block in a hook that is not time-critical. For a death, call it before the real free.
 inline void small_born(std::size_t given, std::uint64_t address = 0, std::size_t asked = 0) {
   if (count_small_birth(given)) [[unlikely]]
     look_at_birth(address, given, asked);
@@ -50,10 +52,11 @@ inline void small_died(std::size_t given) {
     look_at_death(given);
 }
 
-// A block that maybe_tracked() lets through is about to die, after small_died(): if it was drawn, its record.
+// Records the death of a block that was sampled. Call it before the death and after small_died(), if
+// maybe_tracked() is true for the block.
 void sampled_dies(std::uint64_t address, std::size_t given);
-// The same in two parts, about a realloc: true if it was drawn, and is now forgotten. It may be remembered
-// again.
+// These are sampled_dies() in parts, for a realloc. sampled_leaves() returns true if the block was sampled, and
+// forgets it. sampled_stays() remembers it again.
 bool sampled_leaves(std::uint64_t address);
 void sampled_stays(std::uint64_t address);
 void sampled_died(std::uint64_t address, std::size_t given, format::Stamp death);

@@ -1,4 +1,4 @@
-// Purpose: a bounded string on the stack, for paths and for the one line people see.
+// Purpose: a string of bounded length, for paths and for the lines that users see.
 // Runs: on any thread.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace memtrace::record {
 
-// Keeps what fits, always NUL-terminated; `cut()` says whether something did not fit.
+// Drops the text that does not fit, and is always NUL-terminated. `cut()` tells whether text was dropped.
 template <std::size_t Capacity>
 class Line {
  public:
@@ -34,7 +34,8 @@ class Line {
     } while (value != 0);
     return add(digits + at, sizeof digits - at);
   }
-  // For people: what would steer a terminal, and what is no UTF-8, becomes "\x1b" for each byte.
+  // Adds text for users: each byte that would control a terminal, or that is not UTF-8, becomes text such as
+  // "\x1b".
   Line& shown(const char* text) {
     for (std::string_view rest = text; !rest.empty();) {
       const format::Character one = format::first_character(rest);
@@ -49,7 +50,7 @@ class Line {
     }
     return *this;
   }
-  // At least `width` digits.
+  // Adds a number with at least `width` digits.
   Line& padded(std::uint64_t value, std::size_t width) {
     std::uint64_t limit = 10;
     for (std::size_t i = 1; i < width; ++i, limit *= 10)

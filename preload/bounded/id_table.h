@@ -1,4 +1,4 @@
-// Purpose: an append-only table with ids from 1, found by hash; its memory is touched as it fills.
+// Purpose: an append-only table with ids from 1, searched by hash. Its memory is touched as it fills.
 // Runs: inside the program's malloc, under the caller's lock.
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace memtrace::record {
 
-// The index doubles as entries come: of one that is large from the beginning every page would be touched, and
-// 80,000 stacks would hold 8 MiB of it. A slot of it has an id and, in the bits that ids leave, some of the
-// entry's hash, so that few entries are looked at in vain.
+// The index doubles as entries are added. If it were large from the beginning, every page of it would be
+// touched, and 80,000 stacks would take 8 MiB of it. A slot of the index has an id and, in the bits that ids do
+// not use, a part of the entry's hash, so that few entries are compared in vain.
 template <class Entry, std::uint32_t Capacity>
 class IdTable {
  public:
-  // The id of the entry for which `same(entry)` holds among those with this hash; else of a new, zeroed one,
-  // and added() is true; that must have what `hash_of(entry)` needs before the next is looked for. 0: the table
-  // is full or memory is short.
+  // Returns the id of the entry with this hash for which `same(entry)` is true. If there is none, adds a zeroed
+  // entry and returns its id; added() is then true. The caller must write the fields that `hash_of(entry)`
+  // reads before the next call. Returns 0 if the table is full or memory is short.
   template <class Same, class HashOf>
   std::uint32_t find_or_add(std::uint64_t hash, Same same, HashOf hash_of) {
     added_ = false;
@@ -35,7 +35,7 @@ class IdTable {
     return end_++;
   }
   bool added() const { return added_; }
-  // Takes back the entry just added.
+  // Removes the entry that was just added.
   void undo() {
     index_[last_] = 0;
     --end_;
@@ -43,13 +43,13 @@ class IdTable {
   }
   Entry& at(std::uint32_t id) { return entries_[id]; }
   std::uint32_t end() const { return end_; } // ids are 1 to end - 1
-  // Touched so far.
+  // Returns the bytes that were touched so far.
   std::uint64_t bytes() const {
     return index_ == nullptr ? 0 : end_ * sizeof(Entry) + (std::uint64_t{mask_} + 1) * sizeof *index_;
   }
 
  private:
-  static constexpr std::uint32_t kIds = Capacity - 1; // the bits of a slot that have an id
+  static constexpr std::uint32_t kIds = Capacity - 1; // the bits of a slot that hold an id
   static constexpr std::uint32_t kFirstSlots = Capacity < 512 ? 2 * Capacity : 1024;
   static_assert((Capacity & kIds) == 0 && Capacity <= 1u << 24);
 
@@ -58,7 +58,7 @@ class IdTable {
     return static_cast<std::uint32_t>(hash >> 32) & mask;
   }
 
-  // There is an index with room for one more entry.
+  // True if there is an index with room for one more entry. Makes or grows the index if needed.
   template <class HashOf>
   bool ready(HashOf hash_of) {
     if (entries_ == nullptr) entries_ = static_cast<Entry*>(os::map_private(Capacity * sizeof(Entry)));

@@ -1,4 +1,4 @@
-// Purpose: a lock that gives up: a recorder may lose an event, it may not hang the program.
+// Purpose: a lock that gives up: the recorder may lose an event, but must not hang the program.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -9,8 +9,9 @@
 
 namespace memtrace::record {
 
-// Zero-initialised is unlocked. Not recursive: Recording keeps a thread from coming here twice. Spins briefly,
-// then sleeps on a futex: 400 threads that spun and yielded kept the holder from its turn, and lost 340 events.
+// A zero-initialised lock is unlocked. Not recursive: Recording keeps a thread from locking twice. Spins
+// briefly, then sleeps on a futex. When 400 threads spun and yielded instead, the holder got no CPU, and 340
+// events were lost.
 class SpinLock {
  public:
   bool try_lock() {
@@ -20,9 +21,10 @@ class SpinLock {
 
   bool is_held() const { return __atomic_load_n(&held_, __ATOMIC_RELAXED) != kFree; }
 
-  // Returns false if the lock was not had: one holder kept it for a second, or others took it in turn for ten.
-  // A holder that gets no turn for 50 ms is nothing special where seven processes share a core. One that a
-  // signal handler left by a jump never comes back: that is waited for once, and then hardly.
+  // Returns false if the lock was not acquired: one holder kept it for a second, or several holders in turn
+  // kept it for ten. A holder without a CPU for 50 ms is normal if seven processes share a core. If a signal
+  // handler jumps out of a holder, the holder never unlocks. The first thread waits for such a holder in full,
+  // later threads for 1 ms.
   bool lock() {
     for (int spin = 0; spin < 64; ++spin) {
       if (try_lock()) return true;
@@ -33,7 +35,7 @@ class SpinLock {
     give_up();
     return false;
   }
-  // The same, but waits for `nanoseconds` at most. If it fails, others wait as long as before.
+  // Locks, but waits at most `nanoseconds`. If it fails, other threads still wait in full.
   bool lock_within(std::uint64_t nanoseconds) { return try_lock() || wait(nanoseconds, nanoseconds); }
   void unlock() {
     if (__atomic_exchange_n(&held_, kFree, __ATOMIC_RELEASE) == kWaitedFor) pass_on();
@@ -41,22 +43,24 @@ class SpinLock {
   void reset() { held_ = given_up_ = 0; } // in a forked child, whose other threads are gone
 
  private:
-  static constexpr std::uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2; // the last: by a thread that sleeps
+  // kWaitedFor: held, and a thread sleeps on it
+  static constexpr std::uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000, kHopelessNs = 1'000'000, kNapNs = 10'000'000;
   static constexpr std::uint64_t kMostNs = 10'000'000'000;
 
-  // Between two looks of a thread that waits, the first holder to unlock comes here. So does one that was given
-  // up.
+  // Called by the first holder that unlocks between two checks of a waiting thread. A holder that the waiting
+  // threads gave up on also comes here.
   [[gnu::cold, gnu::noinline]] void pass_on() {
     __atomic_fetch_add(&turns_, 1u, __ATOMIC_RELAXED);
     __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
     os::futex_wake(&held_);
   }
 
-  // Until one holder kept it for `patience` ns, or it is `most` ns later.
+  // Returns true if the lock was acquired. Returns false if one holder kept it for `patience` ns, or after
+  // `most` ns.
   bool wait(std::uint64_t patience, std::uint64_t most) {
     const std::uint64_t began = os::monotonic_ns();
-    std::uint64_t since = began; // this holder has it
+    std::uint64_t since = began; // the present holder has the lock from then on
     std::uint32_t turn = __atomic_load_n(&turns_, __ATOMIC_RELAXED);
     while (__atomic_exchange_n(&held_, kWaitedFor, __ATOMIC_ACQUIRE) != kFree) {
       const std::uint64_t now = os::monotonic_ns();
@@ -72,17 +76,18 @@ class SpinLock {
   }
 
   void give_up() {
-    __atomic_exchange_n(&given_up_, 1u, __ATOMIC_RELAXED); // locked: before the load
-    // Its holder may have let go just before, and would not take that back.
+    // The exchange is a locked instruction, so it takes effect before the load.
+    __atomic_exchange_n(&given_up_, 1u, __ATOMIC_RELAXED);
+    // The holder may have unlocked just before, and would then not clear given_up_.
     if (__atomic_load_n(&held_, __ATOMIC_RELAXED) == kFree) __atomic_store_n(&given_up_, 0u, __ATOMIC_RELAXED);
   }
 
   std::uint32_t held_ = kFree;
-  std::uint32_t given_up_ = 0; // the last thread that waited did so in vain
+  std::uint32_t given_up_ = 0; // 1: the last thread that waited did not get the lock
   std::uint32_t turns_ = 0;
 };
 
-// Locked while it lives, if it could be had in time.
+// Holds the lock during its lifetime, if the lock was acquired in time.
 class Locked {
  public:
   explicit Locked(SpinLock& lock) : lock_(lock), held_(lock.lock()) {}

@@ -1,4 +1,4 @@
-// Purpose: what they gave, by address: a free says neither how much that was nor on which device.
+// Purpose: remembers device blocks by address, because a free gives neither their size nor their device.
 // Runs: inside the calls of CUDA's runtime and driver.
 #include "preload/device/device_blocks.h"
 
@@ -15,16 +15,16 @@ using format::Stamp;
 
 namespace {
 
-// What a key is. A registered block may lie at the address of an allocated one, a mapping at that of a
+// The type of a key. A registered block may have the address of an allocated one, and a mapping that of a
 // reservation.
 enum class Is : std::uint8_t { nothing, allocated, registered, handle, mapping };
 
 struct DeviceBlock {
   std::uint64_t key;
   std::uint64_t bytes;
-  std::uint64_t handle; // of a mapping; of a block, its context
-  std::uint16_t taken;  // of a handle: times to be released
-  std::uint16_t mapped; // of a handle: mappings of it
+  std::uint64_t handle; // for a mapping, its handle; for a block, its context
+  std::uint16_t taken;  // for a handle: releases that are still due
+  std::uint16_t mapped; // for a handle: its mappings
   std::uint8_t flags;
   std::uint8_t memory;
   Kind kind;
@@ -34,7 +34,7 @@ static_assert(sizeof(DeviceBlock) == 32 && format::kNoAccess < 256);
 
 constexpr unsigned kMemories = 256; // the host and 255 devices: a byte of a record's flags
 constexpr std::uint32_t kFirst = 1u << 10;
-constexpr std::uint32_t kMost = 1u << 20; // half of them used: 32 MiB
+constexpr std::uint32_t kMost = 1u << 20; // at most half of them used: 32 MiB
 
 // Linear probing, at most half full, no tombstones.
 class Entries {
@@ -44,7 +44,7 @@ class Entries {
     DeviceBlock& entry = at_[search(is, key)];
     return entry.is == Is::nothing ? nullptr : &entry;
   }
-  // Found or new. Null: no room.
+  // Returns the entry, found or new. Null: no room.
   DeviceBlock* add(Is is, std::uint64_t key) {
     if (2 * (used_ + 1) > slots_ && !grow()) return nullptr;
     DeviceBlock& entry = at_[search(is, key)];
@@ -56,8 +56,8 @@ class Entries {
     return &entry;
   }
   std::uint64_t bytes() const { return slots_ * sizeof(DeviceBlock); }
-  void forget() { *this = {}; } // its memory stays mapped: a thread was changing it
-  // The first block of that context from slot `from` on; null: none.
+  void forget() { *this = {}; } // its memory stays mapped: another thread was changing it
+  // Returns the next block of that context from slot `from` on; null: none.
   DeviceBlock* of_context(std::uint64_t context, std::uint32_t* from) {
     for (; *from < slots_; ++*from) {
       DeviceBlock& entry = at_[*from];
@@ -127,7 +127,7 @@ Is table_of(Kind kind) {
   return kind == Kind::registered ? Is::registered : Is::allocated;
 }
 
-// The first of a device says who counts it.
+// Writes which source counts a device's memory, before the first block of that device.
 void announce(const Recording& here, unsigned memory) {
   if (memory == 0 || memory >= kMemories || announced[memory]) return;
   announced[memory] = true;
@@ -164,7 +164,7 @@ void say_died(const Recording& here, const DeviceBlock& gone, Stamp death) {
   here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);
 }
 
-// One release or one unmapping less holds it. True: it is gone, and `*gone` says what it was.
+// Removes the entry if it has neither releases due nor mappings. True: it is gone, and `*gone` is its copy.
 bool drop_block(DeviceBlock* entry, DeviceBlock* gone) {
   if (entry->taken != 0 || entry->mapped != 0) return false;
   *gone = *entry;
@@ -241,7 +241,7 @@ void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t han
   if (mapping == nullptr) return lost(format::Loss::memory);
   mapping->bytes = bytes;
   mapping->handle = handle;
-  ++entries.find(Is::handle, handle)->mapped; // looked up again: the table may have grown
+  ++entries.find(Is::handle, handle)->mapped; // searched again, because the table may have grown
 }
 
 void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
@@ -265,8 +265,9 @@ void handle_unmapped(std::uint64_t address, std::uint64_t bytes, Stamp death) {
   }
 }
 
-// Few at a time are taken from the table under its lock. A slot that is emptied is looked at again, for others
-// move up; what another thread's free moves past the slot that is due comes in another round.
+// Takes few blocks at a time from the table under its lock. An emptied slot is tested again, because other
+// entries move up. Another thread's free may move an entry behind the current slot, so the search is repeated
+// until it finds none.
 void context_died(std::uint64_t context, Stamp death) {
   const Recording here;
   if (!here || context == 0) return;
@@ -294,7 +295,7 @@ void context_died(std::uint64_t context, Stamp death) {
 }
 
 void device_memory_forked() {
-  for (bool& one : announced) one = false; // not in this process's trace
+  for (bool& one : announced) one = false; // this process's trace has no such record yet
 }
 
 std::uint64_t device_memory_bytes() {

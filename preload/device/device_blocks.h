@@ -1,4 +1,4 @@
-// Purpose: what they gave, by address: a free says neither how much that was nor on which device.
+// Purpose: remembers device blocks by address, because a free gives neither their size nor their device.
 // Runs: inside the calls of CUDA's runtime and driver.
 #pragma once
 
@@ -6,34 +6,34 @@
 
 namespace memtrace::record {
 
-// Called after the real call, by whoever owns device memory (device/device_call_scope.h). `Block::flags`
-// kNoAccess: a reservation, or memory of somebody else that is only mapped here; it is written down and counts
-// in no level. What finds no room in the table is lost and counted so, birth and death alike. `context`: what
-// it goes with at the latest; 0: it is the device's own, or nobody knows.
+// Called after the real call, by the source that owns device memory (device/device_call_scope.h).
+// `Block::flags` kNoAccess: a reservation, or a mapping of another process's memory; it is recorded and counts
+// in no level. If the table has no room, the block's birth and death are not recorded, and the loss is counted.
+// `context`: the block dies at the latest with it; 0: none, or not known.
 void device_born(const HookedBlock& block, std::uint64_t context = 0);
-// Of a kind that shares the block's table: `registered`, or any other. An address that was not born: nothing.
+// `kind` selects the table: `registered`, or any other kind. Ignores an address that is not in the table.
 void device_died(std::uint64_t address, format::Kind kind, format::Stamp death);
 
-// The physical memory of cuMemCreate and its like: born with its handle, dead when that is released as often as
-// it was taken and the last mapping of it is gone. `Block::address` is the handle. A handle that is known
-// already (imported into the process that exported it) is taken once more.
+// The physical memory of cuMemCreate and similar calls is born with its handle. It dies when the handle is
+// released as often as it was taken, and its last mapping is gone. `Block::address` is the handle. If the
+// handle is known (imported into the process that exported it), it is taken once more.
 void handle_born(const HookedBlock& block);
 void handle_taken(std::uint64_t handle);
 void handle_released(std::uint64_t handle, format::Stamp death);
 void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
-// All that is mapped in [address, address + bytes).
+// Ends all mappings in [address, address + bytes).
 void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp death);
 
-// All that was born in that context and is still there. What is freed later is not known any more.
+// Ends all live blocks of that context. A later free of one of them is ignored.
 void context_died(std::uint64_t context, format::Stamp death);
 
-// In a forked child. It has what its parent had, unless another thread was changing the table.
+// Called in a forked child. It keeps its parent's table, unless another thread was changing the table.
 void device_memory_forked();
 
-// True if pinned memory or registered memory is held: the framework's allocator of pinned memory may be asked.
+// True if pinned or registered memory is held: then the framework's allocator of pinned memory can be queried.
 bool pinned_memory_is_held();
 
-// Private memory of the table.
+// Returns the private memory of the table.
 std::uint64_t device_memory_bytes();
 
 } // namespace memtrace::record

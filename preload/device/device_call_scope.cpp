@@ -1,4 +1,4 @@
-// Purpose: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
+// Purpose: decides which source records a device call: the outermost hook or CUPTI's callback, never both.
 // Runs: inside the calls of CUDA's runtime and driver.
 #include "preload/device/device_call_scope.h"
 

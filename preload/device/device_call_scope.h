@@ -1,4 +1,4 @@
-// Purpose: who records what one device call did: the outermost hook, or CUPTI's callback. Never two.
+// Purpose: decides which source records a device call: the outermost hook or CUPTI's callback, never both.
 // Runs: inside the calls of CUDA's runtime and driver.
 #pragma once
 
@@ -7,16 +7,17 @@
 
 namespace memtrace::record {
 
-// One source owns device memory, and pinned memory with it: CUPTI while its subscriber is active, else hooks.
+// One source owns device memory and pinned memory: CUPTI while its subscriber is active, else the hooks.
 bool cupti_owns_devices();
 void give_devices_to_cupti(bool owns);
 
-// CUPTI's callback reports from inside the call: on this thread, so that the hook around it knows.
+// CUPTI's callback runs inside the call, on this thread. It counts its report, so that the hook around the call
+// knows.
 inline void cupti_reported() {
   ++local.device_events;
 }
 
-// In each hook of the runtime's and of the driver's calls, around the real call.
+// Used in each hook of a runtime or driver call, around the real call.
 class DeviceCall {
  public:
   DeviceCall() : outermost_(local.device_calls++ == 0), events_(local.device_events) {}
@@ -26,9 +27,10 @@ class DeviceCall {
   DeviceCall(const DeviceCall&) = delete;
   DeviceCall& operator=(const DeviceCall&) = delete;
 
-  // After the real call: is what it did this hook's to record? Not a driver call inside a runtime call's, nor
-  // what CUPTI reported. What CUPTI has no callback for is the hook's in any case. `certain`: CUPTI has one, so
-  // if it kept silent its subscription is gone (cuptiFinalize by somebody else): the trace says so.
+  // Called after the real call. True if this hook must record its effect. False for a driver call inside a
+  // runtime call, and for a call that CUPTI reported. Calls without a CUPTI callback are the hook's in any
+  // case. `certain`: CUPTI has a callback for this call. If none came, another tool ended the subscription
+  // (cuptiFinalize), and the trace notes it.
   bool mine(bool certain) const {
     if (!outermost_) return false;
     if (!cupti_owns_devices()) return true;

@@ -1,4 +1,4 @@
-// Purpose: what was written goes onto the disk itself now and then, against the loss of the node.
+// Purpose: writes the trace to the disk itself from time to time, in case the node fails.
 // Runs: on the background thread.
 #include "preload/drain/disk_sync.h"
 
@@ -11,15 +11,15 @@
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kFirstNs = 2'000'000'000; // the definitions are there by then
+constexpr std::uint64_t kFirstNs = 2'000'000'000; // by then the trace has its definitions
 constexpr std::uint64_t kPeriodNs = 30'000'000'000;
-constexpr std::uint64_t kShare = 20; // a disk that takes a second is asked every 20 s
+constexpr std::uint64_t kShare = 20; // syncs begin at least 20 times their duration apart
 
-constinit std::uint64_t context = 0; // the kernel's; 0: none yet
+constinit std::uint64_t context = 0; // the kernel's AIO context; 0: none yet
 constinit bool refused = false;      // before Linux 4.18, or by a seccomp filter
-constinit std::uint64_t due = 0;     // 0: not begun
+constinit std::uint64_t due = 0;     // 0: not set yet
 constinit std::uint64_t began = 0;
-constinit long waiting = 0; // requests that the kernel has not answered
+constinit long waiting = 0; // unanswered requests to the kernel
 
 void sync(const char* path) {
   if (medium_of(path) == Medium::network) return;

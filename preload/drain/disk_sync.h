@@ -1,15 +1,15 @@
-// Purpose: what was written goes onto the disk itself now and then, against the loss of the node.
+// Purpose: writes the trace to the disk itself from time to time, in case the node fails.
 // Runs: on the background thread.
 #pragma once
 
 namespace memtrace::record {
 
-// Asks the kernel to write the trace and the ring file out and returns at once: nobody waits for the disk, and
-// no lock is held. Some seconds after recording began, then every half minute, rarer where the disk takes long.
-// Network file systems write on close.
+// Asks the kernel to write out the trace and the ring file, and returns at once. No thread waits for the disk,
+// and no lock is held. The first sync is 2 s after recording began, later ones every 30 s, or less often if the
+// disk is slow. Files on network file systems are left out, because those write on close.
 void sync_if_due();
 
-// In a forked child.
+// Called in a forked child.
 void forget_syncs();
 
 } // namespace memtrace::record

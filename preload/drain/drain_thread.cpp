@@ -1,4 +1,4 @@
-// Purpose: rings -> segments, and the samples, off the program's threads.
+// Purpose: the background thread, which writes the rings as segments and takes the samples.
 // Runs: on the background thread, all signals blocked, unknown to glibc.
 #include "preload/drain/drain_thread.h"
 
@@ -25,17 +25,17 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kTlsBytes = 64 * 1024;
-constexpr std::uint64_t kPeriodNs = 250'000'000; // data reaches the file within two of these
+constexpr std::uint64_t kPeriodNs = 250'000'000; // events reach the file within two periods
 
 constinit SpinLock drain_lock;
 REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
-constinit bool wanted = false;     // recording: there should be one
-constinit std::uint32_t holds = 0; // calls under way that it may not outlive
-constinit char* memory = nullptr;  // its stack and the block that stands in for TLS
+constinit bool wanted = false;     // recording: the thread should run
+constinit std::uint32_t holds = 0; // calls in progress that need the thread stopped
+constinit char* memory = nullptr;  // the stack, and the block that replaces TLS
 
-// Until it is rung for, or so long. Peaks of RSS are shorter than that: it is looked at meanwhile, without a
-// pass.
+// Sleeps until the bell changes, or for `pause` ns. Peaks of RSS are shorter than that, so RSS is read in
+// between, without a drain pass.
 void sleep_until_rung(std::uint32_t heard, std::uint64_t pause) {
   const std::uint64_t until = os::monotonic_ns() + pause;
   for (std::uint64_t now;
@@ -48,11 +48,11 @@ void sleep_until_rung(std::uint32_t heard, std::uint64_t pause) {
   }
 }
 
-// A system call that the program makes itself, past all libraries, is not seen: the thread that memtrace
-// started before it would keep what the program has given up.
+// Detects system calls that the program makes without libraries, which no hook sees. After such a call, the
+// background thread would keep privileges that the program has dropped.
 class Likeness {
  public:
-  // True: it may do what the program's first thread may, or that cannot be told.
+  // True if the thread has the privileges of the program's first thread, or if that is not known.
   bool holds() {
     const std::uint64_t now = os::monotonic_ns();
     if (now - looked_ < kBetweenLooksNs) return true;
@@ -70,7 +70,8 @@ class Likeness {
   std::uint64_t looked_ = 0;
 };
 
-// The thread that started it may have been another than the first one.
+// The pause before a restart. The thread has the privileges of the thread that started it, which may not be the
+// first one.
 constexpr std::uint64_t kUnlikeNs = 1'000'000'000;
 
 void end_for_unlikeness(const Likeness& likeness) {
@@ -88,7 +89,7 @@ void run(void*) {
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     if (!likeness.holds()) return end_for_unlikeness(likeness);
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
-    ledger_turn(); // first: a thread of the program may stand for it
+    ledger_turn(); // first: a paused thread of the program may wait for it
     drain_rings(false);
     look_at_blocks_if_due();
     const std::uint64_t pause = sample_if_due();
@@ -103,16 +104,16 @@ void run(void*) {
 } // namespace
 
 void start_drain() {
-  if (under_valgrind) return;         // it refuses the clone, and ends the process
-  if (!drain_lock.try_lock()) return; // somebody else is at it
+  if (under_valgrind) return;         // it refuses the clone and ends the process
+  if (!drain_lock.try_lock()) return; // another thread starts or stops it
   wanted = true;
   set_drain_due(0);
   if (holds != 0) {
-    // It comes when they are over.
+    // release_drain() restarts it.
   } else if (!drain_is_running()) {
     if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
     if (memory != nullptr) {
-      // Nothing the thread runs uses TLS; if the compiler or the vDSO ever did, it would find zeros, not the
+      // The thread runs no code that uses TLS. If the compiler or the vDSO ever does, it finds zeros, not the
       // stack.
       char* const block = memory + kStackBytes + kTlsBytes / 2;
       *reinterpret_cast<void**>(block) = block;
@@ -121,7 +122,7 @@ void start_drain() {
       os::start_thread(&run, nullptr, memory, kStackBytes, block, &drain_tid);
     }
   } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
-    // One that was told to end is still in a slow write: try again when it is gone.
+    // The old thread must end, but is in a slow write: try again later.
     set_drain_due(os::monotonic_ns() + kPeriodNs);
   }
   drain_lock.unlock();
@@ -133,10 +134,10 @@ bool retire_within(std::uint64_t patience_ns) {
   const std::uint32_t id = __atomic_load_n(&drain_tid, __ATOMIC_ACQUIRE);
   if (id == 0) return true;
   const std::uint64_t until = os::monotonic_ns() + patience_ns;
-  // The kernel clears the word before it takes the thread off its count: wait for that too.
+  // The kernel clears the word before it lowers its count of threads, so wait for both.
   while (drain_is_running() || os::thread_exists(static_cast<int>(id))) {
     if (os::monotonic_ns() > until) return false;
-    // Each time: another thread that forks may have started a new drain meanwhile, which has not heard of it.
+    // Set in each round: another thread that forks may have started a new drain, which cleared it.
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     wake_drain();
     os::yield();
@@ -147,16 +148,16 @@ bool retire_within(std::uint64_t patience_ns) {
 } // namespace
 
 bool retire_drain() {
-  // A disk that hangs would cost this with each fork.
+  // Each fork would wait this long for a disk that hangs.
   return retire_within(disk_is_slow() ? 20'000'000 : 500'000'000);
 }
 
 bool hold_drain() {
-  // Under the lock: one that is being started is seen.
+  // Takes the lock, so that a thread that is being started is seen.
   const bool locked = drain_lock.lock();
   __atomic_fetch_add(&holds, 1u, __ATOMIC_ACQ_REL);
   if (locked) drain_lock.unlock();
-  // A signal handler may have interrupted the holder of a lock that it waits for, a second at most.
+  // A signal handler may have interrupted the holder of a lock that the thread waits for, for a second at most.
   return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
 }
 

@@ -1,4 +1,4 @@
-// Purpose: rings -> segments, and the samples, off the program's threads.
+// Purpose: the background thread, which writes the rings as segments and takes the samples.
 // Runs: on the background thread, all signals blocked, unknown to glibc.
 #pragma once
 
@@ -6,20 +6,21 @@
 
 namespace memtrace::record {
 
-// Ends it and waits, bounded, until the kernel no longer counts it; it comes back by `restart_drain_after`.
-// Before fork and exec. False: it is still there.
+// Ends the thread before a fork or exec. Waits, within a bound, until the kernel no longer counts it.
+// `restart_drain_after` starts it again. False: it still exists.
 bool retire_drain();
 
-// The same, and no other one is started until release_drain: before a call that changes what the process's
-// threads may do. A disk that hangs keeps the thread in the kernel: it ends when that returns.
+// Like retire_drain(), but no new thread starts until release_drain(). Called before a call that changes the
+// privileges of threads. If a disk hangs, the thread is in the kernel, and ends when the kernel returns.
 bool hold_drain();
-// `quiet_ns`: as below.
+// `quiet_ns`: as in restart_drain_after().
 void release_drain(std::uint64_t quiet_ns);
 
-// Allows it again, not before `quiet_ns` from now (the program must have had the result of the call by then).
+// Allows a restart, at the earliest `quiet_ns` from now, so that the program has the result of its call by
+// then.
 void restart_drain_after(std::uint64_t quiet_ns);
 
-// In a forked child: it is not there.
+// Called in a forked child, which does not have the thread.
 void forget_drain();
 
 } // namespace memtrace::record

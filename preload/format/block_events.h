@@ -1,14 +1,14 @@
-// Purpose: the fields of the events that say what became of a block or a mapping.
-// docs/trace-format.md says which kinds and flags each may have.
+// Purpose: the fields of the events about blocks and mappings.
+// docs/trace-format.md lists the kinds and flags that each event may have.
 #pragma once
 
 #include "preload/format/records.h"
 
 namespace memtrace::format {
 
-// Flows of blocks too small to be recorded one by one, running totals of one thread.
-// A record carries what was added since the thread's last one; what is left over after the last
-// record of a killed process is the difference to these totals.
+// Flows of the blocks that are too small for records of their own, as running totals of one thread. A record
+// carries the flows since the thread's last record. After a kill, these totals minus the carried flows give the
+// flows after the last record.
 struct SmallTotals {
   std::uint64_t allocated; // bytes, usable size
   std::uint64_t freed;
@@ -16,7 +16,7 @@ struct SmallTotals {
   std::uint64_t deaths;
 };
 
-// The same where each figure is below 4 GiB, so that a birth or a death can carry it.
+// Flows like SmallTotals, but each figure is below 2^32, so that a birth or a death can carry them.
 struct CarriedFlows {
   std::uint32_t allocated; // bytes, usable size
   std::uint32_t freed;
@@ -26,7 +26,7 @@ struct CarriedFlows {
   constexpr SmallTotals totals() const { return {allocated, freed, births, deaths}; }
 };
 
-// What a birth and a death begin with.
+// The first fields of a birth and of a death.
 struct BlockExtent {
   std::uint64_t address;
   std::uint64_t given; // bytes
@@ -50,14 +50,14 @@ struct DeathEvent {
   CarriedFlows flows;
 };
 
-// realloc or mremap. The record's stamp is that of the death at `from`.
+// A realloc or an mremap. The record's stamp is the stamp of the death at `from`.
 struct MoveEvent {
   static constexpr EventType kType = EventType::move;
   std::uint64_t from;
   std::uint64_t to;
   std::uint64_t given;        // bytes at `to`
   std::uint64_t asked;        // bytes
-  std::uint64_t given_before; // bytes at `from`; with kRange 0: the mapping stays there, too
+  std::uint64_t given_before; // bytes at `from`; with kRange, 0 means that the mapping at `from` stays
   StackId stack;
   std::uint32_t birth_after; // ns from the death to the birth at `to`
 
@@ -81,7 +81,7 @@ struct AdviseEvent {
   std::uint32_t unused;
 };
 
-// Flows of small blocks since the thread's last record, where no birth or death carries them.
+// Flows of small blocks since the thread's last record, if no birth or death carries them.
 struct CountersEvent {
   static constexpr EventType kType = EventType::counters;
   SmallTotals flows;
@@ -90,29 +90,29 @@ struct CountersEvent {
 struct LabelEvent {
   static constexpr EventType kType = EventType::label;
   std::uint64_t address;
-  std::uint64_t bytes; // of what was labelled; the block may be larger
+  std::uint64_t bytes; // of the labelled range; the block may be larger
   TextId role;
   TextId name;
 };
 
-// What a caching allocator holds.
+// The memory that a caching allocator holds.
 struct ReservedEvent {
   static constexpr EventType kType = EventType::reserved;
   std::uint64_t allocated; // bytes in use
   std::uint64_t reserved;  // bytes held, in use or not
 };
 
-// An allocation that failed for want of memory.
+// An allocation that failed for lack of memory.
 struct FailureEvent {
   static constexpr EventType kType = EventType::failure;
   std::uint64_t asked;     // bytes
-  std::uint32_t code;      // errno, or the error of CUDA
-  std::uint32_t map_flags; // MAP_* of an mmap, else 0
+  std::uint32_t code;      // errno, or the CUDA error
+  std::uint32_t map_flags; // MAP_* of an mmap; 0 for other calls
   StackId stack;
   std::uint32_t unused;
   std::uint64_t live;  // bytes that the recorder counted at that moment
-  std::uint64_t free;  // bytes of the device; of the host what the resource limit left
-  std::uint64_t total; // bytes of the device; of the host the resource limit; kNotSaid: none was met
+  std::uint64_t free;  // device: its free bytes; host: the bytes that the resource limit left
+  std::uint64_t total; // device: all its bytes; host: the resource limit; kNotSaid: no limit was met
 };
 
 static_assert(offsetof(BirthEvent, flows) == offsetof(DeathEvent, flows));
@@ -121,7 +121,7 @@ static_assert(offsetof(BirthEvent, flows) == offsetof(DeathEvent, flows));
 inline CarriedFlows carried_by(const RingRecord& record) {
   return record.as<DeathEvent>().flows;
 }
-// Lets a birth or a death carry these.
+// Makes a birth or a death carry `flows`.
 inline void set_carried(RingRecord& record, const CarriedFlows& flows) {
   record.payload.as<DeathEvent>().flows = flows;
 }

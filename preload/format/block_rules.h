@@ -10,17 +10,17 @@ constexpr bool is_mapping(Kind kind) {
 }
 
 // True if blocks of this kind count in `live`. Registered memory was counted when the program got it. A block
-// of kind none lies inside memory that was.
+// of kind `none` lies inside memory that was counted.
 constexpr bool is_memory(Kind kind) {
   return kind != Kind::none && kind != Kind::registered && kind != Kind::mmap_file;
 }
 
-// Returns the address after the block, at most the highest one.
+// Returns the address after the block. If that address does not exist, returns the highest address.
 constexpr std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
   return bytes > ~std::uint64_t{0} - address ? ~std::uint64_t{0} : address + bytes;
 }
 
-// Levels are modulo 2^64: a mistake of the program, or a damaged trace, may make any sum.
+// Levels are modulo 2^64, because a mistake of the program or a damaged trace can make any sum.
 constexpr void grow(std::int64_t& level, std::uint64_t bytes) {
   level = static_cast<std::int64_t>(static_cast<std::uint64_t>(level) + bytes);
 }
@@ -29,7 +29,7 @@ constexpr void shrink(std::int64_t& level, std::uint64_t bytes) {
 }
 
 // Returns the bytes of [from, to) that no mapping covers. `each_near(at, see)` calls see(start, end) for
-// mappings: at least for those that cover `at`, and for the first one that begins after it.
+// mappings: at least for those that cover `at`, and for the first mapping that begins after `at`.
 template <class EachNear>
 std::uint64_t uncovered_bytes(std::uint64_t from, std::uint64_t to, EachNear each_near) {
   std::uint64_t uncovered = 0;

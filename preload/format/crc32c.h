@@ -1,5 +1,5 @@
-// Purpose: CRC-32C, by the processor's instruction where it has one.
-// What writer and reader must compute alike.
+// Purpose: CRC-32C, by the processor's instruction if it has one.
+// Writer and reader must compute equal checksums, so they share this code.
 #pragma once
 
 #include <cpuid.h>
@@ -44,8 +44,9 @@ __attribute__((target("sse4.2"))) inline std::uint32_t checksum_by_instruction(s
   return value;
 }
 
-// Asked of the processor once: under a hypervisor each question is a trap. Not __builtin_cpu_supports: its
-// answer is filled in by a constructor of libgcc, which the preload object does not have.
+// The processor is queried only once, because a hypervisor traps each query. __builtin_cpu_supports does not
+// work here: a constructor of libgcc fills in its answer, and the preload object does not have that
+// constructor.
 enum class Crc : std::uint8_t { unasked, absent, present };
 inline constinit std::atomic<Crc> known_crc{Crc::unasked};
 
@@ -59,7 +60,7 @@ inline bool has_crc_instruction() {
   return known == Crc::present;
 }
 
-// CRC-32C (Castagnoli), chained: start with 0, pass the last result on.
+// Returns the CRC-32C (Castagnoli) of the data. To chain calls, start with seed 0 and pass on the last result.
 inline std::uint32_t checksum(std::uint32_t seed, const void* data, std::size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);
   return has_crc_instruction() ? ~checksum_by_instruction(~seed, at, bytes)

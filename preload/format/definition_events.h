@@ -1,11 +1,12 @@
-// Purpose: the fields of the events that say what an id stands for.
+// Purpose: the fields of the events that define ids.
 #pragma once
 
 #include "preload/format/records.h"
 
 namespace memtrace::format {
 
-// A part of a text. The chunks of one id follow each other in one thread; the flags have their bytes.
+// A part of a text. The chunks of one id follow each other in one thread. The low byte of the flags has the
+// number of bytes in this chunk.
 struct TextEvent {
   static constexpr EventType kType = EventType::text;
   TextId id;
@@ -31,10 +32,10 @@ struct ModuleEvent {
   std::uint64_t first; // lowest mapped address
   std::uint32_t pages; // mapped, of kPage bytes
   std::uint8_t build_id_tail[4];
-  std::uint8_t build_id[16]; // its first bytes; the low byte of the flags has their number
+  std::uint8_t build_id[16]; // its bytes 0-15; the low byte of the flags has its size
 };
 
-// One frame of a stack and, by id, its callers.
+// One frame of a stack, and the id of its caller.
 struct StackEvent {
   static constexpr EventType kType = EventType::stack;
   StackId id;

@@ -1,5 +1,4 @@
-// Purpose: one struct for the payload of each type of event, and the proof that each has the size of its
-// layout.
+// Purpose: one struct for the payload of each event type, and the assertion that each struct fits its layout.
 #pragma once
 
 #include "preload/format/block_events.h"
@@ -28,7 +27,7 @@ inline constexpr bool kFitsLayout =
 template <class... Events>
 struct EventList {
   static constexpr bool kAllFit = (kFitsLayout<Events> && ...);
-  // True if each type that has a payload is here once.
+  // True if the list has each type with a payload exactly once.
   static constexpr bool has_all() {
     std::size_t of_type[kEventTypes] = {};
     (++of_type[static_cast<std::size_t>(Events::kType)], ...);

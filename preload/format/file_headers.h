@@ -1,4 +1,4 @@
-// Purpose: what surrounds the events: segments in a trace file, slots in a ring file.
+// Purpose: the containers of events: segments in a trace file, slots in a ring file.
 #pragma once
 
 #include "preload/format/block_events.h"
@@ -9,21 +9,21 @@ inline constexpr std::uint16_t kVersion = 3;
 inline constexpr char kSegmentMagic[4] = {'M', 'T', 'S', '\x02'};
 inline constexpr char kRingMagic[8] = {'M', 'T', 'R', 'I', 'N', 'G', '\x03', '\n'};
 
-// Which sequence numbers a segment counts in.
+// The origin of a segment's records. Each source of a thread has its own sequence numbers.
 enum class Source : std::uint8_t {
-  cold,        // kept in private memory before recording began: first, whatever its place in the file
-  ring,        // what a thread recorded
-  definitions, // texts, code, modules, stacks, process: needed before anything else of the trace
-  snapshot,    // what was so when a window began; see below
+  cold,        // from private memory, before recording began; first, wherever it is in the file
+  ring,        // recorded by a thread
+  definitions, // texts, code, modules, stacks, process; a reader reads them before all other sources
+  snapshot,    // the state when a window began; see below
 };
 
 // Flags of a segment.
 inline constexpr std::uint8_t kAfterWindow =
-    1; // first of its thread in a window: what is missing before was folded
-inline constexpr std::uint8_t kContinues = 2; // coded on from the segment of this thread and source before it
+    1; // first of its thread in a window: a gap before it is not a loss, the rollup has those records
+inline constexpr std::uint8_t kContinues = 2; // coding continues the previous segment of its thread and source
 
-// A trace file is a run of segments, each one header and its payload, each written by one write().
-// A reader that meets damage looks for the next kSegmentMagic whose checksum holds.
+// A trace file is a run of segments. Each segment is a header and its payload, written by one write(). If a
+// reader meets damage, it searches for the next kSegmentMagic whose checksum holds.
 struct SegmentHeader {
   char magic[4];
   std::uint16_t version;
@@ -36,46 +36,47 @@ struct SegmentHeader {
   std::uint64_t first_sequence; // of this thread and source; a gap is a loss
   Stamp first_stamp;
   Stamp last_stamp;
-  std::uint64_t types;    // bit EventType for each type inside, so that a reader may skip
-  std::uint64_t trace_id; // the same in every segment and in the ring file of one process
+  std::uint64_t types;    // bit EventType for each type inside, so that a reader can skip a segment
+  std::uint64_t trace_id; // equal in all segments and in the ring file of one process
 };
 static_assert(sizeof(SegmentHeader) == 64);
 static_assert(std::is_trivially_copyable_v<SegmentHeader>);
 inline constexpr std::uint32_t kMaxPayload = 1u << 20; // of one segment
 
-// Windows: once the trace file is full (the first steps), detail goes to files of a bounded size,
-// STEM.window-N, that are used again: the two most recent, and those that hold the highest levels. What a
-// window held is in the rows of STEM.coarse (rollup_layout.h) before it is dropped. A window begins with
-// segments of source `snapshot`.
+// Windows: when the trace file is full (after the first steps), records go to files of a bounded size,
+// STEM.window-N. memtrace reuses these files. It retains the two most recent windows and those with the highest
+// levels. Before a window is dropped, the rows of STEM.coarse (rollup_layout.h) have its content. A window
+// begins with segments of source `snapshot`.
 inline constexpr std::uint32_t kWindowFiles = 4;
 
-// Ring file: chunks of kChunkBytes. The first one begins with a RingFileHeader, padded to a page. The rest of
-// it and the chunks that `batch` names hold slots: a RingSlot and its first kSlotRecords records each, one slot
-// a thread. The other chunks hold the records of slots that outgrew those.
+// Ring file: chunks of kChunkBytes. The first chunk begins with a RingFileHeader, padded to a page. Slots fill
+// the rest of it and the chunks that `batch` names. A slot is a RingSlot and its first kSlotRecords records;
+// each thread has one slot. The other chunks hold the records of slots that need longer rings.
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kChunkBytes = 16 * 1024;
-inline constexpr std::uint32_t kSlotRecords = 8;    // a power of two, like every size of a ring
+inline constexpr std::uint32_t kSlotRecords = 8;    // a power of two, as is the size of each ring
 inline constexpr std::uint32_t kRingRecords = 2048; // of the largest ring
 inline constexpr std::size_t kMaxBatches = 512;
 
 struct RingSlot {
   std::uint32_t thread; // index
   std::uint32_t tid;    // 0: the slot is free
-  std::uint64_t head;   // sequence of the next record; hint, the commit words decide
+  std::uint64_t head;   // sequence of the next record; a hint: the commit words decide
   std::uint64_t tail;   // sequence of the first record that is not yet in a segment
   SmallTotals small;
-  std::uint32_t ring;    // where the records are, see ring_at
+  std::uint32_t ring;    // the place of the records, see ring_at
   std::uint32_t writing; // a lock: held while a record is written, and while the ring is taken back
 };
 static_assert(sizeof(RingSlot) == 64);
 static_assert(std::is_trivially_copyable_v<RingSlot>);
 inline constexpr std::size_t kSlotBytes = sizeof(RingSlot) + kSlotRecords * sizeof(RingRecord);
 
-// A slot with this thread has the records of all threads that have no slot: each thread is lost, nothing else.
+// The slot with this thread number has the records of all threads that have no slot. The trace loses only their
+// thread numbers.
 inline constexpr std::uint32_t kSharedThread = 0x7fff'ffff;
 
-// RingSlot.ring: 0 if the records follow the slot, else the first chunk that holds them and the log2 of their
-// number.
+// RingSlot.ring is 0 if the records follow the slot. Otherwise it has the first chunk that holds them and the
+// log2 of their number.
 constexpr std::uint32_t ring_at(std::uint32_t chunk, std::uint32_t log2_records) {
   return chunk << 8 | log2_records;
 }
@@ -90,13 +91,13 @@ inline constexpr std::uint32_t kFirstSlots = (kChunkBytes - kPage) / kSlotBytes;
 inline constexpr std::uint32_t kBatchSlots = kChunkBytes / kSlotBytes;
 inline constexpr std::uint32_t kMaxSlots = kFirstSlots + kMaxBatches * kBatchSlots;
 
-// Births and deaths whose record was dropped. Bytes as given.
+// Births and deaths whose records were dropped. Bytes are those given.
 struct LostBlocks {
   std::uint64_t births;
   std::uint64_t birth_bytes;
   std::uint64_t deaths;
   std::uint64_t death_bytes;
-  // The part of them that no thread's SmallTotals carry: mappings and device memory.
+  // The part of them that no SmallTotals contain: mappings and device memory.
   std::uint64_t uncounted_birth_bytes;
   std::uint64_t uncounted_death_bytes;
   // The part of them that are tensors.
@@ -113,31 +114,34 @@ struct RingFileHeader {
   std::uint32_t chunk_bytes;
   std::uint32_t slots;       // slots that exist in the file
   std::uint64_t lost[16];    // by Loss, running totals
-  std::uint64_t live[8];     // rough level by memory, for live views: the fold knows better
+  std::uint64_t live[8];     // rough level by memory, for views of a running process; replay is more exact
   std::uint64_t trace_bytes; // written to the trace file so far
-  std::uint64_t ended;       // 1 once the end record is in the trace file; 2: it aborted, and that is in a ring
-  std::uint64_t own_bytes;   // private memory of the recorder, rings not counted; a running figure
-  // At the last sample of the process's cgroups: what the next attempt in the same place says it died of.
+  std::uint64_t ended;       // 1: the end record is in the trace file; 2: abort() was called, it is in a ring
+  std::uint64_t own_bytes;   // private memory of the recorder without rings; updated while it runs
+  // The last sample of the process's cgroups. If the process is killed, the next attempt explains the death by
+  // it.
   std::uint64_t near;  // 1: a limit was close
   std::uint64_t left;  // bytes until the closest limit
-  std::uint64_t limit; // which is this; all ones: there is none
-  std::uint64_t kills; // oom kills that its own group had counted
-  char group[1024];    // directory of that; empty: not known
+  std::uint64_t limit; // the closest limit; all ones: there is none
+  std::uint64_t kills; // OOM kills that its own cgroup had counted
+  char group[1024];    // directory of its own cgroup; empty: unknown
   LostBlocks lost_blocks;
   std::uint16_t batch[kMaxBatches]; // chunk of each batch of slots after the first chunk
-  // Since when no file can be written, and a Loss that says why: the rings are all there is. 0: files can be.
+  // The stamp since which memtrace cannot write files, and the reason, a Loss. Meanwhile only the rings have
+  // the events. Stamp 0: memtrace can write files.
   Stamp shut_since;
   std::uint64_t shut_why;
-  SmallTotals slotless; // flows of threads for which there was no slot
-  // Not 0: recording has not quite begun, and what came before is not all in the trace. The highest of live[0]
-  // since the first file, and bytes of small blocks that no record carried then.
+  SmallTotals slotless; // flows of threads that had no slot
+  // Not 0: recording is beginning, and the trace lacks some earlier events. `beginning` is the highest level of
+  // the host since the startup log began. `beginning_small` has the bytes of small blocks that no record
+  // carried then.
   std::uint64_t beginning;
   std::uint64_t beginning_small;
-  // Threads from before recording began have no slot until their next record. Upper bound on the bytes that
-  // they count until then, for births and for deaths each.
+  // Threads that are older than the recording have no slot until their next record. This is an upper bound on
+  // the bytes that they count until then, for births and for deaths each.
   std::uint64_t uncounted_bound;
-  // The highest level of the host before recording began. The trace may lack it: of blocks that came and went
-  // before, it has the sums alone.
+  // The highest level of the host before recording began. The trace may lack it, because it has only the sums
+  // of blocks that were born and died before.
   std::uint64_t highest_before;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);

@@ -1,5 +1,5 @@
-// Purpose: what the next record of a thread will probably be, from those before it.
-// Shared by writer and reader: both must guess alike, so there is one of it.
+// Purpose: predicts the next record of a thread from the records before it.
+// Writer and reader share this code, because their predictions must be equal.
 #pragma once
 
 #include <cstring>
@@ -8,21 +8,21 @@
 
 namespace memtrace::format {
 
-// Training repeats itself: after the same two records the same third one comes, but for its stamp and its
-// address, and what dies is a block born so many births ago as last time. Records are coded as the difference
-// to such a guess; it takes about half of the bytes that the difference to the last record of the same type
-// takes.
+// Training repeats itself. If two successive records occurred before, the next record is usually the one that
+// followed them then, except for its stamp and its address. A death usually ends a block that was born as many
+// births ago as last time. Each record is coded as the difference to such a guess. This takes about half of the
+// bytes that the difference to the last record of its type takes.
 //
-// About 190 KiB, all of it private, none of it needed to be zero but `epoch_`, so that a restart is cheap.
+// A model takes about 190 KiB of private memory. Only `epoch_` has to be valid in it, so a restart is cheap.
 struct ModelSizes {
   static constexpr std::size_t kContexts = 2048;
   static constexpr std::size_t kBirths = 2048; // how many births back a death may refer
 
   struct Guess {
     std::uint64_t word[kWords];
-    std::uint32_t epoch; // of what is not of this one nothing is known
+    std::uint32_t epoch; // an entry of another epoch is invalid
     std::uint16_t flags;
-    std::uint16_t distance; // of a death: births between; 0: of no recent block
+    std::uint16_t distance; // of a death: births since that of the block; 0: not a recent block
     std::uint8_t type;
     std::uint8_t kind;
   };
@@ -34,8 +34,8 @@ struct ModelSizes {
   };
 };
 
-// Where a writer's model keeps what it learned. A reader has as many models as threads are interleaved, so it
-// has tables of its own, which grow (analyzer/decode/growing_model.h).
+// The tables of a writer's model. A reader has as many models as threads are interleaved, so it has tables of
+// its own, which grow (analyzer/decode/growing_model.h).
 class WholeTables : public ModelSizes {
  public:
   const Guess& guess(std::size_t slot) const { return guesses_[slot]; }
@@ -54,7 +54,7 @@ class WholeTables : public ModelSizes {
 template <class Tables>
 class BasicModel : public ModelSizes {
  public:
-  // Forgets all: what follows can be read without what came before.
+  // Forgets all records, so that a reader can decode what follows without what came before.
   void restart() {
     ++epoch_;
     births_ = 0;
@@ -63,23 +63,23 @@ class BasicModel : public ModelSizes {
     slot_ = slot();
     fresh_ = true;
   }
-  bool fresh() const { return fresh_; } // nothing learned since the restart
+  bool fresh() const { return fresh_; } // true if it learned nothing since the restart
 
   Stamp stamp = 0; // of the last record
 
-  // Type of the record that is expected now; kEventTypes: none is.
+  // Returns the type of the record that is expected now, or kEventTypes if none is expected.
   std::size_t likely_type() const {
     const Guess& guess = tables_.guess(slot_);
     return guess.epoch == epoch_ ? guess.type : kEventTypes;
   }
-  // What a record of this type is coded against.
+  // Returns the base against which a record of this type is coded.
   Guess base(std::size_t type) const {
     const Guess& guess = tables_.guess(slot_);
     if (guess.epoch == epoch_ && guess.type == type) return guess;
     return last_of(last_[type]);
   }
-  // Once its flags are known: a frame of a stack is like the last one of its language, and follows the last
-  // one.
+  // Refines the base of a stack record once its flags are known. A frame resembles the last frame of its
+  // language. The last frame is its caller, and its id is the next one.
   void refine(Guess& base, bool python) const {
     const Guess frame = last_of(frames_[python]);
     std::memcpy(base.word, frame.word, sizeof base.word);
@@ -87,12 +87,12 @@ class BasicModel : public ModelSizes {
     base.word[0] = halves(before + 1, before);
   }
 
-  // The block that was born `distance` births ago; null: there is none.
+  // Returns the block that was born `distance` births ago, or null if the model does not have it.
   const Birth* born(std::uint64_t distance) const {
     if (distance == 0 || distance > kBirths || distance > births_) return nullptr;
     return &tables_.birth((births_ - distance) % kBirths);
   }
-  // How many births ago a block at this address was born; 0: unknown. The writer's.
+  // Returns how many births ago a block at this address was born, or 0 if unknown. Only a writer calls it.
   std::uint16_t distance_of(std::uint64_t address) const {
     const std::uint64_t number = tables_.number(hash(address)); // modulo 2^16, of any epoch
     const auto distance = static_cast<std::uint16_t>(births_ - number);
@@ -100,7 +100,7 @@ class BasicModel : public ModelSizes {
     return birth != nullptr && birth->address == address ? distance : 0;
   }
 
-  // `distance` as it was coded, for a death.
+  // Learns a record that was coded. `distance` is the coded distance of a death.
   void learn(const RingRecord& record, std::uint16_t distance) {
     Guess& guess = tables_.guess(slot_);
     guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
@@ -122,7 +122,7 @@ class BasicModel : public ModelSizes {
     if (guess.epoch == epoch_) return guess;
     return Guess{};
   }
-  // What of a record says what comes next: who asked for how much, not where it lay.
+  // Returns the part of a record that predicts the next record: its stack, size or phase, but not its address.
   static std::uint64_t trait(const RingRecord& record) {
     const std::uint64_t type = record.type * 0x100000001B3u;
     switch (static_cast<EventType>(record.type)) {
@@ -152,7 +152,7 @@ class BasicModel : public ModelSizes {
     ++births_;
   }
 
-  std::uint32_t epoch_ = 1; // 0 is that of memory never written to
+  std::uint32_t epoch_ = 1; // 0 is the epoch in zeroed memory
   bool fresh_ = true;
   std::uint64_t births_ = 0;
   std::uint64_t context_[2] = {};

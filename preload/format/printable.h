@@ -1,5 +1,5 @@
-// Purpose: which bytes of a text may be shown on a terminal as they are.
-// Names and settings are bytes that another user may have chosen.
+// Purpose: decides which characters of a text may be shown on a terminal unchanged.
+// Another user may have chosen the bytes of names and settings.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Character {
   char32_t code = 0;
 };
 
-// The character at the front of `text`, which is not empty.
+// Returns the character at the front of `text`, which must not be empty.
 constexpr Character first_character(std::string_view text) {
   const auto at = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = at(0);
@@ -33,8 +33,9 @@ constexpr Character first_character(std::string_view text) {
   return code < kLeast[bytes] || surrogate || code > 0x10FFFF ? Character{} : Character{bytes, code};
 }
 
-// True if a terminal obeys the character, or if it changes how the others look without a look of its own:
-// controls, the bidirectional marks by which a name can look like another one, what has no width, and the tags.
+// True if a terminal obeys the character, or if the character is invisible and changes how the text around it
+// looks. These are controls, bidirectional marks, characters without a width, and tags. With bidirectional
+// marks a name can look like another name.
 constexpr bool steers(char32_t code) {
   const auto within = [code](char32_t first, char32_t last) { return code >= first && code <= last; };
   return code < 0x20 || within(0x7F, 0x9F) || code == 0xAD || code == 0x34F || code == 0x61C ||

@@ -19,7 +19,7 @@ struct ProcessEvent {
   std::uint32_t page_bytes;
 };
 
-// Its place in the job. Comes again when the rank becomes known late.
+// The process's place in the job. The record comes again if the rank becomes known late.
 struct JobEvent {
   static constexpr EventType kType = EventType::job;
   TextId job;
@@ -30,7 +30,7 @@ struct JobEvent {
   TextId launcher;
 };
 
-// The process is a fork of another one that was recorded.
+// The process is a fork of another recorded process.
 struct ForkEvent {
   static constexpr EventType kType = EventType::fork;
   std::uint32_t parent_pid;
@@ -41,7 +41,7 @@ struct ForkEvent {
   std::uint64_t tensor; // bytes inherited
 };
 
-// Recorded before the call: a later record of the same process says that it failed.
+// Recorded before the call. If the process has a later record, the exec failed.
 struct ExecEvent {
   static constexpr EventType kType = EventType::exec;
   TextId path;
@@ -54,7 +54,7 @@ struct EndEvent {
   std::uint32_t unused;
 };
 
-// Of the model. The last one counts.
+// Figures of the model. The last record counts.
 struct ParametersEvent {
   static constexpr EventType kType = EventType::parameters;
   std::uint64_t count;
@@ -70,7 +70,7 @@ struct ParameterDtypeEvent {
   std::uint64_t count; // parameters of this type
 };
 
-// Comes again when more is known: a field that is 0 says nothing new.
+// The record comes again if more is known. A field that is 0 adds nothing.
 struct DeviceEvent {
   static constexpr EventType kType = EventType::device;
   TextId name;
@@ -81,7 +81,7 @@ struct DeviceEvent {
   std::uint32_t unused_too;
 };
 
-// Something the reader should know, "key=value".
+// A fact for the reader, as "key=value".
 struct NoteEvent {
   static constexpr EventType kType = EventType::note;
   TextId text;

@@ -1,4 +1,4 @@
-// Purpose: what one event looks like, in a ring (fixed 64 bytes) and by name.
+// Purpose: the layout of one event in a ring (fixed 64 bytes), and the names of types, kinds and flags.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@ enum class EventType : std::uint8_t {
 #include "preload/format/event_names.def"
 };
 
-// How bytes were got. `none` is a tensor block inside memory that is counted elsewhere.
+// The way in which the program got the bytes. `none`: a tensor's block inside memory that is counted elsewhere.
 enum class Kind : std::uint8_t {
 #define KIND(name) name,
 #include "preload/format/event_names.def"
 };
 
-// Why an event was not recorded; `stacks`: it was, with the outer part of its stack alone.
+// The reason why an event was not recorded. `stacks`: it was recorded, but only with the outer part of its
+// stack.
 enum class Loss : std::uint8_t {
 #define LOSS(name) name,
 #include "preload/format/event_names.def"
@@ -31,7 +32,7 @@ enum class EndHow : std::uint8_t {
 #include "preload/format/event_names.def"
 };
 
-// What a row of a process's ledger holds.
+// The part of the process's RSS that a row of a ledger measures.
 enum class LedgerRow : std::uint8_t {
 #define LEDGER_ROW(name, title) name,
 #include "preload/format/event_names.def"
@@ -67,63 +68,65 @@ inline constexpr std::size_t kKinds = sizeof(kKindNames) / sizeof(kKindNames[0])
 inline constexpr std::size_t kLosses = sizeof(kLossNames) / sizeof(kLossNames[0]);
 inline constexpr std::size_t kEndHows = sizeof(kEndNames) / sizeof(kEndNames[0]);
 
-// Ids are types. 0 means "none" for each of them.
+// Each id has its own type. The value 0 means "none" in each of them.
 enum class StackId : std::uint32_t {};
 enum class TextId : std::uint32_t {};
 enum class CodeId : std::uint32_t {};
 enum class ModuleId : std::uint32_t {};
 
-// Nanoseconds of CLOCK_MONOTONIC, made unique within a process: order and time in one figure.
-// A death's stamp is drawn before the real call, a birth's after it.
+// Nanoseconds of CLOCK_MONOTONIC, made unique within a process, so that one figure gives order and time. A
+// death's stamp is drawn before the real call, a birth's stamp after it.
 using Stamp = std::uint64_t;
 
 // Flags of birth, death and move.
-inline constexpr std::uint16_t kTensor = 1;   // asked for by PyTorch's allocator: counts in `tensor`
+inline constexpr std::uint16_t kTensor = 1;   // requested by PyTorch's allocator: counts in `tensor`
 inline constexpr std::uint16_t kNoAccess = 2; // PROT_NONE: a reservation, not memory
-inline constexpr std::uint16_t kRange = 4;    // a death of [address, address + given), maybe part of a birth
-inline constexpr std::uint16_t kReleased = 8; // a range death that has no birth to match is normal
+inline constexpr std::uint16_t kRange = 4;    // a death of [address, address + given), maybe a part of a birth
+inline constexpr std::uint16_t kReleased = 8; // a range death without a matching birth is normal here
 inline constexpr std::uint16_t kSampled =
-    16;                                     // a small block, in the flows already: its record says who holds it
-inline constexpr std::uint16_t kArena = 32; // birth of a mapping: Python's, for its small objects
+    16;                                     // a small block that the flows contain; the record gives its stack
+inline constexpr std::uint16_t kArena = 32; // birth of a mapping that Python made for its small objects
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
-// A snapshot lists at most so many `displaced` and so many `early_death`. A reader looks through all of them at
-// a death: 100,000 took it more than a minute.
+// The most `displaced` records, and the most `early_death` records, of a snapshot. A reader searches all of
+// them at each death: with 100,000 it took more than a minute.
 inline constexpr std::size_t kMostLate = 512;
 // Flags of counters.
-inline constexpr std::uint16_t kBefore = 1; // all of it came before recording began
-inline constexpr std::uint16_t kBlocks = 2; // of blocks that had records: they are not in RingSlot.small
+inline constexpr std::uint16_t kBefore = 1; // all of these flows came before recording began
+inline constexpr std::uint16_t kBlocks = 2; // flows of blocks that had records: not in RingSlot.small
 // Flags of phase_begin and phase_end.
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
 inline constexpr std::uint16_t kSkipped = 2; // an optimizer step that did not update
 inline constexpr std::uint16_t kGradOff = 4;
-inline constexpr std::uint16_t kClosure = 8; // an optimizer step that goes forward itself
+inline constexpr std::uint16_t kClosure = 8; // an optimizer step that runs the forward itself
 // Flags of text.
 inline constexpr std::uint16_t kTextMore = 0x100; // more chunks of this text follow; low byte: bytes here
 inline constexpr std::size_t kTextChunk = 40;
-// Flags of samples. Those of a cgroup have its level in the low byte, 0 the process's own, 1 its parent.
-inline constexpr std::uint16_t kNearLimit = 0x100; // sample_process, sample_cgroup: taken more often, see there
-inline constexpr std::uint16_t kVersionTwo = 0x200;          // sample_cgroup: of cgroup v2
-inline constexpr std::uint16_t kWholeMachine = 0xFF;         // sample_pressure: in the place of a level
-inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0}; // a figure that the kernel does not have; no limit
+// Flags of samples. The low byte of a cgroup's sample is its level: 0 is the process's own cgroup, 1 its
+// parent.
+inline constexpr std::uint16_t kNearLimit = 0x100;  // sample_process, sample_cgroup: more frequent near a limit
+inline constexpr std::uint16_t kVersionTwo = 0x200; // sample_cgroup: of cgroup v2
+inline constexpr std::uint16_t kWholeMachine = 0xFF;         // sample_pressure: the machine, instead of a level
+inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0}; // the kernel has no such figure, or no limit
 // Flags of sample_ledger and sample_resident.
 inline constexpr std::uint16_t kLedgerLast = 1;   // sample_ledger: at the process's orderly end
-inline constexpr std::uint16_t kLedgerAgain = 2;  // sample_ledger: the highest, said again in a new window
-inline constexpr std::uint16_t kLedgerAsked = 4;  // sample_ledger: the allocator told what it keeps
+inline constexpr std::uint16_t kLedgerAgain = 2;  // sample_ledger: the highest, repeated in a new window
+inline constexpr std::uint16_t kLedgerAsked = 4;  // sample_ledger: the allocator reported what it retains
 inline constexpr std::uint16_t kRowShift = 8;     // sample_resident: high byte, a LedgerRow
-inline constexpr std::uint16_t kRowIsSampled = 1; // sample_resident: from some of its parts
+inline constexpr std::uint16_t kRowIsSampled = 1; // sample_resident: measured on some of its parts
 // Flags of stack.
 inline constexpr std::uint16_t kPythonFrame = 1; // payload: CodeId, line; else a native return address
 
-// One event as it lies in a ring. block_events.h and its siblings have a struct for the payload of each type.
+// One event in a ring. block_events.h and the headers beside it have a struct for the payload of each type.
 struct RingRecord {
-  std::uint32_t commit; // low 32 bits of sequence + 1; stored last, with release: then it is recorded
+  std::uint32_t commit; // low 32 bits of sequence + 1; stored last, with release, which makes the record valid
   std::uint8_t type;    // EventType
   std::uint8_t kind;    // Kind, Loss or EndHow, by type
   std::uint16_t flags;
   Stamp stamp;
   Payload payload;
 
-  // Returns the payload as the fields of `Event`, which is the struct of this type. Valid as long as this is.
+  // Returns the payload as the fields of `Event`, the struct of this type. The reference is valid as long as
+  // this object.
   template <class Event>
   const Event& as() const {
     return payload.as<Event>();

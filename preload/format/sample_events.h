@@ -1,5 +1,6 @@
-// Purpose: the fields of the samples: what the kernel, a driver or memtrace measured. Figures are bytes unless
-// the name or the comment says otherwise. kNotSaid: the kernel does not say, or there is no such limit.
+// Purpose: the fields of the samples, which the kernel, a driver or memtrace measured. Figures are bytes unless
+// the name or the comment says otherwise. kNotSaid: the kernel does not report the figure, or there is no
+// limit.
 #pragma once
 
 #include "preload/format/records.h"
@@ -28,7 +29,7 @@ struct SampleCgroupEvent {
   std::uint64_t oom_kills;
 };
 
-// More of the charge of the sample_cgroup before it.
+// More figures about the charge of the sample_cgroup before it.
 struct SampleChargeEvent {
   static constexpr EventType kType = EventType::sample_charge;
   std::uint64_t shmem;
@@ -43,11 +44,11 @@ struct SampleLimitsEvent {
   static constexpr EventType kType = EventType::sample_limits;
   std::uint64_t high;      // memory.high
   std::uint64_t swap;      // cgroup v1: the limit of memory and swap together
-  std::uint64_t highest;   // charge ever
-  std::uint64_t met;       // times the limit was met; cgroup v1: failcnt
-  std::uint32_t kills_all; // memory.oom.group: 0 or 1; 2: not said
+  std::uint64_t highest;   // highest charge so far
+  std::uint64_t met;       // how often the limit was met; cgroup v1: failcnt
+  std::uint32_t kills_all; // memory.oom.group: 0 or 1; 2: not reported
   std::uint32_t unused;
-  std::uint64_t ooms; // times it was out of memory
+  std::uint64_t ooms; // how often the cgroup was out of memory
 };
 
 // PSI of memory. avg10 and avg60 are hundredths of a percent.
@@ -72,7 +73,7 @@ struct SampleMachineEvent {
   std::uint64_t dev_shm_total;
 };
 
-// What the machine's memory is used for. Follows sample_machine.
+// The use of the machine's memory. This record follows sample_machine.
 struct SampleNodeEvent {
   static constexpr EventType kType = EventType::sample_node;
   std::uint64_t free;
@@ -82,7 +83,7 @@ struct SampleNodeEvent {
   std::uint32_t unwritten_pages; // Dirty and Writeback
   std::uint64_t kernel;          // Slab, KernelStack, Percpu
   std::uint32_t page_table_pages;
-  std::uint32_t hugetlb_pages; // of kPage bytes, too
+  std::uint32_t hugetlb_pages; // also of kPage bytes
 };
 
 struct SampleAddressSpaceEvent {
@@ -101,8 +102,8 @@ struct SampleDeviceEvent {
   std::uint64_t used; // by all processes
   std::uint64_t total;
   std::uint64_t used_by_others;
-  std::uint64_t code;            // cubins loaded so far: at least that is code
-  std::uint64_t other_processes; // their number
+  std::uint64_t code;            // cubins loaded so far: at least this much is code
+  std::uint64_t other_processes; // number of these processes
 };
 
 // A ledger of the process's RSS. Its rows follow, each a sample_resident.
@@ -111,17 +112,17 @@ struct SampleLedgerEvent {
   std::uint64_t resident; // VmRSS
   std::uint64_t high_water;
   std::uint64_t swap;
-  std::uint64_t drift;     // came and went while the ledger was taken, or since the allocator was asked
+  std::uint64_t drift;     // came and went during the measurement, or since the allocator was queried
   std::uint32_t cost_us;   // of CPU
-  std::uint32_t paused_us; // that threads of the program waited for ledgers so far
+  std::uint32_t paused_us; // total time for which ledgers paused threads of the program
   Stamp taken;
 };
 
 struct SampleResidentEvent {
   static constexpr EventType kType = EventType::sample_resident;
   std::uint64_t resident;
-  std::uint64_t given; // whether in memory or not
-  std::uint64_t parts; // blocks or mappings
+  std::uint64_t given; // whether resident or not
+  std::uint64_t parts; // number of blocks or mappings
 };
 
 // smaps_rollup of a process that forked or was forked.
@@ -135,14 +136,14 @@ struct SampleShareEvent {
   std::uint64_t private_dirty;
 };
 
-// How much of a large block is in memory.
+// The resident part of a large block.
 struct SampleTouchedEvent {
   static constexpr EventType kType = EventType::sample_touched;
   std::uint64_t address;
   Stamp birth;
   std::uint64_t given;
   std::uint64_t resident;
-  Stamp looked_before; // the look before this one, or the birth
+  Stamp looked_before; // stamp of the scan before this one, or of the birth
 };
 
 } // namespace memtrace::format

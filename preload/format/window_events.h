@@ -1,4 +1,4 @@
-// Purpose: the fields of the records with which a window begins, and of steps that were folded away.
+// Purpose: the fields of the records with which a window begins, and of steps whose events were dropped.
 #pragma once
 
 #include "preload/format/block_events.h"
@@ -11,7 +11,7 @@ struct CoarseEvent {
   TextId phase;
   std::uint32_t first_step;
   std::uint32_t last_step;
-  std::uint64_t count; // events folded away
+  std::uint64_t count; // dropped events
   std::uint64_t sum;   // bytes
   std::uint64_t min;   // bytes
   std::uint64_t max;   // bytes
@@ -21,10 +21,10 @@ struct WindowEvent {
   static constexpr EventType kType = EventType::window;
   std::uint32_t number;              // from 1; the trace file is 0
   std::uint32_t step_plus_1;         // 0: no step yet
-  Stamp until;                       // what the snapshot holds was so up to this stamp
+  Stamp until;                       // the snapshot holds up to this stamp
   std::uint32_t stepped;             // 1: an optimizer's step has returned in this step
   std::uint32_t first_update_plus_1; // first step that updated; 0: none yet
-  std::uint64_t unlisted;            // blocks that are alive and have no `held`
+  std::uint64_t unlisted;            // number of live blocks that have no `held` record
 };
 
 struct LevelEvent {
@@ -32,7 +32,7 @@ struct LevelEvent {
   std::int64_t live; // bytes
   std::int64_t tensor;
   std::int64_t reserved;
-  std::int64_t small; // the part of live, of the host, that flows alone account for
+  std::int64_t small; // the part of the host's `live` that only flows account for
 };
 
 // A block that was alive when the window began.
@@ -48,7 +48,7 @@ struct HeldEvent {
   Stamp birth;
 };
 
-// A block or mapping with a newer one at its place, which is in no level any more.
+// A block or mapping with a newer one at its address. It is not in any level now.
 struct DisplacedEvent {
   static constexpr EventType kType = EventType::displaced;
   std::uint64_t address;
@@ -69,7 +69,8 @@ struct EarlyDeathEvent {
   Stamp death;
 };
 
-// Outermost first, thread by thread. The thread that last began or ended a phase comes last.
+// A phase that was open when the window began. Records come thread by thread, outermost phase first. The thread
+// that last began or ended a phase comes last.
 struct OpenPhaseEvent {
   static constexpr EventType kType = EventType::open_phase;
   std::uint32_t thread;
@@ -79,7 +80,7 @@ struct OpenPhaseEvent {
   Stamp begin;
 };
 
-// What the records of this thread carried so far.
+// The flows that the records of this thread carried so far.
 struct FlowsEvent {
   static constexpr EventType kType = EventType::flows;
   std::uint32_t thread;

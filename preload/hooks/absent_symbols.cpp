@@ -1,4 +1,4 @@
-// Purpose: names that we export and nothing below us has look missing, as they are without us.
+// Purpose: hides each name that memtrace exports and no other library defines.
 // Runs: in the constructor.
 #include "preload/hooks/absent_symbols.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace os = record::os;
 
-// Of C23 and of old: in no glibc yet, or no more.
+// Names that glibc does not define: free_sized and free_aligned_sized are of C23, cfree was removed.
 constexpr const char* kHeap[] = {"free_sized", "free_aligned_sized", "cfree"};
 constexpr std::size_t kMostHeap = sizeof kHeap / sizeof *kHeap;
 
@@ -40,7 +40,7 @@ struct Names {
   }
 };
 
-// A symbol without a value is passed over by the loader.
+// The loader skips a symbol that is undefined.
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
   if (!own.complete()) return;
@@ -69,14 +69,14 @@ bool refers_weakly(const Dynamic& object, const Names& names) {
   return false;
 }
 
-// A library with them may still be opened, so they stay exported; what the loader bound until now would be
-// null.
+// True if a slot is bound to memtrace's hook of a CUDA function whose real function is not loaded. The name
+// stays exported, since a library that defines it may be opened later. Until then the slot must be null.
 bool is_ours_alone(const char* name, void* bound) {
   cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   return function != nullptr && bound == function->hook && cuda::real_of(*function) == nullptr;
 }
 
-// Slots that the loader filled with our functions while it bound this object go back to null.
+// Sets those slots to null that the loader filled with memtrace's functions while it bound this object.
 void clear_weak_references(const link_map* map, const Names& names) {
   const Dynamic object(map);
   if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr ||
@@ -116,7 +116,7 @@ void hide_absent(bool cuda) {
     if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
   names.cuda = !cuda;
   if (names.cuda) cuda::hide();
-  record::libc.dlerror(); // nothing is left for the program to find
+  record::libc.dlerror(); // clears the error, so that the program does not find it
   const link_map* const self = own_object();
   if (self == nullptr) return;
   hide_own(self, names);

@@ -1,13 +1,13 @@
-// Purpose: names that we export and nothing below us has look missing, as they are without us.
+// Purpose: hides each name that memtrace exports and no other library defines.
 // Runs: in the constructor.
 #pragma once
 
 namespace memtrace::hooks {
 
-// Programs ask by dlsym and by weak references whether CUDA is there, or free_sized, and take another road when
-// it is not. Takes such names out of our own symbol table, so that no later look-up finds them, and clears the
-// weak references that the loader had bound to us. CUDA counts as there when a driver or a runtime is found, or
-// when the user says so (MEMTRACE_CUPTI=on).
+// A program tests by dlsym and by weak references whether CUDA or free_sized exists, and behaves differently
+// without them. hide_absent() removes such names from memtrace's symbol table, so that later lookups fail. It
+// also clears the weak references that the loader bound to memtrace. CUDA counts as present if a driver or a
+// runtime is found, or if the user sets MEMTRACE_CUPTI=on.
 bool cuda_is_there();
 void hide_absent(bool cuda);
 

@@ -34,9 +34,9 @@ void say_whose_malloc(const void* first, bool ours) {
     memtrace::record::malloc_is_elsewhere(where.dli_fname);
 }
 
-// `memtrace run` puts the runtime of a sanitizer before us, for that program alone: a child without that
-// sanitizer would be judged by it, and end with its status. In place, for ASan starts its symbolizer with the
-// environment that the kernel gave.
+// `memtrace run` puts a sanitizer's runtime into LD_PRELOAD, before memtrace, for one program. A child without
+// that sanitizer would load it too, and exit with its status. The text is edited in place, because ASan starts
+// its symbolizer with the environment that the kernel passed.
 void keep_runtime_from_children() {
   namespace record = memtrace::record;
   const char* const runtime = record::environment_text("MEMTRACE_RUNTIME");
@@ -53,7 +53,8 @@ __attribute__((constructor)) void start() {
   const memtrace::record::Unjudged unjudged;
   memtrace::hooks::find_real();
   memtrace::hooks::process_start();
-  // Only what the loader did as well, for a list that the program's starter made may allow no more.
+  // In a sandbox only those system calls are made that the loader has made too: the allow-list may contain no
+  // others.
   if (memtrace::record::starts_in_a_sandbox()) {
     memtrace::hooks::hide_absent(false);
     memtrace::record::os::never_call();
@@ -69,7 +70,7 @@ __attribute__((constructor)) void start() {
     memtrace::hooks::hide_globals_from_leak_checkers();
   if (!ours) ours = memtrace::hooks::blocks_come_from_sanitizer();
   say_whose_malloc(first, ours);
-  // An allocator before us calls our mmap with its locks held, and libunwind allocates a thread's first time.
+  // An allocator before memtrace calls memtrace's mmap with its locks held, so no native stack is taken then.
   memtrace::record::start_life(ours);
   if (memtrace::record::active() && cuda) memtrace::hooks::offer_injection();
   if (memtrace::record::active()) {

@@ -1,4 +1,4 @@
-// Purpose: this process's share of what a job may write on this host.
+// Purpose: computes this process's part of the bytes that a job may write on this host.
 // Runs: once, when recording begins; also inside a malloc, on a small stack.
 #include "preload/job/host_quota.h"
 
@@ -15,12 +15,12 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::size_t kFigure = 20;          // digits of a claim, so that it can be changed in place
-constexpr std::uint64_t kMostRead = 4 << 20; // of the file: some ten thousand processes
-constexpr std::uint64_t kCountingPart = 16;  // of MEMTRACE_MAX_NODE: kept for those that only count
+constexpr std::uint64_t kMostRead = 4 << 20; // bytes of the file: some ten thousand processes
+constexpr std::uint64_t kCountingPart = 16;  // of MEMTRACE_MAX_NODE: reserved for processes that only count
 constexpr const char* kOthers[] = {".coarse", ".window-0", ".window-1", ".window-2", ".window-3"};
 static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 1);
 
-// One process begins to record at a time, and its stack may be small.
+// Static: one thread begins to record at a time, and its stack may be small.
 constinit Path path{};
 constinit Line<4400> line{};
 constinit char buffer[16 * 1024];
@@ -36,7 +36,7 @@ struct Claim {
   const char* rings;
 };
 
-// "BYTES STEM RINGS" without its newline, taken apart in place.
+// Parses "BYTES STEM RINGS" without its newline, in place. Returns false if the text has another form.
 bool parse(char* text, Claim* out) {
   out->bytes = 0;
   for (std::size_t i = 0; i < kFigure; ++i) {
@@ -72,11 +72,12 @@ std::uint64_t counts_with(const Claim& claim, const char* directory) {
   return bytes < claim.bytes ? bytes : claim.bytes;
 }
 
-// Gives each line before ours to `take`; where ours begins, or -1 if it was not found.
+// Calls take(claim) for each line before this process's line. Returns the offset of this process's line, or -1
+// if it was not found.
 template <class Take>
 long lines_before(long fd, const char* stem, Take take) {
   std::size_t have = 0;
-  std::uint64_t at = 0; // of the buffer's first byte in the file
+  std::uint64_t at = 0; // offset of the buffer's first byte in the file
   while (at < kMostRead) {
     const long got = os::read_all(fd, buffer + have, sizeof buffer - 1 - have);
     if (got <= 0) return -1;
@@ -92,7 +93,7 @@ long lines_before(long fd, const char* stem, Take take) {
       }
       done = static_cast<std::size_t>(end + 1 - buffer);
     }
-    if (done == 0) return -1; // no line is as long as this
+    if (done == 0) return -1; // no valid line is as long as the buffer
     std::memmove(buffer, buffer + done, have - done);
     have -= done;
     at += done;
@@ -100,7 +101,8 @@ long lines_before(long fd, const char* stem, Take take) {
   return -1;
 }
 
-// What the lines before ours take of the bound, by `take(claim)`.
+// Sums take(claim) over the lines before this process's line, to `*taken`. Returns the offset of this process's
+// line, or -1 if it was not found.
 template <class Take>
 long taken_before(const char* stem, std::uint64_t* taken, Take take) {
   *taken = 0;
@@ -112,7 +114,7 @@ long taken_before(const char* stem, std::uint64_t* taken, Take take) {
 }
 
 bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
-  const long made = os::create(path.text()); // fails where it is there
+  const long made = os::create(path.text()); // fails if the file exists
   if (made >= 0) os::close(made);
   const long fd = os::open_own(path.text(), os::For::appending);
   if (fd < 0) return false;
@@ -161,7 +163,7 @@ namespace {
 Quota first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
   claims_of(directory, place.host.text());
   std::uint64_t taken = 0;
-  // The claims alone, without a look at any other file, are enough for most processes.
+  // For most processes the claims alone are enough, without a look at any other file.
   const long ours = append_claim(stem, rings, asked)
                         ? taken_before(stem, &taken, [](const Claim& c) { return c.bytes; })
                         : -1;
@@ -190,7 +192,7 @@ const Quota& quota() {
   return granted;
 }
 
-// The claim is raised first and read with all others then, so of two processes at least one sees both.
+// Raises the claim first and then reads all claims, so of two processes at least one sees both.
 bool raise_claim(std::uint64_t bytes) {
   if (own_directory.size() == 0) return false;
   claims_of(own_directory.text(), place.host.text());

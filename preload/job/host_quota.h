@@ -1,4 +1,4 @@
-// Purpose: this process's share of what a job may write on this host.
+// Purpose: computes this process's part of the bytes that a job may write on this host.
 // Runs: once, when recording begins; also inside a malloc, on a small stack.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace memtrace::record {
 
-// Less than this is better spent on counting alone.
+// If less room than this is left, counting alone is a better use of it.
 inline constexpr std::uint64_t kSensibleTrace = 4 << 20;
 
 enum class Detail : std::uint8_t {
   full,   // as asked
-  less,   // less room than asked: it folds earlier
+  less,   // less room than asked: the rollup begins earlier
   counts, // heap blocks are counted, not recorded
   none,   // no file
 };
@@ -22,25 +22,28 @@ struct Quota {
   std::uint64_t bytes;
 };
 
-// The path of `directory/node-HOST`, until the next call of this file.
+// Returns the path of `directory/node-HOST`, valid until the next call of this file.
 const Path& claims_of(const char* directory, const char* host);
-// 0, or why no line can be added to this host's: what has that name is no file of this user.
+// Returns 0, or the error that keeps lines from being added to this host's claims: the path is not a file of
+// this user.
 long refused_by_claims(const char* directory);
 
-// `directory/node-HOST` has one line for each process of the job that began to record on this host, in their
-// order: "BYTES STEM RINGS", RINGS the ring file where it is not beside the trace, else "-". A process appends
-// its own by one write and then reads the lines before it: those that still have their ring file run, or were
-// killed, and count with their claim; the others with what they left. `stem` without directory.
+// `directory/node-HOST` has one line for each process of the job that began to record on this host, in order:
+// "BYTES STEM RINGS". STEM is without directory. RINGS is the ring file if it is not beside the trace, else
+// "-". A process appends its own line by one write, and then reads the lines before it. If the ring file of a
+// process exists, the process runs or was killed, and counts with its claim. The other processes count with the
+// files that they left.
 Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
-// What MEMTRACE_MAX_NODE left for this process: what claim_share() returned last.
+// Returns the last result of claim_quota(): the bytes that MEMTRACE_MAX_NODE left for this process.
 const Quota& quota();
 
-// Raises this process's claim to `bytes`, if all claims together leave room for it. Of two processes that raise
-// theirs at the same time both may be refused, never both admitted beyond the bound. claim_share() came before.
+// Raises this process's claim to `bytes`, if all claims together leave room for it. True if it was raised. If
+// two processes raise their claims at the same time, both may be refused, but never are both admitted beyond
+// the bound. Called after claim_quota().
 bool raise_claim(std::uint64_t bytes);
 
-// All lines of `directory/node-HOST` in their order.
+// Calls `take` for each line of `directory/node-HOST`, in order.
 void each_claim(const char* directory, const char* host,
                 void (*take)(void* context, const char* stem, const char* rings), void* context);
 

@@ -1,4 +1,4 @@
-// Purpose: which attempt of a job this is in its directory, and what the one before came to.
+// Purpose: finds which attempt of a job this is in its directory, and how the attempt before ended.
 // Runs: once, when recording begins; also inside a malloc, on a small stack.
 #include "preload/job/job_attempt.h"
 
@@ -20,28 +20,28 @@
 namespace memtrace::record {
 namespace {
 
-constexpr unsigned kMostJobs = 1000;             // of one directory that are looked at
+constexpr unsigned kMostJobs = 1000;             // job files of one directory that are read
 constexpr std::uint64_t kNsPerTick = 10'000'000; // USER_HZ is 100
-constexpr std::uint64_t kSlack = 2'000'000'000;  // between two clocks
+constexpr std::uint64_t kSlack = 2'000'000'000;  // tolerance between two clocks
 constexpr std::uint64_t kRecent = 10'000'000'000;
 
-// One process begins to record at a time, and its stack may be small.
+// Static: one thread begins to record at a time, and its stack may be small.
 constinit Path path{};
 constinit Path other{};
 constinit format::RingFileHeader header{};
 
 struct Job {
-  std::uint32_t attempt = 0; // 0: there is no such file
+  std::uint32_t attempt = 0; // 0: there is no job file
   std::uint64_t began = 0;   // Unix time in ns
   std::uint64_t command = 0; // a hash
-  std::uint64_t failed = 0;  // bytes: one of it gave up because it could not have them
+  std::uint64_t failed = 0;  // bytes of the failed allocation after which a process of the job gave up
   Line<128> name;
   Line<128> host;
 };
-constinit Job job{};                 // the one looked at
-constinit Job newest{};              // of those before ours
-constinit Job last{};                // and of the same command
-constinit Path own{};                // the file of our job
+constinit Job job{};                 // the job that was read last
+constinit Job newest{};              // the newest job before this one
+constinit Job last{};                // the newest earlier job of the same command
+constinit Path own{};                // the file of this job
 constinit std::uint64_t refused = 0; // bytes
 constinit std::uint64_t refused_at = 0;
 
@@ -72,7 +72,8 @@ void read_job(const char* text) {
   job.attempt = attempt == 0 || attempt > kMostJobs ? 1 : static_cast<std::uint32_t>(attempt);
 }
 
-// A file that is there and still empty is being written.
+// If the file exists but is empty, another process is writing it: waits at most 50 ms. Returns false if the
+// file cannot be read or stays empty.
 bool read_job_file(const char* directory, unsigned index) {
   for (int tries = 0; tries < 50; ++tries) {
     const char* const text = read_own_file(job_file(directory, index).text());
@@ -86,7 +87,7 @@ bool read_job_file(const char* directory, unsigned index) {
   return false;
 }
 
-// 0, or a negative errno.
+// Returns 0 or a negative errno.
 long create_job_file(const char* directory, unsigned index, std::uint32_t attempt) {
   const long fd = os::create(job_file(directory, index).text());
   if (fd < 0) return fd;
@@ -99,27 +100,28 @@ long create_job_file(const char* directory, unsigned index, std::uint32_t attemp
   return 0;
 }
 
-// The process of this pid that there is now began before `unix_ns`.
+// True if the process that now has this pid began before `unix_ns`, so it is the process that wrote the trace.
 bool is_the_same(std::uint32_t pid, std::uint64_t unix_ns) {
   if (static_cast<int>(pid) == os::process_id()) return false;
   other.clear();
   const char* const text = read_kernel_file(other.add("/proc/").add(pid).add("/stat").text());
   if (text == nullptr) return false;
-  const char* at = std::strrchr(text, ')'); // a name may hold anything
+  const char* at = std::strrchr(text, ')'); // a process name may contain any character
   for (int i = 2; at != nullptr && i < 22; ++i) at = std::strchr(at + 1, ' ');
   if (at == nullptr) return false;
   const std::uint64_t age = os::boot_ns() - number_at(at) * kNsPerTick;
   return os::unix_ns() - age <= unix_ns + kSlack;
 }
 
-// Of a process on another host, of which no more is known: its trace grows twice a second.
+// True if the process still writes its trace. Used for a process on another host, where nothing else is known:
+// its trace grows twice a second.
 bool is_written(const char* directory, const char* stem) {
   other.clear();
   other.add(directory).add("/").add(stem).add(".memtrace");
   return os::unix_ns() < os::modified_ns(other.text()) + kRecent;
 }
 
-// The header of a ring file that a process left which did not end in an orderly way.
+// Reads the header of a ring file. Returns false if it cannot be read, or if its process ended normally.
 bool read_rings(const char* rings) {
   const long fd = os::open_own(rings, os::For::reading);
   if (fd < 0) return false;
@@ -134,7 +136,7 @@ std::uint64_t start_of(const char* stem) {
   return dash == nullptr ? 0 : hexadecimal_at(dash + 1);
 }
 
-// The counter of the group where that process was, if it is the same group still.
+// Returns the kill counter of the cgroup of that process, if the cgroup still exists, else 0.
 std::uint64_t kills_now() {
   header.group[sizeof header.group - 1] = '\0';
   const std::size_t bytes = std::strlen(header.group);
@@ -150,7 +152,7 @@ std::uint64_t kills_now() {
 struct AttemptSearch {
   const char* directory;
   const Job* at;
-  Attempt* out; // null: only whether one of it lives
+  Attempt* out; // null: only find out whether a process of the attempt lives
   bool lives;
 };
 
@@ -185,7 +187,7 @@ bool lives(const char* directory, const Job& of) {
   return look.lives;
 }
 
-// What became of an attempt that is over. That it was killed says more than that a process of it gave up.
+// Finds out how an attempt ended that is over. A kill is stronger evidence than a process that gave up.
 void look_back(const char* directory, const Job& at, Attempt* out) {
   AttemptSearch look{directory, &at, out, false};
   each_claim(directory, at.host.text(), &look_at_claim, &look);
@@ -194,12 +196,13 @@ void look_back(const char* directory, const Job& at, Attempt* out) {
   out->failed = at.failed;
 }
 
-// A job before ours, of the same command; it is in `job` then.
+// True if the sibling is an earlier job of the same command. That job is then in `job`.
 bool read_sibling(unsigned index) {
   return read_job_file(sibling(index), 1) && job.command == place.command && job.began <= place.began;
 }
 
-// Our attempt, where each job has a directory of its own. Those that run at once are one.
+// Finds the number of the attempt if each job has its own directory. Jobs that run at the same time are one
+// attempt.
 void number_by_siblings(Attempt* out) {
   const unsigned count = find_siblings(place.directory.text());
   for (unsigned i = 0; i < count; ++i)
@@ -215,7 +218,7 @@ void number_by_siblings(Attempt* out) {
 
 void number_by_files(const char* directory, std::uint32_t before, Attempt* out) {
   const bool at_once = before != 0 && lives(directory, newest);
-  out->opens = !at_once; // else it is of the attempt that runs
+  out->opens = !at_once; // else this job belongs to the running attempt
   out->number = at_once ? newest.attempt : before + 1;
   if (out->opens && last.attempt != 0) look_back(directory, last, out);
 }
@@ -238,9 +241,9 @@ Attempt take_attempt(const char* directory) {
       const long made = create_job_file(directory, index, out.number);
       out.founds = made == 0;
       if (out.founds) break;
-      there = read_job_file(directory, index); // another one was first
+      there = read_job_file(directory, index); // another process was first
       out = {};
-      if (!there && made == -EEXIST) continue; // another user's file, or none at all, has this name
+      if (!there && made == -EEXIST) continue; // the name belongs to another user's file, or not to a file
     }
     own = job_file(directory, index);
     if (!there || std::strcmp(job.name.text(), place.job.text()) == 0) {

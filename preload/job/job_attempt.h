@@ -1,4 +1,4 @@
-// Purpose: which attempt of a job this is in its directory, and what the one before came to.
+// Purpose: finds which attempt of a job this is in its directory, and how the attempt before ended.
 // Runs: once, when recording begins; also inside a malloc, on a small stack.
 #pragma once
 
@@ -6,26 +6,27 @@
 
 namespace memtrace::record {
 
-// A job that begins in a directory where another one ended is its next attempt. Where the other one still runs,
-// the ranks of an `srun` that each found a job, they are one attempt.
+// If a job begins in a directory where another job ended, it is the next attempt. If the other job still runs,
+// both are one attempt: the ranks of an `srun` that each founded a job.
 struct Attempt {
   std::uint32_t number = 1;
-  bool opens = false;     // this process is the first of it
-  bool founds = false;    // the first of its job
-  std::uint32_t died = 0; // the last attempt before that a process was killed in, short of memory; 0: none
-  bool counted = false;   // its cgroup has counted a kill since: that was it
-  std::uint64_t left = 0; // bytes of `limit` at its last sample
+  bool opens = false;     // this process is the first of the attempt
+  bool founds = false;    // this process is the first of its job
+  std::uint32_t died = 0; // the last attempt before that ended because it was short of memory; 0: none
+  bool counted = false;   // its cgroup has counted a kill since, which confirms the cause
+  std::uint64_t left = 0; // bytes left of `limit` at its last sample
   std::uint64_t limit = 0;
-  std::uint64_t failed = 0; // bytes that it asked for in vain just before it gave up; 0: it was killed
+  std::uint64_t failed = 0; // bytes of the allocation that failed just before it gave up; 0: it was killed
 };
 
-// Writes the job's file, `job`, `job-2`, ..., if this process is the first of its job that records. Where each
-// job has a directory of its own, the attempts before are those beside it.
+// Writes the job's file, `job`, `job-2`, ..., if this process is the first of its job that records. If each job
+// has its own directory, the attempts before are in the directories beside it.
 Attempt take_attempt(const char* directory);
 
-// An allocation could not be had.
+// Remembers that an allocation of `bytes` failed.
 void remember_refusal(std::uint64_t bytes);
-// This process gives up now: if it was refused memory just before, the job's file says so.
+// Called when this process ends with an error. If an allocation failed just before, adds that to the job's
+// file.
 void note_giving_up();
 
 } // namespace memtrace::record

@@ -1,5 +1,5 @@
-// Purpose: which job this process belongs to, and where its files go.
-// Runs: once, in the constructor: programs chdir.
+// Purpose: finds the job of this process, and the directories of its files.
+// Runs: once, in the constructor, because programs call chdir.
 #include "preload/job/job_directory.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ void find_ranks() {
   }
 }
 
-// One that `memtrace run` chose, so that it knows where to look: digits and dashes.
+// Takes the job's name that `memtrace run` chose, so that `memtrace run` knows where to look. A name has digits
+// and dashes. Returns false if there is no such name.
 bool take_name() {
   const char* const name = environment("MEMTRACE_RUN");
   if (name == nullptr) return false;
@@ -63,7 +64,7 @@ bool take_name() {
   return true;
 }
 
-// FNV-1a of the command line.
+// Returns the FNV-1a hash of the command line.
 std::uint64_t hash_of_command() {
   std::uint64_t hash = 0xCBF29CE484222325;
   const long fd = os::open_kernel("/proc/self/cmdline");
@@ -75,13 +76,13 @@ std::uint64_t hash_of_command() {
   return hash;
 }
 
-// MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal: the first two for the process of the job that
-// records first, and the seccomp filters that the founder started with.
+// Founds the job. MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal. The process of the job that records
+// first uses BEGAN and COMMAND. FILTERS is the number of seccomp filters that the founder started with.
 void found() {
   place.founder = true;
   place.began = os::unix_ns();
   place.command = hash_of_command();
-  static constinit Line<96> assignment{}; // kept in the environment
+  static constinit Line<96> assignment{}; // the environment points to it
   assignment.clear();
   assignment.add("MEMTRACE_FOUNDED=").add(place.began, 16).add(" ").add(place.command, 16);
   assignment.add(" ").add(filters_at_start(), 16);
@@ -95,7 +96,8 @@ void join() {
   place.command = gap != nullptr ? hexadecimal_at(gap + 1) : 0;
 }
 
-// By arithmetic: gmtime_r would read the time zone's file and allocate.
+// Names the job by time and pid. Computes the date itself, because gmtime_r would read the time zone's file and
+// allocate.
 void name_job() {
   const auto now = std::chrono::sys_seconds(std::chrono::seconds(os::unix_ns() / 1'000'000'000u));
   const auto day = std::chrono::floor<std::chrono::days>(now);
@@ -144,7 +146,8 @@ void absolute(const char* path, Path* out) {
   out->add(path);
 }
 
-// A job is named after its founder's pid, which an exec keeps: of `nice python train.py` the founder is python.
+// True if this process founded the job. A job's name ends with its founder's pid, which an exec keeps: the
+// founder of `nice python train.py` is python.
 bool founded_here() {
   const char* const pid = std::strrchr(place.job.text(), '-');
   return pid != nullptr && number(pid + 1, 0) == static_cast<std::uint32_t>(os::process_id());
@@ -161,11 +164,11 @@ bool starts_in_a_sandbox() {
   return at != nullptr && filters_at_start() > hexadecimal_at(at);
 }
 
-// Recording begins on any stack, also a small one, and on one thread at a time.
+// Static: recording begins on one thread at a time, and its stack may be small.
 static constinit Path scratch{};
 
-// In a directory such as /tmp, another user can put a link at a name that we are about to use. Most systems
-// refuse to follow it (fs.protected_symlinks), but not all.
+// True if another user planted a link at `path`. In a directory such as /tmp, another user can put a link at a
+// name that memtrace is about to use. Most systems refuse to follow it (fs.protected_symlinks), but not all.
 static bool is_planted_link(const char* path, const os::FileStatus& above) {
   constexpr std::uint32_t kShared = S_ISVTX | S_IWOTH;
   os::FileStatus look;
@@ -189,12 +192,12 @@ long make_directories(const char* directory, std::size_t* there) {
       above = look;
       continue;
     }
-    // A new directory takes the umask, but in one such as /tmp it is ours alone.
+    // A new directory takes the umask. In a directory such as /tmp, only this user may access it.
     result = os::make_directory(scratch.text(), !made && (above.mode & S_IWOTH) != 0 ? 0700 : 0777);
     made = true;
   }
   if (scratch.cut()) result = -ENAMETOOLONG;
-  if (result == 0 || result == -EEXIST) return 0; // one that another process made; a file takes no other in
+  if (result == 0 || result == -EEXIST) return 0; // another process made it; if it is a file, opens in it fail
   remove_directories(directory, *there);
   return result;
 }
@@ -240,7 +243,7 @@ void find_place() {
     if (!take_name()) name_job();
     const char* const asked = environment("MEMTRACE_OUT");
     absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);
-    static constinit Path assignment{}; // kept in the environment
+    static constinit Path assignment{}; // the environment points to it
     assignment.add("MEMTRACE_JOB=").add(place.job.text()).add(";").add(pattern.text());
     add_to_environment(assignment.text());
   }

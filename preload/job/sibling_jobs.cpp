@@ -1,4 +1,4 @@
-// Purpose: the directories beside a job's own, where the jobs before it in the same place have theirs.
+// Purpose: finds the directories beside a job's own, which contain the jobs before it.
 // Runs: once, when recording begins; also inside a malloc, on a small stack.
 #include "preload/job/sibling_jobs.h"
 
@@ -14,9 +14,9 @@ namespace memtrace::record {
 namespace {
 
 constexpr unsigned kMost = 32;
-constexpr unsigned kMostNames = 20'000; // looked at, of a directory that holds other things, too
+constexpr unsigned kMostNames = 20'000; // names that are read, because a directory may hold other things too
 
-// One process begins to record at a time, and its stack may be small.
+// Static: one thread begins to record at a time, and its stack may be small.
 constinit Path above{};
 constinit Path path{};
 constinit Line<200> names[kMost]{}; // from the last to the first

@@ -1,4 +1,4 @@
-// Purpose: which limit of the address space an allocation met that failed.
+// Purpose: finds the address space limit that made an allocation fail.
 // Runs: inside the program's malloc, on its thread.
 #include "preload/kernel/address_space_limit.h"
 

@@ -1,4 +1,4 @@
-// Purpose: which limit of the address space an allocation met that failed.
+// Purpose: finds the address space limit that made an allocation fail.
 // Runs: inside the program's malloc, on its thread.
 #pragma once
 
@@ -10,11 +10,12 @@ namespace memtrace::record {
 
 struct AddressLimit {
   std::uint64_t free = format::kNotSaid;
-  std::uint64_t total = format::kNotSaid; // RLIMIT_AS or RLIMIT_DATA; none: neither was in the way
+  std::uint64_t total = format::kNotSaid; // RLIMIT_AS or RLIMIT_DATA; kNotSaid: neither limit was the cause
 };
 
-// By the kernel's figures at this moment; a sample of the background thread's comes too late for a program that
-// frees what it has and gives up. Some 30 us, where a limit is set; async-signal-safe.
+// Returns the limit that `asked` more bytes exceed, by the kernel's present figures. A sample of the background
+// thread would come too late if the program frees its memory and exits. Takes about 30 us if a limit is set.
+// Async-signal-safe.
 AddressLimit address_limit(std::uint64_t asked);
 
 } // namespace memtrace::record

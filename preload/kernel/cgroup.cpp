@@ -1,5 +1,5 @@
-// Purpose: the memory cgroup of this process and its ancestors, v1 or v2, and what the kernel says of each.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: reads the kernel's figures of the memory cgroup of this process and of its ancestors, v1 or v2.
+// Runs: on the background thread; before that thread starts, on the thread that begins to record.
 #include "preload/kernel/cgroup.h"
 
 #include <cstring>
@@ -15,16 +15,16 @@ using format::kNotSaid;
 
 namespace {
 
-constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // what version 1 says when there is none
+constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // the value of version 1 if there is no limit
 
-// Not on a stack that may be small.
-constinit Path directory{}; // of the group; empty: none found
+// Static, because the stack may be small.
+constinit Path directory{}; // of the cgroup; empty: not found
 constinit Path looked_at{};
 constinit bool version_two = false;
 constinit unsigned levels = 0;
-constinit std::size_t level_bytes[kMaxLevels] = {}; // of `directory`, own first
+constinit std::size_t level_bytes[kMaxLevels] = {}; // lengths of paths in `directory`, own cgroup first
 
-// The path in a line `ID:CONTROLLERS:PATH` of version 1 whose controllers include memory, else null.
+// Returns the path in a line `ID:CONTROLLERS:PATH` of version 1 if its controllers include memory, else null.
 const char* memory_path_of(const char* line) {
   const char* at = std::strchr(line, ':');
   while (at != nullptr && *at != '\n' && *at != '\0') {
@@ -37,7 +37,8 @@ const char* memory_path_of(const char* line) {
   return nullptr;
 }
 
-// Writes the directory to `looked_at`, empty where there is none, and how many bytes of it are the root's.
+// Writes the cgroup's directory to `looked_at`, empty if there is none. Returns how many bytes of it are the
+// root's.
 std::size_t look(bool* two) {
   looked_at.clear();
   const char* const text = read_kernel_file("/proc/self/cgroup");
@@ -85,11 +86,11 @@ void read_stat_two(const char* text, Charge* out) {
   out->file = or_none(number_after(text, "file "));
   out->shmem = number_after(text, "shmem ");
   out->page_tables = number_after(text, "pagetables ");
-  out->hugetlb = number_after(text, "hugetlb "); // where the mount accounts for it
+  out->hugetlb = number_after(text, "hugetlb "); // only if the mount accounts hugetlb memory
   out->dirty = or_none(number_after(text, "file_dirty ")) + or_none(number_after(text, "file_writeback "));
   out->kernel = number_after(text, "kernel ");
   if (out->kernel != kNotSaid) return;
-  out->kernel = 0; // before Linux 5.18 there are the parts alone
+  out->kernel = 0; // before Linux 5.18, the file has only the parts
   for (const char* part : {"kernel_stack ", "pagetables ", "percpu ", "vmalloc ", "slab "})
     out->kernel += or_none(number_after(text, part));
 }
@@ -114,7 +115,7 @@ bool find_group() {
   bool two = false;
   const std::size_t root_bytes = look(&two);
   if (levels != 0 && two == version_two && std::strcmp(looked_at.text(), directory.text()) == 0) return false;
-  // In a container the path may be the host's: then the mounted root is this process's own group.
+  // In a container the path may be the host's. Then the mounted root is this process's own cgroup.
   const bool there = os::exists(looked_at.text());
   const std::size_t bytes = there ? looked_at.size() : root_bytes;
   if (levels != 0 && bytes == directory.size() && std::strncmp(looked_at.text(), directory.text(), bytes) == 0)

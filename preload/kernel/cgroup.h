@@ -1,5 +1,5 @@
-// Purpose: the memory cgroup of this process and its ancestors, v1 or v2, and what the kernel says of each.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: reads the kernel's figures of the memory cgroup of this process and of its ancestors, v1 or v2.
+// Runs: on the background thread; before that thread starts, on the thread that begins to record.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ inline constexpr unsigned kMaxLevels = 12;
 
 struct GroupPath {
   const char* text;
-  std::size_t bytes; // it goes on behind them
+  std::size_t bytes; // the text continues after them
 };
 
-// Looks where the process is now. True: in another group than before.
+// Finds the process's present cgroup. True if it is another one than before.
 bool find_group();
-unsigned group_levels(); // itself and its ancestors; 0: none can be read
+unsigned group_levels(); // the cgroup and its ancestors; 0: none is readable
 GroupPath group_path(unsigned level);
 bool group_is_version_two();
-// In a forked child: to be looked for again.
+// In a forked child: forgets the cgroup, so that find_group() finds it again.
 void forget_group();
 
-// Bytes; what the kernel does not say is format::kNotSaid.
+// In bytes, except oom_kills. format::kNotSaid: the kernel does not give the figure.
 struct Charge {
   std::uint64_t charge;
   std::uint64_t limit;
@@ -36,21 +36,21 @@ struct Charge {
   std::uint64_t swap;
   std::uint64_t hugetlb;
   std::uint64_t page_tables;
-  std::uint64_t dirty; // of `file`: to be written first
+  std::uint64_t dirty; // the part of `file` that must be written to disk first
 
-  // What no limit makes the kernel give back: all but clean page cache.
+  // Returns the bytes that the kernel does not reclaim at a limit: all but the clean page cache.
   std::uint64_t held() const;
 };
-// Three or four files, some 30 us. False: this level has no figures (the root of v2).
+// Reads three or four files in about 30 us. Returns false if this level has no figures (the root of v2).
 bool read_charge(unsigned level, Charge* out);
 
 struct GroupLimits {
   std::uint64_t high;
   std::uint64_t swap;    // v1: memory and swap together
-  std::uint64_t highest; // charge ever
+  std::uint64_t highest; // the highest charge so far
   std::uint64_t met;     // how often the charge was at the limit
   std::uint64_t ooms;
-  std::uint32_t kills_all; // memory.oom.group: 0, 1, 2 not said
+  std::uint32_t kills_all; // memory.oom.group: 0 or 1; 2: not known
 };
 GroupLimits read_limits(unsigned level);
 

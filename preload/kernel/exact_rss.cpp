@@ -1,4 +1,4 @@
-// Purpose: RSS as smaps_rollup counts it, at the highest samples, where the kernel's counters are not exact.
+// Purpose: counts RSS by smaps_rollup at the highest samples, if the kernel's counters are not exact.
 // Runs: on the background thread.
 #include "preload/kernel/exact_rss.h"
 
@@ -12,7 +12,8 @@ namespace {
 constinit RssCounters counters{};
 constinit bool cpus_known = false;
 
-// "0-63", "0,2-5": the last number and one. 1 where the kernel does not say.
+// Returns the number of CPUs up to the last one that is online: the last number of "0-63" or "0,2-5", plus one.
+// Returns 1 if the kernel does not tell.
 std::uint64_t online_cpus() {
   const char* text = read_kernel_file("/sys/devices/system/cpu/online");
   std::uint64_t last = 0;

@@ -1,5 +1,5 @@
-// Purpose: how long one part of a look at the program's address space may take. The rest waits for the next
-// turn.
+// Purpose: bounds the time of one part of a scan of the program's address space. The next turn continues the
+// scan.
 // Runs: on the background thread.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace memtrace::record {
 
 class Turn {
  public:
-  // CPU time of the calling thread, for on a busy machine the wait is caused by others. `wait`: and where the
-  // program waits for it, no longer than that by the clock.
+  // `ns` is CPU time of the calling thread, because on a busy machine other processes cause the waiting.
+  // `wait`: if the program waits for this turn, the longest elapsed time; 0: no bound.
   explicit Turn(std::uint64_t ns, std::uint64_t wait = 0)
       : until_(os::thread_cpu_ns() + ns), latest_(wait == 0 ? 0 : os::monotonic_ns() + wait) {}
   bool is_over() const {
@@ -21,7 +21,7 @@ class Turn {
 
  private:
   std::uint64_t until_;
-  std::uint64_t latest_; // 0: whenever
+  std::uint64_t latest_; // 0: no bound
 };
 
 } // namespace memtrace::record

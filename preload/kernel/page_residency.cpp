@@ -1,4 +1,4 @@
-// Purpose: which pages of a range of addresses are in memory.
+// Purpose: finds the pages of an address range that are in memory.
 // Runs: on the background thread.
 #include "preload/kernel/page_residency.h"
 
@@ -13,13 +13,13 @@ namespace {
 
 using format::kPage;
 
-constexpr std::size_t kRuns = 256;  // that one call may give
-constexpr std::size_t kWords = 512; // pages that one read of pagemap tells of
+constexpr std::size_t kRuns = 256;  // that one call may return
+constexpr std::size_t kWords = 512; // pages in one read of pagemap
 constexpr std::uint64_t kPresentBit = std::uint64_t{1} << 63;
 constexpr std::uint64_t kFileBit = std::uint64_t{1} << 61; // or shared memory
 constexpr std::uint64_t kExclusiveBit = std::uint64_t{1} << 56;
 
-// <linux/fs.h> of Linux 6.7; the headers we are built with may be older.
+// From <linux/fs.h> of Linux 6.7, because the headers of the build may be older.
 struct ScanArgument {
   std::uint64_t size;
   std::uint64_t flags;
@@ -45,9 +45,9 @@ constexpr std::uint64_t kOfFile = 1 << 2;
 constexpr std::uint64_t kPresent = 1 << 3;
 constexpr std::uint64_t kZeros = 1 << 5;
 
-constexpr std::size_t kBytes = 4096;                           // pages that one call of mincore tells of
-constexpr std::uint64_t kMostScanned = std::uint64_t{1} << 18; // pages that are there, in one call: 3 ms
-constexpr std::uint64_t kFewScanned = 1024;                    // behind a hole
+constexpr std::size_t kBytes = 4096;                           // pages in one call of mincore
+constexpr std::uint64_t kMostScanned = std::uint64_t{1} << 18; // present pages in one call: 3 ms
+constexpr std::uint64_t kFewScanned = 1024;                    // present pages in one call after a hole
 
 union {
   Region regions[kRuns];
@@ -64,7 +64,7 @@ std::uint64_t eight_at(std::size_t i) {
   return eight;
 }
 
-// How many of the bytes from `i` on are as this one.
+// Returns how many bytes from `i` on have the value of byte `i`.
 std::size_t alike(std::size_t i, std::size_t end) {
   const std::uint8_t first = answer.bytes[i];
   const std::uint64_t all = first * 0x0101010101010101u;
@@ -86,7 +86,7 @@ std::size_t alike(std::size_t i, std::size_t end) {
 Pages::Pages(bool scan) : fd_(os::open_kernel("/proc/self/pagemap")), scans_(scan && !scan_refused) {
   if (fd_ < 0 || !scans_ || scan_asked) return;
   std::uint64_t end = 0;
-  if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // of no pages
+  if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // an empty range
   scan_asked = true;
 }
 
@@ -103,7 +103,7 @@ void Pages::begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* tur
   run_ = runs_ = 0;
 }
 
-// False: no room for one more.
+// Returns false if there is no room for another run.
 bool Pages::add(const PageRun& run) {
   PageRun* const last = runs_ != 0 ? &runs[runs_ - 1] : nullptr;
   if (last != nullptr && last->end == run.start && last->of_file == run.of_file && last->shared == run.shared) {
@@ -122,14 +122,15 @@ bool Pages::ask() {
   for (std::size_t i = 0; i < count;) {
     const std::size_t same = alike(i, count);
     if (answer.bytes[i] != 0 && !add({at_, at_ + same * kPage, false, false}))
-      return true; // the rest by the next call
+      return true; // the next call does the rest
     at_ += same * kPage;
     i += same;
   }
   return true;
 }
 
-// How many regions there are between at_ and end_, at most so many, with at most `pages` in all.
+// Returns the number of regions between at_ and end_, or a negative errno: at most `regions`, with at most
+// `pages` pages in all. `*end` is where the kernel stopped.
 long Pages::ask_for_regions(std::uint64_t regions, std::uint64_t pages, std::uint64_t returned,
                             std::uint64_t* end) {
   ScanArgument argument{};
@@ -146,7 +147,7 @@ long Pages::ask_for_regions(std::uint64_t regions, std::uint64_t pages, std::uin
   return got;
 }
 
-// Goes on to the next page that is there. False: the kernel does not say where that is.
+// Moves to the next present page. Returns false if the kernel does not tell where that is.
 bool Pages::skip_hole() {
   std::uint64_t end = 0;
   const long got = ask_for_regions(1, 1, kPresent, &end);
@@ -216,7 +217,7 @@ bool Pages::fill() {
 bool Pages::next(PageRun* out) {
   while (run_ == runs_) {
     if (at_ >= end_ || (turn_ != nullptr && turn_->is_over())) return false;
-    if (fd_ < 0 || !fill()) at_ = end_; // the mapping has gone
+    if (fd_ < 0 || !fill()) at_ = end_; // the mapping is gone
   }
   *out = runs[run_++];
   return true;

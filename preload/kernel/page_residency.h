@@ -1,4 +1,4 @@
-// Purpose: which pages of a range of addresses are in memory.
+// Purpose: finds the pages of an address range that are in memory.
 // Runs: on the background thread.
 #pragma once
 
@@ -9,28 +9,27 @@
 
 namespace memtrace::record {
 
-struct PageRun { // present
+struct PageRun { // pages that are present
   std::uint64_t start;
   std::uint64_t end;
-  bool of_file; // said of `file` and `copied_file`: not a private copy
-  bool shared;  // said of those of a forked process: another has them as well
+  bool of_file; // set for `file` and `copied_file`: not private copies
+  bool shared;  // set for `forked`: another process has the pages too
 };
 
-// Asks the kernel's page tables. Of memory without a file by mincore, which takes 2 ns a page; of files that
-// says what is in the page cache, so of these by PAGEMAP_SCAN (Linux 6.7, 3 to 13 ns), else by reading pagemap,
-// which looks at each page (20 ns). Keeps to static buffers: one at a time.
+// Queries the kernel's page tables. For memory without a file it uses mincore, which takes 2 ns a page. For
+// files, mincore reports the page cache, so PAGEMAP_SCAN (Linux 6.7, 3 to 13 ns) is used, else
+// pagemap, which reads each page's entry (20 ns). Uses static buffers, so only one object may exist at a time.
 //
-// mincore and pagemap take as long for a page that is not there: 6.5 s of CPU for a reservation of 64 TiB.
-// Where an answer has no page, PAGEMAP_SCAN finds the next one: it skips what has no page table, 1 ms for 64
-// TiB.
+// mincore and pagemap take as long for absent pages: 6.5 s of CPU for a reservation of 64 TiB. If an answer has
+// no page, PAGEMAP_SCAN finds the next one. It skips ranges without a page table: 1 ms for 64 TiB.
 class Pages {
  public:
-  // `written`: anonymous but for pages of zeros, which were read and never written to: RSS has them not, and
-  // mincore tells no difference. Before Linux 6.7 as `anonymous`.
-  // `forked`: anonymous, and it is told which are of another process as well, as only a fork brings about.
-  // `file`: nobody writes to a private copy of it. `copied_file`: it is told which pages are copies, for which
-  // the kernel looks up each: 4.3 ms for libraries of 89 MiB, 1.2 if only those are asked of it that are not
-  // code.
+  // `written`: anonymous memory without pages of zeros, which were read and never written to. RSS does not
+  // contain these pages, and mincore does not tell them apart. Before Linux 6.7 the same as `anonymous`.
+  // `forked`: anonymous memory; marks the pages that another process has too, which only a fork causes. `file`:
+  // a file mapping without private copies. `copied_file`: a file mapping; marks the pages that are not copies.
+  // The kernel looks up each page for this: 4.3 ms for libraries of 89 MiB, or 1.2 ms if only the mappings that
+  // are not code are queried in this way.
   enum class Of : std::uint8_t { anonymous, written, file, copied_file, forked };
   explicit Pages(bool scan = true);
   ~Pages();
@@ -39,13 +38,13 @@ class Pages {
 
   bool known() const { return fd_ >= 0; }
   bool scans() const { return scans_; }
-  // Whole pages. Where `turn` is over, next() returns false before it was at the end: done() says which, and
-  // at() from where on to begin again.
+  // `start` and `end` are page-aligned. If `turn` ends, next() returns false before the end of the range.
+  // done() tells whether the range is complete, and at() where to continue.
   void begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* turn = nullptr);
   bool next(PageRun* out); // in order of address
   bool done() const { return run_ == runs_ && at_ >= end_; }
   std::uint64_t at() const { return at_; }
-  std::uint64_t zeros() const { return zeros_; } // bytes that `written` left out so far
+  std::uint64_t zeros() const { return zeros_; } // bytes of pages of zeros that `written` left out so far
 
  private:
   bool fill();
@@ -62,7 +61,7 @@ class Pages {
   const Turn* turn_ = nullptr;
   bool was_hole_ = false; // the last answer had no page
   Of of_ = Of::anonymous;
-  std::uint64_t at_ = 0; // asked up to here
+  std::uint64_t at_ = 0; // queried up to here
   std::uint64_t end_ = 0;
   std::size_t run_ = 0;
   std::size_t runs_ = 0;

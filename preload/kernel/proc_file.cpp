@@ -1,5 +1,5 @@
-// Purpose: figures in small text files: of /proc, of cgroups, of other processes of the job.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: reads figures from small text files: of /proc, of cgroups, of other processes of the job.
+// Runs: on the background thread; before that thread starts, on the thread that begins to record.
 #include "preload/kernel/proc_file.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kFileBytes = 16 * 1024;
 
 constinit char file_text[kFileBytes];
-constinit Path joined{}; // not on a stack that may be small
+constinit Path joined{}; // static, because the stack may be small
 
 const char* text_of(long fd) {
   if (fd < 0) return nullptr;

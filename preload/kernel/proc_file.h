@@ -1,5 +1,5 @@
-// Purpose: figures in small text files: of /proc, of cgroups, of other processes of the job.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: reads figures from small text files: of /proc, of cgroups, of other processes of the job.
+// Runs: on the background thread; before that thread starts, on the thread that begins to record.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,25 @@
 
 namespace memtrace::record {
 
-// The whole file, NUL-terminated, until the next call; null when it cannot be read.
+// Returns the whole file, NUL-terminated and valid until the next call, or null if the file cannot be read.
 const char* read_kernel_file(const char* path);
-// The same of a file that a process of this user wrote.
+// Returns a file that a process of this user wrote, in the manner of read_kernel_file(). Returns null also if
+// another user owns it.
 const char* read_own_file(const char* path);
-// read_kernel_file of `directory/name`, of which directory has this many bytes.
+// Returns the file `directory/name`; `directory` has `bytes` bytes.
 const char* read_kernel_file(const char* directory, std::size_t bytes, const char* name);
 
-// Blanks, then digits; format::kNotSaid where there are none ("max").
+// Returns the number after blanks; format::kNotSaid if there are no digits ("max").
 std::uint64_t number_at(const char* text);
-// What digits 0-9 and a-f there are, 0 for none.
+// Returns the number that the digits 0-9 and a-f form; 0 if there are no digits.
 std::uint64_t hexadecimal_at(const char* text);
-// Digits with at most two places behind the point, in hundredths.
+// Returns a number with at most two decimal places, in hundredths.
 std::uint32_t hundredths_at(const char* text);
-// The text behind `key` at the start of a line, null if there is none.
+// Returns the text after `key` at the start of a line, or null if no line starts with `key`.
 const char* line_after(const char* text, const char* key);
-// The number there; format::kNotSaid if there is none.
+// Returns the number after `key`; format::kNotSaid if there is none.
 std::uint64_t number_after(const char* text, const char* key);
-// The same of a line in KiB, in bytes.
+// Returns the number after `key`, which is in KiB, as bytes; format::kNotSaid if there is none.
 std::uint64_t kib_after(const char* text, const char* key);
 
 } // namespace memtrace::record

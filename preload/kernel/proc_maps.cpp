@@ -1,4 +1,4 @@
-// Purpose: /proc/self/maps, mapping by mapping.
+// Purpose: reads /proc/self/maps, one mapping at a time.
 // Runs: on the background thread.
 #include "preload/kernel/proc_maps.h"
 

@@ -1,4 +1,4 @@
-// Purpose: /proc/self/maps, mapping by mapping.
+// Purpose: reads /proc/self/maps, one mapping at a time.
 // Runs: on the background thread.
 #pragma once
 
@@ -14,26 +14,26 @@ struct Mapping {
   bool writable = false;
   bool executable = false;
   bool shared = false;
-  char path[256] = {}; // empty: anonymous. What is longer is cut
+  char path[256] = {}; // empty: anonymous. Longer paths are truncated
 };
 
-// One line of it, without the line's end. False: it is none.
+// Parses one line of the file, without its newline. Returns false if it is not a mapping.
 bool parse_mapping(const char* line, std::size_t bytes, Mapping* out);
 
-// Memory without a file, or the like of it: named by the kernel or by the program.
+// True if the mapping has no file: it has no name, or one that the kernel or the program gave it.
 bool is_anonymous(const Mapping& one);
 
-// Has a buffer of its own, so that a reader may go on after others have read. Not for a stack that may be
-// small.
+// Has its own buffer, so that a reader can continue after other readers have read. Too large for a stack that
+// may be small.
 class MapsReader {
  public:
-  void open(); // from the first mapping on
+  void open(); // starts at the first mapping
   void close();
   bool is_open() const { return open_; }
-  // After a fork: the descriptor is another's.
+  // After a fork: the parent owns the descriptor.
   void forget() { open_ = false; }
 
-  // In order of address. False: that was all.
+  // Writes the next mapping, in order of address. Returns false after the last one.
   bool next(Mapping* out);
 
  private:

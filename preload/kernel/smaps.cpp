@@ -1,4 +1,4 @@
-// Purpose: how much of one mapping is in memory, as the kernel counts it.
+// Purpose: reads how much of one mapping is in memory, from /proc/self/smaps.
 // Runs: on the background thread.
 #include "preload/kernel/smaps.h"
 
@@ -10,7 +10,8 @@
 namespace memtrace::record {
 namespace {
 
-// "7f0c1c000000-7f0c1c021000 rw-p ..."; the lines of figures begin with a capital letter.
+// True for a line such as "7f0c1c000000-7f0c1c021000 rw-p ...". The lines of figures begin with a capital
+// letter.
 bool is_mapping(const char* line) {
   return (*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f');
 }
@@ -29,7 +30,7 @@ void SmapsReader::close() {
   open_ = false;
 }
 
-// The next line, with a NUL in the place of its end; null: that was all.
+// Returns the next line, with NUL instead of its newline, or null after the last line.
 const char* SmapsReader::next_line() {
   for (;;) {
     char* const line = text_ + at_;
@@ -52,7 +53,7 @@ std::uint64_t SmapsReader::resident_of(std::uint64_t start) {
   bool found = false;
   for (const char* line; (line = next_line()) != nullptr;) {
     if (is_mapping(line)) {
-      if (hexadecimal_at(line) > start) return 0; // it has gone
+      if (hexadecimal_at(line) > start) return 0; // the mapping is gone
       found = hexadecimal_at(line) == start;
     } else if (found && std::strncmp(line, "Rss:", 4) == 0) {
       return number_at(line + 4) * 1024;

@@ -1,4 +1,4 @@
-// Purpose: how much of one mapping is in memory, as the kernel counts it.
+// Purpose: reads how much of one mapping is in memory, from /proc/self/smaps.
 // Runs: on the background thread.
 #pragma once
 
@@ -7,15 +7,16 @@
 
 namespace memtrace::record {
 
-// For kernels that do not say which pages of a large reservation are there (before Linux 6.7). The kernel walks
-// the page tables of each mapping up to the one that is asked for: 25 ns for each page that is there.
+// For kernels before Linux 6.7, which do not tell which pages of a large reservation are present. The kernel
+// walks the page tables of each mapping up to the requested one: 25 ns for each present page.
 class SmapsReader {
  public:
   void open();
   void close();
-  void forget() { open_ = false; } // after a fork: the descriptor is another's
+  void forget() { open_ = false; } // after a fork: the parent owns the descriptor
 
-  // Bytes of the mapping that begins at `start`; 0: not known. To be asked in order of address.
+  // Returns the resident bytes of the mapping that begins at `start`; 0: not known. Must be called in order of
+  // address.
   std::uint64_t resident_of(std::uint64_t start);
 
  private:

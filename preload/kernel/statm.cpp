@@ -1,4 +1,4 @@
-// Purpose: how much of this process is in memory, as the kernel counts it: a look of some us.
+// Purpose: reads the RSS of this process from the kernel's counters, in some us.
 // Runs: on any thread.
 #include "preload/kernel/statm.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constinit std::uint64_t more_resident = 0, more_shared = 0; // modulo 2^64
 
-// The parts come and go apart from the correction.
+// The parts change independently of the correction, so a corrected value may be negative.
 std::uint64_t at_least_nothing(std::uint64_t value) {
   return static_cast<std::int64_t>(value) < 0 ? 0 : value;
 }

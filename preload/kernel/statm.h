@@ -1,4 +1,4 @@
-// Purpose: how much of this process is in memory, as the kernel counts it: a look of some us.
+// Purpose: reads the RSS of this process from the kernel's counters, in some us.
 // Runs: on any thread.
 #pragma once
 
@@ -6,16 +6,17 @@
 
 namespace memtrace::record {
 
-struct Statm {            // 0: the kernel does not say
+struct Statm {            // 0: not known
   std::uint64_t resident; // bytes
   std::uint64_t shared;   // of files, and of shared memory
 };
 Statm statm();
 Statm statm_counters(); // without the correction
 
-// What is to be added to the counters from now on (kernel/rss_counters.h). Any thread.
+// Sets the bytes that statm() adds to the counters from now on (kernel/rss_counters.h). May be called on any
+// thread.
 void correct_statm(std::int64_t anonymous, std::int64_t other);
-Statm correction(); // modulo 2^64, `resident` with `shared`
+Statm correction(); // modulo 2^64; `resident` includes `shared`
 
 std::uint64_t resident_now(); // RSS, in bytes
 

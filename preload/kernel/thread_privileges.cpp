@@ -1,4 +1,4 @@
-// Purpose: what a thread of this process may do, by the kernel's own word.
+// Purpose: reads from /proc what a thread of this process may do.
 // Runs: on the background thread, and in the constructor.
 #include "preload/kernel/thread_privileges.h"
 
@@ -22,7 +22,7 @@ ThreadPrivileges read_privileges(const char* path) {
   const char* const text = read_kernel_file(path);
   const char* const state = text != nullptr ? line_after(text, "State:\t") : nullptr;
   if (state == nullptr) return out;
-  out.known = *state != 'Z' && *state != 'X'; // the first thread may end before the others
+  out.known = *state != 'Z' && *state != 'X'; // the first thread may end before other threads
   out.credentials = 0xCBF29CE484222325;
   for (const char* name :
        {"Uid:", "Gid:", "Groups:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:"})

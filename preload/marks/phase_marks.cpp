@@ -1,4 +1,4 @@
-// Purpose: the marks of phases and steps, as the hooks (Python, C, NVTX) make them.
+// Purpose: the marks of phases and steps that the hooks make (Python, C, NVTX).
 // Runs: on the program's thread, outside malloc.
 #include "preload/marks/phase_marks.h"
 
@@ -32,7 +32,7 @@ TextId name_of(const char* name, std::size_t bytes) {
   return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
 }
 
-// Depth of the innermost open phase of that name, from 1; 0: none.
+// Returns the depth of the innermost open phase of that name, from 1; 0: none.
 std::uint32_t depth_of(const Thread& thread, TextId name) {
   for (std::uint32_t depth = thread.depth < kMaxPhases ? thread.depth : kMaxPhases; depth > 0; --depth)
     if (thread.phases[depth - 1] == name) return depth;
@@ -45,7 +45,7 @@ bool is_training(const char* name, std::size_t bytes) {
   return false;
 }
 
-// A mark is reason enough to leave a trace.
+// Begins to record, because a process with a mark must leave a trace.
 void begin_if_cold() {
   if (state() == State::buffering) begin_recording();
 }

@@ -1,4 +1,4 @@
-// Purpose: a few ranges of addresses, noted and forgotten without a lock.
+// Purpose: a small table of address ranges; it adds and removes a range without a lock.
 // Runs: on any thread.
 #pragma once
 
@@ -8,12 +8,12 @@
 namespace memtrace::record {
 
 struct NotedRange {
-  std::uint64_t start; // 0: nothing is noted here
+  std::uint64_t start; // 0: this entry is free
   std::uint64_t bytes;
-  bool stays_behind; // MADV_DONTFORK: a forked child has it not
+  bool stays_behind; // MADV_DONTFORK: a forked child does not have the range
 };
 
-// Zero-initialised is empty. What does not fit is not noted.
+// A zero-initialised table is empty. If the table is full, note() does nothing.
 template <std::size_t N>
 class NotedRanges {
  public:
@@ -35,7 +35,7 @@ class NotedRanges {
     __atomic_store_n(&range->start, 0u, __ATOMIC_RELEASE);
   }
 
-  // Null: it is not noted.
+  // Returns null if `start` is not noted.
   NotedRange* find(std::uint64_t start) {
     for (NotedRange& range : ranges_)
       if (__atomic_load_n(&range.start, __ATOMIC_ACQUIRE) == start) return &range;

@@ -1,5 +1,5 @@
-// Purpose: the clocks, which go on where no system call may be made.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: the clocks. They continue when the recorder may make no system calls.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/clocks.h"
 
 #include <time.h>
@@ -11,7 +11,7 @@ namespace memtrace::record::os {
 
 namespace {
 
-constexpr std::uint64_t kTickNs = 1'000; // between two readings of a clock that stands still
+constexpr std::uint64_t kTickNs = 1'000; // added at each reading if the counter cannot be read
 
 std::uint64_t now(clockid_t clock) {
   timespec time{};
@@ -19,15 +19,16 @@ std::uint64_t now(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// The clocks at the moment when calls were stopped, and how fast they go on. The vDSO is no way to read them
-// then: it makes a system call where the kernel's clock is none that a program can read.
+// The clocks when the system calls were stopped, and the rate at which they continue. The vDSO cannot be used
+// from then on: if user space cannot read the kernel's clock source, the vDSO makes a system call.
 struct Stopped {
   std::uint64_t counter, monotonic, unix_time, boot;
-  std::uint64_t scale; // ns for each 2^32 of the counter; 0: it cannot be read
+  std::uint64_t scale; // ns for each 2^32 ticks of the counter; 0: the counter cannot be read
 };
 constinit Stopped stopped{};
 
-// Both at one moment, as closely as some tries come: a thread may lose the processor between the two.
+// Both clocks at one time. The closest pair of several tries is used, because the thread may be preempted
+// between two readings.
 struct ClockPair {
   std::uint64_t counter, monotonic;
 };
@@ -84,7 +85,7 @@ std::uint64_t unix_ns() {
 std::uint64_t boot_ns() {
   return clock_ns(CLOCK_BOOTTIME, stopped.boot);
 }
-// The vDSO does not have this one.
+// The vDSO has no fast path for this clock, so a reading is a system call. Returns 0 if calls are stopped.
 std::uint64_t thread_cpu_ns() {
   const Passage passage;
   return passage ? now(CLOCK_THREAD_CPUTIME_ID) : 0;

@@ -1,4 +1,4 @@
-// Purpose: the environment, read and added to without getenv and setenv.
+// Purpose: reads and extends the environment without getenv and setenv.
 // Runs: in the constructor.
 #include "preload/os/environ.h"
 
@@ -41,7 +41,7 @@ bool add_to_environment(const char* assignment) {
   if (list == nullptr) return false;
   for (std::size_t i = 0; i < count; ++i) list[i] = environ[i];
   list[count] = const_cast<char*>(assignment);
-  environ = list; // glibc's setenv copies a list that it did not make
+  environ = list; // glibc's setenv copies a list that it did not allocate
   return true;
 }
 

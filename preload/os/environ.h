@@ -1,17 +1,17 @@
-// Purpose: the environment, read and added to without getenv and setenv: bash has its own of both, which need
-// bash's tables, and those are not there yet when a preload object's constructor runs.
+// Purpose: reads and extends the environment without getenv and setenv. Bash defines its own getenv and setenv.
+// They need tables that do not exist yet when the constructor of a preloaded library runs.
 // Runs: in the constructor.
 #pragma once
 
 namespace memtrace::record {
 
-// The value of `name`, null if it is not set.
+// Returns the value of `name`, or null if it is not set.
 const char* environment(const char* name);
-// The same, null also if it is empty.
+// Returns the value of `name`, or null if it is not set or is empty.
 const char* environment_text(const char* name);
 
-// Adds or replaces `NAME=value`, for this program and those it starts. The text is kept, not copied; false when
-// memory is short. No other thread runs yet.
+// Adds or replaces `NAME=value` for this program and the programs that it starts. The text is not copied, so it
+// must stay valid. Returns false if memory is short. No other thread may run yet.
 bool add_to_environment(const char* assignment);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: what sort of disk a directory is on, and whether it takes what is about to be written.
+// Purpose: finds the medium of a directory (disk, memory or network), and tests whether a file there can grow.
 // Runs: when recording begins.
 #include "preload/os/file_system.h"
 
@@ -16,13 +16,13 @@ Medium medium_of(const char* directory) {
       0xFF534D42, // CIFS
       0xFE534D42, // SMB 2
       0x0BD00BD0, // Lustre
-      0x65735546, // FUSE, virtiofs: may be local, and may be anything
+      0x65735546, // FUSE, virtiofs: the medium is not known, it may be local
       0x00C36400, // Ceph
       0x47504653, // GPFS
       0x19830326, // BeeGFS
       0x01021997, // 9P
       0x5346414F, // AFS
-      0x6B414653, // AFS of the kernel
+      0x6B414653, // the kernel's AFS
       0x73757245, // Coda
       0x7461636F, // OCFS2
       0x01161970, // GFS2
@@ -46,7 +46,7 @@ Medium medium_of(const char* directory) {
 long try_room(long fd, std::uint64_t bytes) {
   const long result = os::reserve(fd, 0, bytes);
   if (result == 0) return os::cut(fd, 0);
-  // EPERM: a container's filter refuses that call alone.
+  // EPERM: the seccomp filter of a container refuses only fallocate.
   if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EPERM) return result;
   return os::free_bytes(fd) < bytes ? -ENOSPC : 0;
 }

@@ -1,4 +1,4 @@
-// Purpose: what sort of disk a directory is on, and whether it takes what is about to be written.
+// Purpose: finds the medium of a directory (disk, memory or network), and tests whether a file there can grow.
 // Runs: when recording begins.
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace memtrace::record {
 
-// In order of preference for the rings: a network file system may give no shared mapping, or SIGBUS when its
-// server goes; what is in memory takes memory from the program, and goes with the node.
+// In order of preference for the ring file. A network file system may not support shared mappings, or may raise
+// SIGBUS when its server fails. A file in memory takes memory from the program, and is lost if the host fails.
 enum class Medium : std::uint8_t { disk, memory, network };
 
-// Of an existing directory; one that cannot be asked is as good as a network file system.
+// Returns the medium of an existing directory. If the kernel does not tell it, returns Medium::network.
 Medium medium_of(const char* directory);
 
-// 0 if the file at `fd`, empty, could have `bytes`; else a negative errno. It is empty afterwards.
+// Returns 0 if the empty file `fd` can grow to `bytes`, else a negative errno. The file is empty afterwards.
 long try_room(long fd, std::uint64_t bytes);
 
 } // namespace memtrace::record

@@ -1,5 +1,6 @@
-// Purpose: files, by system calls alone: no errno, no hook of ours or of others in between.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: file access by raw system calls. They do not change errno, and no hook of memtrace or of another
+// library runs in between.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/files.h"
 
 #include <fcntl.h>
@@ -16,19 +17,19 @@ namespace memtrace::record::os {
 
 namespace {
 
-constexpr long kSyncs = 8; // under way at once
+constexpr long kSyncs = 8; // requests in progress at one time
 
-// A descriptor that the recorder has from now on.
+// Opens a file, and counts its descriptor as one of the recorder's.
 long open(const char* path, long flags, long mode = 0) {
   const long fd = call(SYS_openat, AT_FDCWD, word(path), flags, mode);
   opened(fd);
   return fd;
 }
 
-// The owner of what this process creates on a file system. It is not always this user: NFS makes root's files
-// another user's, and FUSE may give all files to one.
+// The owner of the files that this process creates on a file system. The owner is not always this user: NFS
+// maps root's files to another user, and FUSE may give all files one owner.
 struct Creator {
-  std::uint64_t device; // 0: none yet
+  std::uint64_t device; // 0: this entry is free
   std::uint32_t user;
 };
 constinit Creator creators[4] = {};
@@ -51,8 +52,8 @@ bool is_ours(const struct stat& info) {
   return false;
 }
 
-// A descriptor, or a negative errno. O_NONBLOCK is nothing to a regular file but that a lease is not waited
-// for.
+// Returns a descriptor, a negative errno or kNotOurs. For a regular file, O_NONBLOCK only means that the open
+// does not wait for a lease.
 long open_regular(const char* path, int flags, bool own) {
   const long fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return fd;
@@ -166,8 +167,8 @@ long reserve(long fd, std::uint64_t offset, std::uint64_t bytes) {
 long allocate(long fd, std::uint64_t offset, std::uint64_t bytes) {
   long result = reserve(fd, offset, bytes);
   if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EPERM) return result;
-  // No fallocate there (some overlays and network file systems), or a container's filter refuses it: write
-  // zeros, which takes the blocks as well.
+  // Some overlays and network file systems have no fallocate, and the seccomp filter of a container may refuse
+  // it. Writing zeros allocates the blocks as well.
   static constexpr char zeros[4096] = {};
   result = call(SYS_lseek, fd, static_cast<long>(offset), 0);
   for (std::uint64_t done = 0; result >= 0 && done < bytes; done += sizeof zeros)
@@ -191,7 +192,7 @@ long syncs_done(std::uint64_t context) {
   io_event events[kSyncs];
   const timespec now{};
   const long result = call(SYS_io_getevents, static_cast<long>(context), 0, kSyncs, word(events), word(&now));
-  return result < 0 ? kSyncs : result; // a context that is none has nothing under way
+  return result < 0 ? kSyncs : result; // an invalid context has no request in progress
 }
 void begin_writing_out(long fd) {
   call(SYS_sync_file_range, fd, 0, 0, SYNC_FILE_RANGE_WRITE);

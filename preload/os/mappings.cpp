@@ -1,5 +1,5 @@
-// Purpose: memory of the recorder, and a careful look at memory of the program.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: maps memory for the recorder, and reads memory of the program safely.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/mappings.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@ long pages_in_memory(std::uint64_t start, std::size_t bytes, std::uint8_t* out) 
 namespace {
 constinit bool locks_new = false;
 
-// mmap with both accesses, of memory that is not locked.
+// Maps readable and writable memory that is not locked.
 long map(std::size_t bytes, int flags, long fd, std::uint64_t offset) {
   const bool locked = new_are_locked();
   const int access = PROT_READ | PROT_WRITE;
@@ -71,7 +71,7 @@ void* extend(void* address, std::size_t bytes, std::size_t wanted) {
   exempt_from_races(reinterpret_cast<void*>(p), wanted);
   forget_own(address);
   note_own(reinterpret_cast<void*>(p), wanted);
-  own_stays_behind(reinterpret_cast<void*>(p)); // the tables that grow are all of that kind
+  own_stays_behind(reinterpret_cast<void*>(p)); // all tables that grow are MADV_DONTFORK
   return reinterpret_cast<void*>(p);
 }
 long advise(void* address, std::size_t bytes, int advice) {
@@ -79,7 +79,8 @@ long advise(void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }
 
-// No signal set can be changed in an unknown way, but the kernel reads the set before it says so.
+// The call changes no signal mask, because its first argument is invalid. The kernel reads the set before it
+// rejects the argument, so EINVAL means that the address is readable.
 bool is_readable(const void* address) {
   return call(SYS_rt_sigprocmask, ~0, word(address), 0, sizeof(std::uint64_t)) == -EINVAL;
 }

@@ -1,5 +1,5 @@
-// Purpose: names of files and directories, and the file systems that they are on.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: operations on the paths of files and directories, and on the file systems that contain them.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/paths.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Purpose: which private mappings are the recorder's own: the kernel merges them with the program's next to
-// them.
+// Purpose: remembers the recorder's own private mappings, because the kernel merges them with adjacent ones of
+// the program.
 // Runs: on any thread.
 #include "preload/os/recorder_mappings.h"
 

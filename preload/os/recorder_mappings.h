@@ -1,5 +1,5 @@
-// Purpose: which private mappings are the recorder's own: the kernel merges them with the program's next to
-// them.
+// Purpose: remembers the recorder's own private mappings, because the kernel merges them with adjacent ones of
+// the program.
 // Runs: on any thread.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace memtrace::record {
 
-using OwnRanges = NotedRanges<256>; // of a process of 4,096 threads: 100
+using OwnRanges = NotedRanges<256>; // a process of 4,096 threads has 100
 
-// What does not fit is not noted: it is then unexplained in the ledger.
+// If the table is full, the mapping is not noted, and is then unexplained in the ledger.
 void note_own(const void* address, std::size_t bytes);
 void forget_own(const void* address);
 void own_stays_behind(const void* address);
-// In a forked child: what stayed behind is not its own.
+// In a forked child: removes the mappings that the child did not inherit.
 void forget_own_of_parent();
 
 const OwnRanges& own_ranges();

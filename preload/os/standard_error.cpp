@@ -1,5 +1,5 @@
-// Purpose: the lines of the recorder on the program's standard error.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: prints the recorder's lines on the program's standard error.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/standard_error.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-// Purpose: processes and threads: who this one is, how it waits, and how one is started.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: processes and threads: their ids, how they wait, and how a thread is started.
+// Runs: on any thread, also on threads that glibc does not know.
 #include "preload/os/threads.h"
 
 #include <linux/futex.h>
@@ -15,7 +15,7 @@ namespace memtrace::record::os {
 
 namespace {
 
-constinit int process = 0; // as long as the recorder could ask
+constinit int process = 0; // the pid at the last call that was allowed
 
 } // namespace
 
@@ -36,7 +36,7 @@ bool host_name(char* out, std::size_t capacity) {
   out[bytes] = '\0';
   return true;
 }
-// In a sandbox the last answer: no fork ends there as another process that records.
+// In a sandbox, returns the last known pid. A child that is forked there does not record.
 int process_id() {
   const long id = call(SYS_getpid);
   if (id > 0) __atomic_store_n(&process, static_cast<int>(id), __ATOMIC_RELAXED);
@@ -86,10 +86,10 @@ long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t s
                   std::uint32_t* tid) {
   const Passage passage;
   if (!passage) return -EPERM;
-  // The new thread starts with this one's mask: block everything around the clone.
+  // The new thread inherits this thread's signal mask, so all signals are blocked around the clone.
   std::uint64_t all = ~std::uint64_t{0}, before = 0;
   call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(&before), sizeof all);
-  // A descriptor table of its own: what it opens must not take a number that the program is about to be given.
+  // The thread has its own descriptor table, so that its files do not take numbers that the program would get.
   const long flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
                      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;

@@ -1,4 +1,4 @@
-// Purpose: one global order that is also the time.
+// Purpose: draws stamps, which are both the time and a total order of the events of a process.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -9,10 +9,10 @@ namespace memtrace::record {
 
 inline constinit format::Stamp last_stamp = 0;
 
-// CLOCK_MONOTONIC in ns, greater than every stamp drawn before in this process. Drawn before the real call for
-// a death and after it for a birth: then no thread can see an address born before it died elsewhere (eight
-// threads of reallocs gave 16 to 44 impossible transitions in 96,000 events when the death was drawn after; 0
-// this way).
+// Returns CLOCK_MONOTONIC in ns, but greater than each stamp drawn before in this process. The stamp of a death
+// is drawn before the real call, the stamp of a birth after it. Then no thread can see an address born before
+// it died in another thread. Eight threads of reallocs had 16 to 44 impossible transitions in 96,000 events
+// when the death was drawn after the call. In this order they had 0.
 inline format::Stamp draw_stamp() {
   const format::Stamp now = os::monotonic_ns();
   format::Stamp last = __atomic_load_n(&last_stamp, __ATOMIC_RELAXED);

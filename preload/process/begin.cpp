@@ -1,4 +1,4 @@
-// Purpose: from inert to cold, and from cold to hot.
+// Purpose: from disabled to buffering, and from buffering to recording.
 // Runs: in the constructor, in a forked child, and once when recording begins.
 #include "preload/process/begin.h"
 
@@ -46,14 +46,14 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::uint64_t kBeginningNs =
-    50'000'000; // so long after recording began to begin, new threads do not wait for it
+    50'000'000; // after this time, new threads do not wait for the start of recording
 
 constinit SpinLock begin_lock;
 REGISTER_LOCK(begin_lock, nullptr);
-constinit std::uint64_t beginning_ns = 0; // when a thread took that lock
+constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_lock
 constinit Parent parent{};
 constinit Path executable{};
-constinit Line<512> malloc_object{}; // empty: its blocks pass our hooks
+constinit Line<512> malloc_object{}; // empty: malloc's blocks pass our hooks
 
 void note_ring_place() {
   if (!rings_are_elsewhere()) return;
@@ -62,7 +62,8 @@ void note_ring_place() {
   put_note(text.add("rings=").add(ring_path().text()));
 }
 
-// What stands between the program and us: nothing of it is a loss, for it was never there to be recorded.
+// Notes what hides the program's events from memtrace. These events are not losses, because memtrace never saw
+// them.
 void note_unseen() {
   Line<640> text;
   if (malloc_object.size() != 0) put_note(text.add("malloc=").add(malloc_object.text()));
@@ -70,7 +71,7 @@ void note_unseen() {
   if (under_valgrind) put_note(text.add("valgrind=no drain"));
 }
 
-// Whose log tells of this process, and in which namespace its pid is one.
+// Notes the boot id, which identifies the kernel log about this process, and the namespace of its pid.
 void note_kernel() {
   char text[64];
   const long file = os::open_kernel("/proc/sys/kernel/random/boot_id");
@@ -83,13 +84,14 @@ void note_kernel() {
   if (link > 6) put_note(pids.add("pids=").add(text + 5, static_cast<std::size_t>(link) - 6));
 }
 
-// Heap blocks are counted from now on, not recorded. A forked child has a share of its own.
+// If `only`, heap blocks are counted from now on, not recorded. A forked child has its own quota, so it decides
+// again.
 void count_only(bool only) {
   settings.counting = only;
   if (only) settings.stacks = Stacks::none;
 }
 
-// The phases that a forked child inherits.
+// Records the phases that a forked child inherits.
 void put_inherited_phases() {
   const Thread* const thread = this_thread();
   if (thread == nullptr) return;
@@ -111,7 +113,7 @@ void start_life(bool may_unwind) {
   take_process();
   os::remember_stderr();
   set_birth(false);
-  find_place(); // an inert process founds its job too, and hands it on
+  find_place(); // a disabled process also founds its job and passes it on
   read_settings(slash != nullptr ? slash + 1 : executable.text());
   if (!settings.active) return;
   find_modules_by(executable.text());
@@ -131,7 +133,7 @@ void malloc_is_elsewhere(const char* object) {
 }
 
 void begin_recording() {
-  if (!begin_lock.try_lock()) return; // another thread is at it
+  if (!begin_lock.try_lock()) return; // another thread is doing it
   __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
   if (state() == State::buffering) {
     if (open_files()) {
@@ -142,7 +144,7 @@ void begin_recording() {
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor, &copy_text, &has_ring);
       set_uncounted_bounds();
-      const bool held = pass_lock.lock(); // what the cold log has is folded first
+      const bool held = pass_lock.lock(); // the rollup gets the startup log first
       enter(State::recording);
       flush_startup_log();
       if (held) pass_lock.unlock();
@@ -156,7 +158,7 @@ void begin_recording() {
       announce();
       if (parent.pid != 0) {
         note_inherited();
-        call_for_ledger(); // what its allocator has of its parent is known best before more comes
+        call_for_ledger(); // the inherited free memory is known best before it changes
       }
       sample_first();
       start_drain();

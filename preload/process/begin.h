@@ -1,4 +1,4 @@
-// Purpose: from inert to cold, and from cold to hot.
+// Purpose: from disabled to buffering, and from buffering to recording.
 // Runs: in the constructor, in a forked child, and once when recording begins.
 #pragma once
 
@@ -6,14 +6,15 @@
 
 namespace memtrace::record {
 
-// Constructor only: settings, place, unwinder. Afterwards the process is cold, or inert. `may_unwind`: native
-// stacks may be taken inside hooks.
+// Prepares the settings, the job directory and the unwinder. Only the constructor calls it. Afterwards the
+// process is buffering, or disabled. `may_unwind`: hooks may take native stacks.
 void start_life(bool may_unwind = true);
 
-// Constructor only: the blocks of malloc do not pass our hooks, for `object` has a malloc that comes first.
+// Notes that the blocks of malloc do not pass memtrace's hooks, because `object` has a malloc that comes first.
+// Only the constructor calls it.
 void malloc_is_elsewhere(const char* object);
 
-// In a forked child: it has not begun to record, and what it records will say that it is a child of `of`.
+// Resets the state in a forked child, which has not begun to record. Its records will name `of` as its parent.
 void forget_beginning(const Parent& of);
 
 } // namespace memtrace::record

@@ -40,9 +40,9 @@ void end_life(int code) {
   bool said = false; // the end record is in a ring
   {
     const Recording here;
-    if (!here) return; // exit from within our own work, in a signal handler: the rings keep everything
+    if (!here) return; // exit in a signal handler that interrupted the recorder: the rings retain everything
     look_at_files(here);
-    // At the bound a full ring takes nothing more: the last records have room of their own.
+    // At the bound, a full ring takes no more records. So the last records have room of their own.
     drain_rings(true);
     open_reserve();
     put_flows_of_others();
@@ -52,7 +52,7 @@ void end_life(int code) {
     said = put_end(format::EndHow::exit, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
-  if (os::calls_are_stopped()) { // the ring file keeps it all
+  if (os::calls_are_stopped()) { // the ring file retains everything
     enter(State::disabled);
     ring_header()->ended = 1;
     return;
@@ -65,12 +65,12 @@ void end_life(int code) {
   enter(State::disabled);
   drain_rings(true);
   close_windows();
-  // Without the end record in the trace, the ring file stays: it has what was lost.
+  // If the end record is not in the trace, the ring file stays, because it has the records that were lost.
   if (said) ring_header()->ended = 1;
   if (said && drain_gone && rings_are_empty()) remove_ring_file();
 }
 
-// The process may go on, by a handler that jumps: then this thread has later records, and the end was none.
+// The process may continue if a handler jumps. Then this thread has later records, and this end does not count.
 void note_abort() {
   if (!active() || !is_own_process() || state() != State::recording) return;
   const Recording here;

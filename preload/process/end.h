@@ -4,10 +4,10 @@
 
 namespace memtrace::record {
 
-// The end, with the code the program gave. Drains within a bound, removes the ring file. Later calls do
-// nothing.
+// Ends recording, with the exit code of the program. Drains within a bound, then removes the ring file. Later
+// calls do nothing.
 void end_life(int code);
-// The program aborts, and its handlers may run. Everything stays as it is, in the ring file.
+// Notes that the program aborts. Its handlers may still run, so everything stays in the ring file.
 void note_abort();
 void remember_exit_code(int code);
 int remembered_exit_code();

@@ -1,4 +1,4 @@
-// Purpose: everything is on disk before the program becomes another one; if it does not, recording goes on.
+// Purpose: writes everything to disk before exec replaces the program; if exec fails, recording continues.
 // Runs: around exec.
 #include "preload/process/exec.h"
 
@@ -25,9 +25,9 @@ namespace {
 
 constinit SpinLock exec_lock; // held from before an exec until it has failed
 REGISTER_LOCK(exec_lock, nullptr);
-constinit bool ring_removed = false; // for that exec
+constinit bool ring_removed = false; // before that exec
 
-// A later record of its thread tells that an exec failed, also if the process is killed before it allocates.
+// Records that an exec failed. The trace then shows it even if the process is killed before it allocates.
 void note_failed_exec() {
   const Recording here;
   if (!here) return;
@@ -49,10 +49,10 @@ bool before_exec(const char* path) {
   format::RingRecord record = record_of(format::ExecEvent{intern_text(path, std::strlen(path)), 0});
   emit(record);
   const bool said = put_end(format::EndHow::exec, 0);
-  if (os::calls_are_stopped()) return true; // the ring file keeps it all
+  if (os::calls_are_stopped()) return true; // the ring file retains everything
   retire_drain();
   drain_rings(true);
-  ring_removed = said && rings_are_empty(); // else the disk is slow or full: the ring file keeps what is left
+  ring_removed = said && rings_are_empty(); // else the disk is slow or full: the ring file retains the rest
   if (ring_removed) remove_ring_file();
   return true;
 }
@@ -71,7 +71,7 @@ void after_failed_exec() {
 
 bool renew_rings() {
   if (!renew_ring_file()) return false;
-  set_uncounted_bounds(); // slots of the old file count where a kill leaves nothing
+  set_uncounted_bounds(); // counters in slots of the old file do not survive a kill
   keep_losses_in(ring_header());
   return true;
 }

@@ -1,11 +1,11 @@
-// Purpose: everything is on disk before the program becomes another one; if it does not, recording goes on.
+// Purpose: writes everything to disk before exec replaces the program; if exec fails, recording continues.
 // Runs: around exec.
 #pragma once
 
 namespace memtrace::record {
 
-// Before exec: everything is on disk, says that the image ends, and the ring file is gone. `path` is for the
-// record. False when nothing was done: not recording, or a vfork child.
+// Writes everything to disk before exec, with a record that the image ends, and removes the ring file. `path`
+// is for the record. Returns false if it did nothing: the process does not record, or it is a child of vfork.
 bool before_exec(const char* path);
 void after_failed_exec();
 // Makes a new ring file in the place of the one that was removed. Each thread leaves its old ring, drained,

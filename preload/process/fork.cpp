@@ -1,4 +1,4 @@
-// Purpose: the background thread is gone while the kernel counts threads; a forked child begins its own life.
+// Purpose: stops the background thread while the kernel counts threads; resets the recorder in a forked child.
 // Runs: around fork, as atfork handlers, and around the end of a thread.
 #include "preload/process/fork.h"
 
@@ -37,7 +37,7 @@ namespace memtrace::record {
 
 namespace {
 
-constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads once fork has returned
+constexpr std::uint64_t kQuietAfterFork = 250'000'000; // CPython counts threads after fork has returned
 
 } // namespace
 
@@ -58,12 +58,13 @@ void after_fork_in_parent() {
 
 namespace {
 
-// `raw`: by a system call of the program's, without handlers.
+// Resets the recorder in a forked child. `raw`: the program forked by a system call, so no handlers ran.
 void begin_as_child(bool raw) {
-  if (os::calls_are_stopped()) return enter(State::disabled); // its parent's filter is its own
+  if (os::calls_are_stopped()) return enter(State::disabled); // the parent's filter also applies to the child
   free_locks_of_parent();
-  forget_beginning({static_cast<std::uint32_t>(take_process()), state() == State::recording ? trace_file.trace_id : 0,
-                    local.fork_stamp, host_level(), tensor_level()});
+  forget_beginning({static_cast<std::uint32_t>(take_process()),
+                    state() == State::recording ? trace_file.trace_id : 0, local.fork_stamp, host_level(),
+                    tensor_level()});
   set_birth(true);
   place.founder = false;
   os::forget_calls();
@@ -92,8 +93,8 @@ void begin_as_child(bool raw) {
 
 } // namespace
 
-// A lock that an inert child kept would hold up each fork of its own for a second: in bash, which is not
-// recorded, a subshell within a subshell did.
+// A disabled child releases the lock, too. A lock that such a child held delayed each of its own forks by a
+// second: in bash, which is not recorded, a subshell within a subshell did so.
 void after_fork_in_child() {
   const Unjudged unjudged;
   if (active()) begin_as_child(false);
@@ -109,7 +110,7 @@ void begin_life_of_raw_child() {
 void before_thread_exit() {
   if (!active() || !is_own_process()) return;
   retire_drain();
-  restart_drain_after(0); // by a thread that is left
+  restart_drain_after(0); // by a remaining thread
 }
 
 } // namespace memtrace::record

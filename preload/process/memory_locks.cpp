@@ -1,5 +1,5 @@
-// Purpose: mlockall is about the program's memory: the recorder's own is neither locked nor counted against its
-// limit.
+// Purpose: mlockall applies to the program's memory: the recorder's own is not locked and does not count
+// against the limit.
 // Runs: inside the program's mlockall.
 #include "preload/process/memory_locks.h"
 
@@ -13,7 +13,7 @@
 #include "preload/ring/ring_file.h"
 #include "preload/trace/trace_file.h"
 
-// The linker's: where this library begins and ends in memory.
+// Symbols of the linker: the start and the end of this library in memory.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
 extern "C" __attribute__((visibility("hidden"))) const char _end[];
 
@@ -27,7 +27,8 @@ struct LockedRange {
   std::uint64_t end;
 };
 
-// The background thread reads maps, too, by a reader of one buffer. This one is the program's threads'.
+// The program's threads read maps into this buffer. The background thread has a reader with a buffer of its
+// own.
 constinit char text[16 * 1024];
 constinit Mapping one{};
 constinit SpinLock maps_lock;
@@ -37,7 +38,7 @@ std::uint64_t address(const void* at) {
   return reinterpret_cast<std::uint64_t>(at);
 }
 
-// The rings and the rows of buckets, which are mapped shared.
+// True if `path` is the ring file or the rollup file, which are mapped shared.
 bool is_own_file(const char* path) {
   constexpr std::size_t kSuffix = sizeof ".memtrace" - 1;
   const std::size_t stem = trace_file.path.size();
@@ -50,7 +51,7 @@ LockedRange library() {
   return {address(__ehdr_start) & ~(kPage - 1), (address(_end) + kPage - 1) & ~(kPage - 1)};
 }
 
-// The first span of the recorder's own that reaches into [from, end); empty where there is none.
+// Returns the first range of the recorder's own that reaches into [from, end); an empty one if there is none.
 LockedRange first_own(std::uint64_t from, std::uint64_t end) {
   LockedRange first{end, end};
   const auto consider = [&](LockedRange own) {
@@ -64,8 +65,8 @@ LockedRange first_own(std::uint64_t from, std::uint64_t end) {
   return first;
 }
 
-// Gives the parts of a mapping to `take(start, bytes, own)`. The kernel merges ours with the program's next to
-// them.
+// Gives the parts of a mapping to `take(start, bytes, own)`. The kernel merges the recorder's mappings with the
+// program's next to them.
 template <class Take>
 void split(const Mapping& mapping, Take take) {
   if (is_own_file(mapping.path)) return take(mapping.start, mapping.end - mapping.start, true);

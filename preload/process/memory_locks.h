@@ -1,5 +1,5 @@
-// Purpose: mlockall is about the program's memory: the recorder's own is neither locked nor counted against its
-// limit.
+// Purpose: mlockall applies to the program's memory: the recorder's own is not locked and does not count
+// against the limit.
 // Runs: inside the program's mlockall.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace memtrace::record {
 
-// Bytes of all mappings but the recorder's own; ~0 where /proc cannot tell.
+// Returns the bytes of all mappings but the recorder's own; ~0 if /proc cannot be read.
 std::uint64_t program_bytes();
-// Locks all mappings but the recorder's own, as MCL_CURRENT does: those that cannot be locked are passed over.
+// Locks all mappings but the recorder's own, as MCL_CURRENT does: mappings that cannot be locked are skipped.
 void lock_program(bool on_fault);
 // Unlocks the recorder's own mappings.
 void unlock_own();

@@ -1,4 +1,4 @@
-// Purpose: the files of this process: where they can be, and who says so.
+// Purpose: creates the files of this process: where they can be, and which process prints it.
 // Runs: when recording begins.
 #include "preload/process/open_files.h"
 
@@ -23,15 +23,15 @@
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kFirstBytes = 256 * 1024; // of a trace: definitions and what was kept until now
+constexpr std::uint64_t kFirstBytes = 256 * 1024; // of a trace: definitions and the startup log
 
-// Recording begins inside a malloc, maybe on a thread of 16 KiB of stack: the paths are not on it. One thread
-// at a time.
+// The paths are static, because recording begins inside a malloc, maybe on a thread with 16 KiB of stack. Only
+// one thread at a time uses them.
 constinit Path stem{};
 constinit Path scratch{};
-constinit Path elsewhere{}; // the next best place
-constinit Path obstacle{};  // what is in the way of a directory; empty: nothing
-constinit Path asked_for{}; // where the traces should have gone; empty: they went there
+constinit Path elsewhere{}; // the next best directory
+constinit Path obstacle{};  // the path that blocks a directory; empty: none
+constinit Path asked_for{}; // the wanted directory, if it did not work; else empty
 constinit const char* reason = nullptr;
 constinit Attempt tried{};
 
@@ -40,7 +40,7 @@ const Path& with(const char* suffix) {
   return scratch.add(stem.text(), stem.size()).add(suffix);
 }
 
-// Both files of a process have the same, but for the directory.
+// Sets the stem of both files. Only their directories may differ.
 void set_stem(const char* directory, std::uint64_t start) {
   stem.clear();
   stem.add(directory).add("/").add(place.host.text()).add("-");
@@ -57,7 +57,7 @@ bool is_in(const Path& directory, const Path& path) {
   return std::strncmp(path.text(), directory.text(), bytes) == 0 && path.text()[bytes] == '/';
 }
 
-// 0, or why not.
+// Returns 0, or a negative reason for reason_of().
 long make_trace(std::uint64_t id) {
   const Path& path = with(".memtrace");
   if (!create_trace_file(path, id, bytes_at_first())) {
@@ -84,7 +84,8 @@ bool make_rings_in(const char* directory, std::uint64_t start, std::uint64_t id)
   return false;
 }
 
-// Where it was asked for; else beside the trace or in a temporary place, by the sort of disk they are on.
+// Creates the ring file in the requested directory. If that fails, it tries the directory of the trace and
+// temporary directories: first on disks, then in memory, then on a network.
 bool make_rings(const char* directory, std::uint64_t start, std::uint64_t id) {
   if (make_rings_in(place.spool.text(), start, id)) return true;
   for (const Medium medium : {Medium::disk, Medium::memory, Medium::network})
@@ -93,7 +94,7 @@ bool make_rings(const char* directory, std::uint64_t start, std::uint64_t id) {
   return false;
 }
 
-// 0, or why not, with nothing left behind.
+// Returns 0, or a negative reason; then it leaves no files behind.
 long open_files_in(const char* directory) {
   std::size_t there = 0;
   obstacle.clear();
@@ -113,13 +114,13 @@ long open_files_in(const char* directory) {
   return result;
 }
 
-// What is there keeps us out: not the disk, nor a limit, of which one line says enough.
+// True if an existing file or its rights cause the failure. For a full disk or a limit, one line is enough.
 bool is_refusal(long result) {
   return result == os::kNotOurs || result == os::kWritableByOthers || result == -ELOOP || result == -ENOTDIR;
 }
 
-// In a directory of this user's own below `temporary`, which all users may share. On failure `elsewhere` is
-// what failed.
+// Creates the files in a directory of this user below `temporary`, which all users may share. If it fails,
+// `elsewhere` is the directory that failed.
 long open_files_below(const char* temporary) {
   elsewhere.clear();
   elsewhere.add(temporary).add("/memtrace-").add(os::user());
@@ -132,7 +133,7 @@ long open_files_below(const char* temporary) {
   return result;
 }
 
-// Eight ranks on a host need not all say it.
+// True if this process prints messages. Of eight ranks on a host, one is enough.
 bool is_announcer() {
   return place.local_rank == ~0u || place.local_rank == 0;
 }
@@ -175,7 +176,7 @@ bool open_files() {
   if (result == 0) return take_share();
   reason = reason_of(result);
   asked_for = obstacle.size() != 0 ? obstacle : place.directory;
-  const char* refusal = nullptr; // of the last place in `elsewhere`
+  const char* refusal = nullptr; // of the last directory in `elsewhere`
   for (const char* temporary : {place.temporary.text(), "/tmp"}) {
     const long elsewhere_result = open_files_below(temporary);
     if (elsewhere_result == 0) {

@@ -1,4 +1,4 @@
-// Purpose: the files of this process: where they can be, and who says so.
+// Purpose: creates the files of this process: where they can be, and which process prints it.
 // Runs: when recording begins.
 #pragma once
 
@@ -6,17 +6,17 @@
 
 namespace memtrace::record {
 
-// Makes the trace and the ring file in the best place there is. False, with nothing left behind: not recording,
-// which it says.
+// Creates the trace and the ring file in the best directory that works. If none works, returns false, leaves no
+// files, and prints that the process does not record.
 bool open_files();
 
-// Which attempt of the job it belongs to.
+// Returns the attempt of the job that this process belongs to.
 const Attempt& attempt();
 
-// Who opens an attempt says the one line, and what became of the attempt before.
+// If this process opens an attempt, prints one line about it and about the end of the attempt before.
 void announce();
 
-// The ring file is not beside the trace.
+// True if the ring file is not in the directory of the trace.
 bool rings_are_elsewhere();
 
 } // namespace memtrace::record

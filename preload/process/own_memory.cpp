@@ -1,4 +1,4 @@
-// Purpose: how much private memory the recorder has.
+// Purpose: the size of the recorder's private memory.
 // Runs: on the thread that makes a pass, pass lock held.
 #include "preload/device/device_blocks.h"
 #include "preload/record/interner.h"
@@ -12,8 +12,8 @@ namespace memtrace::record {
 
 namespace {
 
-// The pass's buffer, the background thread's stack and TLS as far as they are touched, the samples, .bss of the
-// rest.
+// The buffer of a pass, the touched pages of the background thread's stack and TLS, the samples, the rest of
+// .bss.
 constexpr std::uint64_t kFixedBytes = 512 * 1024;
 
 } // namespace

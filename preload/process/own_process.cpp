@@ -1,4 +1,5 @@
-// Purpose: which process's life this is: a child of vfork has the memory of its parent.
+// Purpose: the process that the state of the recorder belongs to: a child of vfork has the memory of its
+// parent.
 // Runs: on any thread.
 #include "preload/process/own_process.h"
 

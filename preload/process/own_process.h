@@ -1,4 +1,5 @@
-// Purpose: which process's life this is: a child of vfork has the memory of its parent.
+// Purpose: the process that the state of the recorder belongs to: a child of vfork has the memory of its
+// parent.
 // Runs: on any thread.
 #pragma once
 
@@ -6,9 +7,9 @@
 
 namespace memtrace::record {
 
-// The life is the calling process's from now on. Returns the process whose life it was, 0 for none.
+// Makes the calling process the owner of the state. Returns the pid of the owner before it; 0: none.
 int take_process();
-// False in a child of vfork, whose memory is its parent's.
+// Returns false in a child of vfork, whose memory is its parent's.
 bool is_own_process();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: what the recorder does around a call that changes what the process may do.
+// Purpose: the actions of the recorder around a call that changes the rights of the process.
 // Runs: on the program's threads, around its calls.
 #include "preload/process/privilege_change.h"
 
@@ -29,11 +29,11 @@
 namespace memtrace::record {
 namespace {
 
-// A server that takes another user's part for each request changes its ids a thousand times a second: a thread
-// that began again after each would be started as often.
+// A server that takes another user's rights for each request changes its ids a thousand times a second. Without
+// this delay, the background thread would start as often.
 constexpr std::uint64_t kQuietNs = 10'000'000;
 
-// The files are there again. What was lost meanwhile is told with its time, once.
+// Opens the files again. Notes once from when to when they were not available.
 void reopen_files(const Recording& here) {
   const format::Stamp since = open_files_again();
   if (since == 0) return;
@@ -42,7 +42,7 @@ void reopen_files(const Recording& here) {
   here.note(text.text(), text.size());
 }
 
-// What the rings have is in the file while that can be written.
+// Writes the records in the rings to the file while it can be written.
 void empty_rings() {
   const Recording here;
   if (here && state() == State::recording) drain_rings(false);
@@ -74,8 +74,8 @@ void Changing::over(bool made) {
   if (const Recording here; here) look_at_files(here);
 }
 
-// A process too small to leave a file has none to write to later. The job's first one and its ranks are what
-// the user wants to see: those leave one now.
+// A buffering process has no file that it could write to later. The user wants to see the founder of the job
+// and its ranks, so these create one now.
 void Changing::prepare_filter() {
   if (const Recording here; here) {
     if (state() == State::buffering && (place.founder || place.rank != ~0u)) begin_recording();
@@ -97,7 +97,7 @@ void Changing::filter_is_over(bool made) {
   shut_files(format::Loss::sandbox);
 }
 
-// The recorder keeps away from a thread that it is on already.
+// While `busy` is set, the recorder ignores this thread, as if it were inside the recorder already.
 bool unmark_vfork_child() {
   if (!local.filtered_child) return false;
   local.filtered_child = false;
@@ -109,7 +109,7 @@ void mark_vfork_child() {
   local.busy = 1;
 }
 
-// The files are opened by name each time, with the credentials of then.
+// The files are opened by name each time, with the credentials of that time.
 void look_at_files(const Recording& here) {
   if (state() != State::recording || os::calls_are_stopped()) return;
   const long fd = os::open_own(trace_file.path.text(), os::For::appending);

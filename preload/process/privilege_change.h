@@ -1,4 +1,4 @@
-// Purpose: what the recorder does around a call that changes what the process may do.
+// Purpose: the actions of the recorder around a call that changes the rights of the process.
 // Runs: on the program's threads, around its calls.
 #pragma once
 
@@ -11,20 +11,21 @@ class Recording;
 enum class Change : std::uint8_t {
   none,
   threads,    // it counts threads, or moves them to other namespaces: unshare, setns
-  privileges, // ids, groups, capabilities, what the next ones may be
-  filter,     // of system calls, by seccomp
+  privileges, // ids, groups, capabilities, and the limits of later ones
+  filter,     // a filter of system calls, by seccomp
   strict,     // seccomp's strict mode
 };
 
-// Stands around such a call. The background thread ends before it, so that no thread of ours keeps what the
-// program gives up, and another one, which a thread of the program starts, has what that has. From a filter on
-// there is none, and no system call of the recorder either.
+// Runs around such a call. The background thread ends before the call, so no thread of the recorder retains
+// rights that the program gives up. Afterwards a thread of the program starts a new one, which has the rights
+// of that thread. After a filter is installed, there is no background thread, and the recorder makes no system
+// calls.
 //
-// In a child of vfork, whose memory and background thread are the parent's, nothing of this happens.
+// In a child of vfork, the memory and the background thread are the parent's, so Changing does nothing of this.
 class Changing {
  public:
   explicit Changing(Change change);
-  // `made`: the call did what it was asked for.
+  // Runs after the call. `made`: the call succeeded.
   void over(bool made);
 
  private:
@@ -36,13 +37,13 @@ class Changing {
   void filter_is_over(bool made);
 };
 
-// A child of vfork that installed a filter is about to become another program, or to exit: what is marked on
-// the thread that it shares with its parent is taken back. True: it was marked; mark it again if the call
-// returns.
+// Removes the mark from the thread that a child of vfork shares with its parent. Runs before a child that
+// installed a filter calls exec or exits. Returns true if the thread was marked. If the call returns, the
+// caller marks it again.
 bool unmark_vfork_child();
 void mark_vfork_child();
 
-// They may be written again, or not any more. Guard held.
+// Checks whether the files can be written, or can be written again. The caller holds the guard.
 void look_at_files(const Recording& here);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: who this process is, as records.
+// Purpose: the identity of this process, as records.
 // Runs: when recording begins.
 #include "preload/process/process_identity.h"
 
@@ -31,7 +31,7 @@ constinit Parent parent{};
 constinit TextId exe{}, argv{}, host{}, directory{}, job{}, launcher{};
 
 TextId text_of_link(const char* path) {
-  static constinit char target[4096] = {}; // recording begins on any stack, also a small one
+  static constinit char target[4096] = {}; // static, because recording may begin on a small stack
   const long bytes = os::read_link(path, target, sizeof target);
   return bytes <= 0 ? TextId{0} : intern_text(target, static_cast<std::size_t>(bytes));
 }
@@ -46,7 +46,8 @@ bool same_word(const char* text, std::size_t bytes, const char* wanted) {
   return wanted[bytes] == '\0';
 }
 
-// Whole words between dashes, dots and underscores: --hf-token is one, --tokenizer and --max-tokens are not.
+// True if `name` contains the word for a secret. Words are separated by dashes, dots and underscores:
+// --hf-token names a secret, --tokenizer and --max-tokens do not.
 bool names_a_secret(const char* name, std::size_t bytes) {
   static constexpr const char* secrets[] = {"token",  "secret", "secrets",    "password",   "passwd",
                                             "apikey", "pwd",    "credential", "credentials"};
@@ -65,7 +66,7 @@ bool names_a_secret(const char* name, std::size_t bytes) {
   return false;
 }
 
-// Keys that services hand out: a known start, then a long run of letters and digits.
+// True if `value` looks like the key of a service: a known start, then a long run of letters and digits.
 bool is_a_secret(const char* value) {
   static constexpr const char* starts[] = {"hf_", "sk-", "ghp_", "github_pat_", "AKIA", "xoxb-", "glpat-"};
   for (const char* start : starts) {

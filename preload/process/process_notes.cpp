@@ -1,5 +1,5 @@
-// Purpose: what the trace says of the process as a whole.
-// Runs: at the edges of a process's life, guard held.
+// Purpose: records about the process as a whole.
+// Runs: when recording begins or ends, guard held.
 #include "preload/process/process_notes.h"
 
 #include "preload/job/host_quota.h"
@@ -37,7 +37,7 @@ void put_flows_of_others() {
 
 namespace {
 
-// "lost.births=EVENTS BYTES UNCOUNTED TENSOR", and the same of deaths: see LostBlocks.
+// Puts "lost.births=EVENTS BYTES UNCOUNTED TENSOR" and "lost.deaths=" with these fields, see LostBlocks.
 void note_lost_blocks() {
   const format::LostBlocks lost = lost_blocks_so_far();
   if ((lost.births | lost.deaths) == 0) return;

@@ -1,5 +1,5 @@
-// Purpose: what the trace says of the process as a whole.
-// Runs: at the edges of a process's life, guard held.
+// Purpose: records about the process as a whole.
+// Runs: when recording begins or ends, guard held.
 #pragma once
 
 #include "preload/bounded/fixed_string.h"
@@ -16,13 +16,13 @@ void put_note(const Line<N>& text) {
   put_note(text.text(), text.size());
 }
 
-// Puts what threads other than this one did since their last record. With the process the ring slots go, and
-// these flows with them.
+// Puts the flows of the other threads since their last records. The ring slots end with the process, and these
+// flows with them.
 void put_flows_of_others();
-// Puts what was lost, and how much memory the recorder has: both lie in the ring file, which goes.
+// They put the losses and the size of the recorder's memory. Both are in the ring file, which will be removed.
 void note_losses();
 void note_own_memory();
-// Puts that MEMTRACE_MAX_NODE left less than was asked for, if it did.
+// Puts that MEMTRACE_MAX_NODE granted less than the process asked for, if so.
 void note_quota();
 
 } // namespace memtrace::record

@@ -1,5 +1,5 @@
-// Purpose: which small blocks are drawn, and which drawn ones are alive.
-// Runs: on the path of sampled blocks: one in so many bytes.
+// Purpose: draws small blocks as samples, and remembers which sampled blocks are alive.
+// Runs: on the path of sampled blocks, one per MEMTRACE_SAMPLE bytes on average.
 #include "preload/record/block_sampler.h"
 
 #include <sys/mman.h>
@@ -27,13 +27,14 @@ constinit bool inherited = false;    // the table is the parent's
 
 constexpr std::uint64_t kLn2 = 0xB17217F7D1CF79AB; // ln 2 * 2^64
 
-// -log2(value / 2^64) * 2^32, cut off: the integer part by counting zeros, the rest bit by bit by squaring.
+// Returns -log2(value / 2^64) * 2^32; further bits are cut off. Counting zeros gives the integer part, and
+// squaring gives the rest bit by bit.
 std::uint64_t minus_log2(std::uint64_t value) {
   const int zeros = __builtin_clzll(value);
   std::uint64_t mantissa = value << zeros; // 1 <= mantissa / 2^63 < 2
   std::uint64_t fraction = 0;
   for (int bit = 31; bit >= 0; --bit) {
-    const auto square = static_cast<unsigned __int128>(mantissa) * mantissa; // of 2^126
+    const auto square = static_cast<unsigned __int128>(mantissa) * mantissa; // scaled by 2^126
     const bool two = square >> 127 != 0;
     mantissa = static_cast<std::uint64_t>(square >> (two ? 64 : 63));
     if (two) fraction |= std::uint64_t{1} << bit;
@@ -48,8 +49,8 @@ std::uint32_t next(std::uint32_t at) {
   return (at + 1) % kTable;
 }
 
-// Where `address` is, or the empty place where it would be: there is one, since the table is never full. The
-// bound is for who reads while another changes it.
+// Returns the place of `address`, or the empty place where it would be. There is one, because the table is
+// never full. The loop has a bound, because another thread may change the table meanwhile.
 std::uint32_t place_of(std::uint64_t address) {
   std::uint32_t at = start_of(address);
   for (std::uint32_t tried = 0; tried < kTable; ++tried, at = next(at)) {
@@ -63,7 +64,8 @@ void set(std::uint32_t at, std::uint64_t address) {
   __atomic_store_n(&table[at], address, __ATOMIC_RELAXED);
 }
 
-// Those after it in its run move up, so that each is found from its start without a gap.
+// Removes the entry at `gap`. Entries after it in its run move up, so that each is found from its start without
+// a gap.
 void remove(std::uint32_t gap) {
   for (std::uint32_t at = next(gap); table[at] != 0; at = next(at)) {
     const std::uint32_t home = start_of(table[at]);
@@ -74,7 +76,8 @@ void remove(std::uint32_t gap) {
   set(gap, 0);
 }
 
-// The lock, a table that is this process's, and a version that says it is changing.
+// While it exists, it holds the lock, the table belongs to this process, and the version says that the table
+// changes.
 class SampleTable {
  public:
   SampleTable() : locked_(table_lock) {
@@ -93,7 +96,7 @@ class SampleTable {
  private:
   static void start_anew() {
     filter_reset();
-    // Not unmapped: another thread may be reading it.
+    // It is not unmapped, because another thread may read it.
     if (table != nullptr) os::advise(table, kTable * sizeof *table, MADV_DONTNEED);
     held = 0;
     __atomic_store_n(&inherited, false, __ATOMIC_RELEASE);
@@ -101,7 +104,8 @@ class SampleTable {
   Locked locked_;
 };
 
-// Most that the filter lets through are not in the table. False: the table was changing.
+// True if `address` is not in the table, as most addresses that the filter lets through. Takes no lock. False
+// if the table was changing.
 bool surely_not_held(std::uint64_t address) {
   const std::uint32_t before = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
   if (before % 2 != 0 || __atomic_load_n(&inherited, __ATOMIC_ACQUIRE)) return false;
@@ -145,7 +149,7 @@ bool sampled_put(std::uint64_t address) {
     return false;
   }
   const std::uint32_t at = place_of(address);
-  if (table[at] == 0) { // else its free was lost
+  if (table[at] == 0) { // otherwise the last free here was lost
     filter_add(address);
     ++held;
   }

@@ -1,4 +1,4 @@
-// Purpose: where every record goes: the cold log, a ring, or nowhere.
+// Purpose: sends each record to the startup log or to a ring, or drops it.
 // Runs: inside the program's malloc.
 #include "preload/record/emit.h"
 
@@ -30,11 +30,11 @@ bool fits(const SmallTotals& flows) {
   return (flows.allocated | flows.freed | flows.births | flows.deaths) >> 32 == 0;
 }
 
-// Ring or cold log. False: lost, and counted.
+// Stores the record in the ring or the startup log. Returns false if the record is lost; the loss is counted.
 bool store(Thread& thread, RingRecord& record) {
   if (state() == State::recording) return ring_append(thread, record);
-  // A block's move is kept as the death and the birth it is, so that the log can fold it. A mapping's stays:
-  // what it becomes depends on what it was.
+  // A block's move is stored as a death and a birth, so that the log can pair them with other records. A
+  // mapping's move stays one record, because its result depends on the old mapping.
   if (record.type != static_cast<std::uint8_t>(EventType::move) || (record.flags & format::kRange) != 0) {
     record.commit = 0;
     const AppendResult kept = append_to_startup_log(thread, record);
@@ -57,8 +57,8 @@ bool store(Thread& thread, RingRecord& record) {
   return true;
 }
 
-// A record under another thread's number carries these flows. What is left is what this thread's records will
-// carry, so that a reader may compare both.
+// Notes that a record under another thread's number carries these flows. `own` retains the flows that this
+// thread's records will carry, so that a reader can compare both.
 void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
   add_to(thread.own.allocated, -flows.allocated);
   add_to(thread.own.freed, -flows.freed);
@@ -66,8 +66,9 @@ void carried_elsewhere(Thread& thread, const SmallTotals& flows) {
   add_to(thread.own.deaths, -flows.deaths);
 }
 
-// `record` carries `flows`. Ask the record, not the state, where it went: if recording began after it was
-// stored, a record in the cold log would look shared, and later flows would be lost.
+// Notes that `record` carries `flows`. It checks the record, not the state, for where the record went. If
+// recording began after the record was stored, a record in the startup log would look shared. Later flows would
+// then be lost.
 void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record) {
   if (is_shared(record)) {
     carried_elsewhere(thread, flows);
@@ -76,7 +77,7 @@ void carried(Thread& thread, const SmallTotals& flows, const RingRecord& record)
   }
 }
 
-// The next record will carry these flows, and move the level again.
+// Takes the flows out of the level. The next record will carry them and add them again.
 [[gnu::cold]] void not_carried(const SmallTotals& flows) {
   level(0, -change_of(flows));
 }
@@ -89,7 +90,8 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   carried_elsewhere(thread, flows);
 }
 
-// They moved the level when they were published first. The log may give back more while this record is stored.
+// Emits the flows that the startup log gave back. They moved the level when they were published first. The log
+// may give back more while this record is stored.
 [[gnu::cold]] void emit_folded(Thread& thread, format::Stamp stamp) {
   const SmallTotals folded = take_folded(thread);
   RingRecord record = counters_of(folded, stamp);

@@ -1,4 +1,4 @@
-// Purpose: where every record goes: the cold log, a ring, or nowhere.
+// Purpose: sends each record to the startup log or to a ring, or drops it.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -6,12 +6,12 @@
 
 namespace memtrace::record {
 
-// Writes `record` (type, kind, flags, words and stamp set) for the calling thread, with the small flows since
-// its last one: in the record when it is a birth or a death, before it otherwise. Guard held. False: it is
-// lost, and counted by reason and by its bytes.
+// Writes `record` for the calling thread. Its type, kind, flags, words and stamp are set. If it is a birth or a
+// death, it carries the small flows since the thread's last record. Otherwise a record before it carries them.
+// Returns false if the record is lost; the loss is counted by reason and by bytes. The caller holds the guard.
 bool emit(format::RingRecord& record);
-// The same without flows, into the ring: a definition, which must come before what uses it, or flows by
-// themselves.
+// Writes `record` into the ring without flows. The record is a definition, which must come before its use, or
+// consists of flows.
 void emit_bare(format::RingRecord& record);
 
 } // namespace memtrace::record

@@ -1,5 +1,5 @@
-// Purpose: takes its slot from a thread that has ended, and writes what it left.
-// Runs: inside the program's malloc, threads lock held.
+// Purpose: frees the slot of a thread that has ended, and writes its remaining flows.
+// Runs: inside the program's malloc; the threads lock is held.
 #include "preload/record/ended_thread.h"
 
 #include "preload/os/timestamp.h"
@@ -16,7 +16,7 @@ using format::SmallTotals;
 
 namespace {
 
-// Recording cannot begin here, as it may in emit(): the threads lock is held.
+// Stores the record. Recording cannot begin here, as it can in emit(), because the threads lock is held.
 bool store(Thread& thread, RingRecord& record) {
   if (state() == State::buffering)
     if (const AppendResult kept = append_to_startup_log(thread, record); kept != AppendResult::closed)
@@ -45,12 +45,12 @@ bool publish_left_over(Thread& thread) {
     }
     set_published(thread, flows);
   }
-  return is_zero(thread.folded); // a full log gives back flows when a record comes
+  return is_zero(thread.folded); // a full log gives back flows when it gets a record
 }
 
 bool release_ended(Thread& thread) {
   if (!leave_old_file(thread)) return false;
-  // Not into a ring that is half full: that might take a pass.
+  // A ring that is half full gets no record here, because that could need a pass.
   if (has_left_over(thread) && (ring_is_half_full(thread) || !publish_left_over(thread))) return false;
   return release_slot(thread);
 }

@@ -1,15 +1,15 @@
-// Purpose: takes its slot from a thread that has ended, and writes what it left.
-// Runs: inside the program's malloc, threads lock held.
+// Purpose: frees the slot of a thread that has ended, and writes its remaining flows.
+// Runs: inside the program's malloc; the threads lock is held.
 #pragma once
 
 #include "preload/state/thread.h"
 
 namespace memtrace::record {
 
-// Publishes what an ended thread left and frees its slot. False if a record of it waits to be written, or a
-// pass is under way: ask again later.
+// Publishes the remaining flows of an ended thread and frees its slot. Returns false if one of its records
+// waits to be written, or a pass is under way. The caller then tries again later.
 bool release_ended(Thread& thread);
-// Publishes the flows that an ended thread left. Returns false if some are left.
+// Publishes the remaining flows of an ended thread. Returns false if some remain.
 bool publish_left_over(Thread& thread);
 
 } // namespace memtrace::record

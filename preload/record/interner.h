@@ -1,5 +1,6 @@
-// Purpose: texts, code, modules and stacks by id: each is written to the trace once, before its first use.
-// Runs: inside the program's malloc, but only at first sight of a thing.
+// Purpose: gives ids to texts, code, modules and stacks, and writes each to the trace once, before its first
+// use.
+// Runs: inside the program's malloc, but only for a new text, code object, module or frame.
 #pragma once
 
 #include "preload/format/records.h"
@@ -7,32 +8,35 @@
 
 namespace memtrace::record {
 
-// All take the definitions lock, bounded; 0 when it cannot be had or a table is full (counted as Loss::stacks).
-// Guard held.
+// These functions take the definitions lock, with a bound. They return 0 if the lock is not free in time or a
+// table is full. This is counted as Loss::stacks. The caller holds the guard.
 format::TextId intern_text(const char* text, std::size_t bytes);
 bool stacks_are_full();
-// What `id` says, at most `capacity` bytes: how many. Takes no lock: texts never change or go.
+// Copies at most `capacity` bytes of the text of `id`, and returns their number. Takes no lock, because texts
+// never change or disappear.
 std::size_t copy_text(format::TextId id, char* out, std::size_t capacity);
-// The frame below `caller`; `caller` itself when it cannot be had now, or never again (stacks_are_full).
+// Returns the frame below `caller`. Returns `caller` if the frame cannot be interned now, or ever
+// (stacks_are_full).
 format::StackId intern_python(format::StackId caller, const PythonFrame& frame);
 format::StackId intern_native(format::StackId caller, std::uint64_t address);
 
-// Writes what `first` puts (who this process is: it may intern nothing, so its texts are interned before) and
-// then every definition so far into the trace as `definitions` segments, and lets later ones go to the rings.
-// Once per trace, when recording begins.
+// Writes the records that `first` puts, then all definitions so far, into the trace as `definitions` segments.
+// Later definitions go to the rings. `first` puts the identity of this process. It may intern nothing, so its
+// texts are interned before. Called once per trace, when recording begins.
 using PutRecord = void (*)(void* out, const format::RingRecord& record);
 void write_definitions(void (*first)(PutRecord put, void* out));
 
-// Private memory of the tables, as far as it is touched.
+// Returns the touched bytes of the tables, which are private memory.
 std::uint64_t definition_bytes();
 
-// Gives back what only saves time. On any thread.
+// Frees the memory that only saves time. Any thread may call it.
 void drop_definition_cache();
 
-// In a forked child: the tables stay, its trace must define them again.
+// Keeps the tables in a forked child, whose trace must define all entries again.
 void definitions_forked();
 
-// Nothing new is defined while held, so that a forked child finds the tables whole. Bounded; false: not held.
+// Prevents new definitions, so that a forked child finds the tables whole. Returns false if the lock is not
+// free in time.
 bool hold_definitions();
 void release_definitions();
 

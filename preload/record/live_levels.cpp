@@ -1,4 +1,4 @@
-// Purpose: the rough level of each memory, by which recording begins and looks at RSS are made.
+// Purpose: the rough level of each memory, which decides when recording begins and when memtrace measures RSS.
 // Runs: inside the program's malloc.
 #include "preload/record/live_levels.h"
 
@@ -21,9 +21,9 @@ constinit std::int64_t tensors = 0;
 constinit std::int64_t flowed = 0;
 constinit std::int64_t watched = kNeverWatched;
 constinit bool recording_begins = false;
-constinit std::uint64_t born_ns = 0; // of a forked child, else 0
+constinit std::uint64_t born_ns = 0; // of a forked child; 0 in other processes
 
-// True for one thread alone, once after each watch_level().
+// True for only one thread, once after each watch_level().
 bool passed_watch(std::int64_t level) {
   std::int64_t watch = __atomic_load_n(&watched, __ATOMIC_RELAXED);
   return level > watch && __atomic_compare_exchange_n(&watched, &watch, kNeverWatched, false, __ATOMIC_RELAXED,

@@ -1,5 +1,5 @@
-// Purpose: one load that says of most addresses: not remembered.
-// Runs: on the path of remembered blocks.
+// Purpose: excludes most addresses that are not tracked, by one load.
+// Runs: on the path of tracked blocks.
 #include "preload/record/sampled_address_filter.h"
 
 namespace memtrace::record {
@@ -8,8 +8,8 @@ alignas(64) constinit std::uint8_t tracked_filter[kFilterBytes] = {};
 
 namespace {
 
-// A pinned byte stays; so does 0 when taken from, which is only where a fork fell between a block and its
-// count.
+// Changes the count of the address's byte. A pinned byte stays. A byte that is 0 is not lowered: this occurs
+// only if a fork came between a block and its count.
 void count(std::uint64_t address, int change) {
   std::uint8_t* const byte = &filter_byte(address);
   std::uint8_t was = __atomic_load_n(byte, __ATOMIC_RELAXED);
@@ -32,7 +32,7 @@ void filter_pin(std::uint64_t address) {
 }
 
 void filter_reset() {
-  for (std::uint8_t& byte : tracked_filter) // reading leaves a forked child's pages shared with its parent
+  for (std::uint8_t& byte : tracked_filter) // pages that are only read stay shared with the parent
     if (byte != 0 && byte != kFilterPinned) __atomic_store_n(&byte, std::uint8_t{0}, __ATOMIC_RELAXED);
 }
 

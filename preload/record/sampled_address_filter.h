@@ -1,4 +1,4 @@
-// Purpose: one load that says of most addresses: not remembered.
+// Purpose: excludes most addresses that are not tracked, by one load.
 // Runs: inside every free.
 #pragma once
 
@@ -7,11 +7,12 @@
 
 namespace memtrace::record {
 
-// A byte for each 512 bytes of address space, many of them on one byte: how many remembered blocks begin there.
-// It may say maybe wrongly, never no. 512, so that the bytes of a program's whole small heap stay in the cache.
+// Each byte counts the tracked blocks that begin in 512 bytes of address space; many such ranges share a byte.
+// False positives are possible; there are no false negatives. With 512, the bytes for a program's whole small
+// heap stay in the cache.
 inline constexpr unsigned kFilterShift = 9;
 inline constexpr std::size_t kFilterBytes = 128 * 1024;
-inline constexpr std::uint8_t kFilterPinned = 255; // counted no further, in either direction
+inline constexpr std::uint8_t kFilterPinned = 255; // this count no longer changes
 [[gnu::visibility("hidden")]] extern constinit std::uint8_t tracked_filter[kFilterBytes];
 
 inline std::uint8_t& filter_byte(std::uint64_t address) {
@@ -23,9 +24,9 @@ inline bool maybe_tracked(const void* p) {
 
 void filter_add(std::uint64_t address);
 void filter_remove(std::uint64_t address);
-// Maybe for ever.
+// Makes maybe_tracked() true for this address for ever.
 void filter_pin(std::uint64_t address);
-// Only what is pinned stays. Nobody adds or removes meanwhile.
+// Clears all counts that are not pinned. No thread may add or remove meanwhile.
 void filter_reset();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: who is asking: Python frames above native ones, as one id.
+// Purpose: captures the calling stack as one id: Python frames outside, native frames inside.
 // Runs: inside the program's malloc.
 #include "preload/record/stack_capture.h"
 
@@ -21,14 +21,14 @@ using format::StackId;
 
 namespace {
 
-// A stack seen before, found by 96 bits of its hash. Read and written without a lock: the upper 32 bits lie in
-// one word with the id, so that halves of two stacks that are written at once do not fit each other.
+// A known stack, found by 96 bits of its hash. Threads read and write it without a lock. The upper 32 bits are
+// in one word with the id. If two stacks are written at the same time, their halves therefore do not match.
 struct Cached {
   std::uint64_t low;
   std::uint64_t high_and_id;
 };
-// `import transformers` alone brings 16,000 different stacks, a short program a hundred: the part in use
-// doubles.
+// The part of the cache in use doubles. `import transformers` alone brings 16,000 different stacks, a short
+// program a hundred.
 constexpr std::uint32_t kFirstSlots = 4 * 1024;
 constexpr std::uint32_t kMostSlots = 64 * 1024;
 
@@ -38,8 +38,8 @@ constinit Cached* cache = nullptr;
 constinit std::uint32_t cache_slots = kFirstSlots;
 constinit std::uint32_t remembered = 0;
 
-// A sum of products, each with keys of its own: the multiplications of a stack run side by side, where a chain
-// of them would wait for each other.
+// A sum of products, each with its own keys. The multiplications of a stack run in parallel. In a chain, each
+// would wait for the one before.
 class Hash {
  public:
   void add(std::uint64_t a, std::uint64_t b) {
@@ -56,7 +56,7 @@ class Hash {
                    file * 0xBF58476D1CE4E5B9u);
   }
   std::uint64_t high() const { return static_cast<std::uint64_t>(sum_ >> 64) ^ key_; }
-  // Never 0, which is in an empty slot.
+  // Returns a value that is never 0, because empty slots have 0.
   std::uint64_t low() const {
     const std::uint64_t mixed = (static_cast<std::uint64_t>(sum_) ^ high()) * 0xD6E8FEB86659FD93u;
     return (mixed ^ mixed >> 32) | 1u << 31;
@@ -101,8 +101,8 @@ void remember(std::uint64_t low, std::uint64_t high, StackId id) {
   }
 }
 
-// Interns `frames` (innermost first) below `base`, from where they leave the trail. `*whole` is cleared when a
-// frame could not be added.
+// Interns `frames` (innermost first) below `base`, from the first frame that differs from the trail. Clears
+// `*whole` if a frame could not be added.
 template <class Frame, std::size_t Capacity, class Intern>
 StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* frames, std::size_t count,
                     Intern intern, bool* whole) {
@@ -114,7 +114,7 @@ StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* fr
   trail.count = shared;
   for (std::size_t i = count - shared; i-- > 0;) {
     const StackId next = intern(id, frames[i]);
-    if (next == id) { // it ends with the frames that are known: those further in would hang from the wrong one
+    if (next == id) { // ends with the known frames: inner frames would get a wrong caller
       *whole = false;
       break;
     }
@@ -137,7 +137,7 @@ void hide_interpreter(const void* some_function_of_it) {
   interpreter = range_of(some_function_of_it);
 }
 
-// A look-up or an entry of another thread in between finds zeros, or leaves a page touched.
+// If another thread looks a stack up meanwhile, it finds zeros. If it enters one, a page stays touched.
 void drop_stack_cache() {
   if (cache == nullptr) return;
   __atomic_store_n(&cache_slots, kFirstSlots, __ATOMIC_RELAXED);
@@ -172,7 +172,7 @@ StackId capture_stack(bool native) {
   id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
   if (whole) id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
-  if (whole || stacks_are_full()) remember(low, high, id); // else its next sight may find the lock free
+  if (whole || stacks_are_full()) remember(low, high, id); // otherwise the lock may be free next time
   return id;
 }
 

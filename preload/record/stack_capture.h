@@ -1,4 +1,4 @@
-// Purpose: who is asking: Python frames above native ones, as one id.
+// Purpose: captures the calling stack as one id: Python frames outside, native frames inside.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -6,19 +6,22 @@
 
 namespace memtrace::record {
 
-// Constructor only: room for stacks seen, and the unwinder if native frames are wanted.
+// Makes room for known stacks, and opens the unwinder if native frames are wanted. Only the constructor calls
+// it.
 void prepare_stacks();
 
-// Frames of the interpreter itself say nothing where Python frames do: native frames end at its code.
+// Makes native frames end at the interpreter's code if there are Python frames, which say more than its own
+// frames.
 void hide_interpreter(const void* some_function_of_it);
 
-// The calling thread's stack, interned. `native`: with native frames, 1.5 us warm for 40 of them; Python frames
-// alone take 0.2 us. StackId{0} when there is nothing to see. Guard held.
+// Returns the id of the calling thread's stack, or StackId{0} if there are no frames. With `native`, it
+// includes native frames: 40 of them take 1.5 us warm. Python frames alone take 0.2 us. The caller holds the
+// guard.
 format::StackId capture_stack(bool native);
 
-// At most what the cache of stacks seen has touched.
+// Returns the most bytes that the cache of known stacks has touched.
 std::uint64_t stack_cache_bytes();
-// Gives its pages back: the stacks that are still in use are found anew. On any thread.
+// Frees the pages of the cache. Stacks that are still in use are interned again. Any thread may call it.
 void drop_stack_cache();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: events of a process too small to leave a file: a bounded log in private memory.
+// Purpose: a bounded log in private memory, for the events of a process that is too small to leave a file.
 // Runs: inside the program's malloc.
 #include "preload/record/startup_log.h"
 
@@ -29,12 +29,12 @@ struct LogEntry {
   RingRecord record;
 };
 
-constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills; one more when it is written
+constexpr std::uint32_t kCapacity = 16 * 1024; // 1.2 MiB, touched as it fills; one more entry at the end
 constexpr std::uint32_t kCrowded = kCapacity / 4 * 3;
 constexpr std::uint32_t kEntries = kCapacity + 1;
 constexpr std::uint32_t kTable = 2 * kCapacity;
 constexpr std::uint32_t kEmpty = 0;
-constexpr std::uint32_t kInSegment = 2; // Entry.gone: in the segment that is being written
+constexpr std::uint32_t kInSegment = 2; // LogEntry.gone: in the segment that is being written
 constexpr std::size_t kBufferBytes = 256 * 1024;
 
 constinit SpinLock log_lock;
@@ -43,8 +43,8 @@ constinit LogEntry* log = nullptr;
 constinit std::uint32_t* table = nullptr; // address -> place in the log + 1
 constinit std::uint32_t used = 0;
 constinit bool closed = false;
-constinit std::uint64_t highest = 1;           // level of the host since the log began, not 0
-constinit format::SmallTotals folded_blocks{}; // that left the log
+constinit std::uint64_t highest = 1;           // highest level of the host since the log began; never 0
+constinit format::SmallTotals folded_blocks{}; // flows of blocks that left the log
 
 bool is(const LogEntry& entry, EventType type) {
   return entry.record.type == static_cast<std::uint8_t>(type);
@@ -58,22 +58,23 @@ std::uint32_t start_of(std::uint64_t address) {
   return static_cast<std::uint32_t>((address >> 4) * 0x9E3779B97F4A7C15u >> 40) % kTable;
 }
 
-// The place where `address` is, or the empty one where it would be. Entries are only ever superseded, not
-// deleted: the table is cleared by each fold.
+// Returns the place of `address`, or the empty place where it would be. Entries are replaced but not deleted,
+// and fold() clears the table.
 std::uint32_t* place_of(std::uint64_t address) {
   std::uint32_t at = start_of(address);
   while (table[at] != kEmpty && extent_of(log[table[at] - 1]).address != address) at = (at + 1) % kTable;
   return &table[at];
 }
 
-// What a record that leaves the log carried goes back to its thread, which publishes it again.
+// Gives the flows of a record that leaves the log back to its thread, which publishes them again.
 void fold_into_counters(const LogEntry& entry) {
   Thread* thread = thread_at(entry.thread);
-  if (thread == nullptr) thread = local.thread; // that thread is gone: totals stay right, the thread is another
+  // That thread is gone. Another thread gets the flows, so the totals stay right.
+  if (thread == nullptr) thread = local.thread;
   if (thread == nullptr) return;
   const RingRecord& record = entry.record;
   give_folded(*thread, format::carried_by(record).totals());
-  if (record.flags & (format::kNoAccess | format::kSampled)) return; // a sampled block is in the flows already
+  if (record.flags & (format::kNoAccess | format::kSampled)) return; // the flows contain sampled blocks already
   if (is(entry, EventType::birth)) {
     folded_blocks.allocated += extent_of(entry).given;
     ++folded_blocks.births;
@@ -91,7 +92,7 @@ bool pair_up(LogEntry& birth, LogEntry& death) {
   if (birth.gone || !is(birth, EventType::birth) || !same) return false;
   birth.gone = death.gone = 1;
   fold_into_counters(birth);
-  // A reservation's death moves no level either.
+  // The death of a reservation does not move a level either.
   if (birth.record.flags & format::kNoAccess) death.record.flags |= format::kNoAccess;
   fold_into_counters(death);
   return true;
@@ -115,7 +116,7 @@ void fold() {
   used = kept;
 }
 
-// Blocks that are only counted leave the log: their threads publish them.
+// Removes the blocks that are only counted from the log. Their threads publish them.
 void fold_heap() {
   for (std::uint32_t i = 0; i < used; ++i) {
     LogEntry& entry = log[i];
@@ -128,7 +129,8 @@ void fold_heap() {
   }
 }
 
-// One record of them all, under the number of some thread. Their levels moved when they were born and died.
+// Adds one record of all these blocks, under the number of some thread. The levels moved when the blocks were
+// born and died.
 void add_folded_blocks() {
   if ((folded_blocks.births | folded_blocks.deaths) == 0) return;
   RingRecord record = counters_of(folded_blocks, draw_stamp());
@@ -138,7 +140,8 @@ void add_folded_blocks() {
   folded_blocks = {};
 }
 
-// The level has the record that is new here. The log may be another thread's.
+// Notes the level if it is the highest. The level contains the new record already. Another thread may hold the
+// log.
 [[gnu::always_inline]] inline void note_highest() {
   const std::int64_t level = host_level();
   if (level <= static_cast<std::int64_t>(highest)) return; // `beginning` is at least `highest`
@@ -164,7 +167,7 @@ void note_beginning() {
 
 AppendResult append_to_startup_log(Thread& thread, const RingRecord& record) {
   const Locked locked(log_lock);
-  if (!locked) { // the log is being written, and its thread got no CPU: others give up meanwhile
+  if (!locked) { // the thread that writes the log got no CPU: the other threads give up meanwhile
     lost(format::Loss::busy);
     note_highest();
     return AppendResult::lost;
@@ -191,11 +194,11 @@ AppendResult append_to_startup_log(Thread& thread, const RingRecord& record) {
 
 namespace {
 
-// Puts entries of one thread into `encoder`, from the one at `from` on, and marks them. Returns the place after
-// the last one that was looked at: the entries beyond it wait for the next segment.
+// Codes records of one thread, from the entry at `from` on, and marks them. Returns the place after the last
+// entry that it checked. The entries beyond it wait for the next segment.
 std::uint32_t fill_segment(std::uint32_t from, Encoder& encoder) {
   const std::uint32_t thread = log[from].thread;
-  std::uint32_t sequence = log[from].record.commit; // an earlier segment of this thread left it there
+  std::uint32_t sequence = log[from].record.commit; // an earlier segment of this thread set it
   std::uint32_t next = from;
   for (; next < used; ++next) {
     LogEntry& entry = log[next];
@@ -209,7 +212,7 @@ std::uint32_t fill_segment(std::uint32_t from, Encoder& encoder) {
   return next;
 }
 
-// Writes one segment of the records of the thread that has the entry at `from`.
+// Writes one segment, with records of the thread whose entry is at `from`.
 void write_segment(std::uint32_t from, std::uint8_t* buffer) {
   beginning_model.restart();
   Encoder encoder(buffer, kBufferBytes, beginning_model);
@@ -242,7 +245,7 @@ void flush_startup_log() {
   auto* const buffer = static_cast<std::uint8_t*>(os::map_private(kBufferBytes));
   if (!locked || buffer == nullptr) {
     lost(format::Loss::cold, used);
-    stop_noting_levels(); // the ring file goes on to say that the trace lacks what came before
+    stop_noting_levels(); // the ring file still says that the trace lacks earlier events
     return;
   }
   if (settings.counting) fold_heap();

@@ -21,18 +21,19 @@ namespace memtrace::record {
 
 namespace {
 
-constexpr std::uint32_t kFewThreads = 64; // fewer are not searched for ended ones
-constexpr std::uint32_t kBetween = 32;    // new records before ended threads are looked for
-constexpr std::uint32_t kLooks = 512;     // threads asked about at once
+constexpr std::uint32_t kFewThreads = 64; // with fewer threads, ended ones are not searched for
+constexpr std::uint32_t kBetween = 32;    // new threads between two searches for ended ones
+constexpr std::uint32_t kLooks = 512;     // threads that one search checks
 
 constinit std::uint32_t since_scan = 0;
 constinit std::uint32_t scan_from = 0;
-constinit bool list_is_full = false; // when a thread wanted a record last
+constinit bool list_is_full = false; // when a thread last requested a record
 
-// Returns the record of a thread that has ended, its flows written out; null if none was found. Each look asks
-// the kernel about a few threads, on from where the last look ended: with 20,000 alive, all of them took 2 ms.
-// One whose ring waits for a pass is left for later: a pass made here, on a disk that took 150 ms for a write,
-// kept other new threads from the table until they lost their events, and the program took 32 s instead of 0.5.
+// Returns the record of a thread that has ended, its flows written out; null if none was found. Each search
+// checks only some threads, on from where the last search ended: with 20,000 alive, checking all took 2 ms.
+//
+// A thread whose ring waits for a pass is left for later. A pass here, on a disk that took 150 ms for a write,
+// kept other new threads from the table. They lost their events, and the program took 32 s instead of 0.5 s.
 Thread* left_over(bool* wants_pass) {
   if (threads_made() < kFewThreads || ++since_scan < kBetween) return nullptr;
   for (std::uint32_t looks = 0; looks < kLooks && looks < threads_made(); ++looks) {
@@ -45,13 +46,14 @@ Thread* left_over(bool* wants_pass) {
       if (release_ended(*thread)) return thread;
     }
     *wants_pass = true;
-    if (!only_pass_helps && pass_is_under_way()) break; // the next look would wait for the same pass
+    if (!only_pass_helps && pass_is_under_way()) break; // the next thread would wait for that pass too
   }
-  since_scan = 0; // look again after some more
+  since_scan = 0; // search again after more new threads
   return nullptr;
 }
 
-// Threads lock held. Returns the record, which is this thread's from then on; null: there is none to be had.
+// Returns the record, which belongs to this thread from then on; null if there is none. The caller holds the
+// threads lock.
 Thread* enter_list(bool* wants_pass) {
   Thread* thread = left_over(wants_pass);
   if (thread != nullptr) *wants_pass = false;
@@ -65,13 +67,13 @@ Thread* enter_list(bool* wants_pass) {
   thread->pace.random = seed_for(thread->tid);
   thread->pace.until_sample = next_interval(thread->pace.random, settings.sample);
   thread->pace.until_tick = tick_bytes(*thread);
-  // In this order for a signal handler on this thread: a thread that is there counts in its own place, and no
-  // countdown runs before.
+  // A signal handler on this thread needs this order. Once the thread has a record, it counts in its own place,
+  // and no countdown runs before.
   local.small = &thread->own;
   asm volatile("" ::: "memory");
   local.thread = thread;
   asm volatile("" ::: "memory");
-  local.births_left = 0; // the first is looked at
+  local.births_left = 0; // the first birth is checked
   local.deaths_left = tick_bytes(*thread);
   set_look_at_births(*thread, tick_bytes(*thread));
   set_look_at_deaths(*thread, tick_bytes(*thread));
@@ -81,7 +83,7 @@ Thread* enter_list(bool* wants_pass) {
 } // namespace
 
 Thread* make_this_thread() {
-  if (os::calls_are_stopped()) return nullptr; // nobody can tell which threads have ended
+  if (os::calls_are_stopped()) return nullptr; // the kernel cannot tell which threads have ended
   if (state() == State::buffering) wait_for_beginning();
   Thread* thread = nullptr;
   bool wants_pass = false;

@@ -6,16 +6,17 @@
 
 namespace memtrace::record {
 
-// Returns null when memory is short or the list is held. Guard held.
+// Returns the calling thread's new record; null if memory is short or the list is held. The caller holds the
+// guard.
 Thread* make_this_thread();
-// Why this thread's event is lost when there is null.
+// Returns the reason why this thread's event is lost if make_this_thread() returned null.
 format::Loss loss_without_thread();
-// This thread's, made on first use; as above.
+// Returns this thread's record, which is made on first use; null as above.
 inline Thread* this_thread() {
   return local.thread != nullptr ? local.thread : make_this_thread();
 }
 
-// In a forked child: only the calling thread is left. Keeps its phases.
+// Forgets all threads except the calling one, whose phases stay. Called in a forked child.
 void forget_other_threads();
 
 } // namespace memtrace::record

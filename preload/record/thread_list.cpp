@@ -15,26 +15,26 @@ REGISTER_LOCK(threads_lock, nullptr);
 
 namespace {
 
-constexpr std::size_t kMaxThreads = 32 * 1024; // alive at once, or ended and not yet taken over
+constexpr std::size_t kMaxThreads = 32 * 1024; // alive at once, or ended and not yet reused
 constexpr std::size_t kBatch = 64;             // records that are mapped at once
 
 constinit Thread* threads[kMaxThreads] = {};
 constinit std::uint32_t made = 0; // entries of `threads`
 constinit std::uint32_t next_index = 1;
 
-// Bytes of another thread's that no record carries when its counter reaches `look_at`.
+// Returns the bytes of another thread that no record carries when its counter reaches `look_at`.
 std::uint64_t bytes_until(const std::uint64_t& look_at, std::uint64_t published) {
   const std::uint64_t then = __atomic_load_n(&look_at, __ATOMIC_RELAXED);
   return then > published ? then - published : 0;
 }
 
-// Bytes of another thread's, without a slot, that a kill may leave in no file.
+// Returns the most bytes of another thread without a slot that a kill leaves in no file.
 std::uint64_t most_uncounted(const Thread& thread) {
   const std::uint64_t births =
       bytes_until(thread.pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;
   const std::uint64_t deaths =
       bytes_until(thread.pace.look_at_freed, thread.published.freed) + thread.folded.freed;
-  // Where blocks are only counted, births of large ones are looked at as often as deaths.
+  // If blocks are only counted, births of large ones are checked as often as deaths.
   if (settings.counting) return births + deaths;
   return births > deaths ? births : deaths;
 }

@@ -7,36 +7,35 @@
 
 namespace memtrace::record {
 
-// Guards the list: who holds it may add a thread or give a record to another one.
+// Guards the list. The thread that holds it may add a thread, or give a record to another thread.
 extern constinit SpinLock threads_lock;
 
-// Indices below threads_made() are valid. The threads of some have ended (`tid` 0, or no thread of that
-// number).
+// Indices below threads_made() are valid. Some of these threads have ended: their `tid` is 0, or no thread has
+// that number.
 std::uint32_t threads_made();
 Thread* thread_in_list(std::uint32_t index);
-// Returns a new record; null: the list is full, or there is no memory. The last record is kept for the thread
-// that writes the end.
+// Returns a new record; null if the list is full or there is no memory. The last record is reserved for the
+// thread that writes the end.
 Thread* add_to_list();
-// The number of the next thread, from 1: 0 is the recorder's own.
+// Returns the number of the next thread, from 1. The recorder's own number is 0.
 std::uint32_t next_thread_index();
-// In a forked child: the list is empty.
+// Empties the list in a forked child.
 void forget_list();
 
-// Takes the lock, as do all below. Returns the flows that no record of any thread but the calling one carries
-// yet, and counts them as carried. Others may go on.
+// Returns the flows of all threads but the calling one that no record carries yet, and counts them as carried.
+// This function and those below take the lock. The other threads may go on.
 format::SmallTotals take_unpublished_of_others();
 // Returns the flows that no record of any thread carries yet.
 format::SmallTotals unpublished_of_all();
 
-// There is a new ring file. Sets for each thread without a slot of it, but not for the calling one, how many
-// bytes it may count before it takes one. RingFileHeader.uncounted_bound is their sum. May be called again.
+// Sets, for each thread without a slot in a new ring file, how many bytes it may count before it takes a slot.
+// The calling thread is left out. RingFileHeader.uncounted_bound is the sum. May be called again.
 void set_uncounted_bounds();
 
-// Returns the thread pointer, within [start, end), of a thread other than the first that lives; 0: there is
-// none.
+// Returns the thread pointer, within [start, end), of a living thread other than the first; 0 if there is none.
 std::uint64_t thread_within(std::uint64_t start, std::uint64_t end);
 
-// Returns the thread with this number, null if none. For the cold log. Takes no lock.
+// Returns the thread with this number; null if none. Takes no lock. The startup log uses it.
 Thread* thread_at(std::uint32_t index);
 
 } // namespace memtrace::record

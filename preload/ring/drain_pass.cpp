@@ -1,4 +1,5 @@
-// Purpose: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
+// Purpose: one pass over the rings: codes their records, appends them, applies them to the rollup and frees
+// their places.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/ring/drain_pass.h"
 
@@ -25,14 +26,15 @@ using format::RingSlot;
 namespace {
 
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
-constexpr std::uint64_t kAhead = 6;               // records: as long as memory takes to answer
+constexpr std::uint64_t kAhead = 6;               // number of records: the time that memory takes to answer
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
-constexpr std::uint64_t kEndNs = 1'000'000'000;   // for the last pass, on a slow disk
+constexpr std::uint64_t kEndNs = 1'000'000'000;   // bound of the last pass, if the disk is slow
 
-struct PendingRun {           // records of one slot that were appended and wait to be folded
-  format::Stamp stamp; // of the next
+struct PendingRun {    // appended records of one slot, to be applied to the rollup
+  format::Stamp stamp; // of the next record
   RingSlot* slot;
-  const RingRecord* records; // the ring as the pass found it: its owner may move to a longer one meanwhile
+  // The ring as the pass found it. Its owner may move to a longer one meanwhile.
+  const RingRecord* records;
   std::uint32_t mask;
   std::uint32_t thread;
   std::uint64_t next;
@@ -41,24 +43,25 @@ struct PendingRun {           // records of one slot that were appended and wait
 };
 
 constinit std::uint8_t* buffer = nullptr;
-constinit PendingRun* runs = nullptr;          // a heap by stamp
+constinit PendingRun* runs = nullptr;   // a heap by stamp
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
-constinit std::uint32_t said_in[format::kMaxSlots] = {}; // the window in which the slot's thread has a segment
-constinit std::uint32_t said_slots = 0;                  // slots below it were claimed
+// The window in which the slot's thread has a segment.
+constinit std::uint32_t said_in[format::kMaxSlots] = {};
+constinit std::uint32_t said_slots = 0; // all slots that were claimed are below it
 
 bool committed(const RingRecord& record, std::uint64_t sequence) {
   return __atomic_load_n(&record.commit, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(sequence + 1);
 }
 
-// Of a move the second stamp too.
+// True if the record is older than `cut`. Both stamps of a move must be older.
 bool before(const RingRecord& record, format::Stamp cut) {
   const bool moves = record.type == static_cast<std::uint8_t>(format::EventType::move);
   return record.stamp + (moves ? record.as<format::MoveEvent>().birth_after : 0) < cut;
 }
 
-// Codes what `run` has before `cut`, as far as there is room. Returns the sequence after it and sets `whole` if
-// that is all of it.
+// Codes the records of `run` before `cut`, as far as there is room. Returns the sequence after them. Sets
+// `whole` if these are all of them.
 std::uint64_t code(const PendingRun& run, format::Stamp cut, Encoder& encoder, bool* whole) {
   std::uint64_t next = run.next;
   for (*whole = true; next - run.next <= run.mask; ++next) {
@@ -73,9 +76,10 @@ std::uint64_t code(const PendingRun& run, format::Stamp cut, Encoder& encoder, b
   return next;
 }
 
-// One segment of what a slot holds. On success it waits to be folded in `run`. `said`: the window in which the
-// slot's thread has a segment.
-Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last, PendingRun* run) {
+// Appends one segment of the records of a slot. On success, `run` has the records that the rollup lacks.
+// `said`: the window in which the slot's thread has a segment.
+Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last,
+              PendingRun* run) {
   const std::uint64_t room = events_room(last);
   const std::size_t capacity = room > kBufferBytes + sizeof(format::SegmentHeader) ? kBufferBytes
                                : room > sizeof(format::SegmentHeader)
@@ -92,7 +96,7 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
   bool whole;
   const std::uint64_t next = code(*run, cut, encoder, &whole);
   const Passed all = whole ? Passed::all : trace_file.shares.window != 0 ? Passed::some : Passed::no_room;
-  if (next == first) { // no room
+  if (next == first) { // the segment has no room for a record
     coded(*model, first);
     return all;
   }
@@ -121,7 +125,7 @@ void sink(std::uint32_t at, std::uint32_t count) {
   runs[at] = run;
 }
 
-// `all`: of all threads that recorded anything.
+// Applies the runs to the rollup in the order of their stamps. `all`: they are from all threads that recorded.
 void fold_runs(std::uint32_t count, bool all) {
   const bool windows = folded.attached();
   if (!all) folded.pass_lacks_records();
@@ -131,7 +135,7 @@ void fold_runs(std::uint32_t count, bool all) {
   for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
   while (count != 0) {
     PendingRun& run = runs[0];
-    // Up to where another thread comes in.
+    // Up to the first record of another thread.
     format::Stamp other = ~format::Stamp{0};
     if (count > 1) other = runs[1].stamp;
     if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
@@ -165,7 +169,7 @@ void publish_own_bytes() {
   if (folded.attached()) folded.header().own_bytes = ring_header()->own_bytes;
 }
 
-// What happened before the cut is seen by now, and so is all that it depends on: a birth's record is there
+// By now all records before the cut are visible, and all records that they depend on: a birth is recorded
 // before its block can die.
 Passed pass_all(bool last) {
   const format::Stamp cut = draw_stamp();
@@ -174,7 +178,7 @@ Passed pass_all(bool last) {
   std::uint32_t used = 0;
   for (std::uint32_t i = 0, count = slots_made(); i < count; ++i) {
     RingSlot* const slot = slot_at(i);
-    if (last && os::monotonic_ns() > until) { // a program's thread: the ring file keeps what is left
+    if (last && os::monotonic_ns() > until) { // on a program's thread; the ring file has the rest
       result = Passed::failed;
       break;
     }
@@ -194,7 +198,7 @@ Passed pass_all(bool last) {
   return result;
 }
 
-// Pass lock held.
+// The caller holds the pass lock.
 template <class Pass>
 Passed in_file(bool last, Pass pass) {
   if (!rotate_if_due() && events_room(last) < sizeof(format::SegmentHeader) + format::kMaxCoded)
@@ -209,7 +213,7 @@ Passed within_bounds(bool last, Pass pass) {
   if (os::calls_are_stopped()) return Passed::failed;
   if (!last && __atomic_load_n(&at_bound, __ATOMIC_RELAXED)) return Passed::no_room;
   if (!last && os::monotonic_ns() < __atomic_load_n(&not_before, __ATOMIC_RELAXED)) return Passed::failed;
-  if (fork_mark->here == 0) return Passed::busy; // a forked child that does not know it yet
+  if (fork_mark->here == 0) return Passed::busy; // a forked child that has not noticed the fork
   const Locked locked(pass_lock);
   if (!locked) return Passed::busy;
   const Passed result = in_file(last, pass);

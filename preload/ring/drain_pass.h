@@ -1,4 +1,5 @@
-// Purpose: one pass over the rings: what they hold is coded, appended and folded, then forgotten there.
+// Purpose: one pass over the rings: codes their records, appends them, applies them to the rollup and frees
+// their places.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -7,25 +8,26 @@
 namespace memtrace::record {
 
 enum class Passed {
-  all,     // that was recorded before it began
-  some,    // the file is full: the next pass begins another
+  all,     // all records from before the pass are written
+  some,    // the file is full: the next pass begins a new one
   no_room, // the bound is reached, and there are no windows
-  failed,  // the disk
-  busy,    // the lock could not be had in time
+  failed,  // the segment could not be written, mostly because of the disk
+  busy,    // the lock was not free in time
 };
-// Over all slots of the ring file. `last`: at an end, when a little more room may be used.
+// Makes a pass over all slots of the ring file. `last`: the process ends, so the pass may use the room reserved
+// for that.
 Passed pass(bool last);
-// Over one slot of a ring file that was given up.
+// Makes a pass over one slot of an abandoned ring file.
 Passed pass_over(format::RingSlot* slot, const Ring& ring);
 
-// Its buffers. False: no memory.
+// Allocates the buffers of a pass. Returns false if there is no memory.
 bool prepare_pass();
-// A slot has a new owner, whose first segment in a window says that.
+// Notes that a slot has a new owner. The owner's first segment in a window gets kAfterWindow.
 void slot_claimed(std::uint32_t index);
-// In a forked child, and when a trace begins.
+// Resets the passes: in a forked child, and when a trace begins.
 void forget_pass();
 
-// The files can be written again: what a failed pass waits for is over.
+// Ends the wait after a failed pass, because the files can be written again.
 void forget_pass_errors();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: one ring per thread in the ring file, so that what is recorded outlives the process.
+// Purpose: one ring per thread in the ring file, so that records survive the process.
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring.h"
 
@@ -22,26 +22,28 @@ using format::RingSlot;
 
 namespace {
 
-constexpr std::uint64_t kFastNs = 8'000'000;  // between two rings half full
-constexpr std::uint64_t kPassNs = 10'000'000; // a new thread waits so long for a pass
+// If rings become half full at shorter intervals than this, they fill fast.
+constexpr std::uint64_t kFastNs = 8'000'000;
+constexpr std::uint64_t kPassNs = 10'000'000; // a thread waits at most so long for a pass
 
 constexpr std::uint32_t kReserveSlot = 0, kFirstOwn = 2;
 
 constinit SpinLock shared_lock;
 REGISTER_LOCK(shared_lock, nullptr);
-constinit Thread shared{};                      // what threads without a slot record as; its lock held
-constinit std::uint32_t first_free = kFirstOwn; // slots from there to here are taken
+// The thread as which threads without a slot record. shared_lock guards it.
+constinit Thread shared{};
+constinit std::uint32_t first_free = kFirstOwn; // all slots from kFirstOwn to here are taken
 constinit bool reserve_open = false;
-constinit std::uint64_t woken = 0;       // stamp: when a ring was half full
+constinit std::uint64_t woken = 0;       // stamp at which a ring was half full last
 constinit std::uint32_t file_number = 0; // counts the ring files of this process
 
-// Records that fit before the ring counts as full.
+// Returns the number of records at which the ring counts as full.
 std::uint32_t capacity_of(std::uint32_t size) {
   return size > kRingReserve && !reserve_is_open() ? size - kRingReserve : size;
 }
 
-// From now on the thread counts small blocks in `to`, on from what it counted so far. It is `slot`'s or its
-// own.
+// Makes the thread count small blocks in `to`, starting from its counts so far. `to` is in `slot`, or is the
+// thread's own.
 void count_in(Thread& thread, format::SmallTotals& to, RingSlot* slot) {
   const format::SmallTotals& before = thread.slot != nullptr ? thread.slot->small : thread.own;
   const format::SmallTotals moved = before;
@@ -50,19 +52,20 @@ void count_in(Thread& thread, format::SmallTotals& to, RingSlot* slot) {
   if (local.thread != &thread) return;
   local.small = &to;
   asm volatile("" ::: "memory");
-  // What a signal handler added while we moved.
+  // Adds what a signal handler counted during the move.
   add_to(to.allocated, before.allocated - moved.allocated);
   add_to(to.freed, before.freed - moved.freed);
   add_to(to.births, before.births - moved.births);
   add_to(to.deaths, before.deaths - moved.deaths);
 }
 
-// True if its slot is in the file that rings are in. There is a new one after an exec that failed.
+// True if the thread's slot is in the current ring file. A failed exec leads to a new file.
 bool in_current_file(const Thread& thread) {
   return thread.slot != nullptr && thread.ring_file == __atomic_load_n(&file_number, __ATOMIC_RELAXED);
 }
 
-// Slots lock held, under which a slot gets and loses its owner. Returns slots_made() if there is none.
+// The caller holds the slots lock, under which slots change owners. find_slot() returns slots_made() if it
+// finds none.
 bool is_free(std::uint32_t index) {
   return __atomic_load_n(&slot_at(index)->tid, __ATOMIC_RELAXED) == 0;
 }
@@ -75,7 +78,7 @@ std::uint32_t find_slot(const Thread& thread) {
   return index;
 }
 
-// Slots lock held.
+// The caller holds the slots lock.
 void replace_uncounted_bound(Thread& thread, std::uint64_t bytes) {
   const std::uint64_t before = thread.uncounted_file == file_number ? thread.uncounted_bound : 0;
   if (format::RingFileHeader* const header = ring_header(); header != nullptr && bytes != before)
@@ -96,7 +99,7 @@ SlotResult claim(Thread& thread) {
   const std::uint32_t index = find_slot(thread);
   if (index == slots_made()) {
     set_short_of_rings(true);
-    // One chunk is for the longer ring that is shared.
+    // One chunk is reserved for the longer ring of the shared slot.
     if (!add_slots(shared.ring_file == file_number ? 0 : 1)) {
       set_no_slots(true);
       return SlotResult::no_slot;
@@ -106,11 +109,11 @@ SlotResult claim(Thread& thread) {
   slot_claimed(index);
   RingRecord* const records = records_inside(slot);
   for (std::uint32_t i = 0; i < format::kSlotRecords; ++i)
-    records[i].commit = 0; // the last owner's would look like ours
+    records[i].commit = 0; // the last owner's would look valid
   slot->thread = thread.index;
   __atomic_store_n(&slot->head, thread.sequence, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->tail, thread.sequence, __ATOMIC_RELAXED);
-  slot->writing = 0; // its ring is 0 already
+  slot->writing = 0; // its ring word is 0 already
   count_in(thread, slot->small, slot);
   thread.slot_index = index;
   thread.ring = 0;
@@ -122,14 +125,15 @@ SlotResult claim(Thread& thread) {
   return SlotResult::made;
 }
 
-// Moves what waits to a longer ring. False: it is the longest, or there is none to be had. Slot held.
+// Moves the waiting records to a longer ring. Returns false if the ring is the longest, or no longer one is
+// free. The caller holds the slot.
 bool grow(Thread& thread) {
   RingSlot* const slot = thread.slot;
   const std::uint32_t size = thread.records.size;
   if (size == format::kRingRecords) return false;
   const bool longer = size == format::kSlotRecords;
   const Locked locked(slots_lock);
-  if (!locked || thread.ring_file != file_number) return false; // the lock guards it
+  if (!locked || thread.ring_file != file_number) return false; // the lock guards ring_file
   const bool at_once = reserve_is_open() || (longer && &thread == &shared);
   const Spare spare = at_once ? Spare::none : longer ? Spare::quarter : Spare::half;
   const std::uint32_t ring = lease_ring(longer ? kLog2Longer : kLog2Longest, spare);
@@ -143,7 +147,7 @@ bool grow(Thread& thread) {
   const std::uint64_t waiting = waiting_in(slot, thread.sequence);
   std::uint64_t at = thread.sequence - (waiting < size ? waiting : size);
   for (; at != thread.sequence; ++at) after.records[at & (after.size - 1)] = before.records[at & (size - 1)];
-  // One store: the file of a killed process has all that waits in the one ring or in the other.
+  // This is one store: the file of a killed process has all waiting records in the old ring or in the new one.
   set_ring(thread.slot_index, ring);
   thread.ring = ring;
   thread.records = after;
@@ -151,36 +155,37 @@ bool grow(Thread& thread) {
   return true;
 }
 
-// Empties the slot of a ring file that was given up: no pass over the new file sees it.
+// Empties the slot of an abandoned ring file. No pass over the new file sees that slot.
 Passed pass_old(Thread& thread) {
-  const bool same = thread.slot->ring == thread.ring; // else it was taken back, drained
+  const bool same = thread.slot->ring == thread.ring; // otherwise the ring was drained and taken back
   return pass_over(thread.slot,
                    same ? thread.records : Ring{records_inside(thread.slot), format::kSlotRecords});
 }
 
-// The background thread has time to empty a ring that fills slowly. One that fills fast is emptied by who fills
-// it: that thread has it in its cache, and would only wait for the other one (with every block recorded, waking
-// and waiting took 1.1 s of 13 s of a training run's CPU).
+// Wakes the background thread if the ring fills slowly, because it then has time to empty the ring. A thread
+// that fills its ring fast empties it itself. It has the ring in its cache, and would only wait for the
+// background thread. With every block recorded, waking and waiting took 1.1 s of 13 s of a training run's CPU.
 void wake_if_slow(format::Stamp now) {
   const std::uint64_t before = __atomic_exchange_n(&woken, now, __ATOMIC_RELAXED);
   if (now - before >= kFastNs) wake_drain();
 }
 
-// A ring that is as full as before after it was written out has a record at its tail that cannot be read (a
-// stray write of the program's): it is given up, so that the others are not.
+// If a ring is as full after a pass as before, the record at its tail is unreadable (a stray write of the
+// program). Gives up that record, so that the others are written.
 void give_up_unreadable(RingSlot* slot, std::uint64_t sequence, std::uint32_t capacity) {
   const std::uint64_t waiting = waiting_in(slot, sequence);
   if (waiting < capacity) return;
   lost(format::Loss::memory);
-  __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // the owner's own place
+  __atomic_store_n(&slot->tail, sequence - waiting + 1, __ATOMIC_RELAXED); // only the owner writes there
 }
 
-// Slot held. False: its ring is as it was, but of a file that was given up: the next record leaves it.
+// True if another thread took the ring back. If the ring file was abandoned, returns false: the next record
+// leaves that file. The caller holds the slot.
 bool was_taken_back(const Thread& thread) {
   return ring_word(thread.slot_index) != thread.ring && in_current_file(thread);
 }
 
-// Leaves the ring of a file that was given up, then has a slot in the current one.
+// Leaves the ring of an abandoned file, then claims a slot in the current file.
 [[gnu::cold]] SlotResult enter_file(Thread& thread) {
   if (thread.slot != nullptr) {
     if (!made_room(pass_old(thread))) return SlotResult::lost;
@@ -190,7 +195,7 @@ bool was_taken_back(const Thread& thread) {
   return claim(thread);
 }
 
-// Phases would nest in those of other threads.
+// Appends a record to the shared ring. It refuses phases, because they would nest in phases of other threads.
 [[gnu::cold]] bool append_shared(RingRecord& record) {
   const auto type = static_cast<format::EventType>(record.type);
   if (type == format::EventType::phase_begin || type == format::EventType::phase_end) {
@@ -210,7 +215,8 @@ bool was_taken_back(const Thread& thread) {
   return ring_append(shared, record);
 }
 
-// Room for one more record. Slot held. A ring that is half full grows, so that the drain has time to empty it.
+// Makes room for one more record. A ring that is half full grows, so that the drain has time to empty it. The
+// caller holds the slot.
 [[gnu::noinline]] bool make_room(Thread& thread, const RingRecord& record) {
   RingSlot* const slot = thread.slot;
   const std::uint64_t waiting = waiting_in(slot, thread.sequence);
@@ -218,7 +224,7 @@ bool was_taken_back(const Thread& thread) {
   std::uint64_t tail = thread.sequence - waiting;
   if (waiting >= capacity_of(thread.records.size) && !grow(thread)) {
     const Passed passed = make_pass(slot);
-    if (!in_current_file(thread)) { // that was a pass over the new file; the next record leaves the old one
+    if (!in_current_file(thread)) { // the pass was over the new file; the next record leaves the old one
       lost(format::Loss::busy);
       return false;
     }
@@ -231,14 +237,14 @@ bool was_taken_back(const Thread& thread) {
   return true;
 }
 
-// The thread slept, and its longer ring is another's.
+// Returns to the ring inside the slot. The thread was idle, so another thread got its longer ring.
 [[gnu::cold]] void use_ring_inside(Thread& thread) {
   thread.ring = 0;
   thread.records = {records_inside(thread.slot), format::kSlotRecords};
   thread.room_until = thread.sequence;
 }
 
-// Pass lock held, and its ring is empty.
+// Frees the thread's slot. The caller holds the pass lock, and the ring is empty.
 bool leave_slot(Thread& thread) {
   RingSlot* const slot = thread.slot;
   const Locked locked(slots_lock);
@@ -250,7 +256,7 @@ bool leave_slot(Thread& thread) {
   replace_uncounted_bound(thread, 0);
   thread.own = slot->small;
   thread.slot = nullptr;
-  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // its next owner has the lock after us
+  __atomic_store_n(&slot->tid, 0u, __ATOMIC_RELAXED); // the slots lock orders this before its next owner
   first_free = kFirstOwn;
   set_no_slots(false);
   return true;
@@ -259,7 +265,7 @@ bool leave_slot(Thread& thread) {
 } // namespace
 
 bool renew_ring_file() {
-  pass(true); // what the others recorded while exec failed
+  pass(true); // writes the records of other threads during the failed exec
   const Locked no_pass(pass_lock);
   const Locked no_claim(slots_lock);
   if (!no_pass || !no_claim) return false;
@@ -270,7 +276,7 @@ bool renew_ring_file() {
 
 bool start_rings(const Path& path, std::uint64_t trace_id) {
   if (!prepare_pass()) return false;
-  // First: a thread that finds that its ring is gone sees by this that it was not taken back.
+  // This comes first: a thread that misses its ring sees by the number that the ring was not taken back.
   __atomic_store_n(&file_number, file_number + 1, __ATOMIC_RELAXED);
   if (!create_ring_file(path, trace_id)) return false;
   first_free = kFirstOwn;
@@ -356,7 +362,7 @@ bool leave_old_file(Thread& thread) {
 bool release_slot(Thread& thread) {
   RingSlot* const slot = thread.slot;
   if (slot == nullptr) return set_uncounted_bound(thread, 0);
-  // No pass that saw it owned may meet its next owner.
+  // A pass that saw the slot as owned must not meet its next owner.
   if (!drained(slot) || !pass_lock.lock_within(kPassNs)) return false;
   const bool released = drained(slot) && leave_slot(thread);
   pass_lock.unlock();

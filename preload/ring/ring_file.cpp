@@ -1,4 +1,4 @@
-// Purpose: the ring file: created, mapped in steps, and handed out in chunks as slots and as longer rings.
+// Purpose: the ring file: creates it, maps it in steps, and gives out its chunks as slots and as longer rings.
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring_file.h"
 
@@ -20,30 +20,31 @@ constinit std::uint32_t ring_words[format::kMaxSlots] = {};
 namespace {
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
-// One mapping for each chunk would be 2,000 mappings; one for the whole file would take 32 MiB of RLIMIT_AS.
+// Chunks per mapping. One mapping per chunk would make 2,000 mappings. One for the whole file would take 32 MiB
+// of RLIMIT_AS.
 constexpr std::uint32_t kStepChunks = 64;
 constexpr std::uint32_t kMaxChunks = 4096;
 
-// What is known of each chunk.
+// The flags of each chunk.
 constexpr std::uint8_t kUsed = 1;
-constexpr std::uint8_t kOnDisk = 2; // the file has its blocks
+constexpr std::uint8_t kOnDisk = 2; // its blocks in the file are allocated
 constexpr std::uint8_t kOutgrown = 4;
 
 constinit Path path{};
 constinit format::RingFileHeader* header = nullptr;
 constinit char* steps[kMaxChunks / kStepChunks] = {};
 constinit std::uint8_t chunks[kMaxChunks] = {};
-constinit std::uint32_t used = 0;    // chunks
-constinit std::uint32_t highest = 0; // chunks below it were used at some time
-constinit std::uint32_t batches = 0; // of slots, beyond the first chunk
+constinit std::uint32_t used = 0;    // number of chunks in use
+constinit std::uint32_t highest = 0; // all chunks that were ever used are below it
+constinit std::uint32_t batches = 0; // batches of slots after the first chunk
 constinit char* batch_at[format::kMaxBatches] =
     {}; // not read from the file, where a stray write could reach them
 constinit bool any_outgrown = false;
-constinit std::uint64_t no_chunk_before = 0; // after a disk error: no try earlier than this
+constinit std::uint64_t no_chunk_before = 0; // after a disk error: no new try before this time
 
-// Chunks that the bound admits now.
+// Returns how many chunks the bound allows now.
 std::uint32_t chunks_admitted() {
-  const bool shared = trace_file.shares.window == 0; // with the trace file
+  const bool shared = trace_file.shares.window == 0; // the trace file and the rings share one bound
   const std::uint64_t others = shared ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED) : 0;
   const std::uint64_t room = trace_file.shares.rings > others ? trace_file.shares.rings - others : 0;
   return room / kChunkBytes < kMaxChunks ? static_cast<std::uint32_t>(room / kChunkBytes) : kMaxChunks;
@@ -60,8 +61,8 @@ bool map_step(long fd, std::uint32_t step) {
   return steps[step] != nullptr;
 }
 
-// Gives `count` chunks their blocks and a mapping. A store to a page without blocks would be SIGBUS on a full
-// disk.
+// Allocates the blocks of `count` chunks and maps them. If the disk is full, a store to a page without blocks
+// would raise SIGBUS.
 bool prepare(std::uint32_t first, std::uint32_t count) {
   bool ready = steps[first / kStepChunks] != nullptr;
   for (std::uint32_t i = first; i < first + count; ++i) ready = ready && (chunks[i] & kOnDisk) != 0;
@@ -81,8 +82,8 @@ bool prepare(std::uint32_t first, std::uint32_t count) {
   return true;
 }
 
-// Returns the first of `count` free chunks side by side, in places that are a multiple of `count`; 0: there are
-// none. Chunk 0 is the header's.
+// Returns the first of `count` adjacent free chunks, at a multiple of `count`, or 0 if there are none. Chunk 0
+// has the header.
 std::uint32_t find_free(std::uint32_t count, std::uint32_t admitted) {
   for (std::uint32_t first = count == 1 ? 1 : count; first + count <= admitted; first += count) {
     std::uint32_t free = 0;
@@ -92,7 +93,7 @@ std::uint32_t find_free(std::uint32_t count, std::uint32_t admitted) {
   return 0;
 }
 
-// False: there is no room within the bound, or no disk.
+// Returns false if there is no room within the bound, or on the disk.
 bool take_chunks(std::uint32_t count, std::uint32_t keep_free, std::uint32_t* first) {
   const std::uint32_t admitted = chunks_admitted();
   if (used + count + keep_free > admitted) return false;
@@ -116,7 +117,7 @@ void publish_ring(std::uint32_t index, std::uint32_t ring) {
   __atomic_store_n(&ring_words[index], ring, __ATOMIC_RELEASE);
 }
 
-// Forgets all but the header and the first step, which other threads read at any time.
+// Forgets everything except the header and the first step, which other threads may read at any time.
 void forget_tables() {
   for (std::uint32_t i = 1; i * kStepChunks < highest; ++i) steps[i] = nullptr;
   for (std::uint32_t i = 0; i < highest; ++i) chunks[i] = 0;
@@ -152,7 +153,7 @@ bool create_ring_file(const Path& at, std::uint64_t trace_id) {
   steps[0] = first;
   chunks[0] = kUsed | kOnDisk;
   used = highest = 1;
-  // After a failed exec other threads still read the old header: it is never null between the two.
+  // After a failed exec, other threads still read the old header. The pointer is never null in between.
   __atomic_store_n(&header, made, __ATOMIC_RELEASE);
   __atomic_store_n(&trace_file.ring_bytes, std::uint64_t{kChunkBytes}, __ATOMIC_RELAXED);
   no_chunk_before = 0;
@@ -211,7 +212,7 @@ void set_ring(std::uint32_t index, std::uint32_t ring) {
 bool add_slots(std::uint32_t keep_free) {
   std::uint32_t chunk = 0;
   if (batches == format::kMaxBatches || !take_chunks(1, keep_free, &chunk)) return false;
-  std::memset(chunk_at(chunk), 0, kChunkBytes); // it may have held records
+  std::memset(chunk_at(chunk), 0, kChunkBytes); // the chunk may have old records
   header->batch[batches] = static_cast<std::uint16_t>(chunk);
   batch_at[batches] = chunk_at(chunk);
   __atomic_store_n(&batches, batches + 1, __ATOMIC_RELEASE);
@@ -227,7 +228,7 @@ std::uint32_t lease_ring(std::uint32_t log2_records, Spare spare) {
   if (!take_chunks(count, keep, &first)) return 0;
   auto* const records = reinterpret_cast<RingRecord*>(chunk_at(first));
   for (std::uint32_t i = 0; i < std::uint32_t{1} << log2_records; ++i)
-    records[i].commit = 0; // the last owner's would look like the next one's
+    records[i].commit = 0; // the last owner's would look valid
   return format::ring_at(first, log2_records);
 }
 

@@ -1,4 +1,4 @@
-// Purpose: takes longer rings back from threads that do not need them, when others do.
+// Purpose: takes longer rings back from threads that do not need them, if there are too few.
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring_lease.h"
 
@@ -34,11 +34,12 @@ bool there_are_no_slots() {
 void take_back_if_short(std::uint32_t index) {
   if (ring_word(index) == 0 || index == kSharedSlot || !__atomic_load_n(&short_of_rings, __ATOMIC_RELAXED))
     return;
-  // The slot is held for some instructions alone: its thread would wait, and lose an event.
+  // The slot may be held only for a few instructions, because its thread waits meanwhile and could lose an
+  // event.
   if (!slots_lock.try_lock()) return;
   RingSlot* const slot = slot_at(index);
-  if (try_hold(slot)) {                 // else it is not idle
-    if (slot->head == tail_now(slot)) { // `head` changes under the hold alone
+  if (try_hold(slot)) {                 // otherwise its thread is writing
+    if (slot->head == tail_now(slot)) { // `head` changes only while the slot is held
       give_back_ring(held_ring_word(index));
       set_ring(index, 0);
     }

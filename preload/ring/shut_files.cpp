@@ -1,5 +1,5 @@
-// Purpose: whether this process may write its files at all: a sandbox or other credentials may forbid it.
-// Runs: on any thread, with rings.
+// Purpose: whether this process can write its files: a sandbox or changed credentials may prevent it.
+// Runs: on any thread, after the rings exist.
 #include "preload/ring/shut_files.h"
 
 #include "preload/os/timestamp.h"
@@ -11,7 +11,7 @@ namespace memtrace::record {
 
 namespace {
 
-constinit std::uint64_t lost_before = 0; // events, when the credentials shut the files
+constinit std::uint64_t lost_before = 0; // events lost for this reason before the files were shut
 
 } // namespace
 
@@ -37,7 +37,7 @@ format::Stamp open_files_again() {
   const format::Stamp since = ring_header()->shut_since;
   __atomic_store_n(&ring_header()->shut_since, 0u, __ATOMIC_RELEASE);
   blame_files_on(format::Loss::disk);
-  // The disk is tried again at once, not when an error is a second old.
+  // Lets the next call try the disk again, without the wait after an error.
   forget_chunk_errors();
   forget_pass_errors();
   return lost_so_far(format::Loss::credentials) == lost_before ? 0 : since;

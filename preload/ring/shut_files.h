@@ -1,21 +1,22 @@
-// Purpose: whether this process may write its files at all: a sandbox or other credentials may forbid it.
-// Runs: on any thread, with rings.
+// Purpose: whether this process can write its files: a sandbox or changed credentials may prevent it.
+// Runs: on any thread, after the rings exist.
 #pragma once
 
 #include "preload/format/records.h"
 
 namespace memtrace::record {
 
-// The files cannot be written from now on, which the header of the rings says.
+// Notes in the header of the rings that the files cannot be written from now on.
 void shut_files(format::Loss why);
 bool files_are_shut();
 
-// EACCES for a file that this process made: its credentials are others now, whether the hooks saw that or not.
+// Notes that a file of this process gave EACCES. The credentials have changed, even if no hook saw it.
 void files_are_refused();
-// They may be written again. Returns since when they were shut if events were lost for that, else 0.
+// Notes that the files can be written again. If events were lost meanwhile, returns the stamp when the files
+// were shut; otherwise 0.
 format::Stamp open_files_again();
 
-// In a forked child: its files are its own.
+// Resets the reason of losses in a forked child, which has files of its own.
 void forget_shut_files();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: what the owner of a slot and the others agree on: who holds it, and what of its ring is written out.
+// Purpose: what the owner of a slot and other threads share: the hold on it, and which records are written out.
 // Runs: inside the program's malloc, and in the drain.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace memtrace::record {
 
-// Holds a slot while its thread writes or its ring is taken back.
+// Holds a slot while its thread writes or its ring is taken back. Returns false if the slot is held already.
 inline bool try_hold(format::RingSlot* slot) {
   return __atomic_exchange_n(&slot->writing, 1u, __ATOMIC_ACQUIRE) == 0;
 }
@@ -15,7 +15,7 @@ inline void release_if_unused(format::RingSlot* slot) {
   __atomic_store_n(&slot->writing, 0u, __ATOMIC_RELEASE);
 }
 
-// Holds a slot while it lives. Not held if the one that has it gets no turn.
+// Holds a slot while it exists. Gives up if the current holder gets no processor.
 class Writing {
  public:
   explicit Writing(format::RingSlot* slot) : slot_(slot) {
@@ -43,13 +43,14 @@ class Writing {
   format::RingSlot* slot_;
 };
 
-// Records before `sequence` that are not written out. The places of all others may be written to: no pass reads
-// them any more.
+// Returns how many records before `sequence` are not written out. All other places may be overwritten, because
+// passes no longer read them.
 inline std::uint64_t waiting_in(const format::RingSlot* slot, std::uint64_t sequence) {
   return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
 }
 
-// What another thread may change at any time: for a comparison alone, not for what the records before it hold.
+// Returns the tail, which another thread may change at any time. It is good for comparisons only: the load does
+// not order the records before it.
 inline std::uint64_t tail_now(const format::RingSlot* slot) {
   return __atomic_load_n(&slot->tail, __ATOMIC_RELAXED);
 }

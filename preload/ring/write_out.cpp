@@ -1,4 +1,4 @@
-// Purpose: a thread whose ring is full empties it, or loses an event by a reason.
+// Purpose: empties the full ring of a thread, or counts the lost event by its reason.
 // Runs: inside the program's malloc.
 #include "preload/ring/write_out.h"
 

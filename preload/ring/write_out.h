@@ -1,4 +1,4 @@
-// Purpose: a thread whose ring is full empties it, or loses an event by a reason.
+// Purpose: empties the full ring of a thread, or counts the lost event by its reason.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -6,12 +6,11 @@
 
 namespace memtrace::record {
 
-// Empties a full ring: one pass, and another if the first one filled its file. Not where the disk is slow: the
-// background thread may wait for it, the program's threads do not.
+// Empties a full ring by a pass, and by another one if the first filled its file. If the disk is slow, makes no
+// pass: the background thread may wait for the disk, but the program's threads may not.
 Passed make_pass(format::RingSlot* slot);
 
-// What a pass means for the event that waits for the room. False: there is none, and the event is lost,
-// counted.
+// True if the pass made room for the event that waits for it. If it did not, the event is lost and counted.
 bool made_room(Passed result);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: what is kept of one live block, in 48 bytes, since there may be millions.
+// Purpose: the facts stored for one live block, in 48 bytes, because there may be millions of blocks.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -15,7 +15,7 @@ struct LedgerBlock {
   std::uint32_t stack;
   StepId step;
   PathIndex path;
-  std::uint8_t role; // label: index of a text, 0 none
+  std::uint8_t role; // index in the ledger's roles + 1; 0: no role
   std::uint8_t kind;
   std::uint8_t memory;
   std::uint8_t state;
@@ -24,8 +24,8 @@ struct LedgerBlock {
   static constexpr std::uint8_t kTensor = 2;
   static constexpr std::uint8_t kCounted = 4; // in `live`
   static constexpr std::uint8_t kSampled = 8;
-  static constexpr std::uint8_t kArena = 16; // Python's, for its small objects
-  static constexpr std::uint8_t kWhole = 32; // all its pages were seen in memory
+  static constexpr std::uint8_t kArena = 16; // an arena of Python for small objects
+  static constexpr std::uint8_t kWhole = 32; // all its pages were seen resident
 
   bool is(std::uint8_t bit) const { return (state & bit) != 0; }
   std::uint64_t tensor_bytes() const { return !is(kTensor) ? 0 : asked != 0 ? asked : given; }

@@ -1,4 +1,4 @@
-// Purpose: a bounded table of rows, found by hash and kept densely, so that walking it costs what is in it.
+// Purpose: a bounded table of rows, found by hash and stored densely, so that a walk costs only its rows.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace memtrace::rollup {
 
-// Multiplicative, folded: neighbours in any field go far apart.
+// Returns a multiplicative hash with the high half folded in: neighbours in either field get distant values.
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   std::uint64_t hash = (a ^ b * 0xD1B54A32D192ED03u) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 32;
 }
 
-// An array that doubles until `most`. What comes is zeroed; what was in it may move. Nothing is copied: zeroing
-// the pages of a second table took a tenth of the time that recording every block takes.
+// An array that doubles its capacity up to `most`. New entries are zero. Growth may move the array, but does
+// not copy it: zeroing the pages of a second table took a tenth of the time that recording every block takes.
 template <class Entry>
 struct Growing {
   Entry* at = nullptr;
@@ -35,7 +35,7 @@ struct Growing {
   std::size_t bytes() const { return capacity * sizeof(Entry); }
 };
 
-// `Row` has hash() and same(const Row&) over its key. Pointers hold until the next add.
+// `Row` has hash() and same(const Row&) over its key. Pointers to rows are valid until the next add.
 template <class Row, std::uint32_t First, std::uint32_t Most>
 class Dense {
  public:
@@ -50,7 +50,7 @@ class Dense {
     return nullptr;
   }
 
-  // Copied from `key` when it is new. Null when there is no room.
+  // Returns the row of `key`; adds a copy of `key` if there is none. Returns nullptr if there is no room.
   Row* find_or_add(const Host& host, const Row& key) {
     if (Row* const found = find(key); found != nullptr) return found;
     if (used_ == rows_.capacity && !grow(host)) return nullptr;
@@ -96,9 +96,9 @@ class Dense {
   }
 
   Growing<Row> rows_;
-  Growing<std::uint32_t> index_; // 0: empty, else place + 1
+  Growing<std::uint32_t> index_; // 0: empty, else index of the row + 1
   std::uint32_t used_ = 0;
-  std::uint32_t last_ = 0; // the last one found: most are asked for again at once
+  std::uint32_t last_ = 0; // the last row found: most searches repeat at once
 };
 
 } // namespace memtrace::rollup

@@ -1,4 +1,5 @@
-// Purpose: all that this room asks of the world around it, so that it can be driven without a process.
+// Purpose: all functions that this folder needs from the rest of the recorder, so that it can run without a
+// process.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -10,18 +11,19 @@
 namespace memtrace::rollup {
 
 struct Host {
-  void* (*map)(std::size_t bytes); // zeroed pages; null when there are none
-  // The same memory, maybe elsewhere, with more zeroed pages behind it; null: none, and it is as it was.
+  void* (*map)(std::size_t bytes); // returns zeroed pages; nullptr if there are none
+  // Returns the memory with more zeroed pages behind it, maybe at another address. Returns nullptr if there are
+  // no pages; then the memory is unchanged.
   void* (*extend)(void* memory, std::size_t bytes, std::size_t wanted);
-  // What a name says: copies at most `capacity` bytes, returns how many.
+  // Copies at most `capacity` bytes of the text of `id`. Returns the number of copied bytes.
   std::size_t (*text)(format::TextId id, char* out, std::size_t capacity);
-  // Writes the text of an id that this room hands out into the trace, at once.
+  // Writes the text of an id that this folder assigned into the trace, at once.
   void (*define)(format::TextId id, const char* text, std::size_t bytes);
-  // May this thread record any more? What is kept of others is little.
+  // True if the thread may still record. Little is retained of other threads.
   bool (*lives)(std::uint32_t thread);
 };
 
-// Text ids of paths: apart from those of the recorder's tables (from 1) and of the samples (0x80000000).
+// The first text id of paths. The recorder's tables assign ids from 1, the samples from 0x80000000.
 inline constexpr std::uint32_t kPathTexts = 0xC0000000;
 
 inline constexpr unsigned kMemories = 17; // host and 16 devices

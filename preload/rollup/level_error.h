@@ -1,4 +1,4 @@
-// Purpose: by how much the levels of records that are folded away may be off.
+// Purpose: the largest possible error of the levels whose records were dropped.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace memtrace::rollup {
 
-// Flows of small blocks that a record brings, since its thread's last one.
+// Returns the flows of small blocks that a record carries: those since the last record of its thread.
 inline format::SmallTotals flows_of(const format::RingRecord& record) {
   const auto type = static_cast<format::EventType>(record.type);
   if (type == format::EventType::birth || type == format::EventType::death)
@@ -15,7 +15,8 @@ inline format::SmallTotals flows_of(const format::RingRecord& record) {
   return {};
 }
 
-// The same as far as it is missing in levels: of what was over when recording began, what is left of it.
+// Returns the flows of a record that the levels lack before it is applied. If all flows came before recording
+// began, the levels lack only their difference.
 inline format::SmallTotals missing_of(const format::RingRecord& record) {
   format::SmallTotals flows = flows_of(record);
   if (static_cast<format::EventType>(record.type) == format::EventType::counters &&
@@ -27,23 +28,23 @@ inline format::SmallTotals missing_of(const format::RingRecord& record) {
   return flows;
 }
 
-// A level is off for two reasons.
+// A level is wrong for two reasons.
 //
-// Flows: before a thread's record is given, each level lacks what the record brings. A thread's next record may
-// come with a later pass, so what the first records of a pass bring was missing in the pass before, too.
+// Flows: before a record is applied, each level lacks the flows that the record carries. The next record of a
+// thread may come in a later pass. So the previous pass lacked the flows of the first records of a pass, too.
 //
-// Order: a record may come with a later pass than records of other threads with later stamps. Its thread was
-// off the CPU while it wrote it, or another thread's ring was full and was passed alone. The true level is a +
-// b, with b of the late records. Seen were the levels of a alone, then the last of a with each of b. So the
-// highest level is missed by at most the rise of b, and exceeded by at most its fall. Of 160 runs with 32
-// threads five peaks were missed, by up to 37,360 bytes.
-// An error applies to the levels of its own pass, and only if their window was dropped: the analyzer has the
-// records of the others.
+// Order: a record may come in a later pass than records of other threads with later stamps. Either its thread
+// lost the CPU while it wrote the record, or the ring of another thread was full and was drained alone. The
+// true level is a + b, where b is the level of the late records and a is the level of the others. The recorder
+// saw a alone, then the last value of a with each value of b. So the highest level is too low by at most the
+// rise of b, and too high by at most its fall. In 160 runs with 32 threads, five peaks were missed, by up to
+// 37,360 bytes. An error applies to the levels of its own pass, and only if their window was dropped: for other
+// windows, the analyzer has the records.
 class LevelError {
  public:
-  // From now on records go to this file.
+  // Sets the file that takes the records from now on.
   void window_begins(std::uint32_t file) { file_ = file; }
-  // What the file held is dropped.
+  // Moves the highest levels of a file to the header, because its window was dropped.
   void window_dropped(std::uint32_t file, format::RollupHeader& header) {
     for (Pass& pass : passes_)
       if (pass.file == file) pass.file = kNoFile;
@@ -53,18 +54,19 @@ class LevelError {
     header.highest_at_most = larger(header.highest_at_most, dropped.at_most);
     highest_[file] = {};
   }
-  // `level`: before the first record of the pass.
+  // `level`: the level before the first record of the pass.
   void pass_begins(std::int64_t level) {
     seen_ = started_ = last_late_ = highest_late_ = lowest_late_ = level;
     behind_ = 0;
   }
-  // Of each thread in the pass, its first record. Before add_record().
+  // Takes the first record of each thread in the pass. Call it before add_record().
   void thread_begins(const format::RingRecord& first) {
     now_.add(missing_of(first));
     firsts_.add(missing_of(first));
     most_.raise(now_);
   }
-  // `next` is the same thread's; null: it has no more in this pass. `level`: after the record.
+  // `next`: the next record of the thread; nullptr if this pass has no more. `level`: the level after the
+  // record.
   void add_record(const format::RingRecord& record, const format::RingRecord* next, std::int64_t level) {
     if (next != nullptr) now_.add(missing_of(*next));
     now_.take(missing_of(record));
@@ -73,7 +75,7 @@ class LevelError {
     newest_ = larger(newest_, record.stamp);
     if (used_ != 0 && record.stamp < passes_[used_ - 1].newest) add_late_record(record.stamp, level);
   }
-  // `all`: it was a pass over all threads.
+  // `all`: true if the pass was over all threads.
   void pass_ends(bool all) {
     while (behind_ < used_) add_late_to(passes_[behind_++]);
     for (std::uint32_t i = used_; i-- > 0;) {
@@ -90,11 +92,11 @@ class LevelError {
   }
 
  private:
-  // A thread that waits for a CPU may be late for some passes. More than these were never seen.
+  // A thread that waits for a CPU may be late by some passes. A delay of more passes than this was never seen.
   static constexpr std::uint32_t kPasses = 32;
   static constexpr std::uint32_t kNoFile = format::kWindowFiles;
   struct ErrorBytes {
-    std::int64_t low, high; // a level is too low and too high by as many
+    std::int64_t low, high; // a level is too low by up to `low`, too high by up to `high`
     void add(const ErrorBytes& more) { low += more.low, high += more.high; }
     void add(const format::SmallTotals& flows) {
       low += static_cast<std::int64_t>(flows.allocated), high += static_cast<std::int64_t>(flows.freed);
@@ -105,7 +107,7 @@ class LevelError {
     void raise(const ErrorBytes& to) { low = larger(low, to.low), high = larger(high, to.high); }
   };
   struct Pass {
-    format::Stamp newest; // of it and those before
+    format::Stamp newest; // the newest record of this and the earlier passes
     std::int64_t seen;    // the highest level
     ErrorBytes off;
     std::uint32_t file;
@@ -140,13 +142,13 @@ class LevelError {
 
   std::uint32_t file_ = kNoFile;
   Highest highest_[format::kWindowFiles] = {};
-  ErrorBytes now_ = {};    // flows that the next records of this pass bring
-  ErrorBytes most_ = {};   // of it in this pass
+  ErrorBytes now_ = {};    // flows that the next records of this pass carry
+  ErrorBytes most_ = {};   // the largest now_ in this pass
   ErrorBytes firsts_ = {}; // flows of the first records of this pass
   format::Stamp newest_ = 0;
   std::int64_t seen_ = 0, started_ = 0;                             // levels of this pass
-  std::int64_t last_late_ = 0, highest_late_ = 0, lowest_late_ = 0; // and of its late records
-  Pass passes_[kPasses] = {};                                       // the last ones, oldest first
+  std::int64_t last_late_ = 0, highest_late_ = 0, lowest_late_ = 0; // levels of its late records
+  Pass passes_[kPasses] = {};                                       // the last passes, oldest first
   std::uint32_t used_ = 0;
   std::uint32_t behind_ = 0; // passes that are older than the record
 };

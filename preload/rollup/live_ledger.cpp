@@ -1,4 +1,4 @@
-// Purpose: what is alive and how much that is, by the rules of analyzer/replay/live_blocks.h.
+// Purpose: the live blocks and their sums, by the rules of analyzer/replay/live_blocks.h.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/live_ledger.h"
 
@@ -8,7 +8,7 @@ using format::RingRecord;
 
 namespace {
 
-// At most what there is.
+// Subtracts `bytes` from both levels, but at most the bytes that are still inherited.
 void reduce(std::int64_t& inherited, std::int64_t& level, std::uint64_t bytes) {
   const std::uint64_t left = inherited > 0 ? static_cast<std::uint64_t>(inherited) : 0;
   shrink(inherited, bytes < left ? bytes : left);
@@ -45,7 +45,7 @@ LedgerBlock Ledger::block_of(const RingRecord& record, const PhasePlace& place) 
   block.memory = static_cast<std::uint8_t>(memory_of(record));
   block.state = LedgerBlock::kUsed;
   if (record.flags & format::kSampled) {
-    block.state |= LedgerBlock::kSampled; // in the small flows already
+    block.state |= LedgerBlock::kSampled; // the flows of small blocks have it already
     return block;
   }
   if (record.flags & format::kTensor) block.state |= LedgerBlock::kTensor;
@@ -60,7 +60,8 @@ void Ledger::enter(const Host& host, const LedgerBlock& block, FileRows& file) {
     grow(levels_[block.memory][live], block.given);
     rows_.flow(host, {block.path, block.step}, block.memory, block.given, 0, 1);
   }
-  if (block.state & (LedgerBlock::kCounted | LedgerBlock::kTensor | LedgerBlock::kSampled)) rows_.born(host, block, file);
+  if (block.state & (LedgerBlock::kCounted | LedgerBlock::kTensor | LedgerBlock::kSampled))
+    rows_.born(host, block, file);
 }
 
 void Ledger::leave(const Host& host, const LedgerBlock& block, const PhasePlace& place) {
@@ -70,7 +71,7 @@ void Ledger::leave(const Host& host, const LedgerBlock& block, const PhasePlace&
   rows_.flow(host, place, block.memory, 0, block.given, 0);
 }
 
-// Did its death come before it? It leaves nothing but its flows then.
+// True if the death of `block` came before its birth. Such a block leaves only its flows.
 bool Ledger::adopt(const LedgerBlock& block, unsigned table) {
   for (std::uint32_t i = 0; i < orphans_used_; ++i) {
     const EarlyDeath& orphan = orphans_[i];
@@ -89,7 +90,7 @@ void Ledger::note_displaced(const LedgerBlock& block, format::Stamp by) {
   place = {block, by};
 }
 
-// True if a block that is in no level any more ended at `death`.
+// True if a displaced block, which is not in a level any more, ended at `death`. Forgets that block.
 bool Ledger::forget_displaced(std::uint64_t address, std::uint8_t memory, unsigned table, format::Stamp death) {
   if (displaced_now_ == 0) return false;
   for (DisplacedBlock& one : displaced_) {
@@ -103,7 +104,8 @@ bool Ledger::forget_displaced(std::uint64_t address, std::uint8_t memory, unsign
   return false;
 }
 
-// If the recorder dropped its death, the flows have its bytes: the level fell when they came.
+// Removes `block` from the levels, because a newer block has its address. If the recorder dropped the death of
+// `block`, the flows have its bytes: the level fell when they came.
 void Ledger::displace(const Host& host, const LedgerBlock& block, const PhasePlace& place) {
   if (found_deaths_ >= lost_deaths_ || block.memory != 0) {
     leave(host, block, place);
@@ -126,7 +128,7 @@ void Ledger::birth(const Host& host, const RingRecord& record, const PhasePlace&
     if (over) note_displaced(block, before->birth);
     enter(host, block, file);
     leave(host, block, place);
-  } else if (before != nullptr) { // whose death was lost, or comes late: a move says its only afterwards
+  } else if (before != nullptr) { // its death was lost or comes late: a move records it only afterwards
     note_displaced(*before, block.birth);
     displace(host, *before, place);
     *before = block;
@@ -182,7 +184,8 @@ void Ledger::ragged(bool is) {
   orphans_used_ = 0;
 }
 
-// A block for which there was no room, or that a forked child's parent had: by the size that the death says.
+// Handles the death of a block that is not listed: there was no room, its birth was lost, or the parent of a
+// forked child allocated it. The record of the death gives the size.
 void Ledger::unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, std::uint64_t bytes) {
   if (unlisted_ != 0) {
     --unlisted_;
@@ -202,7 +205,8 @@ void Ledger::unknown_death(unsigned memory, std::uint8_t kind, bool is_tensor, s
   if (is_tensor) reduce(inherited_tensor_, levels_[0][tensor], bytes);
 }
 
-// Of mappings none is unlisted: what is not known of them was never counted, or is a parent's.
+// Handles the end of mapped bytes that are not known. Mappings are never in `unlisted_`: unknown bytes were
+// never counted, or they are the parent's.
 void Ledger::unknown_unmap(std::uint8_t kind, bool is_tensor, std::uint64_t bytes) {
   if (!forked_) return;
   if (is_memory(kind)) reduce(inherited_live_, levels_[0][live], bytes);
@@ -226,7 +230,8 @@ void Ledger::label(const RingRecord& record) {
   roles_[role++] = wanted;
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   for (unsigned table = 0; table < Live::kTables; ++table)
-    if (LedgerBlock* const block = live_.find(label.address, memory, table); block != nullptr) block->role = role;
+    if (LedgerBlock* const block = live_.find(label.address, memory, table); block != nullptr)
+      block->role = role;
   const std::uint32_t i = mappings_.from(memory, label.address);
   if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == label.address)
     mappings_[i].role = role;

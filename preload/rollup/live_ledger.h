@@ -1,4 +1,4 @@
-// Purpose: what is alive and how much that is, by the rules of analyzer/replay/live_blocks.h.
+// Purpose: the live blocks and their sums, by the rules of analyzer/replay/live_blocks.h.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace memtrace::rollup {
 enum LevelKind : unsigned { live, tensor, reserved, kMeasures };
 using Levels = std::int64_t[kMemories][kMeasures];
 
-// Returns the memory of a record, as far as memories are told apart here.
+// Returns the memory of a record. Memories from kMemories - 1 on share one number.
 inline unsigned memory_of(const format::RingRecord& record) {
   const unsigned memory = record.flags >> format::kMemoryShift;
   return memory < kMemories ? memory : kMemories - 1;
@@ -19,35 +19,35 @@ inline unsigned memory_of(const format::RingRecord& record) {
 
 class Ledger {
  public:
-  struct EarlyDeath { // a death whose birth was not there
+  struct EarlyDeath { // a death that came before its birth
     std::uint64_t address;
-    std::uint64_t given; // bytes; 0: of a sampled block, which is in no level
+    std::uint64_t given; // bytes; 0: a sampled block, which is not in a level
     format::Stamp stamp;
     std::uint8_t memory;
-    std::uint8_t table; // Live::kTables: of a mapping
+    std::uint8_t table; // Live::kTables: a mapping
     std::uint8_t kind;
     bool tensor;
   };
-  // A block or mapping with a newer one at its place, which is in no level any more: the record of its end
-  // comes late, for its thread got no turn.
+  // A block or mapping that a newer one displaced, so it is not in a level any more. The record of its end
+  // comes late, because its thread did not get the CPU.
   struct DisplacedBlock {
     LedgerBlock block;
-    format::Stamp by; // when the newer one was made
+    format::Stamp by; // birth of the newer one; 0: the entry is empty
     bool left_at(format::Stamp death) const { return block.birth <= death && death < by; }
   };
 
   void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
 
-  // What they take of a record is in the format's text. `place`: where its thread is.
-  [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // a birth or a death, soon
+  // docs/trace-format.md lists the fields of the records. `place`: the phase and step of the record's thread.
+  [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // before a birth or a death
     live_.expect(record.as<format::BlockExtent>().address,
                  static_cast<std::uint8_t>(record.flags >> format::kMemoryShift), Live::table_of(record.kind));
   }
   void birth(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
   void death(const Host& host, const format::RingRecord& record, const PhasePlace& place);
-  // mremap, in two halves: the real call lies between, and other threads may unmap the new place before it.
-  // Takes the mapping away from its old place and makes `record` the half that put_down() takes. False: there
-  // was none.
+  // mremap comes in two halves: the real call lies between them, and other threads may unmap the new place
+  // before the second half. lift() removes the mapping from its old place and turns `record` into the half that
+  // put_down() takes. It returns false if there was no mapping.
   bool lift(const Host& host, format::RingRecord& record, const PhasePlace& place);
   void put_down(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
   void protect(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
@@ -55,31 +55,33 @@ class Ledger {
   void label(const format::RingRecord& record);
   void reserve(unsigned memory, std::uint64_t bytes);
 
-  // Births and deaths that the recorder dropped so far: their bytes are in the flows of small blocks.
+  // Sets the numbers of births and deaths that the recorder dropped so far. The flows of small blocks have
+  // their bytes.
   void lost(std::uint64_t births, std::uint64_t deaths) {
     lost_births_ = births;
     lost_deaths_ = deaths;
   }
 
-  // Something recorded earlier than what comes next is still missing: deaths may come before their births. When
-  // all is there, those that found none never had one.
+  // If `is`, records that are earlier than the next ones are still missing, so deaths may come before their
+  // births. If not, all records are there, so a death without a birth never had one.
   void ragged(bool is);
 
-  // Memories that were used are below `seen`; what they reached since the last call of reset_high_water().
+  // The memories that were used have numbers below seen(). highs(): the highest levels since the last call of
+  // reset_high_water().
   const Levels& levels() const { return levels_; }
   const Levels& highs() const { return highs_; }
   void reset_high_water() { std::memcpy(highs_, levels_, sizeof highs_); }
   unsigned seen() const { return seen_; }
   std::int64_t small_level() const { return small_; }
   std::int64_t small_blocks() const { return small_blocks_; }
-  std::int64_t inherited() const { return inherited_live_; } // what of the parent's is still here
+  std::int64_t inherited() const { return inherited_live_; } // inherited bytes that are still alive
 
   template <class Take>
   void each(Take take) {
     live_.each(take);
     for (std::uint32_t i = 0; i < mappings_.size(); ++i) take(mappings_[i]);
   }
-  // The deaths whose births are still missing.
+  // Gives `take` the deaths whose births are still missing.
   template <class Take>
   void each_orphan(Take take) const {
     for (std::uint32_t i = 0; i < orphans_used_; ++i) take(orphans_[i]);
@@ -135,20 +137,20 @@ class Ledger {
   std::int64_t small_ = 0;
   std::int64_t small_blocks_ = 0;
   bool forked_ = false;
-  std::int64_t inherited_live_ = 0; // what of the parent's is still here
+  std::int64_t inherited_live_ = 0; // inherited bytes that are still alive
   std::int64_t inherited_tensor_ = 0;
   std::uint64_t unlisted_ = 0;    // blocks for which there was no room
   std::uint64_t lost_births_ = 0; // dropped by the recorder
   std::uint64_t lost_deaths_ = 0;
-  std::uint64_t found_births_ = 0; // of those: their death came
-  std::uint64_t found_deaths_ = 0; // of those: their address was given out again
+  std::uint64_t found_births_ = 0; // lost births whose death came
+  std::uint64_t found_deaths_ = 0; // lost deaths whose address was allocated again
   bool ragged_ = false;
   std::uint32_t orphans_used_ = 0;
   EarlyDeath orphans_[kOrphans] = {};
-  std::uint32_t displaced_used_ = 0; // of blocks; the oldest is forgotten
+  std::uint32_t displaced_used_ = 0; // of blocks; a new entry replaces the oldest
   std::uint32_t displaced_now_ = 0;
   DisplacedBlock displaced_[kDisplaced] = {};
-  std::uint32_t covered_used_ = 0; // the same of mappings
+  std::uint32_t covered_used_ = 0; // of mappings; a new entry replaces the oldest
   DisplacedBlock covered_[kCovered] = {};
   format::TextId roles_[255] = {};
 };

@@ -1,4 +1,4 @@
-// Purpose: mappings in the ledger of what is alive: they overlap, end in parts, move, and open or close.
+// Purpose: mappings in the ledger of live blocks: they overlap, end in parts, move, and open or close.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/live_ledger.h"
 
@@ -8,7 +8,7 @@ using format::RingRecord;
 
 namespace {
 
-// What a mapping was, while it is on its way to its new place.
+// The facts about a mapping between lift() and put_down().
 struct LiftedMapping {
   std::uint64_t to;
   std::uint64_t given;
@@ -30,13 +30,13 @@ void Ledger::map(const Host& host, LedgerBlock block, FileRows& file) {
     leave(host, block, place);
     return;
   }
-  // MAP_FIXED: the new one lies over the old.
+  // With MAP_FIXED, the new mapping replaces the old ones below it.
   cover(block);
   cut(host, block.memory, block.address, end, ~format::Stamp{0}, place);
-  if (mappings_.add(host, block)) enter(host, block, file); // else it is as one that was never seen
+  if (mappings_.add(host, block)) enter(host, block, file); // else it counts as never seen
 }
 
-// Keeps what of the host's mappings `block` will lie over.
+// Remembers the mappings of the host that `block` will cover.
 void Ledger::cover(const LedgerBlock& block) {
   if (block.memory != 0) return;
   const std::uint64_t end = end_of(block.address, block.given);
@@ -46,7 +46,7 @@ void Ledger::cover(const LedgerBlock& block) {
   }
 }
 
-// The mapping of the host that was at `address` until `death`, if a newer one covered it. nullptr: none.
+// Returns the mapping of the host that was at `address` until `death`, if a newer one covered it; else nullptr.
 const LedgerBlock* Ledger::covered(std::uint64_t address, format::Stamp death) const {
   for (const DisplacedBlock& one : covered_)
     if (one.block.address <= address && address < end_of(one.block.address, one.block.given) &&
@@ -55,7 +55,7 @@ const LedgerBlock* Ledger::covered(std::uint64_t address, format::Stamp death) c
   return nullptr;
 }
 
-// The late record has come.
+// Forgets covered mappings in [from, to), because the late record of their end has come.
 void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp death) {
   if (covered_used_ == 0) return;
   for (DisplacedBlock& one : covered_)
@@ -63,8 +63,8 @@ void Ledger::forget_covered(std::uint64_t from, std::uint64_t to, format::Stamp 
       one = {};
 }
 
-// Returns the bytes of [from, to) that no mapping has now, and none that a newer one covered had at `death`.
-// Newer mappings may cover one piece by piece, and be gone themselves before the late death comes.
+// Returns the bytes of [from, to) that are in no mapping now and were in no covered mapping at `death`. Newer
+// mappings may cover an old one piece by piece, and may end before the late death comes.
 std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                                    format::Stamp death) const {
   return format::uncovered_bytes(from, to, [&](std::uint64_t at, auto see) {
@@ -81,7 +81,8 @@ std::uint64_t Ledger::never_mapped(std::uint8_t memory, std::uint64_t from, std:
   });
 }
 
-// Ends what was mapped in [from, to) before `death`. Bytes that are or were.
+// Ends the mappings in [from, to) that are older than `death`. Returns the bytes of all mappings there, also of
+// newer ones.
 std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t from, std::uint64_t to,
                           format::Stamp death, const PhasePlace& place) {
   mappings_.split(host, memory, from);
@@ -91,7 +92,7 @@ std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t f
     const LedgerBlock block = mappings_[i];
     if (block.memory != memory || block.address >= to) break;
     bytes += block.given;
-    if (block.address < from || block.birth > death) { // mapped anew before this was said
+    if (block.address < from || block.birth > death) { // newer than this death
       ++i;
       continue;
     }
@@ -104,7 +105,7 @@ std::uint64_t Ledger::cut(const Host& host, std::uint8_t memory, std::uint64_t f
 void Ledger::unmap(const Host& host, const RingRecord& record, const PhasePlace& place) {
   const auto memory = static_cast<std::uint8_t>(memory_of(record));
   auto [from, bytes] = record.as<format::BlockExtent>();
-  if (bytes == 0) { // of unknown size: all that was mapped there at once
+  if (bytes == 0) { // unknown size: the whole mapping that begins there
     const std::uint32_t i = mappings_.from(memory, from);
     if (i < mappings_.size() && mappings_[i].memory == memory && mappings_[i].address == from)
       bytes = mappings_[i].given;
@@ -137,7 +138,7 @@ bool Ledger::lift(const Host& host, RingRecord& record, const PhasePlace& place)
   return true;
 }
 
-// The mapping keeps what it is, and its site becomes the one that moved or grew it.
+// The mapping keeps its kind, state and role. Its site becomes the call that moved or grew it.
 void Ledger::put_down(const Host& host, const RingRecord& record, const PhasePlace& place, FileRows& file) {
   const auto lifted = record.as<LiftedMapping>();
   LedgerBlock block{};
@@ -155,7 +156,7 @@ void Ledger::put_down(const Host& host, const RingRecord& record, const PhasePla
   raise(0);
 }
 
-// Opening a reservation is where its memory begins, closing it is where it ends.
+// Counts a reservation from the call that opens it until the call that closes it.
 void Ledger::protect(const Host& host, const RingRecord& record, const PhasePlace& place, FileRows& file) {
   const auto change = record.as<format::ProtectEvent>();
   const std::uint64_t from = change.address;

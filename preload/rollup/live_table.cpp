@@ -1,4 +1,4 @@
-// Purpose: the blocks that are alive, by address: one probe or two for each birth and death.
+// Purpose: the live blocks, by address: one or two probes for each birth and death.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/live_table.h"
 
@@ -21,9 +21,9 @@ void Live::put(const LedgerBlock& block) {
   slots_.at[at] = block;
 }
 
-// From the `before` slots in front over all of them. In the order of the probes, beginning behind an empty
-// slot: each block then goes to where it was or before that, in its half, and never past one that has yet to
-// move.
+// Spreads the blocks of the first `before` slots over all slots. The order is that of the probes, and it begins
+// after an empty slot. So in its half, each block goes to its old place or to an earlier one. It never goes
+// past a block that has yet to move.
 void Live::spread(std::uint32_t before) {
   std::uint32_t empty = 0;
   while (slots_.at[empty].state != 0) ++empty;
@@ -50,13 +50,13 @@ bool Live::add(const Host& host, const LedgerBlock& block) {
   return true;
 }
 
-// Those behind it move up, so that no grave is left.
+// Removes `block`. The blocks behind it move up, so the table needs no tombstones.
 void Live::erase(LedgerBlock* block) {
   const std::uint32_t mask = slots_.capacity - 1;
   auto hole = static_cast<std::uint32_t>(block - slots_.at);
   for (std::uint32_t at = (hole + 1) & mask; slots_.at[at].state != 0; at = (at + 1) & mask) {
     const std::uint32_t home = start(slots_.at[at]);
-    if (((at - home) & mask) < ((at - hole) & mask)) continue; // it would come before its home
+    if (((at - home) & mask) < ((at - hole) & mask)) continue; // it would lie before its first slot
     slots_.at[hole] = slots_.at[at];
     hole = at;
   }

@@ -1,4 +1,4 @@
-// Purpose: the blocks that are alive, by address: one probe or two for each birth and death.
+// Purpose: the live blocks, by address: one or two probes for each birth and death.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -8,12 +8,13 @@ namespace memtrace::rollup {
 
 class Live {
  public:
-  // At three quarters of them it doubles: 64 to 128 bytes a block. 3 million blocks at most, 192 MiB.
+  // The table doubles if three quarters of its slots are used: 64 to 128 bytes for each block. It holds at most
+  // 3 million blocks, in 192 MiB.
   static constexpr std::uint32_t kFirst = 1u << 12;
   static constexpr std::uint32_t kMost = 1u << 22;
 
-  // Blocks of different tables may share an address: a tensor inside a driver's segment, a registered heap
-  // block.
+  // Returns the table of a kind. Blocks of different tables may share an address: a tensor inside a driver's
+  // segment, or a registered heap block.
   static unsigned table_of(std::uint8_t kind) {
     const auto is = static_cast<format::Kind>(kind);
     return is == format::Kind::none ? 1 : is == format::Kind::registered ? 2 : 0;
@@ -21,14 +22,15 @@ class Live {
   static constexpr unsigned kTables = 3;
 
   LedgerBlock* find(std::uint64_t address, std::uint8_t memory, unsigned table);
-  // Asked for soon. Inlined by force: gcc 12 takes a function that only prefetches for one that does nothing.
+  // Prefetches the slot of a block that is needed soon. always_inline: gcc 12 takes a function that only
+  // prefetches for one that does nothing.
   [[gnu::always_inline]] void expect(std::uint64_t address, std::uint8_t memory, unsigned table) const {
     if (slots_.capacity == 0) return;
     const LedgerBlock* const block = &slots_.at[start(address, memory, table)];
     __builtin_prefetch(block);
-    __builtin_prefetch(&block->state); // may be in the next line
+    __builtin_prefetch(&block->state); // may be in the next cache line
   }
-  // Which is not there yet. False: no room.
+  // Adds a block that is not in the table. Returns false if there is no room.
   bool add(const Host& host, const LedgerBlock& block);
   void erase(LedgerBlock* block);
 

@@ -1,4 +1,4 @@
-// Purpose: what is mapped, as disjoint intervals in order of address: mappings die, move and open in parts.
+// Purpose: the mappings as disjoint intervals in order of address: mappings die, move and open in parts.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/mapping_table.h"
 

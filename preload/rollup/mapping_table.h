@@ -1,4 +1,4 @@
-// Purpose: what is mapped, as disjoint intervals in order of address: mappings die, move and open in parts.
+// Purpose: the mappings as disjoint intervals in order of address: mappings die, move and open in parts.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -11,13 +11,13 @@ class Mappings {
   static constexpr std::uint32_t kFirst = 256;
   static constexpr std::uint32_t kMost = 64 * 1024; // 3 MiB; Linux allows a process 65,530
 
-  // The first that ends above `address`: the one there, or the next.
+  // Returns the index of the first mapping that ends above `address`: the mapping at `address`, or the next
+  // one.
   std::uint32_t from(std::uint8_t memory, std::uint64_t address) const;
-  // Where nothing is mapped. False: no room.
+  // Adds a mapping where nothing is mapped. Returns false if there is no room.
   bool add(const Host& host, const LedgerBlock& block);
   void erase(std::uint32_t i);
-  // Makes `address` a border between two, if it lies inside of one. Where there is no room for two, it stays
-  // one.
+  // Splits the mapping that `address` lies inside. Without room for two, it stays one mapping.
   void split(const Host& host, std::uint8_t memory, std::uint64_t address);
 
   LedgerBlock& operator[](std::uint32_t i) { return all_.at[i]; }

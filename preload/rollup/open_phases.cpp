@@ -1,5 +1,5 @@
-// Purpose: which phase and step each thread is in, by the rules of analyzer/replay/phase_tracker.h, and what
-// each open phase has seen.
+// Purpose: the phase and step of each thread, by the rules of analyzer/replay/phase_tracker.h, and the levels
+// that each open phase has seen.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/open_phases.h"
 
@@ -20,7 +20,7 @@ void raise(MeasureLevels& span, std::int64_t level) {
   if (level > span.peak) span.peak = level;
 }
 
-// One more occurrence of a row. `at` is the first of its five figures.
+// Adds one more occurrence to a row. `at`: the first of its five figures.
 void merge(std::int64_t* at, const MeasureLevels& span, std::int64_t exit, bool first) {
   const std::int64_t around = span.entry > exit ? span.entry : exit;
   const std::int64_t transient = span.peak - around;
@@ -45,7 +45,7 @@ PhasePlace OpenPhases::place(std::uint32_t thread) const {
   return frame(own != 0 ? own : recent_.at[recent_used_ - 1].top).place;
 }
 
-// Makes `thread` the one whose phase is the process's, or forgets it when it is in none.
+// Makes `thread` the thread whose phase counts for the process. Forgets the thread if it is not in a phase.
 void OpenPhases::touch(const Host& host, std::uint32_t thread, std::uint32_t top) {
   std::uint32_t i = recent_used_;
   while (i > 0 && recent_.at[i - 1].thread != thread) --i;
@@ -55,14 +55,14 @@ void OpenPhases::touch(const Host& host, std::uint32_t thread, std::uint32_t top
   }
   if (top == 0) return;
   if (recent_used_ == recent_.capacity && !recent_.grow(host, 64, kFrames)) {
-    // Without a place in the list nothing would ever end it.
+    // Without an entry in the list, nothing would ever end these phases.
     for (; top != 0; top = frame(top).below) frame(top).used = false;
     return;
   }
   recent_.at[recent_used_++] = {thread, top};
 }
 
-// A free frame + 1; 0: none.
+// Returns the index of a free frame + 1; 0: there is no room.
 std::uint32_t OpenPhases::fresh(const Host& host) {
   std::uint32_t i = 0;
   while (i < frames_end_ && frames_.at[i].used) ++i;
@@ -78,7 +78,7 @@ bool OpenPhases::holds(std::uint32_t top, unsigned any) const {
   return false;
 }
 
-// What levels reached since the last call goes to every phase that was open meanwhile.
+// Adds the highest levels since the last call to every phase that was open meanwhile.
 void OpenPhases::gather(Ledger& ledger) {
   for (std::uint32_t i = 0; i < frames_end_; ++i) {
     PhaseFrame& open = frames_.at[i];
@@ -90,7 +90,7 @@ void OpenPhases::gather(Ledger& ledger) {
   ledger.reset_high_water();
 }
 
-// Steps later than `most` were none.
+// Undoes the steps later than `most`: they were counted by a wrong rule.
 void OpenPhases::recount(StepId most, Ledger& ledger) {
   if (step_ <= most) return;
   step_ = most;
@@ -118,18 +118,19 @@ void OpenPhases::learn(std::uint16_t flags, CountedPhase own, Ledger& ledger) {
   }
 }
 
-// A step ends where the next one shows: at the first forward or backward after an optimizer's step returned, or
-// at the step that has them inside, in its closure.
+// Counts the next step if `beginning` starts it: the first forward or backward after an optimizer's step
+// returned. If the optimizer's step contains them, in its closure, the optimizer's step starts it.
 void OpenPhases::advance(std::uint32_t top, const PhaseFrame& beginning, std::uint16_t flags) {
   if (saw_record_ || !beginning.counts) return;
-  const bool forward = beginning.own == CountedPhase::forward && (flags & format::kGradOff) == 0 &&
-                       !holds(top, bit(CountedPhase::forward) | bit(CountedPhase::recompute) | bit(CountedPhase::backward) |
-                                       bit(CountedPhase::step) | bit(CountedPhase::eval));
-  const bool backward =
-      beginning.own == CountedPhase::backward && !holds(top, bit(CountedPhase::backward) | bit(CountedPhase::step));
+  const bool forward =
+      beginning.own == CountedPhase::forward && (flags & format::kGradOff) == 0 &&
+      !holds(top, bit(CountedPhase::forward) | bit(CountedPhase::recompute) | bit(CountedPhase::backward) |
+                      bit(CountedPhase::step) | bit(CountedPhase::eval));
+  const bool backward = beginning.own == CountedPhase::backward &&
+                        !holds(top, bit(CountedPhase::backward) | bit(CountedPhase::step));
   if (!forward && !backward && beginning.own != CountedPhase::step) return;
-  const bool update =
-      beginning.own == CountedPhase::step && ((flags & format::kClosure) == 0 || holds(top, bit(CountedPhase::step)));
+  const bool update = beginning.own == CountedPhase::step &&
+                      ((flags & format::kClosure) == 0 || holds(top, bit(CountedPhase::step)));
   if (step_ == kNoStep) {
     step_ = step_of(0);
   } else if (!update && (stepped_ || (!saw_step_ && forward))) {

@@ -1,5 +1,5 @@
-// Purpose: which phase and step each thread is in, by the rules of analyzer/replay/phase_tracker.h, and what
-// each open phase has seen.
+// Purpose: the phase and step of each thread, by the rules of analyzer/replay/phase_tracker.h, and the levels
+// that each open phase has seen.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace memtrace::rollup {
 
-struct MeasureLevels { // of one measure
+struct MeasureLevels { // the levels of one measure in one phase
   std::int64_t entry;
   std::int64_t peak;
 };
@@ -17,15 +17,15 @@ struct ResidentParts {
   std::int64_t sum() const { return part[0] + part[1] + part[2]; }
 };
 
-struct PhaseFrame { // an open phase
+struct PhaseFrame {
   bool used;
   bool counts; // may begin or end a step
   bool has_resident;
   CountedPhase own;
   std::uint16_t flags;
   std::uint32_t thread;
-  std::uint32_t below; // the frame around it on its thread, + 1
-  std::uint32_t depth; // frames around it
+  std::uint32_t below; // the frame around it on its thread, + 1; 0: none
+  std::uint32_t depth; // the number of frames around it
   format::TextId name;
   format::Stamp begin;
   PhasePlace place;
@@ -39,10 +39,11 @@ class OpenPhases {
   void end(const Host& host, std::uint32_t thread, const format::RingRecord& record, Ledger& ledger);
   void step(std::uint64_t number, Ledger& ledger);
   void reset(const Host& host, Ledger& ledger);
-  void close(const Host& host, Ledger& ledger); // all that is open
+  void close(const Host& host, Ledger& ledger); // closes all open phases
   void sample(const ResidentParts& now);
 
-  // A thread with no phase of its own is where the thread is that last began or ended one and is in one.
+  // Returns the phase and step of `thread`. If the thread is not in a phase, these are of the thread that last
+  // began or ended a phase and is still in one.
   PhasePlace place(std::uint32_t thread) const;
   StepId now() const { return step_; }
   bool stepped() const { return stepped_; }
@@ -50,7 +51,7 @@ class OpenPhases {
   const PhasePaths& paths() const { return paths_; }
   PhasePaths& paths() { return paths_; }
 
-  // Outermost first, thread by thread, the thread of the last mark last.
+  // Gives `take` the open phases, thread by thread, outermost first. The thread of the last mark comes last.
   template <class Take>
   void each(Take take) const {
     for (std::uint32_t i = 0; i < recent_used_; ++i) each_of(recent_.at[i].top, take);
@@ -88,17 +89,17 @@ class OpenPhases {
 
   PhasePaths paths_;
   Growing<PhaseFrame> frames_;
-  std::uint32_t frames_end_ = 0; // none is used from here on
+  std::uint32_t frames_end_ = 0; // all frames from here on are free
   Growing<Recent> recent_;
   std::uint32_t recent_used_ = 0;
   StepId step_ = kNoStep;
   StepId first_update_ = kNoStep;
   bool stepped_ = false; // an optimizer's step returned since this step began
-  // What was seen so far of what decides how steps are counted. The analyzer knows it beforehand: when one of
-  // them turns, what was counted without it counts no more.
-  bool saw_auto_ = false;   // phases that memtrace found: marks of the user bring no steps then
-  bool saw_step_ = false;   // a phase `step`: a forward alone brings none then
-  bool saw_record_ = false; // the user's own numbers
+  // These facts decide how steps are counted. The analyzer knows them in advance. If one of them becomes true
+  // during the run, the steps that were counted without it do not count any more.
+  bool saw_auto_ = false;   // memtrace found phases: the user's marks do not count steps then
+  bool saw_step_ = false;   // a phase `step` was seen: a forward alone does not count then
+  bool saw_record_ = false; // the user's own step numbers were seen
 };
 
 } // namespace memtrace::rollup

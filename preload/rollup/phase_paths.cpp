@@ -1,4 +1,4 @@
-// Purpose: where in the course of training something happened: a path of phases and a step.
+// Purpose: a position in the course of training: a path of phases and a step.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/phase_paths.h"
 
@@ -7,7 +7,7 @@
 namespace memtrace::rollup {
 namespace {
 
-constexpr unsigned kDeepest = 128; // as many levels as are told apart
+constexpr unsigned kDeepest = 128; // levels of nesting that are distinguished
 
 CountedPhase known_by(const char* name, std::size_t bytes) {
   static constexpr struct {

@@ -1,4 +1,4 @@
-// Purpose: where in the course of training something happened: a path of phases and a step.
+// Purpose: a position in the course of training: a path of phases and a step.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace memtrace::rollup {
 
-// Number of a training step, plus 1; 0: before any. More than 2^32 - 2 of them are one.
+// The number of a training step + 1; 0: before any step. All steps from number 2^32 - 2 on have one id.
 using StepId = std::uint32_t;
 inline constexpr StepId kNoStep = 0;
 constexpr StepId step_of(std::uint64_t number) {
@@ -20,19 +20,19 @@ struct PhasePlace {
   StepId step = kNoStep;
 };
 
-// Phases by whose names steps are counted.
+// The phases whose names decide how steps are counted.
 enum class CountedPhase : std::uint8_t { none, forward, recompute, backward, step, eval };
 
 // Names of nested phases, outermost first.
 class PhasePaths {
  public:
-  // The path of `name` below `parent`; `parent` itself when there is no room for another.
+  // Returns the path of `name` below `parent`, or `parent` if there is no room for another path.
   PathIndex below(const Host& host, PathIndex parent, format::TextId name);
   CountedPhase known(PathIndex path) const { return path == 0 ? CountedPhase::none : nodes_[path - 1u].known; }
   static format::TextId text(PathIndex path) {
     return format::TextId{path == 0 ? 0 : kPathTexts + static_cast<std::uint32_t>(path)};
   }
-  // Writes the texts of paths that were not yet.
+  // Writes the texts of the paths that are not written yet.
   void define(const Host& host);
   std::size_t bytes() const { return nodes_.bytes() + sizeof text_; }
 
@@ -46,7 +46,7 @@ class PhasePaths {
   };
   Dense<PathEntry, 64, 4096> nodes_;
   std::uint32_t defined_ = 0;
-  char text_[4096] = {}; // of one path; a longer one loses its innermost names
+  char text_[4096] = {}; // the text of one path; a longer text loses its innermost names
 };
 
 } // namespace memtrace::rollup

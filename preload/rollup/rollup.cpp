@@ -1,5 +1,5 @@
-// Purpose: the records of all threads, in order of their stamps -> what a window's snapshot and the rollup rows
-// say.
+// Purpose: from the records of all threads, in order of their stamps, to the snapshot of a window and the rows
+// of the rollup.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/rollup.h"
 
@@ -67,7 +67,7 @@ void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
       const PhasePlace place = phases_.place(thread);
       carry(thread, flows_of(record), place);
       ledger_.death(host_, record, place);
-      return; // raises nothing
+      return; // a death does not raise a level
     }
     case EventType::counters:
       carry(thread, flows_of(record), phases_.place(thread));
@@ -132,7 +132,7 @@ void Rollup::carry(std::uint32_t thread, const SmallTotals& flows, const PhasePl
   carried->total.deaths += flows.deaths;
 }
 
-// A death now and a birth later, for the real call lies between.
+// Splits a move into a death now and a birth later, because the real call lies between them.
 void Rollup::move(std::uint32_t thread, const RingRecord& record) {
   const auto move = record.as<format::MoveEvent>();
   RingRecord half = record;
@@ -148,7 +148,7 @@ void Rollup::move(std::uint32_t thread, const RingRecord& record) {
 }
 
 void Rollup::defer(std::uint32_t thread, const RingRecord& half) {
-  if (later_used_ == kLater) births_until(~format::Stamp{0}); // more at once than there are threads
+  if (later_used_ == kLater) births_until(~format::Stamp{0}); // more moves at once than kLater
   std::uint32_t i = later_used_++;
   for (; i > 0 && later_[i - 1].record.stamp <= half.stamp; --i) later_[i] = later_[i - 1];
   later_[i] = {thread, half};

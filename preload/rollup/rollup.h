@@ -1,5 +1,5 @@
-// Purpose: the records of all threads, in order of their stamps -> what a window's snapshot and the rollup rows
-// say.
+// Purpose: from the records of all threads, in order of their stamps, to the snapshot of a window and the rows
+// of the rollup.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace memtrace::rollup {
 
-// What a thread's records carried so far, and no more: kept for those that live.
+// The flows that the records of one thread carried so far. Retained only for threads that may still record.
 struct Carried {
   std::uint32_t thread;
   format::SmallTotals total;
@@ -18,31 +18,32 @@ struct Carried {
 
 class Rollup {
  public:
-  // Bytes inherited by a forked child. Starts from nothing: memory of before is not given back.
+  // `live_bytes` and `tensor_bytes` are inherited by a forked child. Starts empty; earlier memory is not freed.
   void start(const Host& host, bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
   bool started() const { return host_.map != nullptr; }
-  void forget(); // as if it had never started
+  void forget(); // as if start() had never run
 
   void apply(std::uint32_t thread, const format::RingRecord& record);
-  // Applied soon: a table of many blocks is fetched from far.
+  // Prefetches for a record that is applied soon: the slots of a large table are not in the CPU's cache.
   [[gnu::always_inline]] void expect(const format::RingRecord& record) const {
     if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect(record);
   }
   void lost(std::uint64_t births, std::uint64_t deaths) { ledger_.lost(births, deaths); }
-  // Before a pass that lacks records of some threads: a death may come before its birth.
+  // Call it before a pass that lacks records of some threads: a death may come before its birth.
   void pass_lacks_records() { ledger_.ragged(true); }
-  // All of a pass was applied. `complete`: nothing recorded before what comes next is missing.
+  // Call it after a pass was applied. `complete`: no record that is earlier than the next ones is missing.
   void passed(bool complete);
 
-  // From now on steps that are over go to the rows of this file: see FileRows::attach.
+  // Writes the steps that end from now on to the rows of this file, see FileRows::attach().
   void attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from);
   bool attached() const { return file_.attached(); }
   format::RollupHeader& header() { return file_.header(); }
   LevelError& level_error() { return level_error_; } // used while a file is attached
-  // At the orderly end: also the step that is not over, and the phases that are open.
+  // Writes the remaining rows at the orderly end, also of the present step and of the open phases.
   void close();
 
-  // Writes what is so now as records of a window's beginning. `most_held`: blocks at most; the largest.
+  // Writes the present state as the first records of a window. `most_held`: lists at most so many blocks, the
+  // largest.
   using WriteRecord = void (*)(void* out, const format::RingRecord& record);
   void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out);
 
@@ -52,15 +53,15 @@ class Rollup {
     ledger_.each(take);
   }
   const Levels& levels() const { return ledger_.levels(); }
-  // The highest levels of the host since the last call of forget_highest().
+  // Returns the highest level of the host since the last call of forget_highest().
   std::int64_t highest(LevelKind measure) const { return highest_[measure]; }
   void forget_highest();
 
   std::uint64_t live_bytes() const { return ledger_.live_bytes(); }
-  std::uint64_t bytes() const; // of everything else
+  std::uint64_t bytes() const; // of everything but the live blocks
 
  private:
-  struct PendingHalf { // the second half of a move: a birth, or of a mapping what put_down() takes
+  struct PendingHalf { // the second half of a move: a birth, or the half that put_down() takes
     std::uint32_t thread;
     format::RingRecord record;
   };
@@ -80,10 +81,10 @@ class Rollup {
   FileRows file_;
   LevelError level_error_;
   Dense<Carried, 64, 16 * 1024> carried_;
-  StepId step_ = kNoStep; // up to which rows were published
+  StepId step_ = kNoStep; // the rows of earlier steps were published
   std::int64_t highest_[2] = {};
   std::uint32_t later_used_ = 0;
-  PendingHalf later_[kLater] = {}; // the earliest last
+  PendingHalf later_[kLater] = {}; // the earliest is last
 };
 
 } // namespace memtrace::rollup

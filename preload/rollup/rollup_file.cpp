@@ -1,4 +1,5 @@
-// Purpose: the rows of STEM.coarse, in the two halves of its mapping; buckets double as the run grows.
+// Purpose: the rows of STEM.coarse, in the two halves of its mapping; buckets (step ranges) double as the run
+// grows.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/rollup_file.h"
 
@@ -12,7 +13,8 @@ using format::SiteRow;
 
 namespace {
 
-// Buckets that are no longer merged to make room: rather less of what is in them than all of it in one.
+// If there are only so many buckets, they are not merged to make room. It is better to lose some rows than to
+// have all steps in one bucket.
 constexpr std::uint64_t kFewest = 4;
 
 PhaseRow* phases_of(RollupHalf* half) {
@@ -58,7 +60,8 @@ void merge(SiteRow& into, const SiteRow& row) {
   into.sum += row.sum;
   __atomic_store_n(&into.count, into.count + row.count, __ATOMIC_RELEASE);
 }
-// What makes a row count is stored last, for whoever reads the file of a process that was killed.
+// Copies a row. The field that makes the row count is stored last, because the analyzer also reads the file of
+// a process that was killed meanwhile.
 void fill(PhaseRow& place, const PhaseRow& row) {
   place.bucket = row.bucket;
   place.path = row.path;
@@ -74,7 +77,7 @@ void fill(SiteRow& place, const SiteRow& row) {
   __atomic_store_n(&place.count, row.count, __ATOMIC_RELEASE);
 }
 
-// Into the row of its key. False: there is none, and `used` of `capacity` are as many as may be.
+// Adds `row` to the row of its key. Returns false if the key has no row and `most` rows are used.
 template <class Row>
 bool put(Row* rows, std::uint32_t capacity, std::uint32_t* used, std::uint32_t most, const Row& row) {
   if (capacity == 0) return false;
@@ -94,14 +97,15 @@ std::uint64_t in_bucket(std::uint64_t step, std::uint64_t width) {
   return step == kNoStepBucket ? step : step / width;
 }
 
-// Some stay free: a search ends at an empty one.
+// Returns the number of rows that may be used. Some rows stay free, because a search ends at an empty row.
 std::uint32_t most_phases(const RollupHalf& half) {
   return half.phase_capacity - half.phase_capacity / 8 - 1;
 }
 std::uint32_t most_sites(const RollupHalf& half) {
   return half.site_capacity - half.site_capacity / 8 - 1;
 }
-// Rows without a stack, which take what others leave over, have a little room of their own.
+// Rows without a stack have a little room of their own, because they take the blocks that found no room
+// elsewhere.
 std::uint32_t most_rests(const RollupHalf& half) {
   return half.site_capacity - half.site_capacity / 32 - 1;
 }
@@ -134,13 +138,13 @@ const RollupHalf& FileRows::half() const {
   return *half_at(header_->active);
 }
 
-// Those that there are when each is so wide.
+// Returns the number of buckets if each bucket has `width` steps.
 std::uint64_t FileRows::buckets(std::uint64_t width) const {
   const std::uint64_t last = half().last_step;
   return lowest_ > last ? 0 : last / width - lowest_ / width + 1;
 }
 
-// Makes room for the bucket of `step`: a step that is over, or the first one of a site's bucket.
+// Makes room for the bucket of `step`. `whole`: the step is over; else it is the first step of a site's bucket.
 void FileRows::saw(std::uint64_t step, bool whole) {
   RollupHalf* const half = half_at(header_->active);
   if (step == kNoStepBucket) return;
@@ -176,7 +180,7 @@ void FileRows::widen(std::uint64_t phase_width, std::uint64_t site_width) {
   __atomic_store_n(&header_->active, 1 - header_->active, __ATOMIC_RELEASE);
 }
 
-// Each doubles the width of one table, where that may help.
+// Each doubles the bucket width of one table. Returns false if too few buckets are left to merge.
 bool FileRows::fold_phases() {
   const RollupHalf& now = half();
   if (buckets(now.phase_width) <= kFewest) return false;

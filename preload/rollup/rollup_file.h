@@ -1,4 +1,5 @@
-// Purpose: the rows of STEM.coarse, in the two halves of its mapping; buckets double as the run grows.
+// Purpose: the rows of STEM.coarse, in the two halves of its mapping; buckets (step ranges) double as the run
+// grows.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -9,16 +10,16 @@ namespace memtrace::rollup {
 
 class FileRows {
  public:
-  // Buckets at most, of either table.
+  // The largest number of buckets, of either table.
   static constexpr std::uint64_t kBuckets = 128;
 
-  // `memory`: the whole file, zeroed, at least kSmallest bytes. Kept from now on.
+  // Uses `memory` from now on: the whole file, zeroed, at least kSmallest bytes.
   void attach(void* memory, std::size_t bytes, std::uint64_t trace_id, format::Stamp from);
   bool attached() const { return header_ != nullptr; }
   static constexpr std::size_t kSmallest = format::kPage + 16 * 1024;
 
-  // Both take a row of one step, with `bucket` the number of the step, or kNoStepBucket. When the table is
-  // full, adjacent buckets become one; a site that does not fit even then is counted without its stack.
+  // Both take a row of one step; `bucket` is the number of the step, or kNoStepBucket. If the table is full,
+  // adjacent buckets become one. A site that still does not fit is counted without its stack.
   void add(const format::PhaseRow& row);
   void add(const format::SiteRow& row);
 
@@ -36,7 +37,7 @@ class FileRows {
   format::RollupHeader* header_ = nullptr;
   std::uint32_t phases_ = 0; // rows in use
   std::uint32_t sites_ = 0;
-  std::uint64_t lowest_ = 0; // step of a row, also of a site's bucket
+  std::uint64_t lowest_ = 0; // lowest step of a row, also of a site's bucket
 };
 
 } // namespace memtrace::rollup

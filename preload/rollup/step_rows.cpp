@@ -1,4 +1,4 @@
-// Purpose: the rows of steps that are not over, in private memory, so that a bucket gets whole steps.
+// Purpose: the rows of steps that are not over, in private memory, so that a bucket gets only whole steps.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/step_rows.h"
 
@@ -13,7 +13,7 @@ std::uint64_t number_of(StepId step) {
   return step == kNoStep ? kNoStepBucket : step - std::uint64_t{1};
 }
 
-// Births of a bucket are one row here already.
+// Returns the first step of the bucket of `number`: births of a bucket share one row here already.
 std::uint64_t first_of_bucket(std::uint64_t number, const FileRows& file) {
   if (number == kNoStepBucket || !file.attached()) return number;
   return number & ~(file.half().site_width - 1);
@@ -35,7 +35,7 @@ OpenRow* StepRows::row(const Host& host, const PhasePlace& place, std::uint8_t m
   return rows_.find_or_add(host, wanted);
 }
 
-// Is a phase of the row's place open? The host's row knows.
+// True if a phase with the path and step of the row is open. The row of the host has that count.
 bool StepRows::is_open(std::uint64_t key) {
   OpenRow wanted;
   wanted.key = key & ~std::uint64_t{0xFF};
@@ -47,7 +47,7 @@ void StepRows::flow(const Host& host, const PhasePlace& place, std::uint8_t memo
                     std::uint64_t freed, std::uint64_t allocations) {
   OpenRow* const found = row(host, place, memory);
   if (found == nullptr) return;
-  // Sums of what the program's memory said: they wrap.
+  // The sums may wrap, because their sizes come from the program's memory.
   const auto add = [found](Figure figure, std::uint64_t more) {
     std::int64_t& sum = (*found)[figure];
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + more);
@@ -68,7 +68,7 @@ void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) 
                  << 16;
   key.min = ~std::uint64_t{0};
   SiteCells* site = sites_.find_or_add(host, key);
-  if (site == nullptr) { // they only ever add up: nothing is lost by doing that early
+  if (site == nullptr) { // site rows are sums: writing them early loses nothing
     publish_sites(file);
     site = sites_.find_or_add(host, key);
   }

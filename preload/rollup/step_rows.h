@@ -1,4 +1,4 @@
-// Purpose: the rows of steps that are not over, in private memory, so that a bucket gets whole steps.
+// Purpose: the rows of steps that are not over, in private memory, so that a bucket gets only whole steps.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace memtrace::rollup {
 
-// One path of one step in one memory, kResident for what the samples say. The key is a word: one that is stored
-// in parts and read as a whole costs more than all the rest of a look-up.
+// One path of one step in one memory; the memory kResident has the figures of the samples. The key is one word:
+// storing it in parts and reading it as a whole cost more than the rest of a search.
 struct OpenRow {
   std::uint64_t key;  // step, path, memory
-  std::uint32_t open; // occurrences that have not ended: of the host's row, for all memories
+  std::uint32_t open; // occurrences that have not ended; the host's row counts for all memories
   bool skipped;
   bool stays;          // for publish()
   std::uint64_t ended; // occurrences that have ended
@@ -30,19 +30,20 @@ struct OpenRow {
 
 class StepRows {
  public:
-  // Null when there is no room: 2,048 rows of one step.
+  // Returns nullptr if there is no room: one step may have 2,048 rows.
   OpenRow* row(const Host& host, const PhasePlace& place, std::uint8_t memory);
   void flow(const Host& host, const PhasePlace& place, std::uint8_t memory, std::uint64_t allocated,
             std::uint64_t freed, std::uint64_t allocations);
   void born(const Host& host, const LedgerBlock& block, FileRows& file);
 
-  // Rows of other steps than `now` in which nothing is open go into the file, or, while there is none, nowhere:
-  // such steps are in the trace file.
+  // Writes the rows of steps other than `now` that have no open phase into the file. If there is no file, drops
+  // them: such steps are in the trace file.
   void publish(StepId now, FileRows& file);
   void publish_all(FileRows& file);
-  // Sites only ever add up: they may go at any time, and must before the window goes that has their births.
+  // Writes the rows of sites. They are sums, so this may happen at any time. It must happen before the window
+  // with their births is dropped.
   void publish_sites(FileRows& file);
-  // Every step later than `most` was none: what was seen since says that steps are counted otherwise.
+  // Moves the rows of steps later than `most` to `most`: a new fact shows that these steps do not count.
   void limit(StepId most);
 
   std::size_t bytes() const { return rows_.bytes() + sites_.bytes(); }

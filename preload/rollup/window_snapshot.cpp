@@ -1,4 +1,4 @@
-// Purpose: what is so when a window begins, as records.
+// Purpose: the state when a window begins, as records.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/format/window_events.h"
 #include "preload/rollup/rollup.h"
@@ -21,10 +21,11 @@ unsigned class_of(std::uint64_t bytes) {
   return bytes == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(bytes));
 }
 
-// Kind and flags of a block's record.
+// Sets the kind and the flags of the record of a block.
 void describe(const LedgerBlock& block, RingRecord& record) {
   record.kind = block.kind;
-  const bool closed = is_memory(block.kind) && (block.state & (LedgerBlock::kCounted | LedgerBlock::kSampled)) == 0;
+  const bool closed =
+      is_memory(block.kind) && (block.state & (LedgerBlock::kCounted | LedgerBlock::kSampled)) == 0;
   record.flags = static_cast<std::uint16_t>(
       (block.is(LedgerBlock::kTensor) ? format::kTensor : 0) | (closed ? format::kNoAccess : 0) |
       (block.is(LedgerBlock::kSampled) ? format::kSampled : 0) | block.memory << format::kMemoryShift);
@@ -58,8 +59,8 @@ RingRecord displaced_of(const Ledger::DisplacedBlock& displaced, format::TextId 
   return record;
 }
 
-// Which blocks a snapshot lists: mappings, for later records tell no more of a part of one than its range, and
-// of the others those of at least 2^(from - 1) bytes. As many as may be.
+// The blocks that a snapshot lists. Mappings come first, because later records about a part of a mapping give
+// only its range. Of the other blocks, it lists those of at least 2^(from - 1) bytes, as many as `most` allows.
 class Listed {
  public:
   Listed(Ledger& ledger, std::uint64_t most) {
@@ -86,7 +87,8 @@ class Listed {
 
 } // namespace
 
-void Rollup::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out) {
+void Rollup::snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put,
+                      void* out) {
   phases_.paths().define(host_);
   ledger_.rows().publish_sites(file_);
   const Listed blocks(ledger_, most_held);

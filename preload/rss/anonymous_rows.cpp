@@ -1,8 +1,9 @@
-// Purpose: what of the anonymous mappings is in memory, by the ranges that we know: blocks, arenas, our own.
+// Purpose: the resident parts of the anonymous mappings, by the ranges that memtrace knows: blocks, arenas, its
+// own.
 // Runs: on the background thread.
 //
-// The kernel merges anonymous mappings that lie side by side, so the ranges tell them apart. Of each range all
-// but its holes is in memory.
+// The kernel merges neighbouring anonymous mappings, so the ranges distinguish them. All of a range but its
+// holes is resident.
 #include "preload/rss/anonymous_rows.h"
 
 #include "preload/allocator/allocator_stats.h"
@@ -25,10 +26,10 @@ using rollup::LedgerBlock;
 
 namespace {
 
-constexpr std::uint64_t kChunkHeader = 8; // glibc's
+constexpr std::uint64_t kChunkHeader = 8; // bytes that glibc adds to each block
 
 constinit Holes holes{};
-constinit Holes copies{}; // of a forked child: pages of its parent's that it wrote to since
+constinit Holes copies{}; // of a forked child: inherited pages that it wrote to
 constinit SomeArenas some_arenas{};
 constinit SmapsReader smaps{};
 constexpr std::uint64_t kLargest = std::uint64_t{64} << 30;   // mincore takes 8 ms
@@ -43,14 +44,15 @@ std::uint64_t overlap(const AddressBounds& range, std::uint64_t start, std::uint
   return to > from ? to - from : 0;
 }
 
-// Python's arenas are one row here and become two: how full they are is asked of some.
+// Gives `take` the ranges of a block, with their rows. Python's arenas are one row here; split_arena_rows()
+// makes two of it.
 template <class Take>
 void each_range(const LedgerBlock& block, Take take) {
   const std::uint64_t start = block.address;
   if (block.memory != 0 || !block.is(LedgerBlock::kCounted)) return;
   switch (static_cast<Kind>(block.kind)) {
     case Kind::heap: {
-      // What PyTorch asked for is the tensor, as its own counters have it. The rest is rounding.
+      // The bytes that PyTorch asked for are the tensor, as in its own counters. The rest is rounding.
       const std::uint64_t asked = block.asked < block.given ? block.asked : block.given;
       const std::uint64_t tensor = block.is(LedgerBlock::kTensor) ? asked : 0;
       if (tensor != 0) take(LedgerRow::tensors, start, start + tensor);
@@ -58,7 +60,8 @@ void each_range(const LedgerBlock& block, Take take) {
       return;
     }
     case Kind::mmap_anon:
-      take(block.is(LedgerBlock::kArena) ? LedgerRow::python_used : LedgerRow::anonymous, start, start + block.given);
+      take(block.is(LedgerBlock::kArena) ? LedgerRow::python_used : LedgerRow::anonymous, start,
+           start + block.given);
       return;
     case Kind::stack:
       take(LedgerRow::stacks, start, start + block.given);
@@ -68,7 +71,7 @@ void each_range(const LedgerBlock& block, Take take) {
       take(LedgerRow::pinned, start, start + block.given);
       return;
     default:
-      return; // mappings of files and shared memory are told by the kernel
+      return; // the kernel reports mappings of files and shared memory
   }
 }
 
@@ -89,7 +92,7 @@ void AnonymousRows::each_known(Take take) {
     if (own.start != 0) take(LedgerRow::own, own.start, own.start + own.bytes);
 }
 
-// What is known to be the child's own lies in blocks; the rest of these pages are copies.
+// Subtracts the blocks of the child from the copied pages. The rest of these pages are copies of the parent's.
 void AnonymousRows::flush_copies() {
   if (copies.empty()) return;
   const Locked locked(pass_lock);
@@ -101,7 +104,7 @@ void AnonymousRows::flush_copies() {
   copies.clear();
 }
 
-// The holes seen so far are taken off the blocks that they are in.
+// Subtracts the holes seen so far from the blocks that contain them.
 void AnonymousRows::flush() {
   if (holes.empty()) return;
   const Locked locked(pass_lock);
@@ -130,7 +133,7 @@ void AnonymousRows::begin_mapping(const Mapping& one) {
   library_ = {one.start, library_end(one.start, &ours_)};
   stack_ = library_.end == 0 ? stack_within(one, guard_) : AddressBounds{};
   heap_ = {};
-  hole(at_, one.start); // where nothing is mapped, nothing of a block is left
+  hole(at_, one.start); // an address that is not mapped is not part of a block
   at_ = both_ = one.start;
   stage_ = Stage::pages;
 }
@@ -154,8 +157,9 @@ bool AnonymousRows::look_at_pages(const Mapping& one, Pages& pages, const Turn& 
   return pages.done();
 }
 
-// Before Linux 6.7, where nothing tells which pages of a large reservation are there, the kernel says how many.
-// They count as those at its start, for such a mapping is one block as a rule.
+// Before Linux 6.7, no fast call tells which pages of a large reservation are resident, only how many. They
+// count as the first pages, because such a mapping usually is one block. Returns false if the mapping is not so
+// large, or if PAGEMAP_SCAN works.
 bool AnonymousRows::too_large(const Mapping& one, const Pages& pages) {
   if (one.end - one.start <= kLargest || pages.scans()) return false;
   const std::uint64_t resident = resident_now() < kSmapsMost ? smaps.resident_of(one.start) : 0;
@@ -195,8 +199,9 @@ void AnonymousRows::own_copy(std::uint64_t start, std::uint64_t end, const Addre
   });
 }
 
-// What a forked child has not written to since it shares with its parent; where it wrote the kernel made a
-// copy. Where its parent had nothing there are its own blocks, which other rows have.
+// A forked child shares the pages that it has not written to with its parent. If it wrote to a page, the kernel
+// made a copy. Pages where the parent had nothing are the child's own blocks, which other rows have. Returns
+// false if the turn is over.
 bool AnonymousRows::of_both(const Mapping& one, Pages& pages, const Turn& turn) {
   const AddressBounds told = library_.end != 0 ? library_ : stack_;
   pages.begin(both_, one.end, Pages::Of::forked, &turn);
@@ -225,7 +230,7 @@ void AnonymousRows::small_blocks() {
       positive(ledger.small_blocks() + static_cast<std::int64_t>(later.births - later.deaths));
   LedgerAmount& heap = (*out_)[LedgerRow::heap];
   heap.parts += blocks;
-  // The page of a small block is there: its header was written, or that of its neighbour.
+  // The page of a small block is resident, because its header or its neighbour's header was written.
   const std::uint64_t headers = allocator_is_glibc() ? heap.parts * kChunkHeader : 0;
   heap.resident += bytes + headers;
   heap.given += bytes + headers;
@@ -236,8 +241,9 @@ void AnonymousRows::kept(const AllocatorAnswer& answer) {
   const LedgerAmount& tensors = (*out_)[LedgerRow::tensors];
   heap.given += answer.moving;
   heap.resident += answer.moving;
-  const RetainedMemory kept = kept_of(answer, {out_->total, heap.given + tensors.given, heap.resident + tensors.resident,
-                                     allocator_pages_, saturating_sub(heap_holes_, heap_holes_live_)});
+  const RetainedMemory kept =
+      kept_of(answer, {out_->total, heap.given + tensors.given, heap.resident + tensors.resident,
+                       allocator_pages_, saturating_sub(heap_holes_, heap_holes_live_)});
   if (!kept.known) return;
   out_->allocator_asked = true;
   out_->drift = kept.since;

@@ -1,4 +1,5 @@
-// Purpose: what of the anonymous mappings is in memory, by the ranges that we know: blocks, arenas, our own.
+// Purpose: the resident parts of the anonymous mappings, by the ranges that memtrace knows: blocks, arenas, its
+// own.
 // Runs: on the background thread.
 #pragma once
 
@@ -16,16 +17,17 @@ class AnonymousRows {
  public:
   // Begins a walk over all mappings. `written_only`: pages that were read and never written to do not count.
   void begin_walk(bool written_only);
-  // Adds what of a mapping is in memory. False: the turn is over, and the same mapping is to be given again.
+  // Adds the resident part of a mapping. Returns false if the turn is over; then the caller gives this mapping
+  // again.
   bool anonymous_mapping(const Mapping& one, Pages& pages, const Turn& turn, Residents* out);
   void closed_mapping(const Mapping& one) { guard_ = {one.start, one.end}; }
   void end_of_mappings() { hole(at_, ~format::kPage + 1); }
   std::uint64_t anonymous() const { return anonymous_; } // bytes seen so far
-  // Adds the blocks that are alive, less their pages that are not in memory.
+  // Adds the live blocks, without their pages that are not resident.
   void finish(const AllocatorAnswer& answer, Residents* out);
 
  private:
-  enum class Stage : std::uint8_t { none, pages, of_both }; // of the mapping
+  enum class Stage : std::uint8_t { none, pages, of_both }; // of the present mapping
 
   template <class Take>
   void each_known(Take take);
@@ -46,24 +48,24 @@ class AnonymousRows {
   Stage stage_ = Stage::none;
   bool written_only_ = false;
   bool ours_ = false;
-  AddressBounds library_; // in the mapping, as the next two
+  AddressBounds library_; // a range in the mapping, like the next two
   AddressBounds stack_;
   AddressBounds heap_;
-  std::uint64_t both_ = 0; // up to here it is known what of the mapping another process has too
-  std::uint64_t at_ = 0;   // up to here it is known what is there
+  std::uint64_t both_ = 0; // pages below this address were checked for sharing
+  std::uint64_t at_ = 0;   // pages below this address were checked for residency
   std::uint64_t anonymous_ = 0;
   std::uint64_t absent_[format::kLedgerRows] = {};
-  std::uint64_t allocator_pages_ = 0; // of an allocator that maps for itself
-  std::uint64_t heap_holes_ = 0;      // of glibc's pages
-  std::uint64_t heap_holes_live_ = 0; // of these, in blocks that are alive
+  std::uint64_t allocator_pages_ = 0; // of an allocator that calls mmap itself
+  std::uint64_t heap_holes_ = 0;      // of glibc's pages, not resident
+  std::uint64_t heap_holes_live_ = 0; // of these, in live blocks
 };
 
-// Divides the row of Python's arenas into used and free. How full they are is said of some; the rest is taken
+// Divides the row of Python's arenas into used and free. Only some arenas are measured; the others are assumed
 // to be like them.
 void split_arena_rows(Residents& out);
 
 void close_anonymous_rows();
-// In a forked child.
+// Resets the state in a forked child.
 void forget_anonymous_rows();
 
 } // namespace memtrace::record

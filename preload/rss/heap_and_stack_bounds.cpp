@@ -1,5 +1,5 @@
-// Purpose: what lies in a mapping that has no name: libraries' zeroed data, glibc's heaps, stacks of threads.
-// The kernel merges them with what lies beside them.
+// Purpose: the contents of mappings without a name: zeroed data of libraries, glibc's heaps, stacks of threads.
+// The kernel merges them with their neighbours.
 // Runs: on the background thread.
 #include "preload/rss/heap_and_stack_bounds.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using format::kPage;
 
-constexpr std::uint64_t kArenaStep = 64 << 20;       // glibc's further heaps begin at multiples of this
+constexpr std::uint64_t kArenaStep = 64 << 20;       // glibc's additional heaps begin at multiples of this
 constexpr std::uint64_t kAboveThreadPointer = 0x900; // glibc's struct pthread, at the top of the stack
 constexpr std::size_t kThreadAlign = 64;
 
@@ -27,7 +27,8 @@ std::uint64_t pages_up(std::uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
 }
 
-// Reading what is not there would make it: a page of zeros.
+// Copies memory whose pages are resident; else returns false. A read of a missing page would create it, as a
+// page of zeros.
 bool copy(std::uint64_t start, void* out, std::size_t bytes) {
   const std::uint64_t first = start & ~(kPage - 1), last = (start + bytes - 1) & ~(kPage - 1);
   std::uint8_t there[2] = {};
@@ -37,18 +38,19 @@ bool copy(std::uint64_t start, void* out, std::size_t bytes) {
   return os::copy_memory(out, &piece, 1) == static_cast<long>(bytes);
 }
 
-// struct heap_info of glibc's arena.c, before and since 2.35: {arena, previous, size, writable size}.
+// Returns the end of the heap at `start`, or 0 if none begins there. Reads struct heap_info of glibc's arena.c,
+// before and since 2.35: {arena, previous, size, writable size}.
 std::uint64_t heap_end(std::uint64_t start) {
   std::uint64_t info[4];
   if (!copy(start, info, sizeof info)) return 0;
-  const std::uint64_t in_first = info[0] % kArenaStep; // the arena itself lies behind the first heap's info
+  const std::uint64_t in_first = info[0] % kArenaStep; // the arena lies behind the first heap's info
   const bool sound = in_first >= 32 && in_first <= 128 && (info[1] != 0 || info[0] - in_first == start) &&
                      info[2] % kPage == 0 && info[2] <= info[3] && info[3] <= kArenaStep && info[2] != 0;
   return sound ? start + info[3] : 0;
 }
 
-// glibc's struct pthread in the page below `end`, by its two pointers to itself. Threads that never come to a
-// hook are found by it alone.
+// True if glibc's struct pthread is in the page below `end`: it has two pointers to itself. Threads that never
+// call a hook are found only by it.
 bool ends_in_thread(std::uint64_t end) {
   constexpr std::size_t kTop = 2 * kAboveThreadPointer / kThreadAlign * kThreadAlign;
   constinit static std::uint64_t top[kTop / sizeof(std::uint64_t)];

@@ -1,5 +1,5 @@
-// Purpose: what lies in a mapping that has no name: libraries' zeroed data, glibc's heaps, stacks of threads.
-// The kernel merges them with what lies beside them.
+// Purpose: the contents of mappings without a name: zeroed data of libraries, glibc's heaps, stacks of threads.
+// The kernel merges them with their neighbours.
 // Runs: on the background thread.
 #pragma once
 
@@ -15,15 +15,16 @@ struct AddressBounds {
   bool holds(std::uint64_t address) const { return address >= start && address < end; }
 };
 
-// A library's zeroed data lies behind its file. Its end if `address` is in one, else 0. `ours`: it is
-// memtrace's.
+// Returns the end of the library whose memory contains `address`, or 0. The zeroed data of a library lies
+// behind its file. `ours`: set to whether the library is memtrace's.
 std::uint64_t library_end(std::uint64_t address, bool* ours);
 
-// The allocator's own pages in an anonymous mapping, as far as they begin in [start, end), which is in memory.
+// Returns the allocator's own pages in an anonymous mapping, if they begin in [start, end), which is resident.
+// Empty bounds: there are none.
 AddressBounds heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end);
 
-// A thread's stack in an anonymous mapping: glibc's begin above a page that cannot be read. What lies above one
-// may have become one mapping with it.
+// Returns the stack of a thread in an anonymous mapping; empty bounds: there is none. A stack of glibc begins
+// above a page that cannot be read. The kernel may have merged the stack with the mapping above it.
 AddressBounds stack_within(const Mapping& one, const AddressBounds& guard);
 
 } // namespace memtrace::record

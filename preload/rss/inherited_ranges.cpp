@@ -1,4 +1,4 @@
-// Purpose: which of a child's addresses held memory of its parent when it began to record.
+// Purpose: the addresses of a child that held memory of its parent when the child began to record.
 // Runs: in a forked child, once when it begins to record; then on its background thread.
 #include "preload/rss/inherited_ranges.h"
 
@@ -9,7 +9,7 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::uint64_t kLookNs = 20'000'000; // the program waits for it; a million mappings take 1 s
-constexpr std::uint32_t kMost = 1024;         // of a worker of PyTorch: some 400, side by side counted as one
+constexpr std::uint32_t kMost = 1024;         // a worker of PyTorch has some 400; neighbours count as one
 
 constinit InheritedPart parts[kMost] = {};
 constinit std::uint32_t used = 0;

@@ -1,5 +1,6 @@
-// Purpose: which of a child's addresses held memory of its parent when it began to record. Its parent's blocks
-// are not known to it one by one, and the kernel does not say when a page of its own came.
+// Purpose: the addresses of a child that held memory of its parent when the child began to record. The child
+// does not know its parent's blocks one by one, and the kernel does not tell when a page of the child was
+// created.
 // Runs: in a forked child, once when it begins to record; then on its background thread.
 #pragma once
 
@@ -7,13 +8,13 @@
 
 namespace memtrace::record {
 
-// Reads the mappings as they are now. What is mapped later is the child's own; so is memory that came between
-// the fork and this, at most a MiB or what a second brought.
+// Reads the present mappings. Later mappings are the child's own. So is memory that came between the fork and
+// this call: at most a MiB, or the memory of one second.
 void note_inherited();
 void forget_inherited(); // in a forked child
 bool inherited_is_noted();
 
-// The parts of a range that the parent had, in order of address.
+// Gives `take` the parts of a range that the parent had, in order of address.
 template <class Take>
 void each_inherited(std::uint64_t start, std::uint64_t end, Take take);
 
@@ -23,7 +24,7 @@ struct InheritedPart {
   std::uint64_t start;
   std::uint64_t end;
 };
-// In order of address. What came after the last that had room is not known.
+// Returns the parts in order of address. Parts behind the last one that had room are missing.
 const InheritedPart* inherited_parts(std::uint32_t* count);
 
 template <class Take>

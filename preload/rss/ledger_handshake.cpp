@@ -1,5 +1,5 @@
-// Purpose: moments for a ledger: a thread of the program asks the allocator what it keeps, and stands still,
-// within bounds, while the background thread looks at the pages.
+// Purpose: safe points for a ledger: a thread of the program queries the allocator for its retained memory, and
+// pauses, within limits, while the background thread measures the pages.
 // Runs: on the program's threads, outside their allocator's calls.
 #include "preload/rss/ledger_handshake.h"
 
@@ -19,35 +19,38 @@ constinit std::int64_t ledger_brink = 0;
 
 namespace {
 
-// All threads together: for the first peak, that part of the time, and of the first ten seconds more, in which
-// memory climbs from 80 MiB to what a model takes. There falcon_adamw takes 100 ms.
+// The limits of the pauses of all threads together: kFirstNs for the first peak, a share of the time, and a
+// share of the first ten seconds. In these seconds, memory climbs from 80 MiB to the size of the model:
+// falcon_adamw takes 100 ms there.
 constexpr std::uint64_t kFirstNs = 5'000'000;
 constexpr std::uint64_t kShare = 1000;
 constexpr std::uint64_t kEarlyShare = 50;
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
-constexpr std::uint64_t kUntilTakingNs = 20'000'000; // one that is at the disk comes too late
+constexpr std::uint64_t kUntilTakingNs = 20'000'000; // a background thread that writes to disk comes too late
 constexpr std::uint64_t kTakingNs = 50'000'000;
-constexpr std::uint64_t kBetweenNs = 2'000'000;    // looks at RSS, 5 us each
-constexpr std::uint64_t kPatienceNs = 100'000'000; // at a peak, which may go
+constexpr std::uint64_t kBetweenNs = 2'000'000;    // between two looks at RSS, which take 5 us each
+constexpr std::uint64_t kPatienceNs = 100'000'000; // at a peak, which may end
 constexpr std::uint64_t kLongPatienceNs = 500'000'000;
-constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took it away from asking
-// 1 part more than the highest is a new peak: the more, the shorter the last one is ago.
+constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took the thread out of its query
+// RSS is a new peak if it is 1 part higher than the highest. If the last ledger was more recent, the part is
+// larger.
 constexpr std::uint64_t kNewMost = 16;
 constexpr std::uint64_t kNewLeast = 192;
-// 1 part of what is alive dies, or came since the last look and the first of it dies: that ends a peak. glibc
-// gives back 100 MiB by the free of one that is much smaller, when what lies below the top was free already.
+// A peak ends if 1 part in kFall of `live` dies. It also ends if 1 part in kRise came since the last look and
+// its first block dies. glibc returns 100 MiB at the free of a much smaller block, if the memory below the top
+// was free already.
 constexpr std::int64_t kFall = 128;
 constexpr std::int64_t kRise = 256;
 
-constinit bool unsafe = false; // the child of a raw clone
+constinit bool unsafe = false; // true in the child of a raw clone
 constinit std::uint64_t began = 0;
 constinit std::uint64_t stood = 0;
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
-constinit std::int64_t lowest = 0;   // `live` since then, at large deaths
-constinit std::uint64_t highest = 0; // RSS of a ledger
-constinit std::uint64_t taken = 0;   // when the last one was
+constinit std::int64_t lowest = 0;   // lowest `live` since then, at large deaths
+constinit std::uint64_t highest = 0; // highest RSS of a ledger
+constinit std::uint64_t taken = 0;   // time of the last ledger
 constinit std::uint64_t last_cost = 0;
 constinit AllocatorAnswer answer{};
 
@@ -63,7 +66,8 @@ bool change(Call from, Call to) {
                                      __ATOMIC_RELAXED);
 }
 
-// A handler runs with its signal blocked, and may have interrupted the allocator.
+// True if this thread may pause. A signal handler may not: it runs with its signal blocked, and may have
+// interrupted the allocator.
 bool may_stand_here() {
   return !unsafe && state() == State::recording && local.busy == 0 && !os::in_signal_handler();
 }
@@ -77,15 +81,15 @@ std::uint64_t most_at(std::uint64_t time) {
   return kFirstNs + since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare;
 }
 
-// The half is kept for falls.
+// True if the pauses so far allow another one. One half of the limit is reserved for falls.
 bool may_stand(std::uint64_t time, Call why) {
   const std::uint64_t most = most_at(time);
   return __atomic_load_n(&stood, __ATOMIC_RELAXED) < (why == Call::wanted ? most / 2 : most);
 }
 
-// A climb has peaks one after the other, and only its last counts: the time since the last ledger, in units of
-// what that cost. Where all of 1 part in 128 were stood for until nothing of the bound was left, the peaks of
-// the steps after that were missed by 1.5 to 4.5 %.
+// Returns the part by which a new peak must be higher: the time since the last ledger, in units of its cost. A
+// climb has many peaks, and only the last one counts. When threads paused at each rise of 1 part in 128, the
+// limit was used up early. The peaks of the later steps were then missed by 1.5 to 4.5 %.
 std::uint64_t new_part(std::uint64_t time) {
   const std::uint64_t since = time - __atomic_load_n(&taken, __ATOMIC_RELAXED);
   const std::uint64_t part = since / (__atomic_load_n(&last_cost, __ATOMIC_RELAXED) + 1);
@@ -97,7 +101,8 @@ void wait_while(Call what, std::uint64_t until) {
     os::futex_wait(&ledger_call, number(what), until - time);
 }
 
-// The call is ours alone. What the allocator maps meanwhile is its own.
+// Queries the allocator. No other thread uses the call meanwhile. Mappings that the allocator makes meanwhile
+// are its own.
 void ask() {
   ++local.inside;
   KeptFree kept;
@@ -130,7 +135,7 @@ void stand(Call why) {
   if (stands) wait_for_ledger(asked);
 }
 
-// At most each 2 ms: RSS is a new peak.
+// True if RSS is a new peak. Reads RSS at most every 2 ms.
 bool is_new_peak(std::uint64_t time) {
   if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return false;
   __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
@@ -161,13 +166,13 @@ void stand_before_purge(std::uint64_t address, std::size_t bytes) {
   if (!is_new_peak(time) || !may_stand(time, Call::none) || !may_stand_here()) return;
   const Recording here;
   if (!here || (!change(Call::none, Call::asking) && !change(Call::wanted, Call::asking))) return;
-  // Free pages of others go as well, also before the block was copied.
+  // The purge may also return other free pages, even before the block was copied.
   answer.moving = local.moving_from - address < bytes ? local.moving : 0;
   __atomic_store_n(&standing, true, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
   wake_drain();
   wait_for_ledger(time);
-  if (change(Call::answered, Call::asking)) { // it came too late, and the block has one place again
+  if (change(Call::answered, Call::asking)) { // the ledger came too late: the block has one place again
     answer.moving = 0;
     __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
   }

@@ -1,10 +1,10 @@
-// Purpose: moments for a ledger: a thread of the program asks the allocator what it keeps, and stands still,
-// within bounds, while the background thread looks at the pages.
+// Purpose: safe points for a ledger: a thread of the program queries the allocator for its retained memory, and
+// pauses, within limits, while the background thread measures the pages.
 // Runs: on the program's threads, outside their allocator's calls.
 //
-// The background thread cannot ask: it has none of glibc's thread-local data, and beside a program of one
-// thread glibc takes no locks. And peaks are short: they end with the death of a large block, often less than a
-// millisecond after they were reached, so a thread that is about to free one stands first.
+// The background thread cannot query the allocator: it has none of glibc's thread-local data, and in a program
+// of one thread glibc takes no locks. And peaks are short: they end with the death of a large block, often less
+// than a millisecond after they were reached. So a thread that will free a large block pauses first.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace memtrace::record {
 
-// What it said, and when by the bytes that came since recording began.
+// The answer of the allocator. Its time is given in bytes that were allocated since recording began.
 struct AllocatorAnswer {
-  bool given = false; // it has a call that tells
+  bool given = false; // the allocator has a call that reports its memory
   KeptFree kept;
   std::int64_t flowed = 0;
-  std::uint64_t moving = 0; // of a block that realloc has copied: its new place is not known yet
+  std::uint64_t moving = 0; // bytes of a block that realloc has copied, with an unknown new place
 };
 
 enum class Call : std::uint32_t { none, wanted, asking, answered, taking };
@@ -30,48 +30,51 @@ void stand_for_ledger();
 void stand_before_fall(std::size_t given);
 void stand_before_purge(std::uint64_t address, std::size_t bytes);
 
-// After a call of the allocator, at the edges of phases. In a signal handler the thread may be inside the
-// allocator: stand_for_ledger() refuses there, and most calls that come here took the same locks just before.
+// Answers a call for a ledger. Runs after a call of the allocator, and at the edges of phases. In a signal
+// handler, the thread may be inside the allocator, so stand_for_ledger() refuses. Most callers took the
+// allocator's locks just before.
 inline void offer_ledger_turn() {
   if (__atomic_load_n(&ledger_call, __ATOMIC_RELAXED) == static_cast<std::uint32_t>(Call::wanted)) [[unlikely]]
     stand_for_ledger();
 }
 
-// Before a large block dies.
+// Runs before a large block dies.
 inline constexpr std::size_t kLargeDeath = 64 * 1024;
 inline void before_large_death(std::size_t given) {
   if (given >= kLargeDeath && host_level() > __atomic_load_n(&ledger_brink, __ATOMIC_RELAXED)) [[unlikely]]
     stand_before_fall(given);
 }
 
-// Before an allocator that is not glibc's gives pages back. It holds its locks, so it is not asked. The top of
-// jemalloc's realloc is here: the block was copied, and its old place goes.
+// Runs before an allocator other than glibc's returns pages to the kernel. The allocator holds its locks, so it
+// is not queried. The peak of jemalloc's realloc is here: the block was copied, and its old place will be
+// freed.
 inline void before_purge(const void* p, std::size_t bytes) {
   if (bytes >= kLargeDeath && host_level() > __atomic_load_n(&ledger_brink, __ATOMIC_RELAXED)) [[unlikely]]
     stand_before_purge(reinterpret_cast<std::uint64_t>(p), bytes);
 }
 
-// At the orderly end, on the thread that ends the process.
+// Queries the allocator at the orderly end, on the thread that ends the process.
 void answer_at_end();
 
 // --- the background thread ---
 
 void call_for_ledger();
-// A thread has answered, and may stand: the ledger is to be taken now.
+// True if a thread has answered, and may be paused: the caller takes the ledger now.
 bool ledger_is_answered();
-// Nobody came for a while. True: the ledger is to be taken with the answer before.
+// True if no thread answered for a while: the caller takes the ledger with the previous answer.
 bool answer_timed_out(bool at_peak);
-// The same at once. False: a thread is at it.
+// True if no thread is answering: the caller takes the ledger now, with the previous answer.
 bool take_unanswered();
 const AllocatorAnswer& last_answer();
-// Who stands may go on. RSS of the ledger, 0 if there is none, the highest `live`, and the CPU time that they
-// stood for.
+// Ends the pause of the thread. `resident`: RSS of the ledger; 0: there is none. `highest_live`: the highest
+// `live`. `cost`: the CPU time for which the thread was paused.
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost);
-// For how long threads of the program stood so far, in ns: of the ledgers' CPU time, not that of others who
-// kept them waiting.
+// Returns how long threads of the program were paused so far, in ns. It counts the CPU time of the ledgers, not
+// delays by other processes.
 std::uint64_t stood_so_far();
 
-// In a forked child. `raw`: no handlers ran, so the allocator's locks may be held for ever; it is not asked.
+// Resets the state in a forked child. `raw`: no handlers ran, so the allocator's locks may be held forever, and
+// it is not queried.
 void forget_ledger_moments(bool raw);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: a ledger that was taken -> records of the trace.
+// Purpose: writes a ledger that was taken as records of the trace.
 // Runs: on the background thread.
 #include "preload/rss/ledger_records.h"
 
@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kRecords = 1 + format::kLedgerRows;
 
-constinit RingRecord highest[kRecords] = {}; // for the window that it is in may go
+constinit RingRecord highest[kRecords] = {}; // a copy, because its window may be dropped
 constinit std::size_t highest_records = 0;
-constinit std::uint32_t highest_in = 0; // the window that has it
+constinit std::uint32_t highest_in = 0; // the last window that has it
 
 std::uint64_t known(std::uint64_t value) {
   return value == format::kNotSaid ? 0 : value;
@@ -48,7 +48,7 @@ RingRecord head(const Residents& residents, std::uint16_t flags) {
   return record;
 }
 
-// The rows that hold something.
+// Writes the rows that are not empty to `out`. Returns their number.
 std::size_t rows(const Residents& residents, RingRecord* out) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < format::kLedgerRows; ++i) {
@@ -67,7 +67,7 @@ format::LedgerWorth worth(const RingRecord& head) {
   return {ledger.resident, (head.flags & format::kLedgerAsked) != 0, ledger.drift};
 }
 
-// Before what comes next, so that a reader of that window has it first.
+// Writes the highest ledger again, before the next records, so that a reader of that window has it first.
 bool say_highest_again() {
   for (std::size_t i = 0; i < highest_records; ++i) highest[i].stamp = draw_stamp();
   highest[0].flags = static_cast<std::uint16_t>(highest[0].flags | format::kLedgerAgain);

@@ -1,4 +1,4 @@
-// Purpose: a ledger that was taken -> records of the trace.
+// Purpose: writes a ledger that was taken as records of the trace.
 // Runs: on the background thread.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace memtrace::record {
 
-// False: it could not be written.
+// Returns false if the ledger could not be written.
 bool write_ledger(const Residents& residents, std::uint16_t flags);
 
-// In a forked child: its trace starts anew.
+// Resets the state in a forked child, whose trace is new.
 void forget_ledger_records();
 
 } // namespace memtrace::record

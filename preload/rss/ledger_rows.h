@@ -15,17 +15,17 @@ inline std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) {
 
 struct LedgerAmount {
   std::uint64_t resident = 0;
-  std::uint64_t given = 0; // the same, whether in memory or not; 0: not known
+  std::uint64_t given = 0; // bytes, resident or not; 0: not known
   std::uint64_t parts = 0; // blocks, mappings
-  bool sampled = false;    // told from some of the parts
+  bool sampled = false;    // estimated from some of the parts
 };
 
 struct Residents {
   std::uint64_t total = 0; // as the kernel counts it, just before the rows were summed up
-  std::uint64_t drift = 0; // bytes that came and went meanwhile, or since the allocator was asked
+  std::uint64_t drift = 0; // bytes that changed meanwhile, or since the allocator was queried
   bool allocator_asked = false;
-  std::uint64_t cost = 0;  // ns of the background thread
-  std::uint64_t stood = 0; // ns that threads of the program stood for ledgers so far
+  std::uint64_t cost = 0;  // CPU time of the background thread, ns
+  std::uint64_t stood = 0; // pauses of the program's threads for ledgers so far, ns
   LedgerAmount row[format::kLedgerRows];
 
   LedgerAmount& operator[](format::LedgerRow which) { return row[static_cast<std::size_t>(which)]; }

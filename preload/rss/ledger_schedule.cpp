@@ -1,5 +1,5 @@
-// Purpose: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
-// else.
+// Purpose: when to take the ledger of the process: at the peaks of RSS, which last tens of milliseconds, and
+// seldom otherwise.
 // Runs: on the background thread.
 #include "preload/rss/ledger_schedule.h"
 
@@ -17,30 +17,30 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::uint64_t kLookNs = 10'000'000;
-constexpr std::uint64_t kFarLookNs = 200'000'000; // away from the highest `live`: pages of files make RSS, too
-constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which rings
+constexpr std::uint64_t kFarLookNs = 200'000'000; // far from the highest `live`: pages of files also raise RSS
+constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which wakes the background thread
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
-constexpr std::uint64_t kAgainNs = 250'000'000; // after one that is not sound, while RSS stays where it was
-// CPU time that ledgers may take: that part of the time, and of the first ten seconds more, in which peaks come
-// one after the other. The less of it is left, the higher above the last one a peak has to be.
+constexpr std::uint64_t kAgainNs = 250'000'000; // after a ledger that is not sound, while RSS is unchanged
+// The CPU time that ledgers may use: a share of the time, and a share of the first ten seconds, in which peaks
+// come one after the other. The less of it is left, the higher above the last one a peak has to be.
 constexpr std::uint64_t kShare = 1000;
 constexpr std::uint64_t kEarlyShare = 50;
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
-constexpr std::uint64_t kNew = 128; // 1 part more than the highest
+constexpr std::uint64_t kNew = 128; // 1 part more than the highest is a new peak
 constexpr std::uint64_t kFar = 2;
-constexpr std::uint64_t kTurnNs = 2'000'000;       // of CPU, until others have their turn
-constexpr std::uint64_t kLastNs = 50'000'000;      // the same at the program's end, which waits for it
-constexpr std::uint64_t kLastWaitNs = 150'000'000; // no longer than that by the clock
-constexpr std::uint64_t kTurnShare = 100;          // of the time for turns, once what is allowed is spent
-constexpr std::uint64_t kPaused = 512; // 1 part more than at the last look: RSS does not climb just now
+constexpr std::uint64_t kTurnNs = 2'000'000;       // of CPU in one turn, for rings and samples wait
+constexpr std::uint64_t kLastNs = 50'000'000;      // of CPU at the program's end, which waits for it
+constexpr std::uint64_t kLastWaitNs = 150'000'000; // of wall time at the program's end
+constexpr std::uint64_t kTurnShare = 100;          // 1 part of the time for turns, once the limit is spent
+constexpr std::uint64_t kPaused = 512; // at most 1 part more than at the last look: RSS does not climb
 
 constinit std::int64_t highest_live = 0;
-constinit std::uint64_t highest_taken = 0; // RSS of a ledger
-constinit bool again = false;              // it is not sound
-constinit std::uint64_t last_look = 0;     // RSS then
-constinit std::uint64_t looked = 0;        // when
+constinit std::uint64_t highest_taken = 0; // highest RSS of a ledger
+constinit bool again = false;              // the highest ledger is not sound
+constinit std::uint64_t last_look = 0;     // RSS at the last look
+constinit std::uint64_t looked = 0;        // time of the last look
 constinit std::uint64_t began = 0;
-constinit std::uint64_t taken = 0; // when
+constinit std::uint64_t taken = 0; // time of the last ledger
 constinit std::uint64_t spent = 0;
 constinit bool calling = false;
 constinit bool last_asked = false;
@@ -50,8 +50,8 @@ enum class LedgerStage : std::uint8_t { none, pages, named };
 constinit LedgerStage stage = LedgerStage::none; // of the ledger that is half done
 constinit std::uint16_t stage_flags = 0;
 constinit bool stage_given = false;    // the allocator's answer
-constinit std::uint64_t cost = 0;      // of it so far
-constinit std::uint64_t next_turn = 0; // not before this
+constinit std::uint64_t cost = 0;      // of this ledger so far
+constinit std::uint64_t next_turn = 0; // the time of the next turn at the earliest
 
 bool near_highest() {
   const std::int64_t now = host_level();
@@ -91,7 +91,8 @@ void write_it() {
 void look_at_pages(const Turn& turn, std::uint64_t before) {
   const LedgerProgress look = take_residents(last_answer(), turn, &residents);
   if (look == LedgerProgress::later) return;
-  ledger_was_taken(look == LedgerProgress::done ? residents.total : 0, highest_live, cost + os::thread_cpu_ns() - before);
+  ledger_was_taken(look == LedgerProgress::done ? residents.total : 0, highest_live,
+                   cost + os::thread_cpu_ns() - before);
   calling = false;
   stage = look == LedgerProgress::done ? LedgerStage::named : LedgerStage::none;
 }
@@ -146,11 +147,12 @@ void ledger_turn() {
   }
   if (ledger_is_answered()) return take();
   if (calling) {
-    // A page more than ever is no peak: a program that allocates four times a second is waited for.
+    // One page more than ever is not a peak. At a clear new peak the wait is short; else a program that
+    // allocates four times a second has time to answer.
     if (answer_timed_out(resident_now() > highest_taken + highest_taken / kNew)) take();
     return;
   }
-  // A child's first says what its parent left it.
+  // The first ledger of a forked child shows what it inherited.
   calling = (first && inherited_is_noted()) || is_due(now);
   if (calling) call_for_ledger();
 }

@@ -1,5 +1,5 @@
-// Purpose: when to take the process's ledger: at the peaks of RSS, which last tens of milliseconds, and seldom
-// else.
+// Purpose: when to take the ledger of the process: at the peaks of RSS, which last tens of milliseconds, and
+// seldom otherwise.
 // Runs: on the background thread.
 #pragma once
 
@@ -7,21 +7,22 @@
 
 namespace memtrace::record {
 
-// How long nothing is due, in ns: 10 ms while `live` is near its highest, for then RSS is looked at; 0 while a
-// ledger is half done.
+// Returns the time in ns until the next turn. While `live` is near its highest, it is 10 ms, because RSS is
+// read then. While a ledger is half done, it is 0 or the time until its next turn.
 std::uint64_t ledger_pause();
 
-// One look, some us: calls for a ledger when it is due, takes it when a thread of the program has answered: 4
-// ms of CPU at once, so that rings and samples have their turn whatever the program has mapped.
+// Takes one turn, of some us if nothing is due. Calls for a ledger if one is due, and takes it after a thread
+// of the program has answered. Each turn has a limit of CPU time (kTurnNs). So rings and samples have their
+// turns, however much the program has mapped.
 void ledger_turn();
-// The background thread goes: a ledger that is half done is left.
+// Abandons a ledger that is half done, because the background thread ends.
 void leave_ledger();
 
-// At the orderly end: the background thread takes it before it goes.
+// Requests the last ledger at the orderly end. The background thread takes it before it ends.
 void ask_for_last_ledger();
 void take_last_ledger_if_asked();
 
-// In a forked child: nothing was taken.
+// Resets the state in a forked child, which has no ledgers.
 void forget_ledgers();
 
 } // namespace memtrace::record

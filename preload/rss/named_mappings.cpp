@@ -1,4 +1,4 @@
-// Purpose: what of the mappings that have a name is in memory: files, libraries, shared memory.
+// Purpose: the resident parts of mappings that have a name: files, libraries, shared memory.
 // Runs: on the background thread.
 #include "preload/rss/named_mappings.h"
 
@@ -23,21 +23,21 @@ namespace {
 using format::LedgerRow;
 
 constexpr std::uint64_t kWhileNs = 5'000'000'000;
-constexpr std::uint64_t kMoved = 256 * 1024; // or that part of RSS
+constexpr std::uint64_t kMoved = 256 * 1024; // or 1 part in kMovedPart of RSS
 constexpr std::uint64_t kMovedPart = 512;
 
 constinit Named named{};
-constinit Named found{}; // what of it is known so far
+constinit Named found{}; // the figures of this look so far
 constinit Mapping mapping{};
-constinit MapsReader maps{};       // open: between two turns
-constinit std::uint64_t at = 0;    // in the mapping; 0: at the next one
-constexpr unsigned kTimeEach = 16; // mappings
+constinit MapsReader maps{};       // open between two turns
+constinit std::uint64_t at = 0;    // address in the mapping; 0: at the next one
+constexpr unsigned kTimeEach = 16; // mappings between two checks of the time
 
 bool has_prefix(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
-// MAP_HUGETLB, or a file of hugetlbfs.
+// True for MAP_HUGETLB, or for a file of hugetlbfs.
 bool is_huge(const Mapping& one) {
   if (has_prefix(one.path, "/anon_hugepage")) return true;
   return found.huge != 0 && one.path[0] == '/' && os::file_system_at(one.path) == HUGETLBFS_MAGIC;
@@ -68,7 +68,7 @@ bool named_moved() {
   return true;
 }
 
-// False: the turn is over.
+// Returns false if the turn is over.
 bool add(const Mapping& one, Pages& pages, const Turn& turn) {
   const LedgerRow which = row_of(one);
   LedgerAmount& row = found.row[static_cast<std::size_t>(which)];
@@ -105,7 +105,7 @@ bool look_at_named(const Turn& turn) {
   }
   Pages pages;
   for (unsigned count = 1; at != 0 || maps.next(&mapping); ++count) {
-    if (static_cast<std::int64_t>(mapping.start) < 0) break; // the kernel's
+    if (static_cast<std::int64_t>(mapping.start) < 0) break; // addresses of the kernel
     if (!is_anonymous(mapping) && !add(mapping, pages, turn)) return false;
     if (count % kTimeEach == 0 && turn.is_over()) return false;
   }

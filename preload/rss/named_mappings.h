@@ -1,4 +1,4 @@
-// Purpose: what of the mappings that have a name is in memory: files, libraries, shared memory.
+// Purpose: the resident parts of mappings that have a name: files, libraries, shared memory.
 // Runs: on the background thread.
 #pragma once
 
@@ -11,21 +11,22 @@ namespace memtrace::record {
 
 struct Named {
   std::uint64_t when;
-  std::uint64_t pages;     // bytes of files and shared memory in RSS then
-  std::uint64_t huge;      // of the pool of huge pages: in no RSS
-  std::uint64_t anonymous; // bytes of private copies of files: not in that count
+  std::uint64_t pages;     // bytes of files and shared memory in RSS at `when`
+  std::uint64_t huge;      // bytes of the pool of huge pages: not in RSS
+  std::uint64_t anonymous; // bytes of private copies of files: not in `pages`
   LedgerAmount row[format::kLedgerRows];
 };
-// As they were last told.
+// Returns the figures of the last look.
 const Named& named_mappings();
 
-// Tells them anew where the kernel's count of such pages moved, or after a while: libraries' own data, which is
-// not in that count, changes while they are loaded. False: the turn is over, and the next call goes on.
+// Measures the mappings again if the kernel's count of such pages has changed, or after a while. Libraries' own
+// data is not in that count, and it changes while they are loaded. Returns false if the turn is over; the next
+// call continues.
 bool look_at_named(const Turn& turn);
-// What was not done is begun anew.
+// Abandons a look that is half done; the next one starts again.
 void leave_named();
 
-// In a forked child.
+// Resets the state in a forked child.
 void forget_named_mappings();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: pages that are mapped and not in memory, and how much of a block they are.
+// Purpose: pages that are mapped but not resident, and how much of a block they are.
 // Runs: on the background thread.
 #include "preload/rss/nonresident_ranges.h"
 

@@ -1,4 +1,4 @@
-// Purpose: pages that are mapped and not in memory, and how much of a block they are.
+// Purpose: pages that are mapped but not resident, and how much of a block they are.
 // Runs: on the background thread.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace memtrace::record {
 
-// A window over the address space: a program may have more holes than we have room for, so they come in parts.
+// A window over the address space. A program may have more holes than fit, so they are handled in parts.
 class Holes {
  public:
   static constexpr std::size_t kMost = 2048;
@@ -15,7 +15,7 @@ class Holes {
   void clear() { used_ = 0; }
   bool full() const { return used_ == kMost; }
   bool empty() const { return used_ == 0; }
-  // In order of address. `heap`: of the allocator's own pages.
+  // Adds a hole; holes come in order of address. `heap`: the hole is in the allocator's own pages.
   void add(std::uint64_t start, std::uint64_t end, bool heap);
 
   struct Overlap {

@@ -1,5 +1,5 @@
-// Purpose: an allocator's answer, and the pages that are there -> what of its free memory is in RSS, and what
-// it has in use that came to no hook.
+// Purpose: from an allocator's answer and the resident pages: its free memory in RSS, and its used memory that
+// no hook saw.
 // Runs: on the background thread.
 #pragma once
 
@@ -9,26 +9,26 @@
 
 namespace memtrace::record {
 
-// What is known without asking. Bytes.
+// The facts that are known without a query of the allocator, in bytes.
 struct OfAllocator {
   std::uint64_t total;       // RSS
-  std::uint64_t given;       // of its blocks that are alive, one by one or counted
-  std::uint64_t resident;    // of these
-  std::uint64_t pages;       // there, of an allocator that maps for itself
-  std::uint64_t holes_freed; // not there, of glibc's heaps, in no block that is alive
+  std::uint64_t given;       // of its live blocks, recorded or counted
+  std::uint64_t resident;    // resident part of `given`
+  std::uint64_t pages;       // resident, of an allocator that calls mmap itself
+  std::uint64_t holes_freed; // not resident, in glibc's heaps, outside live blocks
 };
 
 struct RetainedMemory {
   bool known = false;
-  bool estimated = false;  // more came since it was asked than an answer serves for
-  std::uint64_t free = 0;  // in memory
-  std::uint64_t given = 0; // whether in memory or not
+  bool estimated = false;  // too many bytes came since the allocator was queried
+  std::uint64_t free = 0;  // resident
+  std::uint64_t given = 0; // resident or not
   std::uint64_t unseen = 0;
-  std::uint64_t since = 0; // bytes that came since it was asked
+  std::uint64_t since = 0; // bytes that came since the allocator was queried
 };
 RetainedMemory kept_of(const AllocatorAnswer& answer, const OfAllocator& known);
 
-// In a forked child.
+// Resets the state in a forked child.
 void forget_retained_memory();
 
 } // namespace memtrace::record

@@ -1,11 +1,12 @@
-// Purpose: what of this process is in memory, by what it is for: the rows of its ledger. None is made by
+// Purpose: the resident memory of this process by its use: the rows of its ledger. No row is made by
 // subtraction.
 // Runs: on the background thread.
 //
-// Mappings of files, stacks and libraries are told apart by /proc/self/maps, what of them is in memory by the
-// page tables. The rest is anonymous: there the kernel merges what lies side by side, so it is told apart by
-// the ranges that we know (blocks of the program, arenas of Python, our own). Of each range all but its holes
-// is in memory. What is anonymous and in no range is nobody's: it is what the ledger does not explain.
+// /proc/self/maps distinguishes the mappings of files, stacks and libraries; the page tables give their
+// resident parts. The rest is anonymous. The kernel merges neighbouring anonymous mappings, so the ranges that
+// memtrace knows distinguish them: blocks of the program, arenas of Python, memtrace's own memory. All of a
+// range but its holes is resident. Anonymous pages outside all ranges are the residual, which the ledger does
+// not explain.
 #include "preload/rss/rss_ledger.h"
 
 #include "preload/kernel/look_budget.h"
@@ -25,10 +26,10 @@ using format::LedgerRow;
 
 namespace {
 
-constinit std::uint64_t of_files = 0; // bytes in RSS, at the same moment as the total
+constinit std::uint64_t of_files = 0; // bytes in RSS, read together with the total
 
 constinit bool zeros_were_read = false;
-constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may be what came and went meanwhile
+constexpr std::uint64_t kZerosOfTotal = 400; // 1 part may have changed meanwhile
 constexpr std::uint64_t kFewZeros = 256 * 1024;
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
@@ -39,8 +40,9 @@ std::uint64_t zeros_matter(std::uint64_t resident) {
   return resident / kZerosOfTotal > kFewZeros ? resident / kZerosOfTotal : kFewZeros;
 }
 
-// More pages are there than the kernel counted before or since: some may have been read and never written to.
-// Then PAGEMAP_SCAN is asked, which costs five times as much as mincore (decision 0016), and says how many.
+// True if more pages are resident than the kernel counted before or since: some may have been read and never
+// written to. Then the walk is repeated with PAGEMAP_SCAN, which counts such pages. It costs five times as much
+// as mincore (decision 0016).
 bool zeros_may_be(std::uint64_t anonymous, const Statm& before) {
   const Statm now = statm();
   const std::uint64_t counted = now.resident - now.shared, then = before.resident - before.shared;
@@ -51,7 +53,7 @@ bool zeros_may_be(std::uint64_t anonymous, const Statm& before) {
 struct LedgerWalk {
   MapsReader maps;
   Mapping mapping;
-  bool in_mapping; // it was begun
+  bool in_mapping; // the walk is inside `mapping`
   AnonymousRows sum;
   Statm before;
   std::int64_t flows;
@@ -59,7 +61,7 @@ struct LedgerWalk {
   unsigned turns;
 };
 constinit LedgerWalk walk{};
-constexpr unsigned kTimeEach = 16; // mappings: to ask for the time takes a tenth of one
+constexpr unsigned kTimeEach = 16; // mappings between two checks of the time; a check costs a tenth of one
 
 void begin_walk(Residents* out) {
   walk.before = statm();
@@ -72,7 +74,7 @@ void begin_walk(Residents* out) {
   walk.turns = 0;
 }
 
-// True: of one mapping all that is in memory is known.
+// True if all resident pages of the mapping are known.
 bool look_at_mapping(Pages& pages, const Turn& turn, Residents* out) {
   const Mapping& one = walk.mapping;
   const bool anonymous = is_anonymous(one);
@@ -81,12 +83,12 @@ bool look_at_mapping(Pages& pages, const Turn& turn, Residents* out) {
   return walk.sum.anonymous_mapping(one, pages, turn, out);
 }
 
-// True: all of them.
+// True if all mappings were walked.
 bool walk_on(Pages& pages, const Turn& turn, Residents* out) {
   ++walk.turns;
   for (unsigned count = 1;; ++count) {
     if (!walk.in_mapping && !walk.maps.next(&walk.mapping)) return true;
-    if (static_cast<std::int64_t>(walk.mapping.start) < 0) return true; // the kernel's
+    if (static_cast<std::int64_t>(walk.mapping.start) < 0) return true; // addresses of the kernel
     walk.in_mapping = true;
     if (!look_at_mapping(pages, turn, out)) return false;
     walk.in_mapping = false;
@@ -94,7 +96,7 @@ bool walk_on(Pages& pages, const Turn& turn, Residents* out) {
   }
 }
 
-// False: it has to be looked at again, for zeros were read.
+// Returns false if the walk has to be repeated, because pages were read and never written to.
 bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   walk.maps.close();
   close_anonymous_rows();
@@ -105,7 +107,7 @@ bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   if (zeros_were_read && !scanned) return false;
   const std::int64_t level = host_level();
   const std::int64_t flows = flows_since_fork();
-  drain_rings(false); // so that what is known of blocks is as new as the figure of the kernel
+  drain_rings(false); // so that the live blocks are as new as the kernel's figure
   const Statm kernels = statm();
   out->total = kernels.resident;
   of_files = kernels.shared;
@@ -114,7 +116,7 @@ bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
       distance(out->total, resident_now()) + static_cast<std::uint64_t>(flows_since_fork() - flows) +
       distance(static_cast<std::uint64_t>(level), static_cast<std::uint64_t>(host_level()));
   if (meanwhile > out->drift) out->drift = meanwhile;
-  // Between two turns pages come and go where the walk has been.
+  // Between two turns, pages may change where the walk has already been.
   const std::uint64_t between =
       distance(walk.before.resident, out->total) + static_cast<std::uint64_t>(flows - walk.flows);
   if (walk.turns > 1 && between > out->drift) out->drift = between;
@@ -148,7 +150,7 @@ bool complete_residents(const Turn& turn, Residents* out) {
     out->row[i].given += named.row[i].given;
     out->row[i].parts += named.row[i].parts;
   }
-  // The hooks have these as mappings without a file, of which nothing is in memory.
+  // For the hooks, these are mappings without a file and without resident pages.
   const std::uint64_t huge = named.row[static_cast<std::size_t>(LedgerRow::huge)].given;
   LedgerAmount& anonymous = (*out)[LedgerRow::anonymous];
   if (anonymous.given >= anonymous.resident + huge) anonymous.given -= huge;

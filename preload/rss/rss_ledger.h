@@ -1,4 +1,4 @@
-// Purpose: what of this process is in memory, by what it is for: the rows of its ledger. None is made by
+// Purpose: the resident memory of this process by its use: the rows of its ledger. No row is made by
 // subtraction.
 // Runs: on the background thread.
 #pragma once
@@ -13,17 +13,18 @@ namespace memtrace::record {
 
 enum class LedgerProgress : std::uint8_t { done, later, failed };
 
-// Walks the page tables and the blocks that are alive: some ms for each GiB. Allocates nothing. `answer`: what
-// the allocator said last. `later`: the turn is over, and the next call goes on where this one stopped.
-// `failed`: the kernel does not say which pages are there.
+// Walks the page tables and the live blocks: some ms for each GiB. Does not allocate. `answer`: the last answer
+// of the allocator. Returns `later` if the turn is over; the next call continues. Returns `failed` if the
+// kernel does not tell which pages are resident.
 LedgerProgress take_residents(const AllocatorAnswer& answer, const Turn& turn, Residents* out);
-// Adds what nobody has to stand for: mappings that have a name, and how full Python's arenas are. While
-// libraries are loaded that is the most of it, 4 ms of 5. False: the turn is over, as above.
+// Adds the parts that need no paused thread: mappings that have a name, and how full Python's arenas are. While
+// libraries are loaded, these are most of the work: 4 ms of 5. Returns false if the turn is over; the next call
+// continues.
 bool complete_residents(const Turn& turn, Residents* out);
-// What was not done is begun anew by the next call.
+// Abandons a ledger that is half done; the next call starts again.
 void leave_residents();
 
-// In a forked child.
+// Resets the state in a forked child.
 void forget_residents();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: how much of each large block is in memory: a block may be written to long after it was made.
+// Purpose: how much of each large block is resident: a block may be written to long after its birth.
 // Runs: on the background thread.
 #include "preload/samples/block_residency.h"
 
@@ -20,14 +20,14 @@ using rollup::LedgerBlock;
 
 namespace {
 
-// Smaller ones come from the allocator's heap as a rule, whose pages were in use before.
+// Smaller blocks usually come from the allocator's heap, whose pages were in use before.
 constexpr std::uint64_t kLargeBytes = 256 * 1024;
-constexpr std::uint64_t kNewsPart = 32;           // of a block: less is not said
-constexpr std::uint64_t kLeastAgeNs = 20'000'000; // most that is made is written to at once
+constexpr std::uint64_t kNewsPart = 32;           // 1 part of a block: a smaller change is not recorded
+constexpr std::uint64_t kLeastAgeNs = 20'000'000; // most blocks are written to at once
 constexpr std::uint64_t kBetweenNs = 20'000'000;
-constexpr std::uint64_t kOneLookNs = 2'000'000; // of CPU; the others are for the next look
-constexpr std::uint64_t kShare = 2000;          // of the time, for all looks
-constexpr std::uint64_t kEarlyShare = 400;      // and more of the first ten seconds
+constexpr std::uint64_t kOneLookNs = 2'000'000; // of CPU; the remaining blocks wait for the next look
+constexpr std::uint64_t kShare = 2000;          // 1 part of the time, for all looks
+constexpr std::uint64_t kEarlyShare = 400;      // 1 part more of the first ten seconds
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::size_t kMost = 512;
 
@@ -35,23 +35,23 @@ struct KnownBlock {
   std::uint64_t address;
   std::uint64_t given;
   Stamp birth;
-  std::uint64_t resident; // as it was said, or need not be
-  std::uint64_t at;       // looked at up to here; 0: not begun
-  std::uint64_t so_far;   // in memory up to there
-  Stamp looked;           // at its birth nothing was there
+  std::uint64_t resident; // as last recorded; at first all of it, which needs no record
+  std::uint64_t at;       // the look has come to this address; 0: not begun
+  std::uint64_t so_far;   // resident bytes below `at`
+  Stamp looked;           // time of the last look; at first the birth, when nothing was resident
   bool alive;
   bool whole;
 };
 
 constinit KnownBlock known[kMost] = {};
 constinit std::size_t known_used = 0;
-constinit std::size_t next = 0;         // to look at
-constinit std::uint32_t incomplete = 0; // of `known`
+constinit std::size_t next = 0;         // the block to look at next
+constinit std::uint32_t incomplete = 0; // blocks of `known` that are not fully resident
 constinit std::uint64_t began = 0;
-constinit std::uint64_t looked = 0; // when
+constinit std::uint64_t looked = 0; // time of the last look
 constinit std::uint64_t spent = 0;
 
-// What is pinned is in memory by that.
+// True if the block is large and may be partly resident. Pinned blocks are always resident.
 bool is_large(const LedgerBlock& block) {
   const auto kind = static_cast<Kind>(block.kind);
   const bool written = kind == Kind::heap || (kind == Kind::mmap_anon && !block.is(LedgerBlock::kArena));
@@ -74,10 +74,10 @@ void meet(LedgerBlock& block, Stamp now) {
   }
   if (one->whole) block.state |= LedgerBlock::kWhole;
   one->alive = !one->whole;
-  one->given = block.given; // a part of a mapping may be gone
+  one->given = block.given; // a part of a mapping may be unmapped
 }
 
-// False: the blocks cannot be had now.
+// Returns false if the blocks are not available, because another thread has the pass lock.
 bool meet_all() {
   for (std::size_t i = 0; i < known_used; ++i) known[i].alive = false;
   const Locked locked(pass_lock);
@@ -94,7 +94,7 @@ void drop_dead() {
   known_used = used;
 }
 
-// False: the turn is over, and the next one goes on.
+// Returns false if the turn is over; the next turn continues.
 bool look_at_pages(Pages& pages, KnownBlock& one, const Turn& turn) {
   const std::uint64_t start = one.address, end = start + one.given;
   if (one.at == 0) {
@@ -108,13 +108,13 @@ bool look_at_pages(Pages& pages, KnownBlock& one, const Turn& turn) {
   return pages.done();
 }
 
-// True: there is news.
+// True if `out` has a new record.
 bool look(Pages& pages, KnownBlock& one, const Turn& turn, RingRecord* out) {
   if (!look_at_pages(pages, one, turn)) return false;
   const std::uint64_t resident = one.so_far;
   *out = record_of(format::SampleTouchedEvent{one.address, one.birth, one.given, resident, one.looked});
   one.looked = out->stamp;
-  one.whole = one.given - resident < kPage; // the last page may be all rounding
+  one.whole = one.given - resident < kPage; // the last page may be only rounding
   const std::uint64_t moved = resident > one.resident ? resident - one.resident : one.resident - resident;
   const bool is_news = moved >= (one.whole ? kPage : one.given / kNewsPart);
   if (is_news) one.resident = resident;

@@ -1,5 +1,5 @@
-// Purpose: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: the kernel's figures of this process, its cgroups and the machine, as segments of thread 0.
+// Runs: on the background thread; before it starts, on the thread that begins to record.
 #include "preload/samples/kernel_samples.h"
 
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ using format::RingRecord;
 
 namespace {
 
-// Text ids that the background thread hands out: some for each group that the process was in.
+// The background thread assigns these text ids: kTextsOfGroup for each group that the process was in.
 constexpr std::uint32_t kOwnTexts = 0x80000000;
 constexpr std::uint32_t kTextsOfGroup = 16;
 static_assert(kMaxLevels <= kTextsOfGroup);
@@ -36,15 +36,15 @@ constinit bool looked = false;
 constinit bool named[kMaxLevels] = {};
 constinit bool fresh[kMaxLevels] = {}; // named by this sample
 constinit std::uint64_t sequence = 0;
-constinit std::uint32_t said_in = 0; // the window that has a segment of samples
+constinit std::uint32_t said_in = 0; // the last window that has a segment of samples
 constinit std::uint8_t payload[32 * 1024];
 constinit format::Model model{};
 
 struct Gathered {
   Encoder encoder;
-  RingRecord process; // none: type 0
+  RingRecord process; // type 0: none
   Closeness closeness;
-  std::uint16_t flags; // of samples that say so: near a limit
+  std::uint16_t flags; // kNearLimit if a limit is near
 };
 
 std::uint32_t text_of(unsigned level) {
@@ -69,7 +69,7 @@ std::uint64_t known(std::uint64_t value) {
   return value == kNotSaid ? 0 : value;
 }
 
-// Where a limit is set, its use is in every sample.
+// If a limit is set, every sample has its use.
 void add_address_space(Gathered& gathered, const char* status, Depth depth) {
   const format::SampleAddressSpaceEvent space = {
       .size = known(kib_after(status, "VmSize:")),
@@ -85,7 +85,8 @@ void add_address_space(Gathered& gathered, const char* status, Depth depth) {
   gathered.closeness.to_limit(space.data, space.data_limit);
 }
 
-// What the counters left out when pages were counted last. VmHWM comes from the same counters.
+// Adds the bytes that the kernel's counters lacked when pages were last counted. VmHWM comes from these
+// counters, too.
 void correct(format::SampleProcessEvent& sample) {
   const Statm more = correction();
   if (more.resident == 0 && more.shared == 0) return;
@@ -118,7 +119,7 @@ void add_process(Gathered& gathered, Depth depth) {
   add_address_space(gathered, text, depth);
 }
 
-// In the ring file, which a kill leaves.
+// Writes the group and its kills to the ring file, which survives a kill.
 void keep_group(const GroupPath& path, std::uint64_t kills) {
   format::RingFileHeader* const header = ring_header();
   if (header == nullptr) return;
@@ -156,7 +157,7 @@ void add_charge(Gathered& gathered, unsigned level) {
   gathered.closeness.to_limit(charge.held(), charge.limit);
 }
 
-// Of a line of a PSI file; null: 0.
+// Returns the stall times of a line of a PSI file; all are 0 if `line` is nullptr.
 format::SamplePressureEvent::Stall stall_in(const char* line) {
   if (line == nullptr) return {};
   const auto field = [&](const char* key) {
@@ -166,7 +167,7 @@ format::SamplePressureEvent::Stall stall_in(const char* line) {
   return {hundredths_at(field("avg10=")), hundredths_at(field("avg60=")), known(number_at(field("total=")))};
 }
 
-// `text` is null where the kernel has no PSI, or it is switched off.
+// `text` is nullptr if the kernel has no PSI, or if PSI is switched off.
 void add_pressure(Gathered& gathered, unsigned level, const char* text) {
   if (text == nullptr) return;
   const format::SamplePressureEvent pressure = {stall_in(line_after(text, "some ")),
@@ -201,7 +202,7 @@ std::uint32_t pages(std::uint64_t bytes) {
   return static_cast<std::uint32_t>(bytes / format::kPage);
 }
 
-// What the machine's memory is used for.
+// Adds the uses of the machine's memory.
 void add_node(Gathered& gathered, const char* meminfo) {
   gathered.encoder.add(record_of(format::SampleNodeEvent{
       .free = sum_of(meminfo, {"MemFree:"}),
@@ -231,7 +232,7 @@ void add_machine(Gathered& gathered) {
   add_pressure(gathered, format::kWholeMachine, read_kernel_file("/proc/pressure/memory"));
 }
 
-// The names of groups are definitions: the window they are in may go.
+// Notes the new names of groups as definitions, because the window that has them may be dropped.
 void note_names() {
   for (unsigned level = 0; level < group_levels(); ++level) {
     const GroupPath path = group_path(level);
@@ -240,7 +241,7 @@ void note_names() {
   write_late();
 }
 
-// Where everything else that is recorded goes, and between two passes.
+// Appends the segment between two passes, to the window that the other records go to.
 bool append(const Encoder& encoder, const RingRecord* process) {
   const Locked locked(pass_lock);
   if (!locked) return false;
@@ -274,7 +275,7 @@ Closeness sample_now(Depth depth, bool near) {
   if (depth == Depth::all) add_machine(gathered);
   if (gathered.encoder.records() == 0 ||
       !append(gathered.encoder, gathered.process.type != 0 ? &gathered.process : nullptr))
-    for (bool& level : named) level = false; // the names went with the segment
+    for (bool& level : named) level = false; // the names were lost with the segment
   if (depth != Depth::process) keep_closeness(gathered.closeness);
   return gathered.closeness;
 }

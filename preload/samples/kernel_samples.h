@@ -1,5 +1,5 @@
-// Purpose: what the kernel says of this process, its cgroups and the machine, as segments of thread 0.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: the kernel's figures of this process, its cgroups and the machine, as segments of thread 0.
+// Runs: on the background thread; before it starts, on the thread that begins to record.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace memtrace::record {
 
 enum class Depth : std::uint8_t {
   process, // /proc/self/status: some 30 us with the append
-  groups,  // and of the cgroup and each ancestor its charge, some 30 us a level
-  all,     // and their limits, the pressure, the machine, and whether the process is in another group now
+  groups,  // also the charge of the cgroup and of each ancestor, some 30 us a level
+  all,     // also their limits, the pressure, the machine, and whether the process changed its group
 };
 
-// Reads and appends them; allocates nothing, keeps to static buffers. How close a limit is, by what was read.
-// `near`: it is known to be, and the sample says so.
+// Reads the figures and appends them. Uses static buffers and does not allocate. Returns how close the limits
+// are. `near`: a limit is known to be close, and the sample says so.
 Closeness sample_now(Depth depth = Depth::all, bool near = false);
 
-// Other records that the background thread makes, as one segment. False: not written.
+// Appends other records of the background thread as one segment. Returns false if they were not written.
 bool append_samples(const format::RingRecord* records, std::size_t count);
 
-// In a forked child: its trace starts anew.
+// Resets the state in a forked child, whose trace is new.
 void forget_samples();
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: what this process has of pages that its family has too, each by the part that is its own (PSS).
+// Purpose: the PSS of this process: each shared page is divided among the processes that share it.
 // Runs: on the background thread.
 #include "preload/samples/pss_samples.h"
 
@@ -19,8 +19,8 @@ constexpr std::uint64_t kDearNs = 50'000'000;
 
 constinit bool family = false;
 constinit std::uint64_t began = 0;
-constinit std::uint64_t taken = 0; // when
-constinit std::uint64_t cost = 0;  // of the last
+constinit std::uint64_t taken = 0; // time of the last sample
+constinit std::uint64_t cost = 0;  // of the last sample
 
 void sample_share(std::uint64_t now) {
   const std::uint64_t before = os::thread_cpu_ns();

@@ -1,5 +1,5 @@
-// Purpose: when to sample what: seldom as a rule, often where a limit comes close.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: when to take which sample: seldom as a rule, often if a limit is close.
+// Runs: on the background thread; before it starts, on the thread that begins to record.
 #include "preload/samples/sample_schedule.h"
 
 #include "preload/kernel/exact_rss.h"
@@ -17,26 +17,26 @@
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kFarNs = 500'000'000;  // process and groups, unasked
-constexpr std::uint64_t kNearNs = 25'000'000;  // the same near a limit, while it comes closer
-constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a phase ended
-constexpr std::uint64_t kFarShare = 2000;      // of the time, each of the two: 0.1 % together
+constexpr std::uint64_t kFarNs = 500'000'000;  // process and groups, without a request
+constexpr std::uint64_t kNearNs = 25'000'000;  // process and groups near a limit, while it comes closer
+constexpr std::uint64_t kAskedNs = 50'000'000; // the process alone, where a phase begins or ends
+constexpr std::uint64_t kFarShare = 2000;      // 1 part of the time for each of the two: 0.1 % together
 constexpr std::uint64_t kNearShare = 100;
 constexpr unsigned kMachineEach = 4;
-constexpr std::uint64_t kGrowthShare = 200;      // of the time, for looks at RSS and samples where it grows
-constexpr std::uint64_t kGrowthNs = 100'000'000; // and that much more: a kill comes once
-constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // at least, between two times that caches are given back
+constexpr std::uint64_t kGrowthShare = 200;           // of the time, for looks at RSS and samples when it grows
+constexpr std::uint64_t kGrowthNs = 100'000'000;      // additional time, because a kill comes only once
+constexpr std::uint64_t kGiveBackNs = 60'000'000'000; // least time between two drops of the caches
 
-constinit std::uint64_t sampled = 0;          // when
-constinit std::uint64_t asked_gap = kAskedNs; // by what a sample of the process costs
+constinit std::uint64_t sampled = 0;          // time of the last sample
+constinit std::uint64_t asked_gap = kAskedNs; // grows with the cost of a sample of the process
 constinit std::uint64_t groups_sampled = 0;
-constinit std::uint64_t groups_cost = 0; // of the last few, in ns
-constinit unsigned groups_count = 0;     // since the machine was looked at
+constinit std::uint64_t groups_cost = 0; // mean of the last few, in ns
+constinit unsigned groups_count = 0;     // samples since the last one of the machine
 constinit std::uint64_t near_gap = kNearNs;
-constinit std::uint64_t until_half = ~std::uint64_t{0}; // of what is left is gone, at the last pace
+constinit std::uint64_t until_half = ~std::uint64_t{0}; // time until half of the distance is gone, at that pace
 constinit Closeness close{};
-constinit std::uint64_t given_back = 0; // when the caches were
-constinit std::int64_t level_then = 0;  // of the process, at the last look at the groups
+constinit std::uint64_t given_back = 0; // time when the caches were last dropped
+constinit std::int64_t level_then = 0;  // `live` of the host at the last sample of the groups
 constinit Growth growth{};
 constinit std::uint64_t growth_began = 0;
 constinit std::uint64_t growth_spent = 0;
@@ -45,7 +45,8 @@ std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
   return a > b ? a : b;
 }
 
-// Groups in many levels and slow kernels make it dear. The mean of the last few, for one may be unlucky.
+// Returns the mean of the last few costs, because a single one may be an outlier. Many levels of groups and
+// slow kernels make a sample expensive.
 std::uint64_t mean(std::uint64_t before, std::uint64_t cost) {
   return (3 * before + cost) / 4;
 }
@@ -58,7 +59,7 @@ std::uint64_t groups_gap() {
   return larger(gap < until_half ? gap : until_half, least_gap());
 }
 
-// The next look at the groups, or when it may be asked for.
+// Returns the time until the next sample of the groups; if one is requested, the time until it is allowed.
 std::uint64_t time_left(std::uint64_t now, Sample asked) {
   const std::uint64_t gap = asked == Sample::all ? least_gap() : groups_gap();
   const std::uint64_t since = now - groups_sampled;
@@ -77,8 +78,8 @@ bool groups_are_due(std::uint64_t now, Sample asked) {
   return since >= least_gap() && (asked == Sample::all || half_is_gone());
 }
 
-// Each mebibyte that the recorder holds brings the end nearer. What an import filled the caches with is seldom
-// asked for again, and the rest is found anew.
+// Drops the caches near a limit, because the recorder's memory counts, too. Entries from imports are seldom
+// needed again, and the other entries are found again.
 void give_back_caches(std::uint64_t now) {
   if (given_back != 0 && now - given_back < kGiveBackNs) return;
   given_back = now;

@@ -1,35 +1,37 @@
-// Purpose: when to sample what: seldom as a rule, often where a limit comes close.
-// Runs: on the background thread, and before there is one on the thread that begins to record.
+// Purpose: when to take which sample: seldom as a rule, often if a limit is close.
+// Runs: on the background thread; before it starts, on the thread that begins to record.
 #pragma once
 
 #include <cstdint>
 
 namespace memtrace::record {
 
-// When recording begins, so that a kill in its first moments has something before it to be told from.
+// Samples when recording begins. So there is a sample to compare with, even if a kill follows at once.
 void sample_first();
 
-// Before an orderly end: the last high water mark, and who else was killed until now.
+// Samples before an orderly end: the last high water mark, and the kills of other processes until now.
 void sample_last();
 
-// Samples what is due. How long nothing will be, in ns, unless something is asked for.
+// Takes the samples that are due. Returns the time in ns until the next one, if no sample is requested before.
 //
-// Far from a limit: the process and its groups each half second, the machine each fourth time, together 0.1 %
-// of the time at most. Within an eighth of a limit: everything 40 times a second while it comes closer, 1 % of
-// the time at most; where it does not, each sample waits twice as long as the one before. However far a limit
-// is: when half of what is left of it will be gone at the present pace, and once it is gone.
+// Far from a limit, it samples the process and its groups each half second, and the machine each fourth time.
+// Both together take at most 0.1 % of the time. Within an eighth of a limit, it samples everything 40 times a
+// second while the limit comes closer. That takes at most 1 % of the time. If the limit does not come closer,
+// each gap is twice as long as the one before. At any distance, it samples when half of the distance will be
+// gone at the present pace, and once it is gone.
 std::uint64_t sample_if_due();
 
-// Between two of these: a look at RSS of some us, and a sample where it has grown. The pause until the next
-// look shrinks with the distance to the limit over the pace: 250 ms far from it, 0.5 ms before it is reached.
+// Reads RSS between two samples, in some us, and samples if RSS has grown. The pause until the next look
+// shrinks with the time until the limit is reached at the present pace: 250 ms far from it, 0.5 ms just before
+// it.
 void look_at_growth_if_due();
 std::uint64_t growth_pause(); // in ns
 
-// A phase begins or ends: asks for a sample of the process, and wakes the background thread if one is due. Any
-// thread.
+// Requests a sample of the process when a phase begins or ends. Wakes the background thread if a sample is due.
+// Runs on any thread.
 void request_sample();
 
-// In a forked child: nothing has been sampled.
+// Resets the times in a forked child, which has no samples.
 void forget_sampling_times();
 
 } // namespace memtrace::record

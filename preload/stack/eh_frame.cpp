@@ -1,5 +1,5 @@
-// Purpose: .eh_frame_hdr and .eh_frame (LSB 5, chapter 10.6) and the call frame instructions of DWARF 4 (6.4),
-// as far as compilers for x86-64 use them. What is beyond that ends the stack.
+// Purpose: reads .eh_frame_hdr and .eh_frame (LSB 5, chapter 10.6) and the call frame instructions of DWARF 4
+// (6.4), as compilers for x86-64 use them. Any other content ends the stack.
 // Runs: inside the program's malloc, but only at first sight of an address.
 #include "preload/stack/eh_frame.h"
 
@@ -13,11 +13,11 @@ namespace {
 using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
-constexpr std::uint64_t kRbp = 6; // DWARF's numbers
+constexpr std::uint64_t kRbp = 6; // register numbers of DWARF
 constexpr std::uint64_t kRsp = 7;
 constexpr std::uint64_t kReturnAddress = 16;
 
-// A bounded piece of a table. Reading past its end gives 0 and clears `good`.
+// A bounded part of a table. A read past its end returns 0 and clears `good`.
 struct TableBytes {
   const std::uint8_t* next;
   const std::uint8_t* end;
@@ -64,7 +64,7 @@ struct TableBytes {
     }
     return static_cast<std::int64_t>(value);
   }
-  // A pointer as DW_EH_PE_* says; `bare`: of that width, not relative to anything.
+  // Returns a pointer in an encoding of DW_EH_PE_*. `bare`: only the width counts; the value is not relative.
   std::uint64_t pointer(std::uint8_t encoding, bool bare = false) {
     const auto here = reinterpret_cast<std::uint64_t>(next);
     std::uint64_t value = 0;
@@ -96,17 +96,18 @@ struct TableBytes {
   }
 };
 
-// What a CIE says for its functions.
+// The fields of a CIE that its functions share.
 struct Common {
   TableBytes instructions{};
   std::uint64_t code_unit = 1;
   std::int64_t data_unit = 1;
-  std::uint8_t pointers = 0; // encoding
+  std::uint8_t pointers = 0; // their encoding
   bool augmented = false;
   bool signal = false;
 };
 
-// The record that begins at `at`, without its length. Empty when it is the end mark or of the 64-bit format.
+// Returns the record at `at`, without its length. If it is the end mark or has the 64-bit format, the result is
+// empty and not `good`.
 TableBytes record_at(const std::uint8_t* at) {
   std::uint32_t bytes;
   std::memcpy(&bytes, at, sizeof bytes);
@@ -116,7 +117,7 @@ TableBytes record_at(const std::uint8_t* at) {
 
 bool read_common(const std::uint8_t* at, Common* out) {
   TableBytes cie = record_at(at);
-  if (cie.take<std::uint32_t>() != 0 || !cie.good) return false; // a CIE's id
+  if (cie.take<std::uint32_t>() != 0 || !cie.good) return false; // the id of a CIE
   const auto version = cie.take<std::uint8_t>();
   if (version != 1 && version != 3) return false;
   const auto* augmentation = reinterpret_cast<const char*>(cie.next);
@@ -152,8 +153,8 @@ bool read_common(const std::uint8_t* at, Common* out) {
   return cie.good;
 }
 
-// "bp + offset" (and, with `deref`, the word there), which is what compilers write when a function aligns its
-// stack. Anything else: false.
+// True if the expression is "bp + offset" (with `deref`, the word there). Compilers write it when a function
+// aligns its stack.
 bool is_bp_plus(TableBytes expression, bool deref, std::int64_t* offset) {
   constexpr std::uint8_t kBreg6 = 0x76, kDeref = 0x06;
   if (expression.take<std::uint8_t>() != kBreg6) return false;
@@ -162,18 +163,18 @@ bool is_bp_plus(TableBytes expression, bool deref, std::int64_t* offset) {
   return expression.good && expression.next == expression.end;
 }
 
-// One row of the table that the instructions describe: of its columns only the ones that lead on.
+// One row of the table that the instructions describe, with only the columns that lead to the caller.
 struct UnwindRow {
   Cfa cfa = Cfa::none;
   Bp bp = Bp::kept;
-  bool ends = false; // the return address is undefined, or not where it always is
+  bool ends = false; // the return address is undefined, or not in its usual place
   std::int64_t cfa_offset = 0;
   std::int64_t bp_offset = 0;
 };
 
 class Machine {
  public:
-  // Runs until the row that holds for `wanted`.
+  // Runs until the row that is valid for `wanted`.
   Machine(const Common& common, std::uint64_t start, std::uint64_t wanted)
       : common_(common), location_(start), wanted_(wanted) {}
 
@@ -304,7 +305,7 @@ class Machine {
     if (reg == kRbp) row_.bp = Bp::kept;
     return true;
   }
-  // Outermost frames leave rbp undefined as well: nobody needs it there.
+  // The outermost frames also leave rbp undefined. Their caller is not needed.
   bool forget(std::uint64_t reg) { return lose(reg); }
   bool lose(std::uint64_t reg) {
     if (reg == kReturnAddress) row_.ends = true;
@@ -331,8 +332,8 @@ class Machine {
   unsigned depth_ = 0;
 };
 
-// The FDE whose function begins last before `wanted`, by the header's sorted table. Null: there is none of the
-// one layout that linkers write.
+// Returns the FDE of the last function that begins before or at `wanted`, from the header's sorted table. Null:
+// there is none, or the table does not have the layout that linkers write.
 const std::uint8_t* find_fde(const std::uint8_t* header, std::uint64_t wanted) {
   struct SearchEntry {
     std::int32_t function; // both relative to the header
@@ -391,7 +392,7 @@ FrameRule rule_from(const std::uint8_t* header, std::uint64_t wanted) {
 bool find_frame_rule(std::uint64_t address, FrameRule* out) {
   dl_find_object object{};
   if (!find_object(address - 1, &object)) return false;
-  // The call, not what follows it: a function may end with a call that never returns.
+  // Look up the call, not the instruction after it: a function may end with a call that never returns.
   *out = rule_from(static_cast<const std::uint8_t*>(object.dlfo_eh_frame), address - 1);
   return true;
 }

@@ -1,4 +1,4 @@
-// Purpose: which library an address is in, without the loader's lock.
+// Purpose: finds the library that contains an address, without the loader's lock.
 // Runs: inside the program's malloc, but only at first sight of an address.
 #include "preload/stack/loaded_modules.h"
 
@@ -22,8 +22,8 @@ constinit LoadedModule modules[kMaxModules] = {};
 constinit std::uint32_t end = 1;
 constinit std::uint32_t last_hit = 0;
 
-// Modules by where they start, so that their paths need not be compared for each new frame. Emptied after a
-// dlclose, when another library may have taken place and link map of one.
+// Modules by start address, so that a new frame needs no comparison of paths. The table is emptied after a
+// dlclose, because another library may then have the address and the link map of an unloaded one.
 struct KnownModule {
   const link_map* map;
   std::uint64_t start;
@@ -35,7 +35,7 @@ KnownModule& known_at(std::uint64_t start) {
   return known[(start * 0x9E3779B97F4A7C15u) >> 56];
 }
 
-// The GNU build id note of an ELF file mapped at `module.start`.
+// Reads the GNU build id note of an ELF file that is mapped at `module.start`.
 void read_build_id(LoadedModule& module) {
   const auto* const base = reinterpret_cast<const char*>(module.start);
   const auto* const elf = reinterpret_cast<const ElfW(Ehdr)*>(base);
@@ -69,7 +69,7 @@ void read_build_id(LoadedModule& module) {
 void find_modules_by(const char* executable) {
   main_path = executable;
   finder = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  if (finder == nullptr) libc.dlerror(); // nothing is left for the program to find
+  if (finder == nullptr) libc.dlerror(); // clears the error, so that the program does not find it
 }
 
 bool modules_can_be_found() {

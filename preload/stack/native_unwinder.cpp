@@ -1,4 +1,4 @@
-// Purpose: from frame to frame by rules that were read once from the unwind tables.
+// Purpose: walks from frame to frame by the cached rules of the unwind tables.
 // Runs: inside the program's malloc.
 #include "preload/stack/native_unwinder.h"
 
@@ -12,14 +12,14 @@ namespace {
 using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
-constinit std::uint32_t unloads = 0; // of code
+constinit std::uint32_t unloads = 0; // how often code was unloaded
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint64_t kLongestStep = 16 << 20; // a frame that is larger is none
+constexpr std::uint64_t kLongestStep = 16 << 20; // a larger frame is not plausible
 
-// Tables may be wrong (hand-written assembly), and then a frame would be sought anywhere. So the stack is read
-// only where a system call has found it readable, page by page as it is first needed: what lies above the stack
-// pointer stays mapped while the thread runs on it.
+// Extends the readable stack upwards to `end`. Tables may be wrong (hand-written assembly) and lead to any
+// address. So the stack is read only where a system call found it readable, one page at a time, at the first
+// need. Memory above the stack pointer stays mapped while the thread runs on this stack.
 bool reach_up(Reach& reach, std::uint64_t end) {
   if (end > reach.high && end - reach.high > kLongestStep) return false;
   for (; reach.high < end; reach.high += kPageBytes)
@@ -27,7 +27,8 @@ bool reach_up(Reach& reach, std::uint64_t end) {
   return true;
 }
 
-// The stack pointer has left what is known: it went deeper, or to another stack.
+// Extends the readable stack downwards. The stack pointer has left the known range: it went deeper, or to
+// another stack.
 void reach_down(Reach& reach, std::uint64_t sp) {
   const std::uint64_t page = sp & ~(kPageBytes - 1);
   std::uint64_t low = reach.low;
@@ -41,21 +42,21 @@ std::uint64_t word_at(std::uint64_t address) {
   return *reinterpret_cast<const std::uint64_t*>(address);
 }
 
-constexpr std::uint64_t kOtherWords = 1; // a bp_slot
+constexpr std::uint64_t kOtherWords = 1; // a value of bp_slot
 
-// What the kernel put on the stack for a signal's handler: a ucontext_t.
+// Steps over a signal's frame: the kernel put a ucontext_t on the stack for the handler.
 bool leave_signal(WalkedFrame& frame, Reach& reach) {
   constexpr std::uint64_t kBp = 40 + 8 * 10, kSp = 40 + 8 * 15, kIp = 40 + 8 * 16;
   if (!reach_up(reach, frame.sp + kIp + 8)) return false;
-  // One more than where it stopped: addresses are taken for those after a call everywhere.
+  // 1 more than the interrupted address, because callers treat every address as one after a call.
   frame = {word_at(frame.sp + kIp) + 1, word_at(frame.sp + kSp), word_at(frame.sp + kBp), kOtherWords};
   if (!os::is_readable(reinterpret_cast<const void*>(frame.sp))) return false;
   if (frame.sp - reach.low >= reach.high - reach.low) reach_down(reach, frame.sp);
   return true;
 }
 
-// To the caller's frame. `place` is where the rule of the frame inside is, and becomes this one's. False: the
-// stack ends, or what the tables say cannot be.
+// Steps to the caller's frame. `place` is the cache place of the inner frame's rule, and becomes that of this
+// frame. False: the stack ends, or the tables give an impossible value.
 bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
   const FrameRule rule = frame_rule(frame.ip, place);
   if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
@@ -83,14 +84,13 @@ bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
   return frame.ip != 0;
 }
 
-// Does the frame inside lead to this one as it did?
+// True if the inner frame still leads to this one.
 bool is_still_there(const WalkedFrame& frame) {
   if (frame.bp_slot == kOtherWords || word_at(frame.sp - 8) != frame.ip) return false;
   return frame.bp_slot == 0 || word_at(frame.bp_slot) == frame.bp;
 }
 
-// How many of the known frames are left when this one is reached, it being the innermost of them; 0: it is
-// none.
+// Returns how many known frames remain if `frame` is the innermost of them; 0 if it is not a known frame.
 std::uint32_t known_from(const Walk& walk, std::uint32_t& below, const WalkedFrame& frame) {
   while (below > 0 && walk.known[below - 1].sp < frame.sp) --below;
   if (below == 0 || walk.known[0].sp > walk.reach.high) return 0;
@@ -110,8 +110,8 @@ struct FoundFrames {
   }
 };
 
-// From known frame to known frame, outwards, as long as each leads to the next as it did; `as_before` is
-// cleared when one does not. The last of them is not added yet.
+// Walks outwards over the known frames, as long as each still leads to the next. `as_before` is cleared if one
+// does not. The last frame is returned, and not added yet.
 const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, FoundFrames& found, const Range& stop,
                           bool& as_before) {
   std::uint32_t at = kept - 1;
@@ -124,7 +124,7 @@ const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, FoundFrames& fou
   return walk.known[at];
 }
 
-// The frames of this walk that were not known come on top of the first `kept` that were.
+// Puts the new frames of this walk on top of the first `kept` known ones.
 void keep(Walk& walk, std::uint32_t kept, std::size_t fresh) {
   walk.count = 0;
   if (kept + fresh > Walk::kMost) return;
@@ -148,7 +148,7 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
                                              const Range& stop, Walk& walk) {
   if (!frame_rules_are_open()) return 0;
   Reach& reach = walk.reach;
-  // This function keeps a frame pointer, so its own frame is where the ABI says.
+  // This function keeps a frame pointer, so the ABI defines where its own frame is.
   const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), kOtherWords};
   if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
@@ -157,15 +157,15 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
     walk.count = 0;
   }
   FoundFrames found{out, capacity, skip};
-  constexpr std::size_t kOwn = 16;  // at most, frames in `skip`
-  std::size_t fresh = 0;            // frames before the first that is known
-  std::uint32_t below = walk.count; // known frames that may still be met
-  std::uint32_t kept = 0;           // of them, from the first that was met on
+  constexpr std::size_t kOwn = 16;  // most frames in `skip`
+  std::size_t fresh = 0;            // frames inside the first known one
+  std::uint32_t below = walk.count; // known frames that the walk may still reach
+  std::uint32_t kept = 0;           // known frames, from the first that the walk reached
   bool as_before = true;
   std::uint32_t place = 0;
   for (std::size_t left = capacity + kOwn; left > 0 && !found.full(); --left) {
     if (kept != 0) {
-      as_before = false; // it goes on after the last that was known
+      as_before = false; // the walk goes on after the last known frame
     } else if (kept = known_from(walk, below, frame); kept != 0) {
       frame = follow(walk, kept, found, stop, as_before);
     } else if (fresh++ < Walk::kMost) {

@@ -1,4 +1,4 @@
-// Purpose: the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs read by offset.
+// Purpose: reads the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs by offset.
 // Runs: inside the program's malloc.
 #include "preload/stack/python_frames.h"
 
@@ -7,23 +7,23 @@
 namespace memtrace::record {
 namespace {
 
-enum class Last : std::uint8_t { bytes, units, pointer }; // how a frame says which instruction it is at
+enum class Last : std::uint8_t { bytes, units, pointer }; // unit of a frame's instruction field
 enum class LineTable : std::uint8_t { lnotab, ranges, locations };
 
-// Offsets from the headers of x86-64 and AArch64 builds with the GIL, each compared with offsetof.
+// Offsets from the headers of x86-64 and AArch64 builds with the GIL. Each was compared with offsetof.
 struct Layout {
-  int minor; // of version 3
-  int frame; // PyThreadState: its frame, or its _PyCFrame where `inner` is not negative
+  int minor; // 3.minor
+  int frame; // PyThreadState: its frame; if `inner` is not negative, its _PyCFrame
   int inner; // _PyCFrame: its frame
   int code, previous, last;
   Last last_is;
-  int owner;      // -1: frames have none
-  int co_code;    // where the instructions begin, -1: `last` is no pointer
-  int qualname;   // co_qualname, co_name before 3.11
+  int owner;      // -1: frames have no owner
+  int co_code;    // where the instructions begin; -1: `last` is not a pointer
+  int qualname;   // co_qualname; before 3.11, co_name
   int name, file; // co_name, co_filename
   int line_table, first_line;
   LineTable lines;
-  int ascii, compact; // str: where the data of an ASCII and of another compact one begins
+  int ascii, compact; // str: offset of the data, if ASCII, and if compact but not ASCII
 };
 
 // clang-format off
@@ -42,9 +42,9 @@ constexpr int kHashField = 24;  // str
 constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1
 constexpr int kBytesData = 32;
 constexpr std::uint8_t kOwnedByC = 3; // from 3.12: a frame that only marks an entry from C
-constexpr int kTaggedSince = 14;      // a frame's reference to its code has a tag in its low bits
+constexpr int kTaggedSince = 14;      // the low bits of a frame's reference to its code are a tag
 constexpr std::uintptr_t kTag = 3;
-constexpr std::size_t kLongestWalk = 16384; // a chain that is longer is broken, or not worth its time
+constexpr std::size_t kLongestWalk = 16384; // a longer chain is broken, or too slow to walk
 
 template <typename T>
 T at(const void* object, int offset) {
@@ -53,9 +53,10 @@ T at(const void* object, int offset) {
   return value;
 }
 
-using ReadFrames = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity);
+using ReadFrames = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out,
+                                   std::size_t capacity);
 
-// A _PyStackRef from 3.14 on.
+// Returns the code object. From 3.14 on the reference is a _PyStackRef.
 template <bool Tagged>
 const char* code_of(const void* frame, int offset) {
   auto reference = at<std::uintptr_t>(frame, offset);
@@ -63,7 +64,7 @@ const char* code_of(const void* frame, int offset) {
   return reinterpret_cast<const char*>(reference);
 }
 
-// Instantiated per version, so that the offsets are immediates.
+// One instance per version, so that the offsets are immediates.
 template <int I>
 std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity) {
   constexpr Layout k = kLayouts[I];
@@ -106,9 +107,10 @@ using ThisThreadState = void* (*)();
 constinit ThisThreadState g_this_thread_state = nullptr;
 constinit const Layout* g_layout = nullptr;
 constinit const void* g_hidden = nullptr;
-constinit ReadFrames g_walk = nullptr; // stored last: whoever sees it sees the rest
+constinit ReadFrames g_walk = nullptr; // stored last: a reader that sees it sees the rest too
 
-// "3.11.7 (main, ...": the layouts hold for releases and candidates, alphas and betas differ.
+// Returns the minor version of "3.11.7 (main, ..."; -1 for other texts. The layouts hold for releases and
+// candidates; alphas and betas differ.
 int parse_minor(const char* text) {
   if (text[0] != '3' || text[1] != '.') return -1;
   int minor = 0;
@@ -119,12 +121,13 @@ int parse_minor(const char* text) {
   return minor;
 }
 
-// From 3.13 the runtime says where its fields are, in a table that moves from version to version.
+// From 3.13 the runtime has a table with its own field offsets. The place of the table's entries changes
+// between versions.
 struct Description {
   int minor;
-  int frame, previous, code, last, owner; // where the table says what Layout has under this name
+  int frame, previous, code, last, owner; // table offsets of the Layout fields with these names
   int file, name, qualname, line_table, first_line, co_code;
-  int length, ascii, bytes_data; // of str, str, bytes
+  int length, ascii, bytes_data; // of str, str and bytes
 };
 constexpr Description kDescriptions[] = {
     {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528},
@@ -133,8 +136,9 @@ constexpr Description kDescriptions[] = {
 constexpr int kVersionField = 8; // PY_VERSION_HEX
 constexpr int kFreeThreadedField = 16;
 
-// A build that was configured otherwise is told from one that we know by that: free threading has another
-// object header, another frame chain, other strings, and from 3.14 a copy of the instructions per thread.
+// True if the runtime's own table agrees with the layout. This detects builds with another configuration. Free
+// threading has another object header, frame chain and str; from 3.14 also a copy of the instructions per
+// thread.
 bool describes_itself_as(const Layout& k, const void* runtime) {
   for (const Description& d : kDescriptions) {
     if (d.minor != k.minor) continue;
@@ -164,7 +168,7 @@ bool describes_itself_as(const Layout& k, const void* runtime) {
   return k.minor < 13;
 }
 
-// The varints of 3.11's location table: 6 bits each, least significant first.
+// The varints of the location table of 3.11: 6 bits each, least significant first.
 struct LocationBytes {
   const std::uint8_t* next;
   const std::uint8_t* end;
@@ -187,7 +191,7 @@ struct LocationBytes {
   }
 };
 
-// Each decoder gives the line of the instruction at `lasti`, or -1.
+// Each decoder returns the line of the instruction at `lasti`; -1 if it has none.
 int line_from_lnotab(LocationBytes table, int line, int lasti) { // Objects/lnotab_notes.txt of 3.9
   for (int address = 0; table.more();) {
     address += table.byte();
@@ -197,7 +201,7 @@ int line_from_lnotab(LocationBytes table, int line, int lasti) { // Objects/lnot
   return line;
 }
 
-int line_from_ranges(LocationBytes table, int line, int lasti) { // the same of 3.10
+int line_from_ranges(LocationBytes table, int line, int lasti) { // the table of 3.10
   int found = -1;
   for (int end = 0; table.more() && end <= lasti;) {
     end += table.byte();
@@ -238,11 +242,11 @@ std::uint32_t line_of(const Layout& k, const PythonFrame& frame) {
   LocationBytes table{data, data + at<std::int64_t>(frame.line_table, kSizeField)};
   int line = k.lines == LineTable::lnotab   ? line_from_lnotab(table, first, lasti)
              : k.lines == LineTable::ranges ? line_from_ranges(table, first, lasti)
-                                        : line_from_locations(table, first, lasti);
+                                            : line_from_locations(table, first, lasti);
   return line < 0 ? frame.first_line : static_cast<std::uint32_t>(line);
 }
 
-// Hands out the caller's room from its front.
+// Hands out the caller's buffer from its front.
 struct Room {
   char* next;
   std::size_t left;
@@ -255,7 +259,7 @@ struct Room {
   }
   bool put_code_point(std::uint32_t c) {
     if (c < 0x80) return put(c);
-    // A byte of a path that was not UTF-8 (PEP 383): give the byte back.
+    // A byte of a path that was not UTF-8 (PEP 383): write the original byte.
     if (c >= 0xDC80 && c <= 0xDCFF) return put(c - 0xDC00);
     if (c < 0x800) return put(0xC0 | c >> 6) && put(0x80 | (c & 63));
     if (c < 0x10000) return put(0xE0 | c >> 12) && put(0x80 | (c >> 6 & 63)) && put(0x80 | (c & 63));
@@ -264,14 +268,14 @@ struct Room {
   }
 };
 
-// The UTF-8 that a str may have cached is not used: CPython stores its pointer before its bytes, which is a
-// race for those who do not hold the GIL.
+// Does not use the UTF-8 that a str may have cached: CPython stores its pointer before its bytes, which is a
+// race without the GIL.
 bool read_text(const Layout& k, const void* text, Room& room, const char** out, std::size_t* bytes) {
   if (text == nullptr) return false;
   auto length = at<std::size_t>(text, kSizeField);
   auto state = at<std::uint32_t>(text, kStateField);
   std::uint32_t kind = state >> 2 & 7;
-  if ((state & 0x20) == 0) return false; // not compact: no str that the compiler makes
+  if ((state & 0x20) == 0) return false; // not compact: the compiler makes no such str
   if ((state & 0x40) != 0) {
     *out = static_cast<const char*>(text) + k.ascii;
     *bytes = length;
@@ -316,8 +320,9 @@ void python_hide(const void* file) {
   __atomic_store_n(&g_hidden, file, __ATOMIC_RELAXED);
 }
 
-// Safe without the GIL because a thread's frames change by that thread alone, and it is in here. The thread
-// state must not come from _PyThreadState_UncheckedGet: up to 3.11 that is the GIL holder's, not this thread's.
+// Safe without the GIL, because only the thread itself changes its frames, and it is in this function.
+// _PyThreadState_UncheckedGet must not be used: up to 3.11 it returns the thread state of the GIL's holder, not
+// of this thread.
 std::size_t python_walk(PythonFrame* out, std::size_t capacity) {
   ReadFrames walk_frames = __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE);
   if (walk_frames == nullptr) return 0;

@@ -1,4 +1,4 @@
-// Purpose: which Python code the calling thread is in, read from its frames without the GIL.
+// Purpose: reads the Python frames of the calling thread without the GIL.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -7,50 +7,51 @@
 
 namespace memtrace::record {
 
-// One frame, as identified without the GIL. A code object may die and another be born at its address between
-// two walks: code and lasti alone were wrong for a third of 3,000 exec'd functions, all fields together for
-// none.
+// The identity of a frame, read without the GIL. Between two walks, a code object may be freed and another
+// allocated at its address. Of 3,000 exec'd functions, code and lasti alone were wrong for a third; all fields
+// together were never wrong.
 struct PythonFrame {
   const void* code;
-  std::uint32_t lasti;      // byte offset of the instruction; as int32_t below 0 before the first
+  std::uint32_t lasti;      // byte offset of the instruction; before the first, negative as int32_t
   std::uint32_t first_line; // of the code object
   const void* line_table;
   const void* file;        // the str of co_filename
-  std::uint64_t name_hash; // hash that the str of co_name caches
+  std::uint64_t name_hash; // the hash that the str of co_name caches
 
   friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
 
-// What a frame is called. The pointers lead into live str objects or into the caller's room.
+// The names of a frame. The pointers lead into live str objects or into the caller's buffer.
 struct PythonNames {
   const char* function; // qualified from 3.11 on
   std::size_t function_bytes;
   const char* file; // as bytes: surrogateescape is undone
   std::size_t file_bytes;
   std::uint32_t first_line;
-  std::uint32_t line; // first_line when the instruction has none
+  std::uint32_t line; // first_line if the instruction has none
 };
 
 struct PythonSymbols {
   void* (*this_thread_state)(); // PyGILState_GetThisThreadState; 3-6 ns, null for a thread without Python
   const char* version;          // Py_GetVersion()
-  const void* runtime;          // &_PyRuntime: 3.13 and later describe themselves there; may be null
+  const void* runtime;          // &_PyRuntime, where 3.13 and later describe their layout; may be null
 };
 
-// Says which CPython this is; once, outside any hook. False: a version whose frames are not known here, so
+// Sets the version of CPython; once, outside any hook. False: the frames of this version are not known, so
 // stacks stay native.
 bool python_attach(const PythonSymbols& symbols);
-// Ends all walks. For Python's atexit: later, thread states of daemon threads are freed under them.
+// Ends all walks. Python's atexit calls it, because later the thread states of daemon threads are freed.
 void python_detach();
 bool python_attached();
-// Frames whose co_filename is this object are left out: the bootstrap's wrappers.
+// Leaves out the frames whose co_filename is this object: the bootstrap's wrappers.
 void python_hide(const void* file);
 
-// The calling thread's frames, innermost first; how many were written. Reads memory, does nothing else.
+// Writes the calling thread's frames, innermost first, and returns their number. It only reads memory.
 std::size_t python_walk(PythonFrame* out, std::size_t capacity);
 
-// Names of a frame that is on the calling thread's stack now, so that its code is alive. False, with nothing
-// written, when a string does not fit into the room (non-ASCII ones are encoded there) or Python has left.
+// Reads the names of a frame that is now on the calling thread's stack, so that its code is alive. Returns
+// false, and writes nothing, if a string does not fit into the buffer (non-ASCII strings are encoded there) or
+// python_detach() was called.
 bool python_names(const PythonFrame& frame, PythonNames* names, char* room, std::size_t room_bytes);
 
 } // namespace memtrace::record

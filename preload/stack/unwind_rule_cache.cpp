@@ -1,5 +1,4 @@
-// Purpose: the rules that were read from the unwind tables, each once, side by side as frames follow each
-// other.
+// Purpose: caches the rules of the unwind tables, each once, in the order in which frames follow each other.
 // Runs: inside the program's malloc.
 #include "preload/stack/unwind_rule_cache.h"
 
@@ -14,16 +13,16 @@ namespace {
 using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
-// Read without a lock: `address` is cleared before the rest changes, and set after.
+// Read without a lock: a writer clears `address` before it changes the rest, and sets it afterwards.
 struct CachedRule {
   std::uint64_t address;
   std::uint32_t rule;
-  std::uint32_t next; // where the frame outside it was found last
+  std::uint32_t next; // where the rule of the outer frame was found last
 };
-constexpr std::uint32_t kRules = 32 * 1024; // 512 KiB, touched as they come; 0 is none
+constexpr std::uint32_t kRules = 32 * 1024; // 512 KiB, touched as they are used; 0: no rule
 constexpr std::uint32_t kIndex = 2 * kRules;
 
-constinit SpinLock rules_lock; // of the writers
+constinit SpinLock rules_lock; // taken by writers
 REGISTER_LOCK(rules_lock, nullptr);
 constinit CachedRule* rules = nullptr;
 constinit std::uint16_t* places = nullptr; // by hash, open addressing; 0: empty
@@ -53,7 +52,7 @@ std::uint32_t start(std::uint64_t address) {
   return static_cast<std::uint32_t>(address * 0x9E3779B97F4A7C15u >> 48) % kIndex;
 }
 
-// Its place, 0: not known. `*slot` is where in the index it is, or would be.
+// Returns the place of the rule; 0: not cached. `*slot` is its index entry, or the free one for it.
 std::uint32_t find(std::uint64_t address, std::uint32_t* slot) {
   for (std::uint32_t at = start(address);; at = (at + 1) % kIndex) {
     const std::uint32_t place = __atomic_load_n(&places[at], __ATOMIC_RELAXED);
@@ -62,16 +61,16 @@ std::uint32_t find(std::uint64_t address, std::uint32_t* slot) {
   }
 }
 
-// Lock held.
+// Caller holds the lock.
 void forget() {
   for (std::uint32_t i = 1; i < end; ++i) __atomic_store_n(&rules[i].address, 0u, __ATOMIC_RELAXED);
-  for (std::uint32_t i = 0; i < kIndex; ++i) // read first, so that pages never used stay so
+  for (std::uint32_t i = 0; i < kIndex; ++i) // read first, so that unused pages stay untouched
     if (places[i] != 0) __atomic_store_n(&places[i], std::uint16_t{0}, __ATOMIC_RELAXED);
   end = 1;
 }
 
 std::uint32_t add(std::uint64_t address, const FrameRule& rule) {
-  if (!rules_lock.try_lock()) return 0; // known next time
+  if (!rules_lock.try_lock()) return 0; // the next walk adds it
   if (end == kRules) forget();
   std::uint32_t slot;
   std::uint32_t place = find(address, &slot);
@@ -109,7 +108,7 @@ void forget_frame_rules() {
   if (locked) forget();
 }
 
-// Who reads without the lock finds a zero, which is no rule of its address.
+// A reader without the lock then finds zeros, which match no address.
 void drop_frame_rules() {
   const Locked locked(rules_lock);
   if (!locked || !frame_rules_are_open()) return;
@@ -133,7 +132,7 @@ FrameRule frame_rule(std::uint64_t address, std::uint32_t& place) {
   }
   FrameRule rule{};
   place = 0;
-  // What no object holds is not kept: one may be loaded there.
+  // Addresses outside all objects are not cached, because an object may be loaded there later.
   if (!find_frame_rule(address, &rule) || !fits(rule)) return rule;
   place = add(address, rule);
   __atomic_store_n(&rules[inside].next, place, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-// Purpose: what the threads of the program ask of the background thread.
+// Purpose: the requests of the program's threads to the background thread.
 // Runs: on any thread, also inside a hook.
 #include "preload/state/doorbell.h"
 

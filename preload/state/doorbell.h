@@ -1,4 +1,4 @@
-// Purpose: what the threads of the program ask of the background thread.
+// Purpose: the requests of the program's threads to the background thread.
 // Runs: on any thread, also inside a hook.
 #pragma once
 
@@ -9,23 +9,25 @@ namespace memtrace::record {
 // The background thread sleeps on this word (a futex), which changes when there is something to do.
 extern constinit std::uint32_t bell;
 void wake_drain();
-// Its id, which the kernel clears when the thread is gone.
+// The background thread's id. The kernel sets it to 0 when the thread has ended.
 extern constinit std::uint32_t drain_tid;
 inline bool drain_is_running() {
   return __atomic_load_n(&drain_tid, __ATOMIC_ACQUIRE) != 0;
 }
 
-// Starts it again when that is due. One load when nothing is to do. From a tracked event.
+// Starts the background thread again if that is due. Called at each tracked event; costs one load if nothing is
+// due.
 void keep_drain_running();
-// Makes it due at `time` (os::monotonic_ns); 0: not due.
+// Sets the time (os::monotonic_ns) at which a start is due; 0: not due.
 void set_drain_due(std::uint64_t time);
 
 enum class Sample : std::uint8_t { none, process, all };
-// The sample that is asked for.
+// Returns the requested sample.
 Sample asked_sample();
-// Asks for one of the process, if none is asked for.
+// Requests a sample of the process, unless a sample is requested already.
 void ask_for_sample();
-// An allocation failed: asks for one of all limits, and wakes the background thread if none was asked for.
+// Called when an allocation failed. Requests a sample of all limits, and wakes the background thread unless
+// such a sample was requested already.
 void request_full_sample();
 void forget_asked_sample();
 

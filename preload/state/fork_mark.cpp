@@ -1,4 +1,4 @@
-// Purpose: tells a hook that it runs in a forked child which has not begun its own life yet.
+// Purpose: tells a hook that it runs in a forked child that memtrace has not initialised yet.
 // Runs: in the constructor, and in a forked child.
 #include "preload/state/fork_mark.h"
 
@@ -18,7 +18,7 @@ constinit ForkMark unwatched{1, 0, 0};
 constinit ForkMark* fork_mark = &unwatched;
 
 void set_fork_mark() {
-  fork_mark = &unwatched; // not the page that is wiped
+  fork_mark = &unwatched; // not the parent's page, which fork wiped
   auto* const page = static_cast<ForkMark*>(os::map_private(format::kPage));
   if (page == nullptr) return;
   page->here = 1;

@@ -1,4 +1,4 @@
-// Purpose: tells a hook that it runs in a forked child which has not begun its own life yet.
+// Purpose: tells a hook that it runs in a forked child that memtrace has not initialised yet.
 // Runs: inside each hook.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace memtrace::record {
 
-// A page that fork wipes: a child of a raw clone, which runs no handlers, finds it empty and begins its own
-// life. If the kernel has no such pages, `here` is 1 in every process.
+// A page that fork wipes. A child of a raw clone runs no handlers, but finds the page empty and initialises
+// itself. If the kernel has no such pages, `here` is 1 in every process.
 struct ForkMark {
   std::uint32_t here;
   std::uint32_t reserved;
-  // Blocks of fewer bytes are counted only: exact_min, or 0 in an inert process.
+  // Blocks of fewer bytes are only counted: exact_min, or 0 in a disabled process.
   std::size_t small_below;
 };
 [[gnu::visibility("hidden")]] extern constinit ForkMark* fork_mark;
@@ -24,7 +24,7 @@ inline void notice_fork() {
     begin_life_of_raw_child();
 }
 
-// Makes a new page for this process. If there is no memory, no fork is noticed.
+// Makes a new page for this process. If memory is short, forks are not noticed.
 void set_fork_mark();
 
 } // namespace memtrace::record

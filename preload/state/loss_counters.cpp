@@ -1,4 +1,4 @@
-// Purpose: what was dropped, and why.
+// Purpose: counts lost events by reason.
 // Runs: inside the program's malloc.
 #include "preload/state/loss_counters.h"
 
@@ -30,7 +30,7 @@ LostBlocks& totals() {
   return *__atomic_load_n(&blocks, __ATOMIC_RELAXED);
 }
 
-// What one record says of bytes.
+// The blocks and bytes of one record.
 struct LostBytes {
   std::uint64_t births = 0;
   std::uint64_t born = 0;
@@ -53,8 +53,8 @@ LostBytes bytes_of(const RingRecord& record) {
   }
 }
 
-// Of none of these a level counts anything: reservations, blocks inside memory that is counted, file mappings.
-// Sampled blocks are in the flows already.
+// True if a level counts the record's bytes. A level does not count reservations, blocks inside counted memory,
+// and file mappings. Sampled blocks are in the flows already.
 bool moves_a_level(const RingRecord& record) {
   const auto kind = static_cast<Kind>(record.kind);
   return (record.flags & (format::kNoAccess | format::kSampled)) == 0 && kind != Kind::none &&
@@ -68,7 +68,7 @@ bool has_flows(const RingRecord& record) {
 }
 
 void add_flows(const LostBytes& bytes) {
-  // Before recording begins no thread has a slot, and each keeps its flows itself.
+  // Before recording begins, no thread has a slot, and each thread keeps its own flows.
   if (local.thread == nullptr || (local.thread->slot == nullptr && state() == State::recording))
     return keep_slotless_flows({bytes.born, bytes.died, bytes.births, bytes.deaths});
   add_to(local.small->allocated, bytes.born);
@@ -103,7 +103,8 @@ void count_without_flows(const LostBytes& bytes) {
 
 constinit std::uint8_t of_files = static_cast<std::uint8_t>(format::Loss::disk);
 
-// In a sandbox no file can be opened and no memory be had, whatever was tried.
+// Returns the cause of a loss. In a sandbox, neither a file nor memory can be obtained, so the sandbox is the
+// cause.
 format::Loss cause_of(format::Loss reason) {
   if (reason != format::Loss::disk && reason != format::Loss::memory) return reason;
   if (os::calls_are_stopped()) return format::Loss::sandbox;
@@ -147,7 +148,7 @@ void lost_heap_block(std::uint64_t born, std::uint64_t died, bool tensor) {
   count(bytes, tensor);
   if (local.small != &uncounted) {
     add_flows(bytes);
-  } else { // the recorder is seeing this thread for the first time
+  } else { // the recorder sees this thread for the first time
     count_without_flows(bytes);
   }
 }

@@ -1,5 +1,5 @@
-// Purpose: the lines that people see.
-// Runs: when recording begins, and once when it meets trouble.
+// Purpose: prints the lines that users see.
+// Runs: when recording begins, and once if an error occurs.
 #include "preload/state/messages.h"
 
 #include <cerrno>
@@ -14,7 +14,7 @@
 namespace memtrace::record {
 namespace {
 
-constinit Line<8400> line{}; // not on a stack that may be small
+constinit Line<8400> line{}; // static, because the stack may be small
 constinit SpinLock line_lock;
 REGISTER_LOCK(line_lock, nullptr);
 
@@ -32,7 +32,7 @@ void say(std::initializer_list<const char*> parts) {
 }
 
 namespace {
-constinit int announcer = 0; // pid
+constinit int announcer = 0; // pid; 0: none
 }
 
 void becomes_speaker() {
@@ -42,7 +42,7 @@ void becomes_speaker() {
 void say_of_losses(const char* path, long error) {
   if (__atomic_load_n(&announcer, __ATOMIC_RELAXED) == 0 || error == 0) return;
   const int said = __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED);
-  if (said != os::process_id()) return; // forked
+  if (said != os::process_id()) return; // this process is a fork of the announcer
   say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
 }
 

@@ -1,20 +1,22 @@
-// Purpose: the lines that people see.
-// Runs: when recording begins, and once when it meets trouble.
+// Purpose: prints the lines that users see.
+// Runs: when recording begins, and once if an error occurs.
 #pragma once
 
 #include <initializer_list>
 
 namespace memtrace::record {
 
-// `memtrace: `, the parts and a newline in one write, so that lines do not mix; nothing under MEMTRACE_QUIET.
-// Parts may be paths and settings: no byte of theirs steers a terminal or begins another line.
+// Prints `memtrace: `, the parts and a newline in one write, so that lines do not mix. Prints nothing if
+// MEMTRACE_QUIET is set. Parts may be paths and settings, so bytes that would control a terminal or begin
+// another line are escaped.
 void say(std::initializer_list<const char*> parts);
 
-// Once, by the process that said where the job is recorded: the trace at `path` takes no more.
+// Prints once that the trace at `path` cannot be written. Only the announcer prints it: the process that
+// printed where the job is recorded.
 void say_of_losses(const char* path, long error);
-void becomes_speaker(); // this process said it
+void becomes_speaker(); // makes this process the announcer
 
-// What a system call's negative errno means, in a word or two.
+// Returns the meaning of a system call's negative errno in a few words.
 const char* reason_of(long error);
 
 } // namespace memtrace::record

@@ -1,4 +1,4 @@
-// Purpose: records with the fields that each of a kind has.
+// Purpose: makes records with the fields that all records of a kind have.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -19,7 +19,7 @@ format::RingRecord record_of(const Event& event) {
   return record;
 }
 
-// Calls put(record) for each chunk of a text. An empty text has one, too.
+// Calls put(record) for each chunk of a text. An empty text has one chunk, too.
 template <class Put>
 void each_text_record(format::TextId id, const char* text, std::size_t bytes, Put put) {
   do {

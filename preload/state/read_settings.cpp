@@ -12,8 +12,8 @@ namespace memtrace::record {
 
 namespace {
 
-// Programs that a training job starts by the hundred and that train nothing: compilers and what they start,
-// shells.
+// Programs that a training job starts by the hundred and that do not train: compilers, the programs that
+// compilers start, and shells.
 constexpr char kDefaultSkip[] =
     "cc1,cc1plus,lto1,lto-wrapper,collect2,as,ld,ld.*,gold,*gcc*,*g++*,clang*,c++,cc,nvcc,cicc,cudafe++,ptxas,"
     "fatbinary,nvlink,ninja,make,cmake,sh,bash,dash,zsh,fish,busybox,git,git-*";
@@ -97,7 +97,7 @@ void read_settings(const char* exe) {
   std::uint64_t exact = settings.exact_min, sample = settings.sample;
   read_size("MEMTRACE_EXACT_MIN", &exact);
   read_size("MEMTRACE_SAMPLE", &sample);
-  if (sample == 1) exact = 1; // "1 records every one"
+  if (sample == 1) exact = 1; // MEMTRACE_SAMPLE=1 records every block
   settings.exact_min = exact;
   settings.sample = sample < kMaxMean ? sample : kMaxMean;
   read_bound("MEMTRACE_MAX_TRACE", &settings.max_trace);

@@ -7,15 +7,15 @@
 
 namespace memtrace::record {
 
-// Reads the environment and decides whether this program (`exe`, the file name of its executable) is traced. A
-// value that cannot be read: one line on stderr, and the default. Uses getenv: constructor only.
+// Reads the environment and decides whether this program is traced. `exe` is the file name of its executable.
+// If a value cannot be read, prints one line on stderr and uses the default. Constructor only.
 void read_settings(const char* exe);
 
-// Shell pattern of `*` and `?`, the whole name; false for an empty pattern.
+// True if the whole name matches a shell pattern of `*` and `?`. An empty pattern matches only an empty name.
 bool matches(const char* pattern, std::size_t bytes, const char* name);
-// True if one of a comma-separated list matches.
+// True if `name` matches a pattern of a comma-separated list.
 bool matches_any(const char* list, const char* name);
-// "4096", "512K", "32M", "4G"; false if it is anything else.
+// Reads "4096", "512K", "32M" or "4G". Returns false if the text has another form.
 bool parse_size(const char* text, std::uint64_t* bytes);
 
 } // namespace memtrace::record

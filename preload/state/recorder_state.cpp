@@ -1,5 +1,5 @@
-// Purpose: whether the recorder does nothing, keeps events in memory, or writes them to files.
-// Runs: at the edges of a process's life, and once when recording begins.
+// Purpose: the state of the recorder: it does nothing, keeps events in memory, or writes them to files.
+// Runs: at the start and end of a process, and once when recording begins.
 #include "preload/state/recorder_state.h"
 
 #include "preload/state/fork_mark.h"

@@ -1,4 +1,4 @@
-// Purpose: whether the recorder does nothing, keeps events in memory, or writes them to files.
+// Purpose: the state of the recorder: it does nothing, keeps events in memory, or writes them to files.
 // Runs: inside each hook.
 #pragma once
 
@@ -7,9 +7,9 @@
 namespace memtrace::record {
 
 enum class State : std::uint8_t {
-  disabled, // not traced, or over: hooks pass through
-  buffering,  // too small to leave a file
-  recording,   // recording
+  disabled,  // not traced, or recording has ended: hooks pass through
+  buffering, // keeps events in memory: the process is too small to leave a file
+  recording, // writes events to files
 };
 extern constinit std::uint8_t state_value; // a State; hooks read it on every call
 

@@ -1,5 +1,4 @@
-// Purpose: moments at which a library beside us may ask a card what it shows: it locks, allocates and takes its
-// time.
+// Purpose: safe points, at which libmemtrace_cupti.so may query a GPU. A query locks, allocates and is slow.
 // Runs: on the program's threads, outside its allocators.
 #include "preload/state/safe_point.h"
 
@@ -12,8 +11,8 @@ namespace memtrace::record {
 
 constinit SafePointCall safe_point_call = nullptr;
 
-// The recorder's own work may pass here (a mark within a mark), and a process that is too small for a trace
-// needs none.
+// Does nothing inside the recorder's own work, which may pass here (a mark within a mark), or in a disabled
+// process.
 void make_safe_point_call() {
   const SafePointCall call = __atomic_load_n(&safe_point_call, __ATOMIC_ACQUIRE);
   if (call == nullptr || !active() || local.busy != 0) return;

@@ -1,5 +1,4 @@
-// Purpose: moments at which a library beside us may ask a card what it shows: it locks, allocates and takes its
-// time.
+// Purpose: safe points, at which libmemtrace_cupti.so may query a GPU. A query locks, allocates and is slow.
 // Runs: on the program's threads, outside its allocators.
 #pragma once
 
@@ -8,7 +7,7 @@ namespace memtrace::record {
 using SafePointCall = void (*)();
 extern constinit SafePointCall safe_point_call;
 
-// At the edges of phases and after device calls. Keeps errno; one load where nobody asked for it.
+// Called at phase edges and after device calls. Keeps errno. Costs one load if no function is registered.
 void make_safe_point_call();
 inline void reach_safe_point() {
   if (__atomic_load_n(&safe_point_call, __ATOMIC_RELAXED) != nullptr) make_safe_point_call();

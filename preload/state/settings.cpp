@@ -1,4 +1,4 @@
-// Purpose: what the MEMTRACE_* variables ask for.
+// Purpose: the settings that the MEMTRACE_* variables select.
 // Runs: on any thread.
 #include "preload/state/settings.h"
 

@@ -1,4 +1,4 @@
-// Purpose: what the recorder knows of one thread, and the few words it keeps in TLS.
+// Purpose: the recorder's data of one thread, and the few words that it keeps in TLS.
 // Runs: inside the program's malloc.
 #include "preload/state/thread.h"
 
@@ -9,8 +9,8 @@ thread_local constinit Local local{};
 
 namespace {
 
-// In a forked child that is only too young. Looks at each 2 KiB cost 5 % of the instructions of a pair of 64
-// bytes and 40 % of one of 512, at each 16 KiB 1 and 5 %.
+// For a forked child that is only too young. Checks at each 2 KiB cost 5 % of the instructions of a malloc and
+// free of 64 bytes, and 40 % of those of 512 bytes. Checks at each 16 KiB cost 1 % and 5 %.
 constexpr std::int64_t kOftenBytes = 16 * 1024;
 
 constinit bool looks_are_often = false;

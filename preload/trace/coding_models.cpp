@@ -1,5 +1,5 @@
-// Purpose: what is known of each thread's habits, so that its segments are coded on from each other.
-// Runs: in the drain and, when its ring is full, on the program's thread, pass lock held.
+// Purpose: the models of the threads' records, so that a segment can continue the coding of the one before.
+// Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #include "preload/trace/coding_models.h"
 
 #include "preload/os/mappings.h"
@@ -11,7 +11,8 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constinit ThreadModel* models[kModels] = {};
 constinit std::uint64_t uses = 0;
 
-// The thread's own, else a new one, else the one longest silent.
+// Returns the thread's model, else a new one, else the least recently used one; null if there is no memory for
+// the first model.
 ThreadModel* find(std::uint32_t thread) {
   ThreadModel* oldest = nullptr;
   for (ThreadModel*& model : models) {
@@ -38,7 +39,7 @@ ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t
   }
   found->thread = thread + 1;
   found->window = window;
-  found->next = kNever; // until it is written
+  found->next = kNever; // until its segment is written
   found->used = ++uses;
   return found;
 }

@@ -1,15 +1,16 @@
-// Purpose: what is known of each thread's habits, so that its segments are coded on from each other.
-// Runs: in the drain and, when its ring is full, on the program's thread, pass lock held.
+// Purpose: the models of the threads' records, so that a segment can continue the coding of the one before.
+// Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #pragma once
 
 #include "preload/format/predictor.h"
 
 namespace memtrace::record {
 
-// Of the threads that recorded last, eight at most; who comes ninth takes the place of the one longest silent.
+// The eight threads that recorded last have a model. A ninth thread takes over the least recently used model.
 inline constexpr std::uint32_t kModels = 8;
-// A damaged segment costs those that follow it up to the next restart: so many records. Restarts this far apart
-// take 2 % more bytes than none would.
+// A model restarts with the first segment that begins this many records after its last restart. A damaged
+// segment makes the segments after it unreadable, up to the next restart. Restarts this far apart take 2 % more
+// bytes than no restarts.
 inline constexpr std::uint64_t kRestartRecords = 32 * 1024;
 
 struct ThreadModel {
@@ -18,17 +19,17 @@ struct ThreadModel {
   std::uint32_t window; // file of the last segment
   std::uint64_t begin;  // sequence at the restart
   std::uint64_t next;   // sequence after the last segment
-  std::uint64_t used;   // by which it is told who was silent
+  std::uint64_t used;   // number of its last use; the smallest one is the least recently used
 };
 
-// The model for a segment that begins with `first`: restarted unless it is the next one of this thread, file
-// and run of segments. Null: no memory.
+// Returns the model for a segment that begins with `first`, or null if there is no memory. The model is
+// restarted unless the segment is the next one of this thread, file and run of segments.
 ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t first);
-// That segment is in the file, up to `next`. A segment that is not written leaves a model that is never
-// continued.
+// Notes that this segment is in the file, up to `next`. If a segment is not written, no segment continues its
+// model.
 void coded(ThreadModel& model, std::uint64_t next);
-// In a forked child, and when a trace begins.
+// Makes each model restart with its next segment: in a forked child, and when a trace begins.
 void forget_models();
-std::uint64_t model_bytes(); // of private memory
+std::uint64_t model_bytes(); // private memory
 
 } // namespace memtrace::record

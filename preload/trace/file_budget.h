@@ -1,25 +1,30 @@
-// Purpose: how the bytes of MEMTRACE_MAX_TRACE are divided among its files: the one place with the fractions.
-// Runs: when the files of a process are made.
+// Purpose: divides the bytes of MEMTRACE_MAX_TRACE among the files of a trace. Only this file has the
+// fractions.
+// Runs: when memtrace makes the files of a process.
 #pragma once
 
 #include "preload/format/file_headers.h"
 
 namespace memtrace::record {
 
-// Each is a whole number of pages, so that blocks on disk are not more than bytes in the file.
+// The bytes of each file. Each is a whole number of pages, so that a file's blocks on disk are not larger than
+// its bytes.
 struct Shares {
   std::uint64_t rings = 0;
-  std::uint64_t head = 0;        // the trace file, up to where windows begin
-  std::uint64_t definitions = 0; // what is appended to the trace file afterwards
-  std::uint64_t window = 0; // each of kWindowFiles; 0: too little room for any, the trace ends at its bound
+  std::uint64_t head = 0;        // the trace file, until windows begin
+  std::uint64_t definitions = 0; // appended to the trace file after windows began
+  // The bytes of each of the kWindowFiles windows. 0: there is too little room for windows, so the trace ends
+  // at its bound.
+  std::uint64_t window = 0;
   std::uint64_t rollup = 0;
 };
 
 inline constexpr std::uint64_t kMostRollup = 8 << 20;
 inline constexpr std::uint64_t kLeastRollup = 20 * 1024;
 
-// Rings an eighth, but four chunks; of the rest, in fourteenths: head 4, windows 2 each, definitions 1,
-// rollup rows 1. A page for each file is left to the file system's own bookkeeping.
+// Returns the bytes of each file. Rings get an eighth, but at least four chunks. Of the rest, in fourteenths:
+// head 4, windows 2 each, definitions 1, rollup rows 1. One page for each file remains for the file system's
+// bookkeeping.
 constexpr Shares shares_of(std::uint64_t max_bytes) {
   constexpr std::uint64_t kFiles = 3 + format::kWindowFiles;
   constexpr std::uint64_t kLeastRings = 4 * format::kChunkBytes;

@@ -1,4 +1,4 @@
-// Purpose: ring records -> the payload of a segment.
+// Purpose: codes ring records into the payload of a segment.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/trace/record_encoder.h"
 
@@ -38,7 +38,8 @@ void Encoder::word(char layout, std::uint64_t value, std::uint64_t base) {
   }
 }
 
-// Which block a death ends. The base becomes like that block.
+// Codes which block a death ends, and makes the base refer to that block. Returns how many births ago the block
+// was born, or 0 if unknown.
 std::uint16_t Encoder::block(const format::RingRecord& record, Model::Guess& base, std::uint8_t& mask) {
   const std::uint64_t address = record.as<format::DeathEvent>().address;
   const std::uint16_t distance = model_->distance_of(address);
@@ -74,7 +75,7 @@ bool Encoder::add(const format::RingRecord& record) {
     *at_++ = static_cast<std::uint8_t>(record.flags >> 8);
   }
   if (type == format::EventType::stack) model_->refine(base, (record.flags & format::kPythonFrame) != 0);
-  const std::size_t first = type == format::EventType::death ? 1 : 0; // block() coded its address
+  const std::size_t first = type == format::EventType::death ? 1 : 0; // block() coded the address of a death
   format::each_word(record.payload, base, [&](std::size_t i, std::uint64_t value, std::uint64_t expected) {
     if (i < first || value == expected) return;
     *mask |= static_cast<std::uint8_t>(1u << i);

@@ -1,4 +1,4 @@
-// Purpose: ring records -> the payload of a segment.
+// Purpose: codes ring records into the payload of a segment.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
@@ -7,22 +7,23 @@
 
 namespace memtrace::record {
 
-// Codes one segment's records into a buffer the caller owns. No allocation, no failure but "full". `model` is
-// that of the thread and source; where the reader may not have the segment before this one, it was restarted. A
-// segment that is not written after all leaves a model that must be restarted.
+// Codes the records of one segment into a buffer that the caller owns. It allocates nothing, and fails only if
+// the buffer is full. `model` is the model of the thread and source. If the reader may not have the segment
+// before this one, the caller has restarted the model. If the segment is not written, the caller must restart
+// the model.
 class Encoder {
  public:
   Encoder(std::uint8_t* out, std::size_t capacity, format::Model& model)
       : begin_(out), at_(out), end_(out + capacity), model_(&model), continues_(!model.fresh()) {}
 
-  // False, with nothing written, when fewer than format::kMaxCoded bytes are left.
+  // Codes `record`. Returns false and writes nothing if fewer than format::kMaxCoded bytes are left.
   bool add(const format::RingRecord& record);
 
   std::size_t bytes() const { return static_cast<std::size_t>(at_ - begin_); }
   std::uint32_t records() const { return records_; }
 
-  // The header over what was added, checksum included. `trace_id` and the rest are the caller's, also further
-  // flags.
+  // Returns the header of the records that were added, with its checksum. The caller gives `trace_id`, the
+  // other arguments and further flags.
   format::SegmentHeader header(std::uint64_t trace_id, std::uint32_t thread, format::Source source,
                                std::uint64_t first_sequence, std::uint8_t flags = 0) const;
 
@@ -42,7 +43,7 @@ class Encoder {
   std::uint64_t types_ = 0;
 };
 
-// For what is written once, when recording begins, by the thread that begins it.
+// The model of the segments that are written once, when recording begins, by the thread that begins it.
 extern constinit format::Model beginning_model;
 
 } // namespace memtrace::record

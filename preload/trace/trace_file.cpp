@@ -1,4 +1,4 @@
-// Purpose: the trace file: opened, appended to in one write, closed. No descriptor is held.
+// Purpose: the trace file: opens it, appends by one write, closes it. No descriptor stays open.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/trace/trace_file.h"
 
@@ -15,8 +15,8 @@ constinit TraceFile trace_file{};
 
 namespace {
 
-constexpr std::uint64_t kEndRoom = 2048;        // for the end record and one note for each reason of loss
-constexpr std::uint64_t kLastReserve = 1 << 20; // without windows a full ring must still fit
+constexpr std::uint64_t kEndRoom = 2048;        // for the end record and a note for each reason of loss
+constexpr std::uint64_t kLastReserve = 1 << 20; // if there are no windows, a full ring must still fit
 
 std::uint64_t bound_of(Part part) {
   const Shares& shares = trace_file.shares;
@@ -31,18 +31,20 @@ std::uint64_t bound_of(Part part) {
 }
 
 constexpr std::uint64_t kSlowNs = 200'000'000; // of one append
-constexpr std::uint64_t kRestOfSlow = 10;      // for so many times as long the program's threads do not write
-constexpr std::uint64_t kLookNs = 20'000'000;  // between two looks at the thread that writes
+// After a slow append, the program's threads do not write for this many times its duration.
+constexpr std::uint64_t kRestOfSlow = 10;
+constexpr std::uint64_t kLookNs = 20'000'000; // between two checks of the thread that writes
 
 constinit std::uint64_t slow_until = 0;
-constinit std::uint64_t writing_since = 0; // 0: no thread is
+constinit std::uint64_t writing_since = 0; // 0: no thread writes
 constinit int writer = 0;                  // tid
-constinit std::uint64_t looked = 0;        // when a thread last looked at the writer
-constinit bool waits = false;              // what it saw: the writer waits for the disk, not for a processor
+constinit std::uint64_t looked = 0;        // when a thread last checked the writer
+constinit bool waits = false;              // its result: the writer waits for the disk, not for a processor
 constinit long error = 0;
 
-// An append while it lives. A thread that got no processor for seconds wrote slowly to a fast disk: 256 busy
-// threads on two cores lost millions of events by that.
+// Times an append while it exists. An append is slow only if its thread waited for the disk. A thread that got
+// no processor for seconds wrote slowly to a fast disk: with 256 busy threads on two cores, millions of events
+// were lost.
 class Timed {
  public:
   Timed() : began_(os::monotonic_ns()), switches_(os::voluntary_switches()) {
@@ -63,7 +65,7 @@ class Timed {
   std::uint64_t switches_;
 };
 
-// True if this thread of the process runs or waits for a processor. False also if that cannot be read.
+// True if this thread of the process runs or waits for a processor. False if its state cannot be read.
 bool is_runnable(int tid) {
   Line<64> path;
   path.add("/proc/self/task/").add(static_cast<std::uint64_t>(tid)).add("/stat");
@@ -72,7 +74,7 @@ bool is_runnable(int tid) {
   long at = (fd < 0 ? fd : os::read_all(fd, text, sizeof text)) - 1;
   if (fd >= 0) os::close(fd);
   const long end = at;
-  while (at > 0 && text[at] != ')') --at; // the last: a name may have any
+  while (at > 0 && text[at] != ')') --at; // the last ')', because a name may contain others
   return at > 0 && at + 2 <= end && text[at + 2] == 'R';
 }
 
@@ -154,7 +156,7 @@ Appended append_to_trace(const format::SegmentHeader& header, const std::uint8_t
   const std::uint64_t bytes = sizeof header + header.payload_bytes;
   if (bytes > trace_room(part)) return Appended::no_room;
   const long written = append_segment(trace_file.path.text(), header, payload);
-  // A part that is there, torn, takes its room, and the reader passes over it.
+  // A torn segment takes its room too. The reader skips it.
   if (written > 0) __atomic_fetch_add(&trace_file.bytes, static_cast<std::uint64_t>(written), __ATOMIC_RELAXED);
   return written == static_cast<long>(bytes) ? Appended::yes : Appended::failed;
 }

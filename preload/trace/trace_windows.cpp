@@ -1,6 +1,5 @@
-// Purpose: where what is recorded goes: the trace file, then windows that are used again; and what is folded
-// meanwhile.
-// Runs: in the drain and, when its ring is full, on the program's thread, pass lock held.
+// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too.
+// Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #include "preload/trace/trace_windows.h"
 
 #include <sys/mman.h>
@@ -34,20 +33,21 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 32 * 1024;
 constexpr std::uint64_t kMostReserve = 1 << 20;
-constexpr std::uint64_t kHeldBytes = 48; // of a file for each block that a snapshot lists: less is used
+// Bytes of a file for each block that a snapshot lists. A block takes less.
+constexpr std::uint64_t kHeldBytes = 48;
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 
 struct OpenWindow {
-  std::uint64_t number = 0; // 0: holds nothing
+  std::uint64_t number = 0; // 0: the file is empty
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
 };
 
 struct Current {
   std::uint32_t file = 0;
-  std::uint64_t number = 0; // of the last window begun; 0: the trace file
+  std::uint64_t number = 0; // of the last window that began; 0: the trace file
   std::uint64_t not_before = 0;
-  // The highest levels so far, and the number of the window that has them.
+  // The highest levels so far, and the numbers of the windows that have them.
   std::int64_t highest[2] = {};
   std::uint64_t highest_in[2] = {};
 };
@@ -55,7 +55,7 @@ struct Current {
 constinit OpenWindow windows[format::kWindowFiles] = {};
 constinit Current current{};
 
-// Two coders with a buffer each: what begins a window may need a definition first.
+// There are two coders, each with a buffer: a snapshot may need a definition that is written before it.
 struct Coder {
   std::uint8_t* bytes = nullptr;
   alignas(Encoder) unsigned char room[sizeof(Encoder)] = {};
@@ -86,15 +86,15 @@ const Path& path_of(std::uint32_t file) {
   return path;
 }
 
-// --- what rollup asks for ---
+// --- calls of the rollup ---
 
-// A table of a hundred thousand live blocks is looked into at random, and the walk through the page tables took
-// longer than all the rest of a look-up.
+// Tables from this size on use huge pages. Lookups in a table of 100,000 live blocks are random, and walking
+// the page tables took longer than the rest of a lookup.
 constexpr std::size_t kHuge = 4 << 20;
 
 void* map(std::size_t bytes) {
   void* const memory = os::map_private(bytes);
-  if (memory != nullptr) os::advise(memory, bytes, MADV_DONTFORK); // a forked child starts anew
+  if (memory != nullptr) os::advise(memory, bytes, MADV_DONTFORK); // a forked child makes its own
   return memory;
 }
 
@@ -129,8 +129,8 @@ bool make_rollup_file() {
   return true;
 }
 
-// The one that can be missed: not the last one, not one that holds a highest level; an empty one, else the
-// oldest.
+// Returns the file of the next window: an empty file, else the oldest one. Never returns the file of the last
+// window, nor of a window with a highest level.
 std::uint32_t choose() {
   std::uint32_t best = format::kWindowFiles;
   for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
@@ -152,7 +152,7 @@ void see_highest() {
   folded.forget_highest();
 }
 
-// A part that is there, torn, takes its room too.
+// Returns false if the segment is not whole. A torn segment takes its room too.
 bool append_to_window(const format::SegmentHeader& header, const std::uint8_t* payload) {
   const long written = append_segment(path_of(current.file).text(), header, payload);
   if (written > 0) windows[current.file].bytes += static_cast<std::uint64_t>(written);
@@ -278,7 +278,7 @@ bool is_late(std::uint8_t type) {
     case EventType::end:
     case EventType::exec:
       return current.number != 0;
-    case EventType::label: // one a block: half of the room at most
+    case EventType::label: // there is one for each block: they get at most half of the room
       return current.number != 0 && trace_room(Part::definitions) > trace_file.shares.definitions / 2;
     default:
       return false;

@@ -1,6 +1,5 @@
-// Purpose: where what is recorded goes: the trace file, then windows that are used again; and what is folded
-// meanwhile.
-// Runs: in the drain and, when its ring is full, on the program's thread, pass lock held.
+// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too.
+// Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #pragma once
 
 #include "preload/bounded/spin_lock.h"
@@ -9,28 +8,30 @@
 
 namespace memtrace::record {
 
-// Who holds it may append to the trace's files and fold. Bounded, as every lock here.
+// The thread that holds this lock may append to the trace's files and apply records to the rollup. Like each
+// lock of the recorder, it gives up after a time.
 extern constinit SpinLock pass_lock;
 extern constinit rollup::Rollup folded;
 
-// A trace begins; a forked child says what it inherited, in bytes. The rollup calls `copy_text` for the text of
-// an id, and `has_ring` for whether a thread may record more.
+// Starts the rollup of a new trace. `live` and `tensor` are the bytes that a forked child inherited. The rollup
+// calls `copy_text` for the text of an id, and `has_ring` to learn whether a thread may record more.
 using CopyText = std::size_t (*)(format::TextId id, char* out, std::size_t capacity);
 using HasRing = bool (*)(std::uint32_t thread);
 void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText copy_text, HasRing has_ring);
-// In a forked child: they are the parent's.
+// Forgets the windows, which are the parent's, in a forked child.
 void forget_windows();
 
-// Begins a new window when the current file is nearly full. False: it should have and could not, for the disk.
+// Begins a new window if the current file is nearly full. Returns false if it had to but could not because of
+// the disk.
 bool rotate_if_due();
-// 0: the trace file.
+// Returns the number of the current window; 0: the trace file.
 std::uint32_t current_window();
-// Bytes that one more segment may have, header included. `last`: see Part.
+// Returns the bytes that one more segment may have, with its header. `last`: see Part.
 std::uint64_t events_room(bool last);
 Appended append_events(const format::SegmentHeader& header, const std::uint8_t* payload, bool last);
 
-// Definitions and facts that go to a window go to the trace file too. Noted one by one, written at once by
-// write_late(), or when there are many.
+// Definitions and facts of a window go to the trace file too. is_late() is true for their types. note_late()
+// collects them. write_late() writes them, and note_late() calls it if its buffer is full.
 bool is_late(std::uint8_t type);
 void note_late(const format::RingRecord& record);
 void note_late_text(format::TextId id, const char* text, std::size_t bytes);
@@ -39,7 +40,7 @@ void write_late();
 // Returns the bytes of the buffers in which definitions and snapshots are coded.
 std::uint64_t window_buffer_bytes();
 
-// The orderly end: what is not over is folded as far as it went.
+// Closes the rollup at an orderly end. Unfinished steps and phases count as far as they went.
 void close_windows();
 
 } // namespace memtrace::record

@@ -1,5 +1,5 @@
 // Purpose: how many bytes this process may write.
-// Runs: when recording begins, and where a file of the process is full.
+// Runs: when recording begins, and when a file of the process is full.
 #include "preload/trace/write_allowance.h"
 
 #include <sys/resource.h>
@@ -13,7 +13,8 @@
 namespace memtrace::record {
 namespace {
 
-// A job of 8 ranks with 8 workers each claimed 4.5 of 4 GiB when each process claimed all that it might need.
+// Each process first claims an eighth of its need, but at least kSensibleTrace. When each claimed all of it, 8
+// ranks with 8 workers each claimed 4.5 of 4 GiB.
 constexpr std::uint64_t kFirstPart = 8;
 constexpr std::uint64_t kSmallPart = 8; // of MEMTRACE_MAX_TRACE: for workers and children
 
@@ -29,7 +30,7 @@ std::uint64_t bytes_wanted() {
   const bool small = __atomic_load_n(&worker, __ATOMIC_RELAXED) || !leads;
   std::uint64_t bytes = small ? settings.max_trace / kSmallPart : settings.max_trace;
   if (bytes < kLeastTrace) bytes = kLeastTrace;
-  // A write past the limit on the size of files would be torn.
+  // A write beyond the limit on file sizes would be torn.
   const std::uint64_t limit = os::resource_limit(RLIMIT_FSIZE);
   return bytes < limit ? bytes : limit;
 }

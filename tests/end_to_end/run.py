@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Purpose: run one test file, with the modules of support/ in reach and nothing added to the environment.
+"""Purpose: runs one test file, with the modules of support/ in its path and an unchanged environment.
 
 usage: run.py FOLDER/test_NAME [-v] [CLASS[.METHOD] ...], or options of the file itself, as --soak 30
 """

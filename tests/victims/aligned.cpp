@@ -1,4 +1,4 @@
-// Purpose: the aligned family, with odd sizes, small and huge alignments, and its failures.
+// Purpose: aligned allocation functions with odd sizes, small and huge alignments, and their failures.
 // A victim: its output must be the same with and without the tracer.
 #include <cerrno>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Purpose: what comes after this library, which only its own scope says: libm, that it alone is linked with.
-// Opened RTLD_LOCAL by the victim lookups.
+// Purpose: looks up what comes after this library. Only its own scope has it: libm, which only this library is
+// linked with. The victim lookups opens it RTLD_LOCAL.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

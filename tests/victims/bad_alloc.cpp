@@ -1,5 +1,5 @@
-// Purpose: blocks of 32 MiB under a limit of the address space, until one cannot be had and nobody catches
-// that. A victim.
+// Purpose: allocates blocks of 32 MiB under an address space limit until std::bad_alloc, which is not caught. A
+// victim.
 #include <sys/resource.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Purpose: sbrk of the program's own beside malloc's, forwards and back.
+// Purpose: calls sbrk beside malloc, forwards and back.
 // A victim: its output must be the same with and without the tracer.
 #define _DEFAULT_SOURCE
 #include <errno.h>

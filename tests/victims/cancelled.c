@@ -1,4 +1,4 @@
-// Purpose: threads that are cancelled while they allocate, at once and at the next cancellation point.
+// Purpose: cancels threads while they allocate, at once and at the next cancellation point.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdatomic.h>

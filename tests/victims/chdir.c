@@ -1,4 +1,4 @@
-// Purpose: go elsewhere, take the directory away, lower the umask: the trace's place was decided before.
+// Purpose: changes directory, removes it, lowers the umask: the trace's place was decided before.
 // A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Purpose: a child whose monotonic clock is set back by 1,000 seconds, in a time namespace of its own.
-// Says "refused" and ends with 77 where none can be made.
+// Purpose: starts a child whose monotonic clock is set back by 1,000 seconds, in its own time namespace.
+// Prints "refused" and ends with 77 if a time namespace cannot be made.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>

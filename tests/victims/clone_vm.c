@@ -1,4 +1,5 @@
-// Purpose: a raw clone that shares memory and descriptors, and a raw fork by syscall, which no handler sees.
+// Purpose: a raw clone that shares memory and descriptors, and a raw fork by syscall, which run no fork
+// handler.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Purpose: close every descriptor, also by close_range, and go on: none of them may have been the tracer's.
+// Purpose: closes every descriptor, also by close_range, and goes on: none of them may be the tracer's.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>

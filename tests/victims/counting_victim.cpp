@@ -1,9 +1,9 @@
-// Purpose: count its own mallocs in a shared page, so that a kill at any instant can be checked.
+// Purpose: counts its own mallocs in a shared page, so that a kill at any instant can be checked.
 // A victim: its output must be the same with and without the tracer.
 //
 // usage: counting_victim PAGE [--size N] [--threads T] [--count N] [--pattern keep|window|free] [--pause NS]
-// PAGE is a file of one page per thread, mapped MAP_SHARED; word 0 of page t is the count of thread t, stored
-// after each malloc returned. So when the process dies, N or N + 1 of them have been recorded.
+// PAGE is a file of one page per thread, mapped MAP_SHARED. Word 0 of page t is the count of thread t, stored
+// after each malloc returns. So if the process dies, N or N + 1 mallocs are recorded.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Purpose: each CPU touches pages by a thread bound to it, so that counters of RSS which are kept by CPU leave
-// parts out. Then it says what smaps_rollup, statm and status have.
+// Purpose: touches pages on each CPU by a thread bound to it: RSS counters kept by CPU then lack parts.
+// Afterwards prints the figures of smaps_rollup, statm and status.
 //
 // usage: cpu_parts PAGES MS     that many by each thread, 200 at a time with a pause of MS
 #define _GNU_SOURCE

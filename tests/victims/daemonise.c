@@ -1,4 +1,4 @@
-// Purpose: leave the terminal by two forks and tell through a pipe; the first process is long gone.
+// Purpose: becomes a daemon by two forks and reports through a pipe after the first process has ended.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Purpose: dlmopen: a library, and its libc, in a namespace of its own, whose malloc is another one.
+// Purpose: loads a library and its libc, with another malloc, into a namespace of their own by dlmopen.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>

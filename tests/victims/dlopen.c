@@ -1,4 +1,4 @@
-// Purpose: dlopen a library that is found by this program's $ORIGIN RUNPATH alone, again and again.
+// Purpose: opens a library again and again that only this program's $ORIGIN RUNPATH finds.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ int main(void) {
     void* (*make)(size_t) = (void* (*)(size_t))dlsym(plugin, "plugin_make");
     void* block = make(20000);
     dlclose(plugin);
-    free(block); // born in code that is gone
+    free(block); // allocated by code that is unloaded
   }
   printf("missing: %d\n", dlopen("libmemtrace_no_such_library.so", RTLD_NOW) != NULL);
   printf("cudaMalloc: %d\n", dlsym(RTLD_DEFAULT, "cudaMalloc") != NULL);

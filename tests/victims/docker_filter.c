@@ -1,5 +1,5 @@
-// Purpose: run a program under a system call filter like the default one of Docker: what that does not allow
-// fails with EPERM, clone3 with ENOSYS. A victim, and is none itself.
+// Purpose: runs a program under a system call filter like Docker's default: calls that it blocks fail with
+// EPERM, clone3 with ENOSYS. It starts victims and is not a victim itself.
 //
 // usage: docker_filter PROGRAM [ARGUMENT...]
 // The calls are those that Docker's documentation names as blocked ("Seccomp security profiles for Docker").

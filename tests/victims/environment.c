@@ -1,4 +1,4 @@
-// Purpose: print the environment, and run env -i: the tracer may not add what others can see beyond its own.
+// Purpose: prints the environment and runs env -i: the tracer may add only its own variables.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <stdio.h>

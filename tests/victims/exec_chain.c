@@ -1,4 +1,4 @@
-// Purpose: become itself five times, with memory held each time; the last one tells.
+// Purpose: executes itself five times, with memory held each time; the last one prints.
 // A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Purpose: an exec that fails, after which the program goes on and allocates.
+// Purpose: calls an exec that fails, then goes on and allocates.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>

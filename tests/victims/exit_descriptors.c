@@ -1,5 +1,5 @@
-// Purpose: run a program, and list the descriptors that it has at the instant when it ends.
-// A victim, and is none itself.
+// Purpose: runs a program and lists its descriptors at the instant when it ends.
+// It starts victims and is not a victim itself.
 //
 // usage: exit_descriptors FILE PROGRAM [ARGUMENT...]     ends as the program did
 #include <dirent.h>

@@ -1,4 +1,4 @@
-// Purpose: every way to end: exit, _exit, quick_exit, abort, from a thread, pthread_exit of main, a signal.
+// Purpose: ends in every way: exit, _exit, quick_exit, abort, in a thread, pthread_exit of main, a signal.
 // A victim: its output must be the same with and without the tracer.
 #include <csignal>
 #include <cstdio>

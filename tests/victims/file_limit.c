@@ -1,4 +1,4 @@
-// Purpose: a limit on the size of files with its signal held back, then let in: whose signal comes?
+// Purpose: reaches the file size limit with SIGXFSZ blocked, then unblocked, to see whose signal is pending.
 // A victim: its output must be the same with and without the tracer.
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Before an exec, which fails, what was recorded is written out on this thread.
+// Fills the rings, then calls an exec that fails: before an exec, this thread writes out the events.
 static void churn(void) {
   for (int i = 0; i < 50000; ++i) free(memset(malloc(10000), 1, 10000));
   execl("/no/such/program", "program", (char*)NULL);
@@ -22,7 +22,7 @@ int main(void) {
   for (int i = 0; i < 50000; ++i) free(memset(malloc(10000), 1, 10000));
   const struct rlimit limit = {4096, 4096};
   setrlimit(RLIMIT_FSIZE, &limit);
-  churn(); // by default the signal ends the process
+  churn(); // with the default action, the signal would end the process
   puts("still here");
   signal(SIGXFSZ, came);
   sigemptyset(&held);
@@ -31,7 +31,7 @@ int main(void) {
   churn();
   sigpending(&waiting);
   printf("waiting: %d\n", sigismember(&waiting, SIGXFSZ));
-  raise(SIGXFSZ); // the program's own must stay
+  raise(SIGXFSZ); // the program's own signal must stay pending
   churn();
   sigpending(&waiting);
   printf("waiting: %d\n", sigismember(&waiting, SIGXFSZ));

@@ -1,5 +1,5 @@
-// Purpose: runs a command under a seccomp filter that answers some calls with EPERM.
-// It stands in for a container's runtime.
+// Purpose: runs a command under a seccomp filter that answers some calls with EPERM, like the filter of a
+// container runtime.
 //
 // usage: filtered some|append COMMAND...
 #define _GNU_SOURCE
@@ -19,13 +19,13 @@
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define IF(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1)
 
-// Calls that the recorder makes and a program can do without.
+// Refuses calls that the recorder makes and that a program can do without.
 static struct sock_filter some[] = {LOAD(nr), IF(SYS_fallocate),       REFUSE, IF(SYS_process_vm_readv),
                                     REFUSE,   IF(SYS_io_setup),        REFUSE, IF(SYS_mincore),
                                     REFUSE,   IF(SYS_sync_file_range), REFUSE, IF(SYS_close_range),
                                     REFUSE,   IF(SYS_clone),           REFUSE, ALLOW};
 
-// No file can be opened to append to it.
+// Refuses to open files for appending.
 static struct sock_filter append[] = {LOAD(nr),      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
                                       LOAD(args[2]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_APPEND, 0, 1),
                                       REFUSE,        ALLOW};

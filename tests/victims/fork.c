@@ -1,4 +1,4 @@
-// Purpose: fork from a process with threads that allocate; the children allocate, fork again and leave.
+// Purpose: forks from a process with allocating threads; the children allocate, fork again and end.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-// Purpose: many threads fork at once, then allocate from places not seen before. A lock that a fork leaves held
-// shows as a time: then each new place takes a tenth of a second and more.
+// Purpose: many threads fork at once, then allocate from new call sites. A lock that a fork leaves held shows
+// in the time: each new site then takes 0.1 s or more.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void* fork_often(void* unused) {
   return unused;
 }
 
-// Left or right at each level: 256 different stacks.
+// Goes left or right at each level: 256 different stacks.
 static __attribute__((noinline)) void* place(int depth, int path) {
   volatile char pad = 1;
   void* block;

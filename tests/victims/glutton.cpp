@@ -1,11 +1,11 @@
-// Purpose: count its own blocks in a shared page, so that what was recorded at the kill can be checked.
-// A victim, of the kernel: it takes memory until a limit ends it.
+// Purpose: counts its own blocks in a shared page, so that the trace at a kill can be checked.
+// A victim of the kernel: it takes memory until a limit ends it.
 //
 // usage: glutton PAGE [--size N] [--threads T] [--forks] [--worker] [--most N] [--pause NS]
-// PAGE is a file of one page per thread, mapped MAP_SHARED: word 0 of page t is the count of thread t, stored
-// when malloc has returned and before the block is touched. --forks: the main thread forks all the while;
-// --worker: a child is the glutton, the kernel's first choice, and the parent says how it ended; --most: stop
-// there, and wait for a line on stdin.
+// PAGE is a file of one page per thread, mapped MAP_SHARED. Word 0 of page t is the count of thread t, stored
+// after malloc returns and before the block is touched. --forks: the main thread forks all the time. --worker:
+// a child takes the memory, as the kernel's first choice, and the parent prints how it ended. --most: stops at
+// N blocks and waits for a line on stdin.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -54,7 +54,7 @@ void eat_in_threads() {
   for (unsigned children = 0; options.forks; ++children) {
     const pid_t child = fork();
     if (child == 0) {
-      std::memset(std::malloc(3 << 20), 1, 3 << 20); // enough for a trace of its own
+      std::memset(std::malloc(3 << 20), 1, 3 << 20); // enough for its own trace
       _exit(0);
     }
     waitpid(child, nullptr, 0);

@@ -1,4 +1,4 @@
-// Purpose: the edges of malloc: nothing, too much, overflow, realloc to nothing, errno after each.
+// Purpose: edge cases of malloc: zero, too much, overflow, realloc to zero, errno after each.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
-// Purpose: huge pages: of the pool (MAP_HUGETLB, memfd), and transparent ones where the program asks for them.
+// Purpose: maps huge pages of the pool (MAP_HUGETLB, memfd), and transparent ones that the program requests.
 // A victim: its output must be the same with and without the tracer.
 //
-// usage: huge_pages pool|advised     pool: says "refused" and ends with 77 where the pool is empty
+// usage: huge_pages pool|advised     pool: prints "refused" and ends with 77 if the pool is empty
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int pool(void) {
   map = mmap(NULL, 2 * MIB, rw, MAP_SHARED, file, 0);
   close(file);
   map[5] = 2;
-  usleep(600000); /* the recorder looks */
+  usleep(600000); /* the recorder takes a sample */
   printf("shared: %d\n", map[5]);
   printf("more than there is: %d\n",
          mmap(NULL, (size_t)1 << 44, rw, flags, -1, 0) == MAP_FAILED && errno == ENOMEM);

@@ -1,6 +1,6 @@
-// Purpose: io_uring by raw system calls: rings that are mapped, registered buffers, reads into blocks of
-// malloc. Says "refused" and ends with 77 where the kernel has none for us. A victim: its output must be the
-// same with and without the tracer.
+// Purpose: uses io_uring by raw system calls: mapped rings, registered buffers, reads into malloc blocks.
+// Prints "refused" and ends with 77 if the kernel refuses io_uring. A victim: its output must be the same with
+// and without the tracer.
 #include <linux/io_uring.h>
 #include <stdatomic.h>
 #include <stdio.h>

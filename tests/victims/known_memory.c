@@ -1,7 +1,7 @@
-// Purpose: memory of every kind, each of a size that is known, and what the allocator and the kernel say of it.
-// Of the first blocks every other one is given back, and stays with malloc. With an argument: a peak that ends
-// where it is reached, of 256 MiB (spike), or memory that is read and never written to, of 100 MiB (zeros);
-// with no second thread.
+// Purpose: takes memory of every kind in known sizes, and prints the figures of the allocator and the kernel.
+// Half of the first blocks are freed, every other one, and malloc retains them. With an argument: a peak of 256
+// MiB that ends at once (spike), or 100 MiB that are read but not written (zeros); then there is no second
+// thread.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -69,7 +69,7 @@ int main(int count, char** arguments) {
   static void* deep;
   pthread_t thread;
   pthread_create(&thread, NULL, idle, &deep);
-  mallopt(M_MMAP_THRESHOLD, 64 * (int)MIB); /* of glibc: all of it in the heap, none of it given back */
+  mallopt(M_MMAP_THRESHOLD, 64 * (int)MIB); /* glibc: all blocks are in the heap, and none is returned */
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   char* blocks[64];
   for (int i = 0; i < 64; ++i) memset(blocks[i] = malloc(MIB / 2), 1, MIB / 2);
@@ -90,9 +90,9 @@ int main(int count, char** arguments) {
   char* file = map(8 * MIB, MAP_SHARED, fd);
   for (size_t i = 0; i < 6 * MIB; i += sizeof page) file[i] = 1;
   while (deep == NULL) usleep(1000);
-  struct mallinfo2 said = mallinfo2(); /* of glibc, whoever else is the allocator */
+  struct mallinfo2 said = mallinfo2(); /* the figures of glibc, even under another allocator */
   printf("in_use %zu\nkept %zu\nrss %zu\n", in_use, said.fordblks, resident());
   fflush(stdout);
-  usleep(300000); /* looked at every 10 ms */
+  usleep(300000); /* the recorder samples every 10 ms */
   return 0;
 }

@@ -1,5 +1,5 @@
-// Purpose: few descriptors, then no address space, then files of size 0: the tracer may lose, the program may
-// not. A victim: its output must be the same with and without the tracer.
+// Purpose: few descriptors, then no address space, then files of size 0: the tracer may lose events, the
+// program must not fail. A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     printf("open: %d %s\n", fd, strerror(errno));
   }
   if (strcmp(which, "as") == 0) {
-    limit.rlim_cur = limit.rlim_max = 1u << 20; // less than there is: every further map fails
+    limit.rlim_cur = limit.rlim_max = 1u << 20; // less than the process has: every further mmap fails
     setrlimit(RLIMIT_AS, &limit);
     errno = 0;
     void* block = malloc(64 << 20);

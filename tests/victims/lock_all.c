@@ -1,5 +1,5 @@
-// Purpose: mlockall with the flags of argv[1], under the limit of argv[2] KiB if there is one: what is locked
-// then and later. A victim: its output must be the same with and without the tracer.
+// Purpose: calls mlockall with the flags of argv[1], under a limit of argv[2] KiB if given, and shows what is
+// locked then and later. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void show(const char* when) {
   fclose(status);
 }
 
-// By mmap, each with a page of room around it.
+// Allocates pieces by mmap, each with a spare page around it.
 static void grow(void) {
   for (int i = 0; i < kPieces; ++i) memset(malloc(kPiece), 1, kPiece);
 }

@@ -1,4 +1,4 @@
-// Purpose: mlockall for all that is and comes, then blocks, mappings and threads; also a bound on locked
+// Purpose: mlockall for current and future memory, then blocks, mappings and threads; also a limit on locked
 // memory. A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Purpose: leave frames by longjmp, out of a handler too, while memory is allocated on the way.
+// Purpose: leaves frames by longjmp, also from a signal handler, while the program allocates.
 // A victim: its output must be the same with and without the tracer.
 #include <setjmp.h>
 #include <signal.h>

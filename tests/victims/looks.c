@@ -1,5 +1,5 @@
-// Purpose: make one shape of address space, stay for a while, and say what memtrace's own thread cost
-// meanwhile. A victim whose address space is expensive to look at.
+// Purpose: makes one shape of address space, waits, and prints the CPU time of memtrace's thread meanwhile. A
+// victim whose address space is expensive to measure.
 //
 // usage: looks SECONDS SHAPE ...
 //   reserve TIB MIB PIECES     one mapping without reservation, MIB of it touched in PIECES places
@@ -42,7 +42,7 @@ static char* map(size_t bytes, int more) {
 static void reserve(size_t tib, size_t mib, size_t pieces) {
   const size_t bytes = tib << 40, piece = (mib << 20) / pieces / kPage * kPage;
   char* const at = map(bytes, MAP_NORESERVE);
-  madvise(at, bytes, MADV_NOHUGEPAGE); // a page that is touched is that page alone
+  madvise(at, bytes, MADV_NOHUGEPAGE); // a touch then makes one small page resident
   for (size_t i = 0; i < pieces; ++i) memset(at + bytes / pieces / kPage * i * kPage, 1, piece);
 }
 
@@ -90,7 +90,8 @@ static void grow(size_t mib, size_t step, size_t pace, size_t huge) {
   }
 }
 
-// The tasks that `made` does not count: the first thread and those of threads() are ours.
+// Returns the CPU time of tasks that the program did not make. `made` does not count the first thread and those
+// of threads().
 static unsigned long long cpu_of_others(size_t made) {
   unsigned long long sum = 0;
   DIR* const tasks = opendir("/proc/self/task");
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
   const unsigned long long start = now_ns();
   size_t made = 0, value[4] = {0, 1, 1, 0};
   for (int i = 3; i < argc && i < 7; ++i) value[i - 3] = strtoul(argv[i], NULL, 10);
-  free(malloc(1 << 20)); // an event: recording begins with it
+  free(malloc(1 << 20)); // an event, which starts the recording
   if (strcmp(argv[2], "reserve") == 0)
     reserve(value[0], value[1], value[2]);
   else if (strcmp(argv[2], "mappings") == 0)

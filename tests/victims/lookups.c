@@ -1,5 +1,5 @@
-// Purpose: what dlsym and dlvsym answer to each kind of question, to a program and to a library, and what they
-// leave behind.
+// Purpose: prints the answers of dlsym and dlvsym to each kind of query, to a program and to a library, and the
+// state of dlerror afterwards.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 static void say(const char* what, const void* found) {
   const char* error = dlerror();
-  // The message names the file that was searched, which is not always the one that asked.
+  // The message names the searched file, which is not always the caller's.
   const char* reason = error != NULL ? strstr(error, "undefined symbol") : NULL;
   printf("%s: %d %s, then %d\n", what, found != NULL,
          reason != NULL  ? reason
@@ -45,7 +45,7 @@ int main(void) {
     say("  handle", dlsym(math, names[i]));
     say("  version", dlvsym(RTLD_DEFAULT, names[i], "libcudart.so.13"));
   }
-  // An error that is there before stays until it is asked for.
+  // A pending error stays until dlerror() returns it.
   dlopen("libnosuchthing.so", RTLD_NOW);
   printf("pending %d\n", dlerror() != NULL);
   void* plugin = dlopen("libvictim_asks.so", RTLD_NOW | RTLD_LOCAL);

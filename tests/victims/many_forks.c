@@ -1,4 +1,4 @@
-// Purpose: 200 children, some at once, which allocate and end in every way; and a chain of 20 generations.
+// Purpose: 200 children, some at once, allocate and end in every way; then a chain of 20 generations.
 // A victim: its output must be the same with and without the tracer.
 #include <signal.h>
 #include <stdio.h>

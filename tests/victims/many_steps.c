@@ -1,7 +1,7 @@
-// Purpose: as many steps as asked, whose sizes follow from the step's number, in three threads.
+// Purpose: runs a given number of steps in three threads; the sizes follow from the step's number.
 // A victim: its output must be the same with and without the tracer.
 //
-// Sizes are multiples of 16 below malloc's mmap threshold, so that a block of n bytes is n + 8 usable ones.
+// Sizes are multiples of 16 below malloc's mmap threshold, so a block of n bytes has n + 8 usable ones.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Purpose: every way to map: reservations, protection, holes, moves, overlays, shared memory, files.
+// Purpose: maps memory in every way: reservations, protection, holes, moves, overlays, shared memory, files.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-// Purpose: mark phases and steps of known sizes through memtrace.h, in two threads; harmless when not traced.
+// Purpose: marks phases and steps of known sizes through memtrace.h, in two threads; also runs untraced.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Purpose: which descriptors are open, and which the next one is, before and after a lot of memory.
+// Purpose: prints the open descriptors and the next free one, before and after many allocations.
 // A victim: its output must be the same with and without the tracer.
 #include <dirent.h>
 #include <fcntl.h>

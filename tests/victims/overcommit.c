@@ -1,4 +1,4 @@
-// Purpose: ask for far more than a kernel that counts what it promised gives, and go on with what it does give.
+// Purpose: requests far more memory than a kernel with strict overcommit grants, and goes on with less.
 // A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <stdio.h>

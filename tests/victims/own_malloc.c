@@ -1,4 +1,4 @@
-// Purpose: bring its own malloc for a while: blocks of brk and of __libc_malloc, freed by hand and by others.
+// Purpose: uses its own malloc for a while: blocks of brk and __libc_malloc, freed by other functions.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -12,9 +12,9 @@ extern void* __libc_malloc(size_t);
 extern void __libc_free(void*);
 
 int main(void) {
-  void* foreign = __libc_malloc(30000); // born unseen, freed by the hook
+  void* foreign = __libc_malloc(30000); // its allocation is not recorded, the hook frees it
   free(foreign);
-  void* ours = malloc(30000); // born seen, freed unseen; the address comes back
+  void* ours = malloc(30000); // its allocation is recorded, its free is not; the address is reused
   __libc_free(ours);
   ours = malloc(30000);
   free(ours);

@@ -1,5 +1,5 @@
-// Purpose: pairs COUNT: so many times a block of 64 bytes and one of 8 KiB, each freed at once.
-// Counted by callgrind.
+// Purpose: pairs COUNT: COUNT times a block of 64 bytes and one of 8 KiB, each freed at once.
+// Under callgrind, it gives the instructions of a pair.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@ int main(int count, char** words) {
   if (count != 2) return 2;
   const long pairs = strtol(words[1], NULL, 10);
   for (long i = 0; i < pairs; ++i) {
-    // Through a volatile pointer, or the compiler drops the pair.
+    // The pointer is volatile, or the compiler removes the pair.
     void* volatile block = malloc(64);
     free(block);
     block = malloc(8192);

@@ -1,4 +1,4 @@
-// Purpose: what the dlopen victim loads.
+// Purpose: the library that the victim dlopen loads.
 // A victim: its output must be the same with and without the tracer.
 #include <stdlib.h>
 #include <string.h>

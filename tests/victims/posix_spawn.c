@@ -1,5 +1,5 @@
-// Purpose: posix_spawn with attributes and file actions, from several threads at once; and a program that is
-// not there. A victim: its output must be the same with and without the tracer.
+// Purpose: posix_spawn with attributes and file actions, from several threads at once, and of a missing
+// program. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Purpose: it gives up privileges, in each way that there is, and says whether any thread of its process kept
-// them. A victim: its output must be the same with and without the tracer.
+// Purpose: gives up privileges in each possible way, and prints whether any thread of its process kept them. A
+// victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static void churn(int count) {
   for (int i = 0; i < count; ++i) free(memset(malloc(50000), 1, 50000));
 }
 
-// What the kernel says of a thread's credentials, line by line. False: it has ended, or there is no such file.
+// Reads a thread's credentials as the kernel lists them. Returns false if it has ended or the file is missing.
 static int credentials(const char* task, char* out, size_t room) {
   char path[300], line[8192];
   snprintf(path, sizeof path, "/proc/self/task/%s/status", task);
@@ -43,7 +43,7 @@ static int credentials(const char* task, char* out, size_t room) {
   return 1;
 }
 
-// Threads whose credentials are others than those of the calling one.
+// Returns the number of threads with other credentials than the calling thread.
 static int others(void) {
   char mine[4096], theirs[4096], me[32];
   snprintf(me, sizeof me, "%d", (int)syscall(SYS_gettid));
@@ -57,7 +57,7 @@ static int others(void) {
   return count;
 }
 
-// At once, and again and again while it works on.
+// Checks at once, then repeatedly while the program allocates.
 static void check(const char* what, int result) {
   int worst = others();
   for (int i = 0; i < 20; ++i) {
@@ -121,7 +121,7 @@ static long raw_setresuid(long id) {
   return result;
 }
 
-// No library is asked, so none can know. What is left over must see it for itself.
+// Changes credentials by raw system calls, which no hook sees. The recorder's thread must notice it by itself.
 static void unseen(void) {
   churn(500);
   const long result = raw_setresuid(kOther);
@@ -180,7 +180,7 @@ static void in_a_handler(void) {
   check("handler", seteuid(0));
 }
 
-// A program that takes another user's part for each of its jobs.
+// Takes the identity of another user for each of its jobs.
 static void often(void) {
   for (int i = 0; i < 3000; ++i) {
     if (seteuid(kOther) != 0 || seteuid(0) != 0) printf("failed\n");

@@ -1,5 +1,5 @@
-// Purpose: a storm of SIGPROF, as from a sampling profiler, whose handler allocates nothing but takes long, on
-// its own stack. A victim: its output must be the same with and without the tracer.
+// Purpose: a storm of SIGPROF, as from a sampling profiler. The handler runs long on its own stack and does not
+// allocate. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

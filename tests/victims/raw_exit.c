@@ -1,5 +1,5 @@
-// Purpose: the last thread ends by the raw system call: whatever other thread there is would keep the process
-// for ever. A victim: its output must be the same with and without the tracer.
+// Purpose: ends the last thread by the raw system call: any other thread would keep the process alive for ever.
+// A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Purpose: eight threads of large reallocs: what one gives up, another gets at once at the same address.
+// Purpose: eight threads of large reallocs: an address that one frees, another gets at once.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Purpose: allocations that fail for want of memory, calls that fail for other reasons; what each gave.
+// Purpose: makes allocations fail for lack of memory and for other reasons, and prints each result.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,7 @@ static void say(const char* what, const void* p, int result) {
   errno = 0;
 }
 
-// Not known to the compiler: it warns of what is meant here.
+// Volatile, so that the compiler does not warn of the intended errors.
 static void* volatile held;
 static volatile size_t most = SIZE_MAX / 2;
 
@@ -37,7 +37,7 @@ int main(void) {
   say("reservation", mmap(NULL, (size_t)10 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 0);
   char* const mapping = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   say("mremap", mremap(mapping, 1 << 20, (size_t)11 << 30, MREMAP_MAYMOVE), 0);
-  // The caller's own faults: nobody wanted for memory.
+  // These are errors of the caller, not a lack of memory.
   say("bad descriptor", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 999, 0), 0);
   say("bad alignment", NULL, posix_memalign(&out, 3, 4096));
   say("nothing", realloc(malloc(0), 0), 0);

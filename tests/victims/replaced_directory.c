@@ -1,4 +1,4 @@
-// Purpose: a directory is moved away while the program runs, and a link to another one takes its name.
+// Purpose: moves a directory away while the program runs; a link to another one takes its name.
 // A victim: its output must be the same with and without the tracer.
 //
 // usage: replaced_directory DIRECTORY OTHER
@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
   printf("moved: %d\n", rename(arguments[1], moved));
   printf("replaced: %d\n", symlink(arguments[2], arguments[1]));
   allocate();
-  usleep(600000); /* longer than from one look of the recorder to the next */
+  usleep(600000); /* longer than the recorder's check interval */
   allocate();
   return 0;
 }

@@ -1,5 +1,5 @@
-// Purpose: it puts itself in a sandbox and works on. A system call that the list does not have kills the
-// process. A victim: its output must be the same with and without the tracer.
+// Purpose: enters a sandbox and goes on. A system call that is not in the list kills the process. A victim: its
+// output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -23,7 +23,7 @@ enum { kMost = 64, kBlocks = 400, kBytes = 200000 };
 static volatile int in_sandbox;
 static sem_t started, worked, never; // futexes, which the lists have
 
-// What glibc itself needs for what this program does in the sandbox.
+// The calls that glibc itself needs for this program in the sandbox.
 static const int kPlain[] = {SYS_read,  SYS_write, SYS_mmap, SYS_munmap,     SYS_mremap, SYS_mprotect,
                              SYS_futex, SYS_brk,   SYS_exit, SYS_exit_group, SYS_madvise};
 static const int kThreads[] = {
@@ -79,7 +79,7 @@ static void* work(void* unused) {
   churn(100);
   say("the other thread works on\n");
   sem_post(&worked);
-  sem_wait(&never); // its end would need more calls
+  sem_wait(&never); // ending would need more calls
   return unused;
 }
 static void* later(void* unused) {
@@ -87,10 +87,10 @@ static void* later(void* unused) {
   return unused;
 }
 
-// By the ways that there are.
+// Installs the filter in the given way.
 static int install(const struct sock_fprog* list, const char* way) {
   if (strcmp(way, "prctl") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, list, 0, 0);
-  // libseccomp asks the kernel like this which flags it knows.
+  // libseccomp queries the kernel's flags in this way.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) == 0 || errno != EFAULT)
     say("odd\n");
   churn(10);
@@ -98,7 +98,7 @@ static int install(const struct sock_fprog* list, const char* way) {
                       strcmp(way, "tsync") == 0 ? SECCOMP_FILTER_FLAG_TSYNC : 0, list);
 }
 
-// A child that lists what it may do, then becomes another program: the parent must go on as before.
+// A vfork child installs the list and executes another program. The parent must go on as before.
 static void vfork_child(const struct sock_fprog* list, char** again) {
   const pid_t pid = vfork();
   if (pid == 0) {
@@ -124,7 +124,7 @@ static void fork_child(void) {
 }
 
 int main(int argc, char** argv) {
-  mallopt(M_ARENA_MAX, 1); // else a thread opens a file of /proc to give memory back
+  mallopt(M_ARENA_MAX, 1); // else a thread opens a file of /proc to return memory
   setvbuf(stdout, NULL, _IONBF, 0);
   const char* const mode = argc > 1 ? argv[1] : "";
   const char* const way = argc > 2 ? argv[2] : "prctl";
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
     return 8;
   in_sandbox = 1;
   if (strcmp(mode, "strict") == 0) {
-    // No brk there, so nothing larger than what is free.
+    // brk is not allowed, so only free blocks serve.
     for (int i = 0; i < 100000; ++i) free(memset(malloc(5000), 1, 5000));
     say("alive\n");
     syscall(SYS_exit, 5);

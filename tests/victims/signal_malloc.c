@@ -1,4 +1,4 @@
-// Purpose: malloc in a signal handler that interrupts what does not hold malloc's lock, and errno there.
+// Purpose: calls malloc in a signal handler that interrupts code without malloc's lock, and checks errno.
 // A victim: its output must be the same with and without the tracer.
 #include <errno.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 static volatile sig_atomic_t handled, wrong;
 
-// malloc in a handler is the program's fault, yet it works while the interrupted code is outside malloc: so it
-// interrupts only mmap and arithmetic here.
+// malloc in a handler is an error of the program, but works if the interrupted code is outside of malloc. So
+// the signal interrupts only mmap and arithmetic here.
 static void handler(int number) {
   (void)number;
   errno = 77;

@@ -1,10 +1,10 @@
-// Purpose: small blocks by every call that gives or frees them, on several threads and in signal handlers, and
-// its own account of them. A victim: what it says of itself must be what its trace says.
+// Purpose: allocates and frees small blocks by every call, on several threads and in signal handlers, and
+// counts them itself. A victim: its own count must equal the count of its trace.
 //
 // usage: small_blocks THREADS COUNT [signals]
-// Says births, deaths, bytes allocated, bytes freed of blocks of less than 4096 usable bytes. With `signals` a
-// timer interrupts, and the handler allocates where it interrupted the tracer: there libc's malloc is not being
-// run.
+// Prints births, deaths, bytes allocated and bytes freed of blocks of less than 4096 usable bytes. With
+// `signals` a timer interrupts, and the handler allocates if it interrupted the tracer: libc's malloc does not
+// run then.
 #define _GNU_SOURCE
 #include <link.h>
 #include <malloc.h>
@@ -23,7 +23,7 @@ struct Account {
   uint64_t births, deaths, allocated, freed;
 };
 
-// Those of a handler apart, or it would be this program that loses counts.
+// The handler has its own account, or this program itself would lose counts.
 static _Thread_local struct Account mine, of_handler;
 static struct Account sum;
 static pthread_mutex_t sum_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -94,14 +94,14 @@ static void* work(void* seed) {
     random ^= random >> 7;
     random ^= random << 17;
     void** const slot = &live[(random >> 20) % kLive];
-    // Some are large: realloc goes both ways over the limit.
+    // Some are large, so realloc crosses the limit in both directions.
     const size_t bytes = 1 + (random >> 32) % (random % 64 == 0 ? 9000 : 700);
     if (random % 5 == 0 && *slot != NULL) {
       const struct Account before = mine;
       dies(&mine, *slot);
       void* const moved = realloc(*slot, random % 500 == 0 ? (size_t)1 << 60 : bytes);
       if (moved == NULL)
-        mine = before; // failed: the old one lives on
+        mine = before; // realloc failed: the old block is still alive
       else
         born(&mine, *slot = moved);
       continue;
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   sigset_t alarm;
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
-  pthread_sigmask(SIG_BLOCK, &alarm, NULL); // the workers take it
+  pthread_sigmask(SIG_BLOCK, &alarm, NULL); // the workers receive the signal
   for (long t = 0; t < threads; ++t) pthread_join(others[t], NULL);
   const struct itimerval off = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &off, NULL);

@@ -1,4 +1,4 @@
-// Purpose: the allocation that begins the recording, on a thread with the smallest stack there is.
+// Purpose: makes the allocation that starts the recording on a thread with the smallest possible stack.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,4 +1,4 @@
-// Purpose: allocate deep in a recursion, on a tiny thread stack, on a sigaltstack and with a foreign stack
+// Purpose: allocates deep in a recursion, on a tiny thread stack, on a sigaltstack and with a foreign stack
 // pointer. A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,4 +1,4 @@
-// Purpose: a child with busy threads is stopped for a while, by SIGSTOP or by a freezer cgroup, and goes on.
+// Purpose: stops a child with busy threads for a while, by SIGSTOP or a freezer cgroup, and resumes it.
 // A victim: its output must be the same with and without the tracer.
 //
 // usage: stopped MILLISECONDS [FREEZER]     FREEZER: the directory of a cgroup of its own
@@ -66,7 +66,7 @@ int main(int count, char** arguments) {
     kill(started, SIGSTOP);
     waitpid(started, &status, WUNTRACED);
   }
-  usleep(100000); /* until the last thread stands */
+  usleep(100000); /* until the last thread has stopped */
   const long at = shared[0];
   usleep(span);
   printf("it stood: %d\n", shared[0] == at);

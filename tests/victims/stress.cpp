@@ -1,15 +1,14 @@
-// Purpose: allocate and free with many threads, and keep the true level in a shared page that survives a kill.
+// Purpose: allocates and frees with many threads; the true level is in a shared page that survives a kill.
 //
 // usage: stress PAGE [--threads N] [--way hold|churn] [--as main|exec|fork] [--sizes mixed|large|narrow|tiny]
 //               [--operations N] [--held BYTES] [--seed N] [--stay 1] [--touch 1] [--meet SECONDS] [--meetings
 //               N]
 // PAGE is a file of at least sizeof(Truth) bytes. `hold`: all threads allocate, meet, and free half. `churn`:
-// they allocate, resize, free and hand blocks to each other without end, or `--operations` times each.
+// they allocate, resize, free and exchange blocks without end, or `--operations` times each.
 //
-// At each instant the recorder's level lies between two counters. `surely` has a birth after the allocator
-// returned and a death before it is called; `perhaps` has a birth before the call and a death after it. The
-// recorder stamps between: so no kill can separate them from what was recorded. The difference of the two is
-// what was in flight.
+// The recorder's level is always between two counters. `surely` counts a birth after the allocator returned and
+// a death before the call. `perhaps` counts a birth before the call and a death after it. The recorder stamps
+// in between, so a kill cannot separate the counters from the records. Their difference is the bytes in flight.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -39,7 +38,7 @@ constexpr long kMostMeetings = 256;
 
 using Level = std::atomic<std::int64_t>;
 
-// Read by tests/end_to_end/support/stress.py: the order of these words is known there.
+// tests/end_to_end/support/stress.py reads this struct and knows the order of its words.
 struct Truth {
   Level pid, ready, done;
   Level surely, perhaps, surely_peak, perhaps_peak;
@@ -57,7 +56,7 @@ struct Options {
   bool churn = false;
   char sizes = 'm';
   bool touch = false;
-  bool stay = false; // of `hold`: when all threads hold all, wait for the kill
+  bool stay = false; // of `hold`: when all threads hold their blocks, wait for the kill
   char as = 'm';
   long operations = -1;
   double meet = 0;
@@ -75,7 +74,8 @@ struct Block {
 Truth* truth;
 std::atomic<Block*> handed[kHanded];
 pthread_barrier_t meeting;
-alignas(kPage) char stacks[kMostThreads][kStack]; // no mapping of its own that would have to be counted
+// static, so the stacks do not need mappings that would have to be counted
+alignas(kPage) char stacks[kMostThreads][kStack];
 
 void raise_to(Level& peak, std::int64_t level) {
   std::int64_t known = peak.load();
@@ -92,7 +92,7 @@ void perhaps(std::int64_t more) {
 std::size_t pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
-// No usable size is above this.
+// Returns an upper bound of the usable size.
 std::int64_t at_most(std::size_t asked, bool mapped) {
   if (mapped) return static_cast<std::int64_t>(pages(asked));
   return static_cast<std::int64_t>(asked < 64 * 1024 ? asked + 64 : pages(asked + 64));
@@ -135,7 +135,7 @@ class Random {
 
 std::size_t random_size(Random& random) {
   const std::uint64_t what = random.next() % 100;
-  if (options.sizes == 'n') return random.between(kPage, 2 * kPage); // little is in flight
+  if (options.sizes == 'n') return random.between(kPage, 2 * kPage); // few bytes are in flight
   if (options.sizes == 't') return random.between(1, 2000);
   if (options.sizes == 'm' && what < 60) return random.between(1, 4000);
   if (what < 95) return random.between(kPage, 128 * 1024);
@@ -204,7 +204,7 @@ struct Held {
 };
 Held held_by[kMostThreads];
 
-// One block changes hands, so that threads free what others made.
+// Exchanges a block, so that threads free the blocks of other threads.
 void hand_over(Held& mine, std::size_t slot, Random& random) {
   static Block store[kMostThreads * kSlots];
   static std::atomic<std::size_t> next{0};
@@ -235,9 +235,9 @@ double now() {
   return static_cast<double>(at.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec);
 }
 
-std::atomic<long> called{0}; // to so many meetings
+std::atomic<long> called{0}; // how many meetings were called so far
 
-// All threads stand still while the first one notes the level and marks a phase of that instant.
+// All threads pause while the first one notes the level and marks a phase of that instant.
 void attend(long number, bool first) {
   pthread_barrier_wait(&meeting);
   if (first) {
@@ -253,9 +253,9 @@ void attend(long number, bool first) {
 
 void churn(Held& mine, Random& random, bool first) {
   const std::int64_t most = options.held / options.threads;
-  // A thread that is made while others free may get larger blocks from libc: glibc adds 16 bytes where the rest
-  // of a free block would be too small. That put the levels 16 to 128 bytes off in 57 of 90 runs of 256 threads
-  // on a busy machine, and in 0 of 60 since.
+  // A thread that starts while other threads free may get larger blocks from libc: glibc adds 16 bytes if the
+  // rest of a free block would be too small. Without this barrier, the levels were 16 to 128 bytes off in 57 of
+  // 90 runs of 256 threads on a busy machine; with it in 0 of 60.
   if (options.meetings > 0) pthread_barrier_wait(&meeting);
   double next = now() + options.meet;
   long met = 0;
@@ -311,7 +311,7 @@ void* work(void* number) {
   } else {
     hold(held_by[index], random, index == 0);
   }
-  // A thread that ends would take its own small blocks of libc with it.
+  // An ending thread would free its own small libc blocks.
   pthread_barrier_wait(&meeting);
   return nullptr;
 }
@@ -344,7 +344,7 @@ bool open_truth(const char* path) {
   return at != MAP_FAILED;
 }
 
-// True in the process that does the work; the other waits for it and ends as it did.
+// True in the process that does the work. The other process waits for it and ends as it did.
 bool go_to_child(char** words, int& status) {
   if (options.as == 'm') return true;
   const pid_t child = fork();

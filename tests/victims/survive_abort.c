@@ -1,4 +1,4 @@
-// Purpose: a handler jumps out of abort(); the program goes on, and is killed later.
+// Purpose: a handler jumps out of abort(); the program goes on and is killed later.
 // A victim.
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// Purpose: more memory than its cgroup has, in turns, so that the kernel swaps what the other turns wrote.
+// Purpose: uses more memory than its cgroup allows, in turns, so that the kernel swaps earlier turns out.
 // A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>

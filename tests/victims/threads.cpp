@@ -1,4 +1,4 @@
-// Purpose: 10,000 short threads which allocate and leave a block to the next one.
+// Purpose: 10,000 short threads allocate and leave a block to the next thread.
 // A victim: its output must be the same with and without the tracer.
 #include <atomic>
 #include <cstdio>

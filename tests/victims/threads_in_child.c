@@ -1,4 +1,4 @@
-// Purpose: 512 threads at once in a forked child. Each holds a block while all of them are there.
+// Purpose: 512 threads at once in a forked child. Each holds a block until all of them run.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Purpose: throw through frames, from a destructor's neighbour, in a thread, with allocations on the way.
+// Purpose: throws through frames, beside a destructor and in a thread, with allocations on the way.
 // A victim: its output must be the same with and without the tracer.
 #include <cstdio>
 #include <stdexcept>

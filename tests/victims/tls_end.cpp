@@ -1,4 +1,4 @@
-// Purpose: allocate and free in destructors of thread-local objects and of pthread keys, to the very end.
+// Purpose: allocates and frees in destructors of thread-local objects and of pthread keys, to the very end.
 // A victim: its output must be the same with and without the tracer.
 #include <atomic>
 #include <cstdio>
@@ -23,7 +23,7 @@ struct Late {
 };
 thread_local Late late;
 
-// Runs after thread_local destructors, and again while it sets its key anew.
+// Runs after thread_local destructors, and again as long as it sets its key anew.
 void at_end(void* round) {
   std::free(std::malloc(12000));
   const auto left = reinterpret_cast<std::intptr_t>(round) - 1;

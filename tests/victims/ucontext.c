@@ -1,5 +1,4 @@
-// Purpose: 64 contexts of makecontext on stacks of malloc, 16 KiB each. They allocate and are switched between
-// threads.
+// Purpose: 64 contexts of makecontext on malloc stacks of 16 KiB each. They allocate and move between threads.
 // A victim: its output must be the same with and without the tracer.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Purpose: unshare a user namespace, which the kernel refuses to a process with more than one thread.
+// Purpose: unshares a user namespace, which the kernel refuses to a process with more than one thread.
 // A victim: its output must be the same with and without the tracer.
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Purpose: vfork and exec, and a vfork whose exec fails: the child runs on its parent's stack.
+// Purpose: vfork and exec, and a vfork with a failing exec: the child runs on its parent's stack.
 // A victim: its output must be the same with and without the tracer.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Purpose: weak references to what is not there: memtrace must not make a machine look as if it had CUDA.
+// Purpose: weak references to missing functions: memtrace must not make a machine look as if it had CUDA.
 // A victim: its output must be the same with and without the tracer.
 #include <stddef.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@ struct ExplainArguments {
   std::string output;
 };
 
-// The exit status. Throws UsageError, or trace::ReadError when a trace could not be read.
+// Returns the exit status. Throws UsageError, or trace::ReadError if a trace could not be read.
 int explain_command(const ExplainArguments& arguments);
 
 } // namespace memtrace::cli

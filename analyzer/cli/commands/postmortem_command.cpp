@@ -20,9 +20,10 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr double kAtOnce = 0.5; // s: between the ends of processes that one kill took
+constexpr double kAtOnce = 0.5; // s: longest time between the ends of processes that one kill ended
 
-// Which ends ask for an explanation most: for memory, then for any other reason, then none.
+// Ranks an end; the lowest rank is explained first. 0: died for memory. 1: a signal or unknown. 2: a failing
+// exit. 3: the other ends.
 int gravity(const report::Process& process) {
   const std::string& how = process.end.how;
   if (how == "oom_kill" || process.failed) return 0;
@@ -36,7 +37,8 @@ double last_unix(const report::Process& process) {
   return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
 }
 
-// s, how much later `a` ended than `b`: by the kernel's log, where it has both, else by their last records.
+// Returns the seconds by which `a` ended after `b`. The kernel log decides if it has both, else their last
+// records do.
 double after(const report::Process& a, const report::Process& b) {
   const auto killed = [](const report::Process& process) {
     const evidence::Kill* const kill = process.end.witness.kill;
@@ -46,7 +48,8 @@ double after(const report::Process& a, const report::Process& b) {
   return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
 }
 
-// The one that died first of those that died for memory; where none did, of those that ended badly.
+// Returns the index of the process to explain: the first that died for memory. If none did, the first that
+// ended in the next worst way.
 std::size_t subject(const std::vector<report::Process>& processes, const PostmortemArguments& arguments) {
   std::size_t best = processes.size();
   for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -64,7 +67,7 @@ std::size_t subject(const std::vector<report::Process>& processes, const Postmor
   return best;
 }
 
-// None where it was gone by then, or not there yet.
+// Returns nullopt if the process had ended by then, or had not started.
 std::optional<trace::ProcessSample> sample_at(const report::Process& process, double unix) {
   const trace::Facts& facts = process.facts;
   const double since = unix - static_cast<double>(facts.start_unix_ns) / 1e9;
@@ -95,7 +98,7 @@ std::unique_ptr<report::ProcessAnalysis> open(report::Process& process, const re
   return report::analyze_process(std::move(process.trace), process.kind, process.end, options);
 }
 
-// How all that are not running ended, in the order in which they did.
+// Returns how each ended process ended, in the order of their ends.
 report::Json order_json(const std::vector<report::Process>& processes, const report::Process& first) {
   std::vector<std::pair<double, const report::Process*>> ended;
   for (const report::Process& process : processes) {
@@ -122,7 +125,7 @@ std::vector<std::string> json_of(std::vector<report::Process>& processes, std::s
   report::Json ledger = report::Json::array();
   for (report::Process& process : processes) {
     if (arguments.rank && process.facts.rank != *arguments.rank) continue;
-    const auto analysis = open(process, options, meter); // one at a time: memory is that of the largest
+    const auto analysis = open(process, options, meter); // one at a time: peak memory is that of the largest
     document.add(*analysis, report::find(*analysis));
     if (&process == &processes[chosen] && analysis->death)
       ledger.push_back(report::ledger_json(report::job_ledger(*analysis, others(processes, chosen))));

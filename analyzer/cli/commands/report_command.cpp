@@ -43,7 +43,8 @@ std::optional<report::Family> family_of(const std::vector<report::Process>& proc
   return report::sum_family(relatives);
 }
 
-// Collects the report of a job, one process after the other: memory is that of the largest, not of all.
+// Collects the report of a job, one process after the other. Peak memory is that of the largest process, not of
+// all together.
 class JobReport {
  public:
   JobReport(const report::Options& options, const report::TextStyle& style, bool json,
@@ -84,7 +85,7 @@ class JobReport {
   }
 
  private:
-  // The first process, and each with a finding, in full; of another one a line.
+  // Adds the first process and each process with a finding in full. Each other process gets one line.
   void add_text(report::ProcessAnalysis& analysis, const report::Findings& findings) {
     if (!first_ && findings.empty()) {
       text_ += report::process_line(analysis);

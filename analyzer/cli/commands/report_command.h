@@ -8,15 +8,15 @@
 namespace memtrace::cli {
 
 struct ReportArguments {
-  std::string trace; // "" for the newest job
+  std::string trace; // "": the newest job
   std::string format = "text";
-  std::string output; // "" for stdout
-  bool all = false;   // rows without end
+  std::string output; // "": stdout
+  bool all = false;   // do not limit the rows
   report::Options options;
   bool top_given = false;
 };
 
-// The exit status. Throws UsageError, or trace::ReadError when nothing could be read.
+// Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int report_command(const ReportArguments& arguments);
 
 } // namespace memtrace::cli

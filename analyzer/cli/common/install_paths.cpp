@@ -1,4 +1,4 @@
-// Purpose: where the libraries lie that belong to this command.
+// Purpose: finds the libraries that belong to this command.
 #include "analyzer/cli/common/install_paths.h"
 
 #include <filesystem>

@@ -1,14 +1,14 @@
-// Purpose: where the libraries lie that belong to this command.
+// Purpose: finds the libraries that belong to this command.
 #pragma once
 
 #include <string>
 
 namespace memtrace::cli {
 
-// Installed: bin/memtrace and lib/NAME. In a build tree: analyzer/memtrace and preload/NAME. Empty: it is not
-// there.
+// Returns the path of a library, or "" if it is not there. Installed: bin/memtrace and lib/NAME. In a build
+// tree: analyzer/memtrace and preload/NAME.
 std::string installed_library(const std::string& name);
-// Where it should lie, for people.
+// Returns the path where the library should be, for messages.
 std::string expected_library(const std::string& name);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: the one process that a command is about, and the memory of it that was asked for.
+// Purpose: selects the process that a command analyzes, and the memory that the user requested.
 #include "analyzer/cli/common/main_process.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, 
 }
 
 replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked) {
-  const bool any = asked.empty(); // then the findings say which
+  const bool any = asked.empty(); // then the findings determine the memory
   const replay::MemoryId memory = report::main_memory(
       analysis, any ? report::find(analysis) : report::Findings{}, any ? std::nullopt : std::optional(asked));
   if (!asked.empty() && report::memory_name(memory) != asked)

@@ -1,4 +1,4 @@
-// Purpose: the one process that a command is about, and the memory of it that was asked for.
+// Purpose: selects the process that a command analyzes, and the memory that the user requested.
 #pragma once
 
 #include <unistd.h>
@@ -14,17 +14,19 @@
 
 namespace memtrace::cli {
 
-// The first process of a job: its main one. "" for the newest job.
+// Returns the analysis of the first process of a job, which is its main process. `argument` "": the newest job.
 std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, Meter& meter);
 
-// "" for the one where most tensors are. Throws UsageError for one that is not in the trace.
+// Returns the memory named `asked`. "": the memory with the most tensor bytes. Throws UsageError if it is not
+// in the trace.
 replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked);
 
-// For text that goes to stdout, where `output` is "".
+// True if text may have colours: it goes to stdout (`output` is ""), stdout is a terminal and NO_COLOR is not
+// set.
 bool in_color(const std::string& output);
 
-// Writes what `make(meter)` says, and gives the exit status. Where a trace has nothing to say: throws
-// UsageError.
+// Writes the text that `make(meter)` returns, and returns the exit status. Throws UsageError if a trace has
+// nothing to show.
 template <class Make>
 int answer(const std::string& output, Make make) {
   Meter meter(STDERR_FILENO);

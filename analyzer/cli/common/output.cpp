@@ -1,4 +1,4 @@
-// Purpose: what a command writes, to a file or to stdout.
+// Purpose: writes the output of a command to a file or to stdout.
 #include "analyzer/cli/common/output.h"
 
 #include <fmt/format.h>

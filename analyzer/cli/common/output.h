@@ -1,4 +1,4 @@
-// Purpose: what a command writes, to a file or to stdout.
+// Purpose: writes the output of a command to a file or to stdout.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 
 namespace memtrace::cli {
 
-// Writes one piece after the other, to stdout where `output` is "". Throws UsageError if they cannot all be
-// written.
+// Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them.
 void write_all(const std::vector<std::string>& pieces, const std::string& output);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: one line on a terminal while work takes long.
+// Purpose: shows one line of progress on a terminal during long work.
 #include "analyzer/cli/common/progress_meter.h"
 
 #include <unistd.h>
@@ -32,7 +32,7 @@ void Meter::clear() {
   shown_ = false;
 }
 
-// A terminal that takes no more loses the line, not the report.
+// If the terminal does not accept the line, only the line is lost, not the report.
 void Meter::write(const std::string& text) const {
   static_cast<void>(!::write(descriptor_, text.data(), text.size()));
 }

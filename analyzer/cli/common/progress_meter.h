@@ -1,4 +1,4 @@
-// Purpose: one line on a terminal while work takes long.
+// Purpose: shows one line of progress on a terminal during long work.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace memtrace::cli {
 
-// Rewrites its line some times a second and takes it away at the end. Silent where `descriptor` is no terminal,
-// and as long as everything together takes less than `patience`.
+// Rewrites its line at most ten times a second and erases it at the end. Prints nothing if `descriptor` is not
+// a terminal, or until `patience` has passed since its construction.
 class Meter : public trace::Progress {
  public:
   explicit Meter(int descriptor, std::chrono::milliseconds patience = std::chrono::seconds(1));
@@ -30,7 +30,7 @@ class Meter : public trace::Progress {
   bool terminal_;
   bool shown_ = false;
   std::string subject_;
-  Clock::time_point next_; // when the line may be written
+  Clock::time_point next_; // the earliest time of the next update
 };
 
 } // namespace memtrace::cli

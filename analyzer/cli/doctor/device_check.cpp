@@ -1,4 +1,5 @@
-// Purpose: what of driver, CUPTI and NVML can be used: asked of libmemtrace_cupti.so, in a process of its own.
+// Purpose: checks whether the driver, CUPTI and NVML work. libmemtrace_cupti.so probes them in a separate
+// process.
 #include "analyzer/cli/doctor/device_check.h"
 
 #include <dlfcn.h>
@@ -17,12 +18,13 @@ namespace memtrace::cli {
 namespace {
 
 constexpr char kLibrary[] = "libmemtrace_cupti.so";
-constexpr auto kPatience = std::chrono::seconds(30); // a card that sleeps takes some to wake
+constexpr auto kPatience = std::chrono::seconds(30); // a GPU in a low-power state takes some seconds to wake
 
 using PrintCheck = void (*)(void* to, const char* what, int works, const char* text);
 using Probe = void (*)(PrintCheck line, void* to);
 
-// "1driver\tlibcuda.so.1, ...\n"
+// Writes a line such as "1driver\tlibcuda.so.1, ...
+// ".
 void write_line(void* to, const char* what, int works, const char* text) {
   const std::string line = fmt::format("{}{}\t{}\n", works != 0 ? 1 : 0, what, text);
   const ssize_t written = ::write(*static_cast<int*>(to), line.data(), line.size());

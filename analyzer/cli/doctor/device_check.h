@@ -1,4 +1,5 @@
-// Purpose: what of driver, CUPTI and NVML can be used: asked of libmemtrace_cupti.so, in a process of its own.
+// Purpose: checks whether the driver, CUPTI and NVML work. libmemtrace_cupti.so probes them in a separate
+// process.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ struct Check {
   std::string text;
 };
 
-// A driver may hang, and a library crash: then a line says so.
+// Returns one line for each component. If the driver hangs or a library crashes, a line reports it.
 std::vector<Check> check_devices();
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: `memtrace doctor`: each thing is tried, not looked up.
+// Purpose: `memtrace doctor`: it tries each feature instead of looking it up.
 #include "analyzer/cli/doctor/doctor_command.h"
 
 #include <fmt/format.h>
@@ -119,7 +119,7 @@ Check check_group() {
   return {"cgroup", false, "no memory controller can be read: kills are told from the kernel's log alone"};
 }
 
-// Programs of another libc beside this one: none in most places, and then there is nothing to say.
+// Reports the loader of musl. Most machines do not have it; then no line is added.
 void check_musl(std::vector<Check>& out) {
   constexpr const char* kLoader = "/lib/ld-musl-x86_64.so.1";
   std::error_code error;
@@ -148,7 +148,7 @@ std::string as_text(const std::vector<Check>& checks) {
   std::string out;
   for (const Check& check : checks) {
     const std::string text = report::printable(check.text);
-    // Continued below its text, in 100 columns.
+    // Long lines continue below their text, in 100 columns.
     constexpr std::size_t kIndent = 4, kWidth = 100;
     std::string line = fmt::format("{} {}:", check.works ? "yes" : "no ", check.what);
     std::size_t column = line.size();

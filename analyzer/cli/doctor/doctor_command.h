@@ -6,12 +6,12 @@
 namespace memtrace::cli {
 
 struct DoctorArguments {
-  std::string format = "text"; // or json
-  std::string output;          // empty: stdout
+  std::string format = "text"; // or "json"
+  std::string output;          // "": stdout
 };
 
-// What of this machine memtrace can use, and why not the rest, by trying it. The exit status is 0: what is
-// missing is no fault.
+// Prints which features work on this machine, and why the other features do not, by trying them. Returns 0
+// always: a missing feature is not an error.
 int doctor_command(const DoctorArguments& arguments);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: where the rings of a traced process would go, and whether that place is a local disk with room.
+// Purpose: checks whether the rings of a traced process go to a local disk with enough space.
 #include "analyzer/cli/doctor/spool_check.h"
 
 #include <fmt/format.h>
@@ -19,13 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The types of file systems as the kernel names them. Of the rings: a memory file system takes memory from the
-// program, a network one may be slow, or be gone. FUSE may be anything.
+// File system types as the kernel names them. A memory file system takes the rings from the program's memory. A
+// network file system may be slow or disappear. FUSE may be anything, so it counts as network.
 constexpr const char* kMemory[] = {"tmpfs", "ramfs", "hugetlbfs", "devtmpfs"};
 constexpr const char* kNetwork[] = {"nfs",      "nfs4",  "cifs", "smb3",   "lustre", "fuse",
                                     "virtiofs", "ceph",  "gpfs", "beegfs", "9p",     "afs",
                                     "coda",     "ocfs2", "gfs2", "panfs",  "vboxsf"};
-constexpr std::uint64_t kRings = std::uint64_t{32} << 20; // an eighth of MEMTRACE_MAX_TRACE's default
+constexpr std::uint64_t kRings = std::uint64_t{32} << 20; // 1/8 of MEMTRACE_MAX_TRACE's default
 
 template <std::size_t N>
 bool is_one(const std::string& type, const char* const (&of)[N]) {
@@ -33,8 +33,9 @@ bool is_one(const std::string& type, const char* const (&of)[N]) {
                      [&](const std::string& name) { return type == name || type.starts_with(name + "."); });
 }
 
-// "36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw": of the mounts above the place the innermost,
-// and of those the last, which lies over the others.
+// Returns the type of the file system at `place`, from lines such as "36 35 98:0 /root /mnt rw,noatime shared:1
+// - ext4 /dev/sda1 rw". The innermost mount above the place counts. If several have that path, the last covers
+// the earlier ones.
 std::optional<std::string> type_at(const fs::path& place) {
   std::error_code error;
   const std::string path = fs::canonical(place, error).string() + "/";
@@ -56,7 +57,8 @@ std::optional<std::string> type_at(const fs::path& place) {
   return type;
 }
 
-// What is there of the directory that MEMTRACE_OUT names, before it names anything of a process's own.
+// Returns the existing part of the directory in MEMTRACE_OUT, up to its first %-field, because those depend on
+// the process.
 fs::path place_of_traces() {
   const char* const asked = std::getenv("MEMTRACE_OUT");
   std::string pattern = asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j";

@@ -1,4 +1,4 @@
-// Purpose: where the rings of a traced process would go, and whether that place is a local disk with room.
+// Purpose: checks whether the rings of a traced process go to a local disk with enough space.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace memtrace::cli {
 
-// Tried in the place where the traces would go, with the user's MEMTRACE_OUT and MEMTRACE_SPOOL.
+// Traces a process where the traces would go, with the user's MEMTRACE_OUT and MEMTRACE_SPOOL, and reports
+// where its rings were.
 Check check_spool(const std::string& library);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: what the kernel and the container let memtrace see.
+// Purpose: checks what the kernel and the container let memtrace observe.
 #include "analyzer/cli/doctor/surroundings.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Docker's default. PyTorch's loaders hand batches on through this file system.
+// Docker's default size of /dev/shm. PyTorch's loaders pass batches through this file system.
 constexpr std::uint64_t kSmallShared = std::uint64_t{64} << 20;
 
 Check check_kernel_log() {
@@ -32,7 +32,8 @@ Check check_kernel_log() {
       refused + ": kills are told by the cgroup's counters; an administrator can save `dmesg` for --evidence"};
 }
 
-// "25 1 0:23 / /proc rw,nosuid - proc proc rw,hidepid=invisible": the last mount lies over the others.
+// Returns the hidepid option of /proc, from lines such as "25 1 0:23 / /proc rw,nosuid - proc proc
+// rw,hidepid=invisible". The last mount covers the earlier ones. "": processes are not hidden.
 std::string option_of_proc() {
   std::istringstream mounts(files::system_text("/proc/self/mountinfo"));
   std::string found;

@@ -1,4 +1,4 @@
-// Purpose: what the kernel and the container let memtrace see.
+// Purpose: checks what the kernel and the container let memtrace observe.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace memtrace::cli {
 
-// The kernel's log, the processes of others, filters of system calls, /dev/shm.
+// Checks the kernel log, the processes of other users, system call filters and /dev/shm.
 std::vector<Check> check_surroundings();
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: what the doctor tries: a process that is traced into a folder of its own, and what its trace says.
+// Purpose: runs a traced process into a temporary folder, and reads the facts of its trace.
 #include "analyzer/cli/doctor/traced_run.h"
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Purpose: what the doctor tries: a process that is traced into a folder of its own, and what its trace says.
+// Purpose: runs a traced process into a temporary folder, and reads the facts of its trace.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,8 @@
 
 namespace memtrace::cli {
 
-class Folder { // in `parent`, gone with it; without a path where none can be made
+// A temporary folder in `parent`. The destructor removes it. The path is empty if no folder can be made.
+class Folder {
  public:
   explicit Folder(const std::filesystem::path& parent);
   ~Folder();
@@ -22,12 +23,12 @@ class Folder { // in `parent`, gone with it; without a path where none can be ma
   std::filesystem::path path_;
 };
 
-// Its exit status, -1 when it did not start or was killed. Traced into `out`, by no setting of the user's but
-// `kept` variables; what it prints is lost.
+// Returns the exit status of the command; -1: it did not start or a signal ended it. The trace goes to `out`.
+// Of the user's MEMTRACE variables, only those in `kept` apply. The output of the command is discarded.
 int run_traced(const std::vector<std::string>& command, const std::string& library,
                const std::filesystem::path& out, const std::vector<std::string>& kept = {});
 
-// The facts of the one trace in `folder`; nothing when there is none that can be read.
+// Returns the facts of the one trace in `folder`, or nullopt if no trace there can be read.
 std::optional<trace::Facts> facts_in(const std::filesystem::path& folder);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: where the traces of a job that is about to start will be: as the recorder will decide it.
+// Purpose: predicts the directories in which the recorder will write the traces of a new job.
 #include "analyzer/cli/run/job_directory.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// What a process alone knows, its pid and rank, may be anything.
+// Expands the host and the job. The pid and the rank depend on the process, so they become "*".
 std::string expanded(const std::string& pattern, const JobPlace& place) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

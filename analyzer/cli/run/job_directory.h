@@ -1,4 +1,4 @@
-// Purpose: where the traces of a job that is about to start will be: as the recorder will decide it.
+// Purpose: predicts the directories in which the recorder will write the traces of a new job.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace memtrace::cli {
 struct JobPlace {
   std::string host;
   std::string job;
-  std::vector<std::string> patterns; // of directories, for glob: where it was asked for, then where else
+  std::vector<std::string> patterns; // glob patterns: the requested directory first, then the fallbacks
 };
 
-// Of what runs next in this environment and directory. A job that we are part of is joined; else one is named
-// after `pid`, its founder's.
+// Returns the place of the next program in this environment and directory. If this process belongs to a job,
+// the program joins it. Else the new job is named after `pid`, its founder.
 JobPlace job_place(std::uint64_t unix_seconds, int pid);
 
-// All traces of this host in those directories that began at `since` or later, in the order of their beginning.
+// Returns all traces of this host in those directories that began at `since` or later, ordered by their start.
 std::vector<report::TraceName> traces_since(const JobPlace& place, std::uint64_t since);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: which dynamic loader starts a program: that of musl cannot load the preload object.
+// Purpose: finds the dynamic loader of a program. musl's loader cannot load the preload object.
 #include "analyzer/cli/run/loader.h"
 
 #include <elf.h>
@@ -14,7 +14,7 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr int kMostScripts = 4; // the kernel's own bound of scripts that name scripts
+constexpr int kMostScripts = 4; // the kernel's limit of scripts that name scripts
 constexpr std::size_t kMostPath = 4096;
 
 std::string found_in_path(const std::string& program) {
@@ -28,7 +28,7 @@ std::string found_in_path(const std::string& program) {
   return "";
 }
 
-// Bytes of a file; fewer at its end.
+// Returns `bytes` bytes of a file, fewer at its end.
 std::string part(int fd, std::uint64_t offset, std::size_t bytes) {
   std::string out(bytes, '\0');
   const ssize_t got = ::pread(fd, out.data(), bytes, static_cast<off_t>(offset));
@@ -36,7 +36,7 @@ std::string part(int fd, std::uint64_t offset, std::size_t bytes) {
   return out;
 }
 
-// "#!/usr/bin/env -S python3 -u": the program that is started, python3.
+// Returns the program that a script line starts: for "#!/usr/bin/env -S python3 -u" it is python3.
 std::string of_script(const std::string& first) {
   std::istringstream words(first.substr(2, first.find('\n') - 2));
   std::string program, word;

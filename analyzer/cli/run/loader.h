@@ -1,15 +1,15 @@
-// Purpose: which dynamic loader starts a program: that of musl cannot load the preload object.
+// Purpose: finds the dynamic loader of a program. musl's loader cannot load the preload object.
 #pragma once
 
 #include <string>
 
 namespace memtrace::cli {
 
-// The loader that the file of `program` names, found as execvp does, or the interpreter of a script: "" where
-// there is none or it cannot be told.
+// Returns the loader that the file of `program` names, or that of a script's interpreter. Searches as execvp
+// does. Returns "" if the file names no loader or cannot be read.
 std::string loader_of(const std::string& program);
 
-// True if that is musl's.
+// True if `loader` is the loader of musl.
 bool is_musl(const std::string& loader);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: see from outside how the processes of a job end, and write it down beside their traces.
+// Purpose: observes from outside how the processes of a job end, and records it beside their traces.
 #include "analyzer/cli/run/process_watcher.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int kPauseMs = 100;
 
-// Of linux/pidfd.h, which older systems do not have.
+// From linux/pidfd.h, which older systems lack.
 struct PidInfo {
   std::uint64_t mask;
   std::uint64_t group;
@@ -32,7 +32,7 @@ struct PidInfo {
   std::int32_t status;
 };
 static_assert(sizeof(PidInfo) == 64);
-constexpr std::uint64_t kExit = 8; // asked for, and given once it was reaped
+constexpr std::uint64_t kExit = 8; // PIDFD_INFO_EXIT: requested, and set after the process was reaped
 constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidInfo);
 
 int pidfd_of(pid_t pid) {
@@ -65,13 +65,15 @@ void Watch::look() {
   std::vector<pollfd> waiting;
   if (child_fd_ >= 0) waiting.push_back({child_fd_, POLLIN, 0});
   for (const auto& [pid, process] : processes_)
-    if (process.fd >= 0) waiting.push_back({process.fd, 0, 0}); // reaped: POLLHUP comes unasked
+    // the kernel reports POLLHUP, which is never requested, after the reaping
+    if (process.fd >= 0) waiting.push_back({process.fd, 0, 0});
   ::poll(waiting.data(), waiting.size(), kPauseMs);
   find();
   collect();
 }
 
-// A process that has one may get another: after an exec. A pid that was given anew is another process.
+// A process with a trace may get another, after an exec. If its end is already written, the pid was reused by a
+// new process.
 void Watch::find() {
   for (report::TraceName& name : traces_since(place_, since_)) {
     if (!traces_.insert(name.path).second) continue;
@@ -109,7 +111,7 @@ void Watch::write(pid_t pid, WatchedProcess& process, int status, const char* se
   files::append(file, evidence::line_of(end));
 }
 
-// A command that left no trace, a shell, has its end told where its children left theirs.
+// If the command left no trace (a shell), its end is recorded beside the traces of its children.
 void Watch::child_ended(int status) {
   if (child_fd_ >= 0) ::close(child_fd_);
   child_fd_ = -1;
@@ -129,7 +131,8 @@ bool Watch::all_ended() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& at) { return at.second.fd < 0; });
 }
 
-// Of one whose end nobody told us, an old kernel's, the rings that it left tell.
+// Older kernels do not report the end of a process. If such a process is gone and left its rings, it was
+// killed.
 bool Watch::somebody_was_killed() const {
   return std::any_of(processes_.begin(), processes_.end(), [](const auto& at) {
     const WatchedProcess& process = at.second;

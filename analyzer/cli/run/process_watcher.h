@@ -1,4 +1,4 @@
-// Purpose: see from outside how the processes of a job end, and write it down beside their traces.
+// Purpose: observes from outside how the processes of a job end, and records it beside their traces.
 #pragma once
 
 #include <poll.h>
@@ -14,35 +14,35 @@
 
 namespace memtrace::cli {
 
-// Holds a pidfd of each process that leaves a trace: once it was reaped, by whomever, a kernel from 6.15 on
-// says with which status. Changes nothing for them: they stay their parents' children, also when those end (to
-// be their subreaper would be seen: a daemon's parent is init).
+// Holds a pidfd of each process that leaves a trace. After any process has reaped it, a kernel from 6.15 on
+// reports its exit status. memtrace is not a subreaper, because programs would notice: the parent of a daemon
+// is init.
 class Watch {
  public:
-  // The command's process, and since when (Unix time in ns) traces are its job's.
+  // `child`: the process of the command. `since`: traces from this Unix time in ns on belong to its job.
   Watch(JobPlace place, pid_t child, std::uint64_t since);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // Waits for something to happen, a tenth of a second at most; looks for new traces and for ends. Where the
-  // child has ended, which its parent must still reap, it returns at once.
+  // Waits up to 100 ms for an end, then looks for new traces and for ends. Returns at once if the child has
+  // ended; its parent must still reap it.
   void look();
-  // The child's own end, by its wait status.
+  // Records the end of the child, from its wait status.
   void child_ended(int status);
 
-  // Of this job, so far.
+  // Returns the traces of this job so far.
   std::vector<std::string> traces() const;
   bool all_ended() const;
-  bool somebody_was_killed() const; // by a signal, as far as is known
+  bool somebody_was_killed() const; // True if a signal ended a process, as far as is known.
 
  private:
   struct WatchedProcess {
-    int fd = -1;          // a pidfd; below 0: none, or its end is known
-    std::string stem;     // of its last trace
-    std::string path;     // that trace
-    bool written = false; // its end
-    bool signal = false;  // which was one
+    int fd = -1;          // a pidfd; below 0: none, or the end is known
+    std::string stem;     // the stem of its last trace
+    std::string path;     // the path of its last trace
+    bool written = false; // its end is written
+    bool signal = false;  // a signal ended it
   };
 
   void find();

@@ -1,7 +1,7 @@
-// Purpose: `memtrace run`: start a command under the preload object and end as it ends.
+// Purpose: `memtrace run`: starts a command under the preload object and returns its exit status.
 #include "analyzer/cli/run/run_command.h"
 
-#include <fcntl.h> // O_CLOEXEC of pipe2
+#include <fcntl.h> // for O_CLOEXEC of pipe2
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,8 @@ constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2,
 volatile sig_atomic_t child = 0;
 volatile sig_atomic_t interrupted = 0;
 
-// A terminal sends to the command by itself: those signals are the kernel's own and only survived here.
+// Forwards a signal to the command. A terminal sends its signals to the command directly: the kernel sent those
+// (si_code > 0), so they are not forwarded.
 void pass_on(int number, siginfo_t* info, void*) {
   const int keep = errno;
   if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) interrupted = 1;
@@ -54,7 +55,7 @@ std::string preload_object() {
 void set_environment(const RunArguments& arguments, const std::string& object) {
   for (const auto& [name, value] : arguments.variables) ::setenv(name.c_str(), value.c_str(), 1);
   const std::string loader = loader_of(arguments.command.front());
-  if (is_musl(loader)) { // it would end with "Error relocating" and status 127
+  if (is_musl(loader)) { // else it would end with "Error relocating" and status 127
     std::fprintf(stderr,
                  "memtrace: run: %s is not traced: its loader is musl's (%s), and memtrace needs glibc\n",
                  report::printable(arguments.command.front()).c_str(), report::printable(loader).c_str());
@@ -67,8 +68,9 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
     ::setenv("LD_PRELOAD", (object + others).c_str(), 1);
     return;
   }
-  // ASan ends a program in which another object comes before its runtime. The program's children inherit no
-  // more than memtrace (preload/hooks/constructor.cpp): one that has ASan, too, is to bear with that.
+  // ASan ends a program if another object precedes its runtime, so the runtime comes first. The children
+  // inherit only memtrace (preload/hooks/constructor.cpp). A child with ASan must accept that order, hence
+  // verify_asan_link_order=0.
   ::setenv("LD_PRELOAD", (runtime + ":" + object + others).c_str(), 1);
   ::setenv("MEMTRACE_RUNTIME", runtime.c_str(), 1);
   const char* const options = std::getenv("ASAN_OPTIONS");
@@ -86,7 +88,7 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
   ::_exit(told > 0 && error == ENOENT ? 127 : 126);
 }
 
-// Its wait status.
+// Returns the wait status of the command.
 int wait_for(pid_t pid, Watch& watch) {
   int status = 0;
   for (;;) {
@@ -96,13 +98,13 @@ int wait_for(pid_t pid, Watch& watch) {
     watch.look();
   }
   watch.child_ended(status);
-  // Those that die with it take a moment; a daemon lives on, and nobody waits for that.
+  // The processes that die with the command take a moment. A daemon lives on; memtrace does not wait for it.
   for (int i = 0; i < kMomentLooks && WIFSIGNALED(status) && !watch.all_ended(); ++i) watch.look();
   return status;
 }
 
-// Who was killed for memory, on stderr. By a process of its own, the kernel's first choice if memory is short
-// still: the command's status must not be lost for an explanation.
+// Prints on stderr which process was killed for memory. A separate process does it, which the kernel kills
+// first if memory is still short. Otherwise the command's status could be lost.
 void explain_kill(const Watch& watch) {
   const std::vector<std::string> traces = watch.traces();
   const pid_t pid = ::fork();
@@ -141,7 +143,8 @@ int run_command(const RunArguments& arguments) {
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0)
     throw report::UsageError(std::string("run: no pipe: ") + std::strerror(errno));
-  // Handlers before the command exists: a signal in between must not end us and leave it alone.
+  // Installs the handlers before the command starts: else a signal in between would end memtrace and leave the
+  // command alone.
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
@@ -160,7 +163,7 @@ int run_command(const RunArguments& arguments) {
     become(arguments, failed[1]);
   }
   child = static_cast<sig_atomic_t>(pid);
-  // One that is ignored from the start, by nohup, is so for the command, too.
+  // A signal that was ignored at the start (nohup) stays ignored, as it is for the command.
   for (const int number : kPassedOn) {
     struct sigaction inherited {};
     ::sigaction(number, nullptr, &inherited);

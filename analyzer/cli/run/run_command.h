@@ -1,4 +1,4 @@
-// Purpose: `memtrace run`: start a command under the preload object and end as it ends.
+// Purpose: `memtrace run`: starts a command under the preload object and returns its exit status.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-// The command's exit status; 128 + N when signal N ended it. Throws UsageError when it cannot be started.
+// Returns the exit status of the command, or 128 + N if signal N ended it. Throws UsageError if it cannot be
+// started.
 int run_command(const RunArguments& arguments);
 
 } // namespace memtrace::cli

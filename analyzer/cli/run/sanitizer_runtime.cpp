@@ -1,4 +1,4 @@
-// Purpose: which sanitizer's runtime a command's executable needs as a shared library.
+// Purpose: finds the sanitizer runtime that an executable needs as a shared library.
 #include "analyzer/cli/run/sanitizer_runtime.h"
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 namespace memtrace::cli {
 namespace {
 
-// gcc's and clang's. UBSan's has no malloc and does not mind its place.
+// The runtimes of gcc and clang. UBSan's is not listed: it has no malloc and works at any place in the order.
 constexpr std::string_view kRuntimes[] = {"libasan.so",   "libtsan.so",       "liblsan.so",
                                           "libhwasan.so", "libclang_rt.asan", "libclang_rt.hwasan"};
 
@@ -37,7 +37,8 @@ std::string file_of(const std::string& command) {
   }
 }
 
-// "#!/usr/bin/env python3" names env, which looks for its first argument in PATH itself.
+// Returns the interpreter of a script, or "". "#!/usr/bin/env python3" names env, which searches PATH for its
+// first argument.
 std::string interpreter_of(const std::string& script) {
   char head[256];
   std::string why;

@@ -1,13 +1,13 @@
-// Purpose: which sanitizer's runtime a command's executable needs as a shared library.
+// Purpose: finds the sanitizer runtime that an executable needs as a shared library.
 #pragma once
 
 #include <string>
 
 namespace memtrace::cli {
 
-// The library's name as the executable gives it, for LD_PRELOAD: the loader looks for it there as it does for
-// the executable. Empty: it needs none. `command` is looked for in PATH as execvp does; of a script its
-// interpreter.
+// Returns the library's name as the executable gives it, or "" if it needs none. In LD_PRELOAD the loader
+// searches for this name as it does for the executable. `command` is searched in PATH as execvp does; for a
+// script its interpreter counts.
 std::string sanitizer_runtime(const std::string& command);
 
 } // namespace memtrace::cli

@@ -1,4 +1,4 @@
-// Purpose: the counters of memory cgroups that are still there.
+// Purpose: reads the counters of memory cgroups that still exist.
 #include "analyzer/evidence/sources/cgroup_counters.h"
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 namespace memtrace::evidence {
 namespace {
 
-// Of a file that has one number, or "max".
+// Returns the number in a file that has one number or "max". Returns kUnknown for "max".
 std::uint64_t figure(const std::string& path) {
   return number(files::system_text(path)).value_or(kUnknown);
 }
 
-// After `key` and a blank, at the start of a line.
+// Returns the number that follows `key` and a blank at the start of a line, or kUnknown.
 std::uint64_t figure(const std::string& text, std::string_view key) {
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view line = next_line(rest);
@@ -27,7 +27,8 @@ std::uint64_t figure(const std::string& text, std::string_view key) {
 } // namespace
 
 CgroupState read_group(const std::string& path, const std::string& root) {
-  constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000; // what version 1 says when there is none
+  // the value that version 1 reports if there is no limit
+  constexpr std::uint64_t kNoLimit = 0x7FFFFFFFFFFFF000;
   CgroupState group;
   group.path = path;
   const std::string at = root + path + "/";

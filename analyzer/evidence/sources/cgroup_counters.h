@@ -1,4 +1,4 @@
-// Purpose: the counters of memory cgroups that are still there.
+// Purpose: reads the counters of memory cgroups that still exist.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace memtrace::evidence {
 
-// Reads the directory of a memory cgroup, version 1 or 2, which its files tell. `root` stands before every
-// path.
+// Returns the state of the memory cgroup in this directory. Its files show whether it is version 1 or 2. `root`
+// is put before every path.
 CgroupState read_group(const std::string& path, const std::string& root = "");
 
 } // namespace memtrace::evidence

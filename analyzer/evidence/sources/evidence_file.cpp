@@ -1,4 +1,4 @@
-// Purpose: a file that somebody brought: a pod, a job's accounting, a kernel's log.
+// Purpose: reads an evidence file that the user gives: a pod, a job's accounting, a kernel's log.
 #include "analyzer/evidence/sources/evidence_file.h"
 
 #include "analyzer/evidence/sources/kernel_log.h"

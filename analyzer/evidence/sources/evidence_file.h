@@ -1,4 +1,4 @@
-// Purpose: a file that somebody brought: a pod, a job's accounting, a kernel's log.
+// Purpose: reads an evidence file that the user gives: a pod, a job's accounting, a kernel's log.
 #pragma once
 
 #include <stdexcept>
@@ -9,14 +9,14 @@
 
 namespace memtrace::evidence {
 
-// What is none of these. Says what was expected.
+// Thrown for a file of any other type. The message says what was expected.
 class Unknown : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// `kubectl get pod -o json`, of one pod or a list; the output of `sacct`; a kernel's log. Told apart by what is
-// in it. Throws Unknown.
+// Reads `kubectl get pod -o json` (one pod or a list), the output of `sacct`, or a kernel's log. The content
+// decides the type. Throws Unknown.
 void read_evidence(std::string_view text, double near_unix, Evidence& into);
 
 } // namespace memtrace::evidence

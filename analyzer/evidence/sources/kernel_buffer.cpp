@@ -1,4 +1,4 @@
-// Purpose: the log of the kernel that runs here.
+// Purpose: reads the log of the running kernel.
 #include "analyzer/evidence/sources/kernel_buffer.h"
 
 #include <sys/klog.h>
@@ -15,8 +15,8 @@
 namespace memtrace::evidence {
 namespace {
 
-// "6,1234,11980929788,-;Memory cgroup out of memory: ..." and lines of details. Programs may write to the log,
-// too, and say so in the facility: only what the kernel itself says is a witness.
+// Reads "6,1234,11980929788,-;Memory cgroup out of memory: ..." and its lines of details. Programs may write to
+// the log too, and the facility shows it. Only records of the kernel itself are evidence.
 void take_record(std::string_view record, KernelLog& log) {
   const std::size_t text = record.find(';');
   const auto priority = number(record);
@@ -31,7 +31,7 @@ void take_record(std::string_view record, KernelLog& log) {
 bool read_records(KernelLog& log) {
   const int file = files::open_kernel_log();
   if (file < 0) return false;
-  std::vector<char> buffer(16 * 1024); // a record has at most half of it
+  std::vector<char> buffer(16 * 1024); // a record has at most half of these bytes
   bool any = false;
   for (;;) {
     const ssize_t bytes = ::read(file, buffer.data(), buffer.size());
@@ -39,7 +39,7 @@ bool read_records(KernelLog& log) {
       any = true;
       take_record({buffer.data(), static_cast<std::size_t>(bytes)}, log);
     } else if (bytes == 0 || (errno != EPIPE && errno != EINTR)) {
-      break; // EPIPE: the oldest one was overwritten meanwhile
+      break; // EPIPE: the kernel overwrote the oldest record meanwhile
     }
   }
   ::close(file);

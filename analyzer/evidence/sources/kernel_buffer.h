@@ -1,4 +1,4 @@
-// Purpose: the log of the kernel that runs here.
+// Purpose: reads the log of the running kernel.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace memtrace::evidence {
 
-// Adds what the kernel's buffer holds, of /dev/kmsg or of syslog(2). Returns "" or why it could not be read.
+// Adds the content of the kernel's buffer, from /dev/kmsg or syslog(2). Returns "", or the reason why it could
+// not be read.
 std::string read_kernel(Evidence& into);
 
-// Of the kernel that runs here: its boot_id, "" if it is not said.
+// Returns the boot_id of the running kernel, or "" if it cannot be read.
 std::string boot_id();
 
 } // namespace memtrace::evidence

@@ -1,4 +1,4 @@
-// Purpose: what a kernel's log says of processes that the kernel ended.
+// Purpose: reads from a kernel's log which processes the kernel ended.
 #include "analyzer/evidence/sources/kernel_log.h"
 
 #include <string>
@@ -14,7 +14,7 @@ constexpr std::string_view kInvoked = " invoked oom-killer: ";
 constexpr std::string_view kReason = "oom-kill:constraint=";
 constexpr std::string_view kKilled = "Killed process ";
 constexpr std::string_view kUsage = "memory: usage ";
-constexpr std::string_view kTask = "Task in "; // up to 4.18
+constexpr std::string_view kTask = "Task in "; // kernels up to 4.18
 constexpr std::string_view kLimitOf = " killed as a result of limit of ";
 constexpr std::string_view kAll = "Tasks in ";
 constexpr std::string_view kAllEnd = " are going to be killed due to memory.oom.group set";
@@ -29,7 +29,7 @@ bool has(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
 }
 
-// Bytes of "anon-rss:918932kB".
+// Returns the bytes of a figure like "anon-rss:918932kB", or kUnknown.
 std::uint64_t kilobytes(std::string_view text, std::string_view key) {
   const std::size_t at = end_of(text, key);
   if (at == std::string_view::npos) return kUnknown;
@@ -37,7 +37,7 @@ std::uint64_t kilobytes(std::string_view text, std::string_view key) {
   return value && *value < kUnknown / 1024 ? *value * 1024 : kUnknown;
 }
 
-// A limit that is none is written as the largest number of pages.
+// The kernel writes a missing limit as the largest number of pages. Returns kUnknown for it.
 std::uint64_t limit_of(std::uint64_t bytes) {
   return bytes >= 0x7FFFFFFFFFFFF000 ? kUnknown : bytes;
 }
@@ -76,7 +76,7 @@ void KernelLog::line(std::string_view text, const When& when) {
 }
 
 // constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/a,task_memcg=/a,task=python,
-// pid=7081,uid=0. A path and a name may hold anything, so each reaches up to the key that must follow it.
+// pid=7081,uid=0. A path and a name may contain any character, so each ends at the key that must follow it.
 void KernelLog::reason(std::string_view text) {
   said_.constraint = text.substr(0, text.find(','));
   if (const auto limited = between(text, ",oom_memcg=", ",task_memcg=")) said_.limited = *limited;
@@ -87,7 +87,7 @@ void KernelLog::reason(std::string_view text) {
 
 // Killed process 7081 (python) total-vm:1435900kB, anon-rss:918932kB, file-rss:93696kB, shmem-rss:0kB, ...
 void KernelLog::killed(std::string_view text, const When& when) {
-  // Of many kills at once the kernel writes this line alone.
+  // If the kernel kills many processes at once, it writes only this line for each.
   const bool of_group = has(text, "Memory cgroup out of memory");
   text.remove_prefix(text.find(kKilled));
   const std::size_t figures = text.find(") total-vm:");
@@ -97,13 +97,13 @@ void KernelLog::killed(std::string_view text, const When& when) {
   Kill kill;
   if (said_.pid == 0 || said_.pid == *pid) {
     kill = said_;
-  } else if (!all_below_.empty()) { // one of several that a group loses at once
+  } else if (!all_below_.empty()) { // one of several processes that the kernel kills in a group
     kill.constraint = said_.constraint;
     kill.limited = said_.limited;
     kill.usage = said_.usage;
     kill.limit = said_.limit;
   }
-  said_.pid = *pid; // what was said is about this one
+  said_.pid = *pid; // the earlier lines are about this process
   if (kill.constraint.empty() && of_group) kill.constraint = kOfGroup;
   kill.when = when;
   kill.pid = *pid;

@@ -1,4 +1,4 @@
-// Purpose: what a kernel's log says of processes that the kernel ended.
+// Purpose: reads from a kernel's log which processes the kernel ended.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace memtrace::evidence {
 
-// Reads a log line by line: dmesg, journalctl -k, /var/log/kern.log, with whatever stands before the kernel's
-// words. Knows what kernels from 4.0 on write.
+// Reads a log line by line: dmesg, journalctl -k, /var/log/kern.log. Any text may precede the kernel's message.
+// Knows the messages of kernels since 4.0.
 class KernelLog {
  public:
-  // `near_unix`: when the process in question was there, for times without a year.
+  // `near_unix`: a time when the process ran. It completes times without a year.
   KernelLog(Evidence& into, double near_unix) : into_(into), near_unix_(near_unix) {}
   void line(std::string_view text);
   void all(std::string_view text);
-  // Of a line whose time is known.
+  // Reads a line whose time is known.
   void line(std::string_view text, const When& when);
-  // Seconds since boot of the oldest line that says it.
+  // Returns the seconds since boot of the oldest line that has such a time.
   std::optional<double> from() const { return from_; }
 
  private:
@@ -30,11 +30,11 @@ class KernelLog {
   Evidence& into_;
   double near_unix_;
   std::optional<double> from_;
-  Kill said_;             // what was said ahead of a kill that is still to come
-  std::string all_below_; // the cgroup of which all are killed
+  Kill said_;             // what earlier lines state about the next kill
+  std::string all_below_; // the cgroup whose processes are all killed
 };
 
-// Whether it has anything that KernelLog reads.
+// True if the text has a line that KernelLog reads.
 bool is_kernel_log(std::string_view text);
 
 } // namespace memtrace::evidence

@@ -1,4 +1,4 @@
-// Purpose: what Kubernetes says of a pod's containers.
+// Purpose: reads what Kubernetes reports about a pod's containers.
 #include "analyzer/evidence/sources/kubernetes_pod.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Any of these files may be made by hand: what is missing, or of another type, is nothing.
+// These files may be made by hand. A key that is missing or has another type yields a null value.
 const Json& at(const Json& object, const char* key) {
   static const Json nothing;
   if (!object.is_object()) return nothing;
@@ -35,7 +35,7 @@ When time(const Json& object, const char* key) {
   return iso_time(text(object, key)).value_or(When{});
 }
 
-// "480Gi", "500M", "1.5e9": bytes.
+// Returns the bytes of "480Gi", "500M" or "1.5e9", or kUnknown.
 std::uint64_t quantity(const Json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (!value.is_string()) return kUnknown;

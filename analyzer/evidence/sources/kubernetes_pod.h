@@ -1,4 +1,4 @@
-// Purpose: what Kubernetes says of a pod's containers.
+// Purpose: reads what Kubernetes reports about a pod's containers.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,8 @@
 
 namespace memtrace::evidence {
 
-// `kubectl get pod -o json`: one pod, or a list of them. False when it is no such thing.
+// Reads the output of `kubectl get pod -o json`: one pod or a list. Returns false if the text is not of that
+// form.
 bool read_pods(std::string_view json, Evidence& into);
 
 } // namespace memtrace::evidence

@@ -1,4 +1,4 @@
-// Purpose: the times that logs and orchestrators write.
+// Purpose: reads the times that logs and orchestrators write.
 #include "analyzer/evidence/sources/log_time.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
-// `text` against a pattern in which each d is a digit.
+// True if `text` begins with the pattern, in which each d is a digit.
 bool looks_like(std::string_view text, std::string_view pattern) {
   if (text.size() < pattern.size()) return false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -38,7 +38,7 @@ double unix_of(int year, int month, int day, std::string_view hms) {
   return static_cast<double>(::timegm(&time));
 }
 
-// "Nov 21 16:21:24": month, day, time. 0: it is none.
+// Returns the month of "Nov 21 16:21:24", or 0 if the text is not such a time.
 int month_of(std::string_view text) {
   if (text.size() < 15 || text[3] != ' ' || !looks_like(text.substr(7), "dd:dd:dd")) return 0;
   const std::size_t at = kMonths.find(text.substr(0, 3));
@@ -56,7 +56,7 @@ When local(double unix) {
   return when;
 }
 
-// "[Sat Nov 21 16:21:24 2026]" without its first bracket.
+// Reads "[Sat Nov 21 16:21:24 2026]" without its first bracket.
 std::optional<When> dated(std::string_view text) {
   if (text.size() < 24 || month_of(text.substr(4)) == 0 || !looks_like(text.substr(20), "dddd")) return {};
   const std::string_view rest = text.substr(4);
@@ -77,7 +77,7 @@ std::optional<When> without_year(std::string_view text, double near_unix) {
   return local(best);
 }
 
-// "Z", "+0100", "+01:00"; seconds east of Greenwich.
+// Returns the seconds east of Greenwich of "Z", "+0100" or "+01:00". Adds the characters read to `used`.
 std::optional<int> zone(std::string_view text, std::size_t* used) {
   if (!text.empty() && text.front() == 'Z') {
     *used += 1;

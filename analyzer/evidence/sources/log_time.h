@@ -1,4 +1,4 @@
-// Purpose: the times that logs and orchestrators write.
+// Purpose: reads the times that logs and orchestrators write.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,14 @@
 
 namespace memtrace::evidence {
 
-// Unix time of "2026-11-21T16:21:24", with or without a fraction and a zone ("Z", "+0100", "+01:00"); or with a
-// space in the place of the T. `used` becomes the characters it took. None: it is no such time.
+// Returns the Unix time of "2026-11-21T16:21:24". A space may replace the T. A fraction and a zone ("Z",
+// "+0100", "+01:00") are optional. Sets `used` to the number of characters read. Returns nullopt if the text is
+// not such a time.
 std::optional<When> iso_time(std::string_view text, std::size_t* used = nullptr);
 
-// How a line of a log begins: "[11980.929788] ", "[Sat Nov 21 16:21:24 2026] ", "Nov 21 16:21:24 host kernel:
-// ", an ISO time. A year that is not said is the one that puts it closest to `near_unix`.
+// Returns the time at the start of a log line: "[11980.929788] ", "[Sat Nov 21 16:21:24 2026] ", "Nov 21
+// 16:21:24 host kernel: " or an ISO time. If the year is missing, it is the year that puts the time closest to
+// `near_unix`.
 When line_time(std::string_view line, double near_unix);
 
 } // namespace memtrace::evidence

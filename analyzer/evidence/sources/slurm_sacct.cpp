@@ -1,4 +1,4 @@
-// Purpose: what Slurm's accounting says of a job's steps.
+// Purpose: reads what Slurm's accounting reports about a job's steps.
 #include "analyzer/evidence/sources/slurm_sacct.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Fields = std::vector<std::string_view>;
 
-// Where the columns of a table begin and end: below each name there are dashes.
+// Returns the begin and the width of each column of a table. A row of dashes below the names marks the columns.
 std::vector<std::pair<std::size_t, std::size_t>> columns_of(std::string_view dashes) {
   std::vector<std::pair<std::size_t, std::size_t>> columns;
   for (std::size_t at = 0; (at = dashes.find('-', at)) != std::string_view::npos;) {
@@ -37,7 +37,7 @@ Fields split(std::string_view line) {
   }
 }
 
-using Column = std::pair<std::size_t, std::size_t>; // where it begins, how wide it is
+using Column = std::pair<std::size_t, std::size_t>; // its first character, its width
 
 std::string_view cut(std::string_view line, const Column& column) {
   const auto& [from, width] = column;
@@ -50,7 +50,8 @@ Fields cut(std::string_view line, const std::vector<Column>& columns) {
   return fields;
 }
 
-// "900M", "1.50G", "921600K", "900Mn", "4Gc"; bytes without a unit are megabytes to Slurm.
+// Returns the bytes of "900M", "1.50G", "921600K", "900Mn" or "4Gc", or kUnknown. To Slurm, a number without a
+// unit is in megabytes.
 std::uint64_t quantity(std::string_view text) {
   const std::string words(text);
   char* end = nullptr;
@@ -61,7 +62,7 @@ std::uint64_t quantity(std::string_view text) {
                       : *end == 'G' ? 0x1p30
                       : *end == 'T' ? 0x1p40
                                     : 0;
-  // Of each CPU: how many the step had is another column, and a limit that is a guess is none.
+  // "c" means per CPU. The number of CPUs is in another column, and a guessed limit is not a limit.
   if (unit == 0 || *(end + 1) == 'c' || figure * unit > 1e18) return kUnknown;
   return static_cast<std::uint64_t>(std::llround(figure * unit));
 }
@@ -78,7 +79,7 @@ void take(const std::map<std::string, std::string_view>& row, Evidence& into) {
   statement.who = "job step " + std::string(field("JobID"));
   statement.host = field("NodeList");
   statement.reason = state;
-  statement.out_of_memory = state.starts_with("OUT_OF_ME"); // cut off in narrow columns: OUT_OF_ME+
+  statement.out_of_memory = state.starts_with("OUT_OF_ME"); // narrow columns cut it off: OUT_OF_ME+
   if (const std::string_view exit = field("ExitCode"); exit.find(':') != std::string_view::npos) {
     statement.code = static_cast<int>(number(exit).value_or(0));
     statement.signal = static_cast<int>(number(exit.substr(exit.find(':') + 1)).value_or(0));
@@ -97,7 +98,7 @@ bool read_sacct(std::string_view text, Evidence& into) {
   std::vector<Column> columns;
   if (!bars) columns = columns_of(next_line(text));
   const Fields names = bars ? split(header) : cut(header, columns);
-  // Of each line only the columns that are read: a table may have as many columns as lines.
+  // Reads only the needed columns of each line: a table may have as many columns as lines.
   std::map<std::string, std::size_t> places;
   for (const char* const name : {"JobID", "State", "NodeList", "ExitCode", "Start", "End", "ReqMem"}) {
     const auto found = std::find(names.begin(), names.end(), name);

@@ -1,4 +1,4 @@
-// Purpose: what Slurm's accounting says of a job's steps.
+// Purpose: reads what Slurm's accounting reports about a job's steps.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace memtrace::evidence {
 
-// The output of `sacct`, in columns or with -p or -P, as long as it names JobID and State. False when it is no
-// such thing.
+// Reads the output of `sacct`, in columns or with -p or -P. It must have the columns JobID and State. Returns
+// false if the text is not of that form.
 bool read_sacct(std::string_view text, Evidence& into);
 
 } // namespace memtrace::evidence

@@ -1,4 +1,4 @@
-// Purpose: one cause of memory that a trace proves, with what would lower it.
+// Purpose: one cause of memory use that a trace proves, with its remedy.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace memtrace::report {
 
 struct Finding {
-  std::string id; // of the contract's list
+  std::string id; // from the list in the report's contract
   std::string title;
   replay::MemoryId memory = 0;
   std::string phase;
@@ -19,9 +19,9 @@ struct Finding {
   bool certain = false;
   std::vector<std::string> evidence;
   std::string remedy;
-  std::string no_remedy; // what would not help; may be empty
+  std::string no_remedy; // an action that would not help; may be empty
   format::StackId site{};
-  // For the text, which says the same in sentences.
+  // For the text report, which states the evidence in sentences.
   std::uint64_t lifetime = 0; // ns
   std::vector<std::string> sentences;
 };

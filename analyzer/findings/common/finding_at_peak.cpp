@@ -1,4 +1,5 @@
-// Purpose: what findings about a peak have in common: where it was, and blocks of one line of the program.
+// Purpose: the common parts of findings about a peak: its phase and step, and the blocks of one line of the
+// program.
 #include "analyzer/findings/common/finding_at_peak.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Purpose: what findings about a peak have in common: where it was, and blocks of one line of the program.
+// Purpose: the common parts of findings about a peak: its phase and step, and the blocks of one line of the
+// program.
 #pragma once
 
 #include <string>
@@ -10,19 +11,19 @@
 
 namespace memtrace::report {
 
-// With id, memory, phase, step and certainty; the rest is the caller's.
+// Returns a finding with id, memory, phase, step and certainty. The caller fills in the other fields.
 Finding finding_at(const ProcessAnalysis& analysis, const char* id, replay::MemoryId memory,
                    const replay::Peak& peak);
 
-// Those that `find` sees in each memory, in turn.
+// Returns the findings of `find` in all memories, one memory after the other.
 Findings in_each_memory(ProcessAnalysis& analysis, void (*find)(ProcessAnalysis&, replay::MemoryId, Findings&));
 
-// What one line of the program has at a peak. Give it the largest holding first.
+// The blocks of one line of the program at a peak. Add the largest holding first.
 struct SiteTotals {
   std::uint64_t bytes = 0;
   std::uint64_t blocks = 0;
   std::uint64_t largest = 0;  // bytes of the largest block
-  std::uint64_t lifetime = 0; // ns, of the largest group, and so the rest
+  std::uint64_t lifetime = 0; // ns, of the largest holding, as are the fields below
   format::StackId site{};
   std::string phase;
   replay::Step step = replay::Step::none;
@@ -31,7 +32,7 @@ struct SiteTotals {
   void add(const ProcessAnalysis& analysis, const replay::Holding& holding);
 };
 
-// " = 1.000 P": so many times the parameters. Empty where there are none.
+// Returns " = 1.000 P", the multiple of the parameters' bytes, or "" if the parameters are not known.
 std::string times_parameters(const ProcessAnalysis& analysis, std::uint64_t bytes);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: what only the first step took.
+// Purpose: finds memory that only the first step needed.
 #include "analyzer/findings/peak/first_step_only.h"
 
 #include <fmt/format.h>
@@ -23,23 +23,24 @@ using replay::MemoryId;
 using replay::Role;
 using replay::Step;
 
-constexpr std::int64_t kFewestLater = 2; // steps that did without
+constexpr std::int64_t kFewestLater = 2; // steps without such blocks
 
 std::int64_t number(Step step) {
   return static_cast<std::int64_t>(step);
 }
 
-// Up to the first update: before it an optimizer has no states, and a scaler may skip some.
+// Returns the step of the first update. Before it, an optimizer has no states, and a scaler may skip updates.
 Step first_of(const replay::Account& account) {
   return std::max(account.first_update, Step{0});
 }
 
-// What training makes once and needs from then on.
+// True for roles that training creates once and needs from then on.
 bool belongs(Role role) {
   return replay::is_kept(role) || role == Role::workspace || role == Role::context;
 }
 
-// Stacks that later steps have as well, as far as what is alive at their peaks tells: it spares most passes.
+// Returns the stacks that allocate in later steps too, as far as the blocks alive at peaks show. This avoids
+// most passes.
 std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, Step first) {
   std::unordered_set<format::StackId> out;
   for (const auto& [instant, alive] : analysis.sets)
@@ -48,8 +49,8 @@ std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, S
   return out;
 }
 
-// What each line of the program made in the first step: of the peak of tensors its tensors; of that of all that
-// is live what is none.
+// Returns the blocks that each line of the program made in the first step. At the peak of tensors it takes the
+// tensors; at the peak of live bytes, the other blocks.
 std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, replay::Instant peak, Step first) {
   const std::unordered_set<format::StackId> later = recurring(analysis, first);
   std::map<std::string, SiteTotals> out;

@@ -1,4 +1,4 @@
-// Purpose: what only the first step took.
+// Purpose: finds memory that only the first step needed.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,11 @@
 
 namespace memtrace::report {
 
-// `first-step-only`: blocks alive at the peak whose line made some in the first step, up to the first update,
-// and in no later one, of which there are two at least; without them the peak is 5 % lower. What training
-// itself makes once and keeps is none: parameters, gradients, optimizer states, masters, buffers, a batch; nor
-// is what no tensor is and stays, such as a library's workspace.
+// Returns `first-step-only`. Its blocks are alive at the peak, and without them the peak is 5 % lower. Their
+// line made blocks in the first step, up to the first update, but not in a later step. There are at least two
+// later steps.
+// Excluded is what training makes once and keeps: parameters, gradients, optimizer states, masters, buffers, a
+// batch. Also excluded are blocks that stay and are not tensors, such as a library's workspace.
 Findings find_first_step(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: the lists of temporaries that torch.optim's foreach path makes.
+// Purpose: finds the lists of temporaries that torch.optim's foreach path creates.
 #include "analyzer/findings/peak/foreach_temporaries.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ bool calls_foreach(const symbols::Site& site) {
   return false;
 }
 
-// Temporaries that one foreach call took, all alive at the peak.
+// Returns the temporaries alive at the peak, by foreach call.
 std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   std::map<std::string, SiteTotals> out;
   for (const Holding& holding : alive) { // largest first
@@ -53,13 +53,13 @@ std::size_t optimizer_steps(const ProcessAnalysis& analysis) {
   return steps.size();
 }
 
-// What the two other paths of torch.optim would save. There is a fused one for few optimizers.
+// Returns the savings of the two other paths of torch.optim. Few optimizers have a fused path.
 std::string remedy(const SiteTotals& candidate, std::int64_t saved, const std::string& where) {
   const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
   const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
                      in("torch/optim/adagrad.py:");
-  // How much either switch saves is known where this list is the only one that they spare: in Adam and AdamW.
-  // Adagrad, SGD and others make several, and these figures were wrong for them.
+  // The saving is known only if a switch avoids just this list, as in Adam and AdamW. Adagrad, SGD and others
+  // create several lists, and these figures were wrong for them.
   if (!in("torch/optim/adam.py:") && !in("torch/optim/adamw.py:"))
     return std::string(fused ? "fused=True; or " : "") + "foreach=False, slower";
   const auto bytes = static_cast<std::int64_t>(candidate.bytes);
@@ -68,14 +68,15 @@ std::string remedy(const SiteTotals& candidate, std::int64_t saved, const std::s
     text = fmt::format("fused=True: -{}", size(saved));
     if (bytes > saved) text += fmt::format(" at the peak, -{} in the step", size(bytes));
   }
-  // One tensor after the other: two temporaries of the largest stay.
+  // The loop handles one tensor after the other: two temporaries of the largest size remain.
   const std::int64_t loop = replay::wrapping_sub(bytes, 2 * candidate.largest);
   if (loop <= 0) return text;
   return text + fmt::format("{}foreach=False: -{} at most, and slower", fused ? "; or " : "",
                             size(std::min(saved, loop)));
 }
 
-// Several lists of one operator may be alive together: then their tensors are more than the parameters are.
+// Several lists of one operator may be alive together. They then have more tensors than the model has
+// parameters.
 std::string all_tensors(const ProcessAnalysis& analysis, const SiteTotals& candidate) {
   const auto& parameters = analysis.facts().parameters;
   if (parameters && candidate.blocks > parameters->tensors) return "all parameters";
@@ -106,7 +107,7 @@ void say(Finding& finding, const ProcessAnalysis& analysis, const SiteTotals& ca
           : fmt::format("Called from {} ({}).", site.caller, seen)};
 }
 
-// What such temporaries leave alone: what forward made for backward.
+// Returns a remedy that would not help: it lowers the activations, which forward made for backward.
 std::string no_remedy(const replay::Holdings& alive) {
   std::int64_t activations = 0;
   for (const Holding& holding : alive)
@@ -122,7 +123,7 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
     return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
   for (const auto& [title, candidate] : candidates(analysis, alive)) {
-    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // spares a pass
+    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // avoids a pass
     const replay::Without without =
         replay::peaks_without(
             *analysis.trace, {{.memory = memory, .stacks = candidate.stacks, .born = replay::KnownPhase::step}})

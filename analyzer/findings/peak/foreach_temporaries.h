@@ -1,4 +1,4 @@
-// Purpose: the lists of temporaries that torch.optim's foreach path makes.
+// Purpose: finds the lists of temporaries that torch.optim's foreach path creates.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace memtrace::report {
 
-// `foreach-temporaries`: the peak of tensors is in an optimizer's step, one foreach call took a list of
-// temporaries that are alive then, and without them the peak is 5 % lower.
+// Returns `foreach-temporaries`. The peak of tensors is in an optimizer's step, and a list of temporaries of
+// one foreach call is alive then. Without the list, the peak is 5 % lower.
 Findings find_foreach(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: logits, and what the loss makes of their size.
+// Purpose: finds logits and the blocks of their size that the loss creates.
 #include "analyzer/findings/peak/loss_logits.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using replay::Measure;
 using replay::MemoryId;
 
 constexpr std::uint64_t kChunks = 8;
-constexpr std::size_t kNamed = 4; // of the sites
+constexpr std::size_t kNamed = 4; // sites that the sentences name
 
 bool of_loss(const symbols::Site& site) {
   constexpr std::array kOperators = {"log_softmax", "_log_softmax", "cross_entropy_loss", "nll_loss"};
@@ -54,7 +54,7 @@ const Holding* loss_holding(ProcessAnalysis& analysis, const replay::Holdings& a
 }
 
 LossFamily family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
-                 const std::vector<replay::Sizes>& sizes) {
+                     const std::vector<replay::Sizes>& sizes) {
   LossFamily out;
   out.loss = loss_holding(analysis, alive);
   for (const Holding& holding : alive) { // largest first
@@ -66,7 +66,8 @@ LossFamily family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
   return out;
 }
 
-// Of gradients and states some may be as large by chance: as far as any set tells.
+// Returns the stacks of kept blocks such as gradients and states, as far as any set shows them. Some may have
+// the size of the loss by chance.
 std::unordered_set<format::StackId> of_others(const ProcessAnalysis& analysis, MemoryId memory) {
   std::unordered_set<format::StackId> out;
   for (const auto& [instant, alive] : analysis.sets) {
@@ -77,7 +78,8 @@ std::unordered_set<format::StackId> of_others(const ProcessAnalysis& analysis, M
   return out;
 }
 
-void say(Finding& finding, ProcessAnalysis& analysis, const LossFamily& family, const replay::Without& without) {
+void say(Finding& finding, ProcessAnalysis& analysis, const LossFamily& family,
+         const replay::Without& without) {
   const replay::Peak& peak = analysis.account.peaks.at(finding.memory).tensor;
   const std::string each = family.blocks == 1 ? "1 block" : count(family.blocks) + " blocks";
   finding.title = fmt::format("logits and what the loss makes of them: {} in {} of {}, phase {}",
@@ -114,7 +116,7 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
   const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
   const LossFamily family = family_of(analysis, alive, sizes);
-  if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // spares a pass
+  if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // avoids a pass
   const replay::Without without =
       replay::peaks_without(
           *analysis.trace,
@@ -131,7 +133,7 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
 } // namespace
 
 std::vector<replay::Sizes> loss_sizes(ProcessAnalysis& analysis, const replay::Holdings& alive) {
-  constexpr std::uint64_t kMore = 24; // a 24th: of sequences of 25 tokens the last one has no target
+  constexpr std::uint64_t kMore = 24; // one 24th: in a sequence of 25 tokens, the last token has no target
   const Holding* const loss = loss_holding(analysis, alive);
   if (loss == nullptr) return {};
   std::vector<replay::Sizes> out;

@@ -1,4 +1,4 @@
-// Purpose: logits, and what the loss makes of their size.
+// Purpose: finds logits and the blocks of their size that the loss creates.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace memtrace::report {
 
-// What one block of the loss may have: as many numbers as the largest that a loss over classes made
-// (log_softmax and its gradient) and that is alive in a set, in that type or another; with one row of a
-// sequence more. Empty: there is none.
+// Returns the sizes that a block of the loss may have. The base is the largest block alive in the set that a
+// loss over classes made (log_softmax and its gradient). A block may have as many numbers in another type, and
+// one row of a sequence more. Empty if the set has no such block.
 std::vector<replay::Sizes> loss_sizes(ProcessAnalysis& analysis, const replay::Holdings& alive);
 bool has_one_of(const replay::Holding& holding, const std::vector<replay::Sizes>& sizes);
 
-// `loss-logits`: blocks of that size are alive at the peak of tensors, and were the loss taken in eighths, it
-// would be 5 % lower.
+// Returns `loss-logits`. Blocks of these sizes are alive at the peak of tensors. If the loss were computed in
+// eight parts, the peak would be 5 % lower.
 Findings find_loss(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

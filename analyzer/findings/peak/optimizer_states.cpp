@@ -1,4 +1,4 @@
-// Purpose: optimizer states that come in the first step, where there is hardly room for them.
+// Purpose: finds optimizer states that appear in the first step, when there is hardly room for them.
 #include "analyzer/findings/peak/optimizer_states.h"
 
 #include <fmt/format.h>
@@ -22,15 +22,15 @@ using replay::MemoryId;
 using replay::Role;
 using replay::Step;
 
-constexpr Step kLast{1}; // of the first two
+constexpr Step kLast{1}; // the last of the first two steps
 constexpr double kNear = 0.9;
 
-// What the first two steps met.
+// A death or a nearly reached limit in the first two steps.
 struct Meeting {
   MemoryId memory = 0;
   Step step = Step::none;
-  replay::Instant at; // to look at
-  std::uint64_t held; // bytes of tensors then
+  replay::Instant at; // the instant whose blocks are examined
+  std::uint64_t held; // bytes of tensors at that instant
   std::string what;
 };
 
@@ -41,7 +41,8 @@ struct States {
   Step step = Step::none;
 };
 
-// A step that was cut off did not say what its tensors are for: they are what it made and did not free.
+// A step that was cut off did not record the roles of its tensors. Its states are the tensors that it made and
+// did not free.
 States states(const ProcessAnalysis& analysis, const replay::Instant& instant) {
   States out;
   for (const Holding& holding : analysis.set(instant)) { // largest first
@@ -81,7 +82,7 @@ Meeting meeting_at_peak(const ProcessAnalysis& analysis, MemoryId memory, Step s
           std::move(what)};
 }
 
-// Spares the pass where no cgroup ever came near.
+// False if no cgroup ever came near its limit, which avoids the pass.
 bool may_be_near(const ProcessAnalysis& analysis) {
   const auto& groups = analysis.trace->samples().groups();
   return std::any_of(groups.begin(), groups.end(), [](const trace::SampledCgroup& group) {

@@ -1,4 +1,4 @@
-// Purpose: optimizer states that come in the first step, where there is hardly room for them.
+// Purpose: finds optimizer states that appear in the first step, when there is hardly room for them.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace memtrace::report {
 
-// `optimizer-states-first-step`: the process died for memory in its first two steps, or came within 10 % of a
-// limit in them (a cgroup's, a card's), and 5 % of what was held were optimizer states that these steps had
-// made.
+// Returns `optimizer-states-first-step`. In its first two steps the process died for memory, or came within 10
+// % of the limit of a cgroup or a GPU. At least 5 % of the bytes held then were optimizer states that these
+// steps had made.
 Findings find_states(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

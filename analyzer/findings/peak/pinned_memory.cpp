@@ -1,4 +1,4 @@
-// Purpose: pinned host memory that nobody asked for, or that nobody uses any more.
+// Purpose: finds pinned host memory that was not requested, or that is not used any more.
 #include "analyzer/findings/peak/pinned_memory.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ void rounding(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings
 
 void cache(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& out) {
   const replay::MemoryPeaks& peaks = analysis.account.peaks.at(0);
-  if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // nobody reported
+  if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // the allocator made no report
   const replay::PinnedCache cache =
       replay::pinned_cache(*analysis.trace, std::max(analysis.account.first_update, replay::Step{0}));
   if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;

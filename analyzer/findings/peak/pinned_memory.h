@@ -1,4 +1,4 @@
-// Purpose: pinned host memory that nobody asked for, or that nobody uses any more.
+// Purpose: finds pinned host memory that was not requested, or that is not used any more.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace memtrace::report {
 
-// `pinned-rounding`: what PyTorch's pinned allocator took beyond what it was asked for, for it takes powers of
-// two; without that the peak of the host is 5 % lower. `pinned-cache-held`: at each of four or more reports of
-// that allocator after the first step it held blocks that no tensor was in, 5 % of the peak of the host and 32
-// MiB.
+// Returns two findings. `pinned-rounding`: PyTorch's pinned allocator rounds up to powers of two; without these
+// extra bytes the peak of the host is 5 % lower.
+// `pinned-cache-held`: after the first step the allocator made at least four reports. At each, it held blocks
+// without a tensor, at least 5 % of the peak of the host and 32 MiB.
 Findings find_pinned(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

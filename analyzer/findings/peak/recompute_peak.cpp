@@ -1,4 +1,4 @@
-// Purpose: what activation checkpointing makes again at the peak.
+// Purpose: finds the activations that checkpointing recomputes at the peak.
 #include "analyzer/findings/peak/recompute_peak.h"
 
 #include <fmt/format.h>
@@ -23,11 +23,12 @@ using replay::Measure;
 using replay::MemoryId;
 
 struct RecomputedSegment {
-  std::uint64_t again = 0;  // bytes that were made again and wait for backward
-  std::uint64_t blocks = 0; // of these
-  format::StackId site{};   // that made most of them
+  std::uint64_t again = 0;  // recomputed bytes that wait for backward
+  std::uint64_t blocks = 0; // blocks of these bytes
+  format::StackId site{};   // the site that made most of them
   std::unordered_set<format::StackId> stacks;
-  std::uint64_t inputs = 0; // bytes that as many more segments would keep: what forward left, and one input
+  // bytes that twice as many segments would keep in addition: what forward left, and one input
+  std::uint64_t inputs = 0;
 };
 
 RecomputedSegment segment_at(ProcessAnalysis& analysis, const replay::Holdings& alive) {
@@ -46,7 +47,7 @@ RecomputedSegment segment_at(ProcessAnalysis& analysis, const replay::Holdings& 
       one = std::max(one, holding.largest);
     }
   }
-  out.inputs += one; // that of the first segment is none of forward's
+  out.inputs += one; // forward did not allocate the input of the first segment
   return out;
 }
 
@@ -56,7 +57,7 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
   const RecomputedSegment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
   const auto again = static_cast<std::int64_t>(segment.again);
   const auto inputs = static_cast<std::int64_t>(segment.inputs);
-  if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // spares a pass
+  if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // avoids a pass
   const replay::Without halved =
       replay::peaks_without(
           *analysis.trace,

@@ -1,4 +1,4 @@
-// Purpose: what activation checkpointing makes again at the peak.
+// Purpose: finds the activations that checkpointing recomputes at the peak.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace memtrace::report {
 
-// `recompute-peak`: activations that were made again are alive at the peak of tensors, and with segments half
-// as long it would be 5 % lower: half of them, less what more inputs of segments take, for which all that
-// forward left stands, logits aside.
+// Returns `recompute-peak`. Recomputed activations are alive at the peak of tensors, and with segments half as
+// long the peak would be 5 % lower.
+// The saving is half of the recomputed bytes, less the inputs of the additional segments. All bytes that
+// forward left, without logits, are the estimate of these inputs.
 Findings find_recompute(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: what was written to memory that could have gone to a file.
+// Purpose: finds data that was serialized to memory instead of a file.
 #include "analyzer/findings/peak/serialize_in_memory.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 using replay::Holding;
 using replay::Measure;
 
-// Who makes bytes of objects, and what does the same without.
+// A function that serializes objects to bytes, and the alternative that needs no such bytes.
 struct Serializer {
   const char* file;
   const char* function;
@@ -52,14 +52,14 @@ const std::string& line_of(const symbols::Site& site) {
   return site.caller.empty() ? site.where : site.caller;
 }
 
-// What one line of the program had written.
+// The serialized bytes of one line of the program.
 struct Copy {
   const Serializer* writer = nullptr;
   SiteTotals of;
 };
 
-// Bytes objects and buffers: no tensors, and of lines that have a writer all, for a pickle has no frame of its
-// own.
+// Returns the bytes objects and buffers of each line: blocks that are not tensors. If a line has a writer, all
+// such blocks of the line count, because pickle has no frame of its own.
 std::map<std::string, Copy> copies(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   constexpr std::uint64_t kLeast = 1 << 20;
   std::map<std::string, Copy> out;
@@ -88,7 +88,7 @@ Findings find_serialized(ProcessAnalysis& analysis) {
   const replay::Peak& peak = analysis.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   for (const auto& [line, copy] : copies(analysis, analysis.set({0, Measure::live, peak.at}))) {
-    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // spares a pass
+    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // avoids a pass
     const replay::Without without =
         replay::peaks_without(*analysis.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
     const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);

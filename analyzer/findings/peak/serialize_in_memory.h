@@ -1,4 +1,4 @@
-// Purpose: what was written to memory that could have gone to a file.
+// Purpose: finds data that was serialized to memory instead of a file.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace memtrace::report {
 
-// `serialize-in-memory`: at the peak of the host bytes are alive that torch.save wrote to a buffer, that
-// safetensors made a string of, or that a tensor was pickled to, with what the same line of the program made
-// for it; without them the peak is 5 % lower.
+// Returns `serialize-in-memory`. The peak of the host has bytes that torch.save wrote to a buffer, safetensors
+// made a string of, or pickle made of a tensor. The blocks that the same line of the program made for it count
+// too. Without all of them the peak is 5 % lower.
 Findings find_serialized(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,5 @@
-// Purpose: what several processes of a job hold together: batches made ahead, the same data in each worker.
+// Purpose: finds memory that several processes of a job hold together: batches made ahead, the same data in
+// each worker.
 #include "analyzer/findings/process/across_processes.h"
 
 #include <fmt/format.h>
@@ -18,11 +19,11 @@ using replay::Instant;
 using replay::Measure;
 
 constexpr std::int64_t kLeastAhead = 64 << 20;
-constexpr std::int64_t kShareOfPeak = 5; // one part in so many
+constexpr std::int64_t kShareOfPeak = 5; // the peak divided by this
 constexpr std::uint64_t kLeastCopy = 32 << 20;
-constexpr std::uint64_t kFewestBatches = 4; // that a worker made: with fewer nothing can be told from them
+constexpr std::uint64_t kFewestBatches = 4; // batches of a worker; with fewer, its blocks show nothing
 
-// An import's memory is each process's own.
+// True if an import made the blocks: each process imports for itself.
 bool of_import(const symbols::Site& site) {
   return std::any_of(site.frames.begin(), site.frames.end(), [](const symbols::SiteFrame& frame) {
     return frame.file.starts_with("<frozen importlib");
@@ -60,7 +61,7 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   for (const replay::SharedFlow& flow : flows.births)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
   if (flows.births.size() < kFewestBatches) return;
-  // Alive when a worker was half through, and still when it made its last batch.
+  // Takes blocks that were alive at the worker's middle batch and still at its last batch.
   const replay::SharedFlow& middle = flows.births[flows.births.size() / 2];
   const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
   const Instant instant{0, Measure::live, middle.at};
@@ -85,12 +86,13 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
 }
 
 JobFindings::Ahead JobFindings::measure_ahead(const SiblingFlows& family) {
-  // The parent's own blocks are not the workers': only sizes that a worker made count.
-  std::unordered_map<std::int64_t, std::int64_t> blocks; // by bytes
+  // The parent's own blocks do not count: only sizes that a worker made do.
+  std::unordered_map<std::int64_t, std::int64_t> blocks; // the key is a size in bytes
   for (const SiteFlow& flow : family.flows)
     if (flow.bytes > 0) blocks[flow.bytes] = 0;
   std::vector<SiteFlow> flows = family.flows;
-  std::stable_sort(flows.begin(), flows.end(), [](const SiteFlow& a, const SiteFlow& b) { return a.stamp < b.stamp; });
+  std::stable_sort(flows.begin(), flows.end(),
+                   [](const SiteFlow& a, const SiteFlow& b) { return a.stamp < b.stamp; });
   // Counts the blocks of each size after a flow. False if no worker made that size.
   const auto follow = [&blocks](const SiteFlow& flow) {
     const auto at = blocks.find(std::abs(flow.bytes));
@@ -109,8 +111,8 @@ JobFindings::Ahead JobFindings::measure_ahead(const SiblingFlows& family) {
     highest = i + 1;
   }
   if (highest == 0) return out;
-  // The size that has most is looked for once, at the highest level: at each new level it would be sizes times
-  // flows.
+  // Finds the size with most bytes only once, at the highest level. At each new level, the cost would be sizes
+  // times flows.
   for (auto& [bytes, number] : blocks) number = 0;
   for (std::size_t i = 0; i < highest; ++i) follow(flows[i]);
   const auto most = std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) {
@@ -177,7 +179,7 @@ void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& ou
     finding.id = "worker-copies";
     finding.phase = "data";
     finding.bytes = static_cast<std::int64_t>(bytes);
-    finding.certain = false; // that it is the same in each is not seen
+    finding.certain = false; // the trace does not show that the content is the same in each
     finding.title = fmt::format("{}: {} in each of {} workers, {} together", places.front().title,
                                 sized(most->bytes), places.size(), sized(bytes));
     finding.evidence = {

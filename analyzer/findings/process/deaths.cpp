@@ -1,4 +1,4 @@
-// Purpose: what a death proves: who ended the process, what was held twice, what could not be had.
+// Purpose: finds what a death proves: the cause, memory held twice, the allocation that failed.
 #include "analyzer/findings/process/deaths.h"
 
 #include <fmt/format.h>
@@ -17,12 +17,12 @@ namespace {
 using replay::KnownPhase;
 using replay::Role;
 
-// A copy of a model beside it, both made while loading.
+// A state dict held beside its model, both made while loading.
 struct Copies {
   std::uint64_t state = 0; // bytes read from a checkpoint
   std::uint64_t model = 0;
   std::uint64_t blocks = 0; // of the state dict
-  format::StackId site{};   // where most of it was read
+  format::StackId site{};   // the site that read most of it
 };
 
 Copies copies(ProcessAnalysis& analysis) {
@@ -92,7 +92,8 @@ void oom_kill(ProcessAnalysis& analysis, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-// What PyTorch's allocator held then and could not use: it gives empty segments back before it gives up.
+// Adds the memory that PyTorch's allocator held then and could not use. It releases empty segments before it
+// gives up.
 void between_blocks(const ProcessAnalysis& analysis, const trace::Failure& failure, Finding& finding) {
   if (!analysis.death_segments) return;
   const Unused unused = unused_of(*analysis.death_segments);
@@ -140,7 +141,7 @@ void failed(ProcessAnalysis& analysis, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-// A write to a page of /dev/shm that has no room left ends in SIGBUS.
+// Writing to a page of /dev/shm without room ends in SIGBUS.
 void shm_full(ProcessAnalysis& analysis, Findings& out) {
   const Death& death = *analysis.death;
   if (!death.unfit) return;

@@ -1,4 +1,4 @@
-// Purpose: what a death proves: who ended the process, what was held twice, what could not be had.
+// Purpose: finds what a death proves: the cause, memory held twice, the allocation that failed.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace memtrace::report {
 
-// Of an analysis that has a death. The one that says how it ended first.
+// Returns findings of an analysis that has a death. The finding about the cause of the end comes first.
 Findings find_in_death(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

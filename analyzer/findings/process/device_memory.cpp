@@ -1,4 +1,4 @@
-// Purpose: what a card holds for nothing: room between blocks, contexts that nobody works in, code never run.
+// Purpose: finds unused memory that a GPU holds: gaps between blocks, idle contexts, code that is not run.
 #include "analyzer/findings/process/device_memory.h"
 
 #include <fmt/format.h>
@@ -16,15 +16,15 @@
 namespace memtrace::report {
 namespace {
 
+using replay::AllocatorSegment;
 using replay::DeviceUsage;
 using replay::MemoryId;
-using replay::AllocatorSegment;
 
 constexpr std::int64_t kLeastUnused = 64 << 20;
 constexpr std::int64_t kLeastContext = 64 << 20;
 constexpr std::int64_t kLeastCode = 512 << 20;
 
-// Whose blocks keep the most that is unused.
+// Returns the stack whose blocks keep the most unused bytes.
 format::StackId main_holder(const replay::Segments& segments) {
   std::map<format::StackId, std::uint64_t> kept;
   for (const AllocatorSegment& segment : segments.each)
@@ -71,7 +71,8 @@ void fragmentation(ProcessAnalysis& analysis, MemoryId memory, const replay::Seg
   out.push_back(std::move(finding));
 }
 
-// Another card on which this process holds more than here, and more than a context takes.
+// Returns another GPU on which this process holds more than here, and more than a small part of a context.
+// Returns nullopt if there is none.
 std::optional<MemoryId> place_of_work(const ProcessAnalysis& analysis, MemoryId here, std::int64_t context) {
   std::optional<MemoryId> best;
   for (const auto& [memory, peaks] : analysis.account.peaks) {
@@ -120,7 +121,7 @@ void loaded_code(const ProcessAnalysis& analysis, MemoryId memory, const DeviceU
   if (!worthwhile(code, gpu.peak->bytes)) return;
   Finding finding = finding_at(analysis, "device-context", memory, *gpu.peak);
   finding.bytes = code;
-  finding.certain = false; // what comes with modules is told by time
+  finding.certain = false; // the memory of modules is inferred from times
   finding.title = fmt::format("{}: about {} for code that was loaded there", memory_name(memory), size(code));
   finding.evidence = {
       fmt::format("cubins of {} bytes were loaded", gpu.code),

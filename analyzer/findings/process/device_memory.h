@@ -1,4 +1,4 @@
-// Purpose: what a card holds for nothing: room between blocks, contexts that nobody works in, code never run.
+// Purpose: finds unused memory that a GPU holds: gaps between blocks, idle contexts, code that is not run.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace memtrace::report {
 
-// `device-fragmentation`: at the peak of `reserved` a tenth of it, and 64 MiB, lay in segments and in no block,
-// and the allocator could have done with 5 % less at any time.
-// `device-context`: a context in which nothing was allocated to speak of, beside work on another card or in a
-// worker; or code that was loaded and takes 5 % of what the process uses, and 512 MiB.
+// Returns two kinds of findings. `device-fragmentation`: at the peak of `reserved`, a tenth of it and 64 MiB
+// were in segments but not in blocks. The blocks never needed more than 95 % of that peak.
+// `device-context`: a context with hardly any allocations, while the process works on another GPU or is a
+// worker. Also loaded code that takes 5 % of the process's use and 512 MiB.
 Findings find_in_devices(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: what every step leaves behind.
+// Purpose: finds memory that every step leaves behind.
 #include "analyzer/findings/process/leak_per_step.h"
 
 #include <fmt/format.h>
@@ -17,13 +17,13 @@ using replay::Holding;
 using replay::MemoryId;
 using replay::Step;
 
-constexpr std::int64_t kLeastPerStep = 16 * 1024;     // bytes; below that a run of 10,000 steps loses 160 MB
-constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // and a few figures that a program keeps are none
+constexpr std::int64_t kLeastPerStep = 16 * 1024; // bytes; below this, a run of 10,000 steps loses only 160 MB
+constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // bytes; a few figures that a program keeps are less
 constexpr std::size_t kQuarters = 4;
 
-// What one place in the program left behind.
+// The bytes that one place in the program left behind.
 struct LeakTrail {
-  std::map<std::int64_t, std::int64_t> bytes; // by the step they were born in
+  std::map<std::int64_t, std::int64_t> bytes; // by the step of their birth
   std::map<format::StackId, std::int64_t> stacks;
   std::string phase;
   bool sampled = false;
@@ -46,8 +46,8 @@ struct LeakTrail {
   }
 };
 
-// The allocator of Python's small objects asks for an arena when its last is full: which line that happens in
-// is chance, so all of them are one.
+// True for an arena, which Python's allocator of small objects requests when its last one is full. It is chance
+// which line requests it, so all arenas are one site.
 bool is_arena(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
     if (frame.python) return false;
@@ -58,7 +58,7 @@ bool is_arena(const symbols::Site& site) {
 }
 
 std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
-                                    const LeakSteps& range) {
+                                        const LeakSteps& range) {
   std::map<std::string, LeakTrail> out;
   for (const Holding& holding : alive) {
     const auto step = static_cast<std::int64_t>(holding.born_step);
@@ -81,7 +81,7 @@ bool steady_growth(const LeakTrail& trail, const LeakSteps& range) {
                      [mean](std::int64_t quarter) { return 2 * quarter >= mean && 2 * quarter <= 3 * mean; });
 }
 
-// Bytes per step. From birth to birth, for an arena comes once in several steps.
+// Returns bytes per step, from the first birth to the last, because an arena comes once in several steps.
 std::int64_t slope(const LeakTrail& trail) {
   const auto& [first, of_first] = *trail.bytes.begin();
   const std::int64_t last = trail.bytes.rbegin()->first;

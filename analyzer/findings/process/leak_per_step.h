@@ -1,4 +1,4 @@
-// Purpose: what every step leaves behind.
+// Purpose: finds memory that every step leaves behind.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace memtrace::report {
 
-// `leak-per-step`, one for each site. Bytes are per step: what was born behind the first step that has some, up
-// to the last, over the steps between the two. A site leaks when each quarter of the steps left some of it
-// behind, between half and one and a half times the mean of the four: a cache that fills, or one that keeps the
-// last few, does not.
+// Returns `leak-per-step`, one finding for each site. The bytes per step exclude those of the first step that
+// left some. The divisor is the number of steps from that step to the last such step.
+// A site leaks if each quarter of the steps left some bytes, between half and one and a half times the mean of
+// the four. A cache that fills, or one that keeps the last few, does not leak.
 Findings find_leaks(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

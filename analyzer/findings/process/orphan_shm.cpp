@@ -1,4 +1,4 @@
-// Purpose: shared memory that a process left behind.
+// Purpose: finds shared memory that a process left behind.
 #include "analyzer/findings/process/orphan_shm.h"
 
 #include <fmt/format.h>
@@ -17,13 +17,13 @@ using evidence::ShmOrphan;
 
 constexpr std::uint64_t kWorthRemoving = 8 << 20; // bytes, all together
 constexpr std::size_t kNamed = 3;                 // files that the remedy names
-constexpr std::size_t kListed = 64;               // and that the evidence does
+constexpr std::size_t kListed = 64;               // files that the evidence names
 
 bool named(const ShmOrphan& orphan) {
   return evidence::pid_in(orphan.name).has_value();
 }
 
-// As a shell takes it for one word: the name of a file may hold anything.
+// Returns the path as one word of a shell: the name of a file may contain any character.
 std::string quoted(const std::string& path) {
   const auto plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '_' ||
@@ -35,7 +35,8 @@ std::string quoted(const std::string& path) {
   return out + "'";
 }
 
-// What PyTorch named after the process goes by one pattern.
+// Returns the command that removes the files. One pattern covers the files that PyTorch named after the
+// process.
 std::string removal(const ProcessAnalysis& analysis, const std::vector<ShmOrphan>& orphans) {
   std::string text = "rm";
   std::size_t others = 0;
@@ -50,7 +51,7 @@ std::string removal(const ProcessAnalysis& analysis, const std::vector<ShmOrphan
   return text;
 }
 
-// How a program does not leave them behind.
+// Returns the advice for a program that should not leave such files behind.
 std::string avoidance(const std::vector<ShmOrphan>& orphans) {
   const std::string& name = orphans.front().name;
   if (named(orphans.front()))
@@ -84,7 +85,7 @@ void list(const ProcessAnalysis& analysis, const std::vector<ShmOrphan>& orphans
     finding.evidence.push_back(fmt::format("{} more files: {} bytes", orphans.size() - kListed, rest));
 }
 
-// Whether somebody may hold them, for all that could be seen.
+// Returns the sentence about possible holders, as far as the scan could see them.
 std::string witness_of(const evidence::ShmLeftovers& left) {
   if (left.unseen == 0) return "no process has them open or mapped";
   if (left.unseen == evidence::kUnknown)
@@ -92,14 +93,14 @@ std::string witness_of(const evidence::ShmLeftovers& left) {
   return fmt::format("no process has them open or mapped, but {} that could not be looked into", left.unseen);
 }
 
-// Whose it is: PyTorch names files after the process, which no other can be in its pid namespace.
+// True if the owner is certain: PyTorch puts the pid into the name, and the pid is unique in its pid namespace.
 bool certain(const ProcessAnalysis& analysis, const evidence::ShmLeftovers& left) {
   const auto pids = analysis.facts().note("pids");
   return left.unseen == 0 && pids && *pids == left.pids &&
          std::all_of(left.orphans.begin(), left.orphans.end(), named);
 }
 
-// Where the process mapped the largest of them that it mapped.
+// Sets the site at which the process mapped its largest file, if it mapped one.
 void place(ProcessAnalysis& analysis, Finding& finding) {
   const auto& orphans = analysis.end.left.orphans;
   const auto mapped =

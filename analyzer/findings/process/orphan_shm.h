@@ -1,4 +1,4 @@
-// Purpose: shared memory that a process left behind.
+// Purpose: finds shared memory that a process left behind.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace memtrace::report {
 
-// What nobody holds any more and stays in memory until somebody removes it.
+// Returns files that no process holds any more. They stay in memory until they are removed.
 Findings find_orphans(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: what resident memory is that is not used, and what is used that is not resident.
+// Purpose: finds resident memory that is not used, and allocated memory that is not resident.
 #include "analyzer/findings/process/resident_memory.h"
 
 #include <fmt/format.h>
@@ -45,7 +45,8 @@ void files(const ProcessAnalysis& analysis, const ProcessLedger& highest, Findin
   out.push_back(std::move(finding));
 }
 
-// Of the second half of the process's life, but for its end, where a program frees everything.
+// Returns the ledgers of the second half of the process's life, without its end, when a program frees
+// everything.
 std::vector<LedgerPoint> of_second_half(const ProcessAnalysis& analysis) {
   const format::Stamp start = analysis.facts().start_stamp, last = analysis.facts().last_stamp;
   const format::Stamp half = start + (last > start ? last - start : 0) / 2;
@@ -55,7 +56,8 @@ std::vector<LedgerPoint> of_second_half(const ProcessAnalysis& analysis) {
   return out;
 }
 
-// What each of these ledgers had at least: so much is not used again.
+// Returns the ledger with the lowest figure, or nullptr if there are too few. That many bytes are not used
+// again.
 const LedgerPoint* least(const std::vector<LedgerPoint>& all, std::uint64_t LedgerPoint::*what) {
   if (all.size() < kFewest) return nullptr;
   return &*std::min_element(all.begin(), all.end(),
@@ -89,7 +91,7 @@ void kept(const ProcessAnalysis& analysis, std::vector<LedgerPoint> all, Finding
   out.push_back(std::move(finding));
 }
 
-// Where one holding is as large, that is the one.
+// Returns the stack of the largest holding at the peak if it is at least as large, else no stack.
 format::StackId site_of(const ProcessAnalysis& analysis, std::uint64_t bytes) {
   const auto peak = analysis.account.peaks.find(0);
   if (peak == analysis.account.peaks.end()) return {};

@@ -1,4 +1,4 @@
-// Purpose: memtrace.diff/1.
+// Purpose: writes memtrace.diff/1.
 #include "analyzer/print/json/diff_json.h"
 
 #include <cmath>
@@ -38,7 +38,7 @@ Json diff_json(const Diff& diff, std::size_t top) {
   for (std::size_t i = 0; i < shortened.shown; ++i) rows.push_back(row_of(diff.rows[i]));
   if (shortened.left != 0) {
     rows.push_back(row_of(shortened.rest));
-    rows.back()["kind"] = nullptr; // of several
+    rows.back()["kind"] = nullptr; // the row sums several kinds
   }
   return {{"schema", "memtrace.diff/1"},
           {"a", diff.a.where},

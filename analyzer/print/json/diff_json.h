@@ -1,4 +1,4 @@
-// Purpose: memtrace.diff/1.
+// Purpose: writes memtrace.diff/1.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace memtrace::report {
 
-// At most `top` rows with their sites; one row for the rest.
+// Returns at most `top` rows with their sites, and one row for the rest.
 Json diff_json(const Diff& diff, std::size_t top);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: a whole report as the text of one JSON value, of which no more than one row is held as a tree.
+// Purpose: writes a whole report as the text of one JSON value. At most one row is in memory as a tree.
 #include "analyzer/print/json/document.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace memtrace::report {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 20; // bytes: a string that grows is copied, and there twice meanwhile
+constexpr std::size_t kPiece = 1 << 20; // bytes: a growing string is copied and is in memory twice meanwhile
 
 std::string margin(int depth) {
   return "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
@@ -28,7 +28,7 @@ void Document::put(std::string_view text) {
   pieces_.back() += text;
 }
 
-// A line break within a string is written as two characters, so each of these begins a line of the layout.
+// json_text escapes line breaks within strings, so each line break here begins a line of the layout.
 void Document::put(const Json& value, int depth) {
   const std::string text = json_text(value);
   std::size_t from = 0;

@@ -1,4 +1,4 @@
-// Purpose: a whole report as the text of one JSON value, of which no more than one row is held as a tree.
+// Purpose: writes a whole report as the text of one JSON value. At most one row is in memory as a tree.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace memtrace::report {
 
-enum class Schema { report, postmortem }; // the second has a `death` for each process
+enum class Schema { report, postmortem }; // postmortem: each process has a `death`
 
-// `job` and the like come from the first process given. Add processes, then take the whole.
+// `job` and similar keys come from the first process. Add all processes, then call take().
 class Document {
  public:
   explicit Document(const Options& options, Schema schema = Schema::report)
       : options_(options), schema_(schema) {}
-  // `family`: what the job's processes have together; it goes to the ledgers of the first one.
+  // `family`: the summed memory of the job; it is added to the ledgers of this process.
   void add(ProcessAnalysis& analysis, const Findings& findings, const Family* family = nullptr);
   void add(const JobFinding& finding);
   void add(const Outlier& outlier);
-  // In pieces, one after the other. `more`: keys that come last.
+  // Returns the text in pieces. `more`: the last keys.
   std::vector<std::string> take(const Json& more = Json::object()) &&;
 
  private:

@@ -1,4 +1,4 @@
-// Purpose: memtrace.explain/1, and its rows in a report.
+// Purpose: writes memtrace.explain/1, and its rows in a report.
 #include "analyzer/print/json/explain_json.h"
 
 #include <utility>

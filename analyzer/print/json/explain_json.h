@@ -1,4 +1,4 @@
-// Purpose: memtrace.explain/1, and its rows in a report.
+// Purpose: writes memtrace.explain/1, and its rows in a report.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace memtrace::report {
 
-// Returns the rows of `bytes_per_parameter`; none where there is nothing to explain.
+// Returns the rows of `bytes_per_parameter`, or an empty array if there was no update or no parameters are
+// known.
 Json rows_json(ProcessAnalysis& analysis);
 
-// `project`: also says what so many parameters would take.
+// `project`: adds the bytes that this number of parameters would take.
 Json explain_json(const Explanation& explanation, std::optional<std::uint64_t> project);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: a finding as JSON.
+// Purpose: writes a finding as JSON.
 #include "analyzer/print/json/finding_json.h"
 
 #include <utility>

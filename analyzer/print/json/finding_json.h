@@ -1,4 +1,4 @@
-// Purpose: a finding as JSON.
+// Purpose: writes a finding as JSON.
 #pragma once
 
 #include "analyzer/findings/common/finding.h"

@@ -1,4 +1,4 @@
-// Purpose: what is alive at an instant, as JSON.
+// Purpose: writes the blocks alive at an instant as JSON.
 #include "analyzer/print/json/holdings_json.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
 Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top) {
   struct Rest {
     std::uint64_t bytes = 0, asked = 0, blocks = 0;
-    double variance = 0; // of what was sampled
+    double variance = 0; // the sum of squared 95 % errors of the sampled bytes
   };
   Json rows = Json::array();
   std::map<std::tuple<format::Kind, replay::Role, bool>, Rest> rests;
@@ -74,7 +74,7 @@ Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::i
     }
     rows.push_back(std::move(row));
   }
-  // Small blocks, and what a forked child inherited: counted exactly, recorded one by one nowhere.
+  // Small blocks and memory inherited at fork are counted exactly, but not recorded one by one.
   const auto untold = static_cast<std::int64_t>(static_cast<std::uint64_t>(total) - told);
   if (untold != 0) rows.push_back(rest_json(untold, 0, 0, "heap", "unknown"));
   std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {

@@ -1,4 +1,4 @@
-// Purpose: what is alive at an instant, as JSON.
+// Purpose: writes the blocks alive at an instant as JSON.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace memtrace::report {
 
 Json row_json(ProcessAnalysis& analysis, const replay::Holding& row);
 
-// One set of rows: the largest `top` with their sites, what is left by kind and role, and last what no record
-// tells of, so that bytes add up to `total`.
+// Returns one set of rows: the largest `top` with their sites, the rest by kind and role, and last the bytes
+// without records. So the bytes add up to `total`.
 Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top);
 
 } // namespace memtrace::report

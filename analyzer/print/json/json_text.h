@@ -1,4 +1,4 @@
-// Purpose: the text of a JSON value, for output.
+// Purpose: turns a JSON value into text for output.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@ namespace memtrace::report {
 
 using Json = nlohmann::ordered_json;
 
-// Columns of each level in all output of this folder.
+// The indent of each level in all output of this folder, in columns.
 constexpr int kIndent = 2;
 
 // Returns `value` in lines, without a last line break. Names come from the traced program and may hold any
-// byte: what is not valid UTF-8 becomes U+FFFD, where nlohmann would throw.
+// byte. Invalid UTF-8 becomes U+FFFD; nlohmann would throw by default.
 inline std::string json_text(const Json& value) {
   return value.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }

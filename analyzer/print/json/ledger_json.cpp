@@ -1,4 +1,4 @@
-// Purpose: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
+// Purpose: writes ledgers as JSON: of a process, its cgroup and machine, its GPUs and its family.
 #include "analyzer/print/json/ledger_json.h"
 
 #include "analyzer/print/json/segments_json.h"
@@ -8,8 +8,8 @@
 namespace memtrace::report {
 namespace {
 
-// Of each card that was asked: what it showed when it showed most. What no allocation accounts for is the
-// context, the code of kernels, local memory: it is known by no other means, so it is the residual.
+// Adds a ledger for each sampled GPU at its highest use. Memory without an allocation is the residual: the
+// context, kernel code and local memory. No other source measures it.
 void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
   for (const auto& [memory, gpu] : analysis.account.device_usage) {
     Json rows = Json::array();
@@ -19,20 +19,19 @@ void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
       rows.push_back({{"name", "cached by the driver's pools"}, {"bytes", gpu.pools}, {"how", "measured"}});
       known = replay::wrapping_add(known, gpu.pools);
     }
-    out.push_back(
-        {{"scope", "device"},
-         {"memory", memory_name(memory)},
-         {"at", "peak_used"},
-         {"of", gpu.own ? "process" : "card"},
-         {"total", gpu.peak->bytes},
-         {"high_water", gpu.peak->bytes},
-         {"card", gpu.gpu == format::kNotSaid ? Json(nullptr) : Json(gpu.gpu)},
-         {"others", gpu.others},
-         {"others_used", gpu.others_used == format::kNotSaid ? Json(nullptr) : Json(gpu.others_used)},
-         {"code_at_least", gpu.code},
-         {"residual_parts", gpu.alone() ? residual_json(gpu) : Json(nullptr)},
-         {"rows", std::move(rows)},
-         {"residual", replay::wrapping_sub(gpu.peak->bytes, known)}});
+    out.push_back({{"scope", "device"},
+                   {"memory", memory_name(memory)},
+                   {"at", "peak_used"},
+                   {"of", gpu.own ? "process" : "card"},
+                   {"total", gpu.peak->bytes},
+                   {"high_water", gpu.peak->bytes},
+                   {"card", gpu.gpu == format::kNotSaid ? Json(nullptr) : Json(gpu.gpu)},
+                   {"others", gpu.others},
+                   {"others_used", gpu.others_used == format::kNotSaid ? Json(nullptr) : Json(gpu.others_used)},
+                   {"code_at_least", gpu.code},
+                   {"residual_parts", gpu.alone() ? residual_json(gpu) : Json(nullptr)},
+                   {"rows", std::move(rows)},
+                   {"residual", replay::wrapping_sub(gpu.peak->bytes, known)}});
   }
 }
 

@@ -1,4 +1,4 @@
-// Purpose: ledgers as JSON: of a process and its surroundings, of its cards, of a family.
+// Purpose: writes ledgers as JSON: of a process, its cgroup and machine, its GPUs and its family.
 #pragma once
 
 #include "analyzer/print/json/site_json.h"

@@ -1,4 +1,4 @@
-// Purpose: the rank that holds more than the others, as JSON.
+// Purpose: writes a rank that holds more than the other ranks as JSON.
 #include "analyzer/print/json/outlier_json.h"
 
 namespace memtrace::report {

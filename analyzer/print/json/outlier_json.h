@@ -1,4 +1,4 @@
-// Purpose: the rank that holds more than the others, as JSON.
+// Purpose: writes a rank that holds more than the other ranks as JSON.
 #pragma once
 
 #include "analyzer/print/json/site_json.h"

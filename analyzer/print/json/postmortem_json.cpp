@@ -1,4 +1,4 @@
-// Purpose: `death` of memtrace.postmortem/1.
+// Purpose: writes `death` of memtrace.postmortem/1.
 #include "analyzer/print/json/postmortem_json.h"
 
 #include "analyzer/explain/block_owner.h"
@@ -22,7 +22,8 @@ Json filling_json(ProcessAnalysis& analysis, const std::optional<BlockBeingFille
   return out;
 }
 
-// Who held memory: roles that the names of sites tell beside those that the course of the program did.
+// Returns the rows that held memory. Their roles also come from the names of sites, not only from the course of
+// the program.
 Json held_json(ProcessAnalysis& analysis, replay::Measure measure, std::int64_t total, std::size_t top) {
   replay::Holdings holdings = analysis.set({analysis.death->then.memory, measure, analysis.death->then.at});
   for (replay::Holding& holding : holdings) holding.role = owner_of(analysis, holding).role;

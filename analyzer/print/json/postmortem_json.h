@@ -1,4 +1,4 @@
-// Purpose: `death` of memtrace.postmortem/1.
+// Purpose: writes `death` of memtrace.postmortem/1.
 #pragma once
 
 #include "analyzer/print/json/site_json.h"
@@ -6,10 +6,10 @@
 
 namespace memtrace::report {
 
-// Null for a process that ended as programs end, or goes on. Of `held` the largest `top` with their sites.
+// Returns null if the process ended normally or still runs. `held` has the largest `top` rows with their sites.
 Json death_json(ProcessAnalysis& analysis, std::size_t top);
 
-// Of the contract's ledger: of a cgroup, or of a family where no cgroup was sampled.
+// Returns one value of the key `ledger`: of a cgroup, or of a family if no cgroup was sampled.
 Json ledger_json(const JobLedger& ledger);
 
 } // namespace memtrace::report

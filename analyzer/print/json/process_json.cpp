@@ -1,4 +1,4 @@
-// Purpose: the report as JSON, key for key as the contract has it.
+// Purpose: writes the parts of a report as JSON, with the keys of memtrace.report/1.
 #include "analyzer/print/json/process_json.h"
 
 #include <fmt/format.h>
@@ -61,13 +61,13 @@ Json reserved_json(const ProcessAnalysis& analysis, const replay::Figures& reser
   return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
 }
 
-// Null in a bucket: its rows do not keep what the card showed.
+// Returns null in a step range: its rows do not have the memory that the GPU showed.
 Json used_json(const ProcessAnalysis& analysis, const replay::Figures& used, MemoryId memory, bool folded) {
   if (folded || !analysis.account.device_usage.contains(memory)) return nullptr;
   return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
 }
 
-// The smallest of a bucket's steps: the keys that the row has the largest under.
+// Returns the smallest values of a range's steps, under the keys that have the largest values in the row.
 Json least_json(const ProcessAnalysis& analysis, const replay::Row& row, MemoryId memory) {
   const replay::MemoryRow& figures = row.of(memory);
   Json out = Json::object();
@@ -95,7 +95,7 @@ Json births_json(ProcessAnalysis& analysis, const replay::Births& births) {
           {"how", births.sampled ? "sampled" : "measured"}};
 }
 
-// Who allocated in the steps of a bucket, all of them together: the largest `top`, and the rest in one row.
+// Returns the sites that allocated in the steps of a range: the largest `top`, and one row for the rest.
 Json allocated_by(ProcessAnalysis& analysis, const replay::BucketRow& bucket, MemoryId memory,
                   std::size_t top) {
   Json out = Json::array();
@@ -136,7 +136,8 @@ Json phase_json(ProcessAnalysis& analysis, const replay::ShownRow& shown, Memory
   out["allocated"] = figures.allocated;
   out["freed"] = figures.freed;
   out["allocations"] = figures.allocations;
-  const auto who = [&](Measure measure, const replay::Figures& of) { // nobody knows who held what in a bucket
+  // a step range has no record of the holders at its peak
+  const auto who = [&](Measure measure, const replay::Figures& of) {
     return folded ? Json::array() : set_json(analysis, memory, measure, of.peak_at, of.peak, top);
   };
   if (levels) {
@@ -155,7 +156,7 @@ Json phase_json(ProcessAnalysis& analysis, const replay::ShownRow& shown, Memory
   return out;
 }
 
-// Rows of a memory that had nothing to say are left out: a process with a GPU loads its data without it.
+// True if the row has no figures. Such rows are left out: a process with a GPU loads its data without the GPU.
 bool silent(const replay::MemoryRow& row) {
   return row.allocated == 0 && row.freed == 0 && row.live.peak == 0 && row.tensor.peak == 0 &&
          row.reserved.peak == 0;
@@ -170,7 +171,7 @@ Json peak_json(const ProcessAnalysis& analysis, MemoryId memory, const char* mea
               {"phase", analysis.account.paths.text(analysis.account.paths.last(peak.path))},
               {"step", step_json(peak.step)},
               {"at_peak", peak.bucket ? Json::array() : std::move(rows)}};
-  if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // it was in one of these steps
+  if (peak.bucket) out["bucket"] = steps_json(*peak.bucket); // the peak was in one of these steps
   return out;
 }
 
@@ -189,11 +190,12 @@ Json peaks_json(ProcessAnalysis& analysis, const Options& options) {
       if (const auto segments = analysis.segments.find(memory); segments != analysis.segments.end())
         out.back()["segments"] = segments_json(analysis, segments->second, options.peak_top);
     }
-    if (const auto gpu = analysis.account.device_usage.find(memory); gpu != analysis.account.device_usage.end()) {
+    if (const auto gpu = analysis.account.device_usage.find(memory);
+        gpu != analysis.account.device_usage.end()) {
       out.push_back(peak_json(analysis, memory, "used", *gpu->second.peak, Json::array()));
       out.back()["of"] = gpu->second.own ? "process" : "card";
       const replay::Coverage rows =
-          replay::coverage(analysis.buckets, analysis.account); // which do not keep it
+          replay::coverage(analysis.buckets, analysis.account); // their rows do not have this figure
       out.back()["not_known_in"] = rows.buckets != 0 ? steps_json(rows.steps) : Json(nullptr);
     }
     if (memory == 0 && analysis.account.rss) {
@@ -226,7 +228,7 @@ Json argv_json(const std::string& joined) {
   return out;
 }
 
-// Which steps are there only as rows of their bucket.
+// Returns the steps that exist only as rows of their range.
 Json buckets_json(const ProcessAnalysis& analysis) {
   const replay::Coverage covered = replay::coverage(analysis.buckets, analysis.account);
   if (covered.buckets == 0) return analysis.losses.rows_missing ? Json("missing") : Json(nullptr);
@@ -237,7 +239,7 @@ Json error_json(const Uncertainty& error) {
   return {{"below", error.below}, {"above", error.above}};
 }
 
-// Only where there was such a time.
+// Adds the times in which only the rings were written, if there were any.
 void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
   for (const RingsOnly& time : rings_only(analysis))
     trace["rings_only"].push_back(

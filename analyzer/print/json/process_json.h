@@ -1,4 +1,4 @@
-// Purpose: the parts of a report as JSON, key for key as the contract has it.
+// Purpose: writes the parts of a report as JSON, with the keys of memtrace.report/1.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace memtrace::report {
 
-// A process in three parts: what comes before its `phases`, each of these, and what comes after. The phases of
-// all steps may be a hundred times larger than the rest.
+// A process in three parts: the keys before its `phases`, each phase, and the keys after. The phases of all
+// steps may be a hundred times larger than the rest.
 Json process_before_phases(const ProcessAnalysis& analysis);
 void each_phase(ProcessAnalysis& analysis, const Options& options,
                 const std::function<void(const Json&)>& take);

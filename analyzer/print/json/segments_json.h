@@ -1,4 +1,5 @@
-// Purpose: the segments of a device's allocator, and what the device shows beside all allocations, as JSON.
+// Purpose: writes as JSON the segments of a device's allocator, and the device memory outside of all
+// allocations.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Purpose: a place in the program, and a step, as JSON.
+// Purpose: writes a site of the program and a step as JSON.
 #include "analyzer/print/json/site_json.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Purpose: a place in the program, and a step, as JSON.
+// Purpose: writes a site of the program and a step as JSON.
 #pragma once
 
 #include "analyzer/explain/process_analysis.h"
@@ -7,9 +7,9 @@
 namespace memtrace::report {
 
 Json site_json(const symbols::Site& site);
-// Null for no stack.
+// Returns null if there is no stack.
 Json site_json(ProcessAnalysis& analysis, format::StackId stack);
-// Null for none.
+// Returns null if there is no step.
 Json step_json(replay::Step step);
 
 } // namespace memtrace::report

@@ -1,4 +1,5 @@
-// Purpose: the lines of a report about devices: what each GPU shows, and what CUPTI could not see.
+// Purpose: writes the lines of a report about devices: the memory that each GPU shows, and why CUPTI was not
+// active.
 #include "analyzer/print/text/device_text.h"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ void write_devices(ProcessAnalysis& analysis, Lines& lines) {
                           step_range(rows.steps.first, rows.steps.last));
     lines.paragraph("", text);
   }
-  // Only what keeps CUPTI from seeing: where it is active, or was switched off, there is nothing to say.
+  // Only a state that prevents CUPTI is shown. If CUPTI is active or was switched off, no line is written.
   if (const auto cupti = analysis.facts().note("cupti"); cupti && !cupti->starts_with("active"))
     lines.paragraph("", "CUPTI: " + printable(*cupti));
 }

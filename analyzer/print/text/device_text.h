@@ -1,4 +1,5 @@
-// Purpose: the lines of a report about devices: what each GPU shows, and what CUPTI could not see.
+// Purpose: writes the lines of a report about devices: the memory that each GPU shows, and why CUPTI was not
+// active.
 #pragma once
 
 #include "analyzer/explain/process_analysis.h"
@@ -6,7 +7,7 @@
 
 namespace memtrace::report {
 
-// The part of a GPU's memory that no allocation accounts for is what is left after all others.
+// Writes one paragraph for each GPU. Its memory outside of all allocations is the rest after all allocations.
 void write_devices(ProcessAnalysis& analysis, Lines& lines);
 
 } // namespace memtrace::report

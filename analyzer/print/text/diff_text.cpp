@@ -1,4 +1,4 @@
-// Purpose: a difference as people read it.
+// Purpose: writes a comparison as text.
 #include "analyzer/print/text/diff_text.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
   DiffTable table(diff, lines);
   table.head(diff);
-  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  // Sums up rows below the precision of the figures, unless all rows were requested.
   const bool everything = top > diff.rows.size();
   const ShortDiff shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
   for (std::size_t i = 0; i < shortened.shown; ++i) write_row(table, diff.rows[i]);

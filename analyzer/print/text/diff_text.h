@@ -1,4 +1,4 @@
-// Purpose: a difference as people read it.
+// Purpose: writes a comparison as text.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace memtrace::report {
 
-// At most `top` rows with their sites; one row for the rest.
+// Returns at most `top` rows with their sites, and one row for the rest.
 std::string diff_text(const Diff& diff, std::size_t top, bool color);
 
 } // namespace memtrace::report

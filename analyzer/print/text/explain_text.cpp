@@ -1,4 +1,4 @@
-// Purpose: bytes per parameter as people read them.
+// Purpose: writes bytes per parameter as text.
 #include "analyzer/print/text/explain_text.h"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ class ExplainText {
  private:
   double per(std::uint64_t bytes) const { return from_.per_parameter(bytes); }
 
-  // Behind the sum, what makes the difference to theory.
+  // Writes the sum, then the causes of the difference to theory.
   void head() {
     std::string text = fmt::format("{:.2f} bytes per parameter kept", per(from_.kept_bytes()));
     if (from_.theory) {

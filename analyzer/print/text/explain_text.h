@@ -1,4 +1,4 @@
-// Purpose: bytes per parameter as people read them.
+// Purpose: writes bytes per parameter as text.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace memtrace::report {
 
-// `project`: also says what so many parameters would take.
+// `project`: adds the bytes that this number of parameters would take.
 std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: the table of what held memory at one instant, for a postmortem.
+// Purpose: writes the table of the blocks alive at one instant, for a postmortem.
 #include "analyzer/print/text/held_table.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack) {
 
 namespace {
 
-// The same in a column: of an operator that the user's line says more about the name alone.
+// Returns a shorter site for a column: for an operator with a known user line, its name and that line.
 std::string short_site(ProcessAnalysis& analysis, format::StackId stack) {
   if (stack == format::StackId{}) return "-";
   const symbols::Site& at = analysis.symbolizer->site(stack);
@@ -38,7 +38,7 @@ struct HeldLine {
 };
 
 std::vector<HeldLine> grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings) {
-  constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+  constexpr std::size_t kNamed = 400; // names cost time; sites after the first 400 are small
   std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
   std::size_t number = 0;
   for (const replay::Holding& holding : holdings) {
@@ -58,12 +58,13 @@ std::vector<HeldLine> grouped(ProcessAnalysis& analysis, const replay::Holdings&
   out.reserve(groups.size());
   for (const auto& [key, sum] : groups)
     out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-  std::stable_sort(out.begin(), out.end(), [](const HeldLine& a, const HeldLine& b) { return a.bytes > b.bytes; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const HeldLine& a, const HeldLine& b) { return a.bytes > b.bytes; });
   return out;
 }
 
-// What the set holds, the largest first. What is too little for a line, and what no record tells of, have one
-// line each, so that bytes add up to the total.
+// Returns the lines of the set, the largest first. Small lines share one line, and bytes without records have
+// one line. So the bytes add up to the total.
 std::vector<HeldLine> lines_of(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
   std::vector<HeldLine> all = grouped(analysis, held.set);
   std::int64_t left = held.total, more = 0;

@@ -1,4 +1,4 @@
-// Purpose: the table of what held memory at one instant, for a postmortem.
+// Purpose: writes the table of the blocks alive at one instant, for a postmortem.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace memtrace::report {
 
-// What was alive. The lines of its table add up to `total` bytes.
+// The live blocks. The lines of their table add up to `total` bytes.
 struct Held {
   const replay::Holdings& set;
   std::int64_t total;
   Unit unit;
 };
 
-// "allocating line <- the user's line that called it".
+// Returns "allocating line <- the user's line that called it".
 std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack);
 
-// Writes at most `most` lines, then what they leave. Returns the width of the first column, which the title may
-// widen.
+// Writes at most `most` lines, then the rest in a line. Returns the width of the first column, which the title
+// may widen.
 std::size_t write_held(ProcessAnalysis& analysis, const Held& held, const std::string& title, std::size_t most,
                        Lines& lines);
 

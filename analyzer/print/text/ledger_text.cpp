@@ -1,4 +1,4 @@
-// Purpose: a ledger as a table for people.
+// Purpose: writes a ledger as a table of text.
 #include "analyzer/print/text/ledger_text.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace memtrace::report {
 namespace {
 
-constexpr std::uint64_t kTooLittle = 1000; // of the total: summed up in one line
+constexpr std::uint64_t kTooLittle = 1000; // rows below 1/1000 of the total are summed up in one line
 
 std::string title(const RssLedger& ledger) {
   const std::string when = fmt::format("at {:.1f} s", ledger.t);
@@ -19,7 +19,7 @@ std::string title(const RssLedger& ledger) {
   return fmt::format("Resident memory {}, {}", ledger.at == "death" ? "before its death" : "at its end", when);
 }
 
-// Only where it is not the same figure.
+// Returns the bytes given, or "" if at most 2 % of them are not resident.
 std::string not_resident(const LedgerRow& row, const Unit& unit) {
   if (!row.given || *row.given <= row.bytes + row.bytes / 50) return "";
   return fmt::format("of {} given", in_unit(static_cast<std::int64_t>(*row.given), unit));

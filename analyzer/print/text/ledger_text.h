@@ -1,4 +1,4 @@
-// Purpose: a ledger as a table for people.
+// Purpose: writes a ledger as a table of text.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace memtrace::report {
 
 void write_ledger(const RssLedger& ledger, Lines& lines);
-// In a sentence: of a cgroup, of a node.
+// Writes the ledger of a cgroup or a machine as a sentence.
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
 
-// The processes together, and each of them. Lines, with their ends.
+// Returns the lines about all processes together and about each, with line ends.
 std::string family_text(const Family& family, bool color);
 
 } // namespace memtrace::report

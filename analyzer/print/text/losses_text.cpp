@@ -1,4 +1,4 @@
-// Purpose: the last lines of a report: events, losses, and what limited the recording.
+// Purpose: writes the last lines of a report: events, losses, and limits of the recording.
 #include "analyzer/print/text/losses_text.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,8 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
                           printable(*object));
   if (analysis.facts().note("valgrind"))
     text += "; valgrind admits no thread of memtrace's: between its first and last moment there are no samples";
-  // "unsupported 3.14.0 free-threading build (main, ...": what is before the parenthesis says which.
+  // The note is "unsupported 3.14.0 free-threading build (main, ...". The text before the parenthesis names the
+  // version.
   if (const auto python = analysis.facts().note("python"))
     text += fmt::format("; no Python frames, stacks are native only (Python: {})",
                         printable(python->substr(0, python->find(" ("))));

@@ -1,4 +1,4 @@
-// Purpose: the last lines of a report: events, losses, and what limited the recording.
+// Purpose: writes the last lines of a report: events, losses, and limits of the recording.
 #pragma once
 
 #include "analyzer/explain/process_analysis.h"

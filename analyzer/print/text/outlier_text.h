@@ -1,4 +1,4 @@
-// Purpose: the rank that holds more than the others, as people read it.
+// Purpose: writes a rank that holds more than the other ranks as text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Purpose: for people: how a process ended, who held memory then, and what would have fit.
+// Purpose: writes as text how a process ended, what held memory then, and what would have fit.
 #include "analyzer/print/text/postmortem_text.h"
 
 #include <fmt/format.h>
@@ -102,7 +102,7 @@ class Postmortem {
     const format::Stamp then = death().then.stamp;
     return duration(then > stamp ? static_cast<double>(then - stamp) / 1e9 : 0);
   }
-  // Of a figure that was read some time, how far that was from the instant.
+  // Returns the time between a sampled figure and the explained instant.
   std::string sampled(format::Stamp stamp) const {
     const format::Stamp then = death().then.stamp;
     if (stamp <= then) return fmt::format("{} before {}", before_then(stamp), the_instant());
@@ -110,7 +110,7 @@ class Postmortem {
   }
   const char* the_instant() const { return death().failure != nullptr ? "the failure" : "the last record"; }
 
-  // What the samples said of the limit, last.
+  // Writes the limit, with its last samples.
   void limit() {
     if (!death().limit) return;
     std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
@@ -122,7 +122,7 @@ class Postmortem {
     pressure();
   }
 
-  // What the charge of a cgroup was made of.
+  // Returns the parts of a cgroup's charge.
   static std::string charged(const trace::SampledCgroup& group) {
     const trace::GroupSample& last = *group.last;
     std::string text = fmt::format(": anon {}, file {}", sized(last.anon), sized(last.file));
@@ -133,7 +133,7 @@ class Postmortem {
     return text;
   }
 
-  // Of the process's cgroup and those above it, but for the one that binds.
+  // Writes the other limits of the process's cgroup and of the cgroups above it.
   void other_limits() {
     for (const trace::SampledCgroup& group : death().last.samples.groups()) {
       if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
@@ -145,7 +145,7 @@ class Postmortem {
     }
   }
 
-  // Of the cgroup where the kernel says it, else of the machine.
+  // Writes the memory pressure of the cgroup if the kernel reports it, else of the machine.
   void pressure() {
     const trace::SampledCgroup* const group = death().group;
     const bool of_group = group != nullptr && group->pressure;
@@ -167,7 +167,7 @@ class Postmortem {
       lines_.plain(fmt::format("  {}: {}", name_of(other.kind, other.rank, other.pid), ended(other.end)));
   }
 
-  // All processes of the job, and what they had together.
+  // Writes all processes of the job and the sum of their memory.
   void job() {
     if (others_.empty()) return;
     constexpr std::size_t kShown = 20;
@@ -213,7 +213,7 @@ class Postmortem {
 
   void held() {
     const DeathInstant& then = death().then;
-    // On a device PyTorch's own blocks have sites that say more than those of its segments.
+    // On a device, the sites of PyTorch's blocks are more informative than those of its segments.
     const bool blocks = then.memory != 0 && then.level.tensor != 0;
     const std::int64_t total = blocks ? then.level.tensor : then.level.live;
     const replay::Measure measure = blocks ? replay::Measure::tensor : replay::Measure::live;
@@ -235,7 +235,7 @@ class Postmortem {
     std::string text = fmt::format("; resident {}: anon {}, file {}, shmem {}",
                                    death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
                                    sized(resident.file), sized(resident.shmem));
-    // Anonymous pages are also those of the program's own data: at least so much of what is live has none.
+    // The program's static data has anonymous pages, too. So at least `without` live bytes have no pages.
     const std::int64_t without = replay::wrapping_sub(
         death().then.level.live, static_cast<std::int64_t>(resident.anon + resident.shmem));
     const auto& process = death().last.samples.process();
@@ -255,7 +255,7 @@ class Postmortem {
     last_births();
   }
 
-  // Newest first; those that are alike in one.
+  // Writes the last blocks, newest first. Equal neighbours share an entry.
   void last_births() {
     const std::vector<replay::RecentBirth>& all = death().then.births;
     std::string text;
@@ -303,7 +303,8 @@ class Postmortem {
     }
     const Finding* remedy = finding("second-copy-on-load");
     for (const Finding& one : findings_)
-      if (remedy == nullptr && one.id != kLeftBehind) remedy = &one; // what stayed afterwards killed nobody
+      // leftovers of a job did not cause the kill
+      if (remedy == nullptr && one.id != kLeftBehind) remedy = &one;
     if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
     if (analysis_.end.how == "unknown" && analysis_.end.code == 0)
       lines_.paragraph(

@@ -1,4 +1,4 @@
-// Purpose: for people: how a process ended, who held memory then, and what would have fit.
+// Purpose: writes as text how a process ended, what held memory then, and what would have fit.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Purpose: the report for people: causes first, at most 100 columns.
+// Purpose: writes the text report: causes first, at most 100 columns.
 #include "analyzer/print/text/report_text.h"
 
 #include <fmt/format.h>
@@ -40,7 +40,8 @@ void cause(const Finding& finding, Lines& lines) {
 
 class ReportText {
  public:
-  ReportText(ProcessAnalysis& analysis, const Findings& findings, const Options& options, const TextStyle& style)
+  ReportText(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
+             const TextStyle& style)
       : analysis_(analysis),
         findings_(findings),
         style_(style),
@@ -104,7 +105,7 @@ class ReportText {
                              size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
   }
 
-  // Of the default selection the steady rows stand for steps 1 and last.
+  // True if the row belongs in the text. In the default selection, the steady rows represent steps 1 and last.
   bool telling(const replay::ShownRow& shown) const {
     if (style_.all_steps || !analysis_.shown.steady || analysis_.steady.rows.empty()) return true;
     return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;
@@ -151,7 +152,7 @@ class ReportText {
     }
   }
 
-  // Which steps are there as rows only, and how wide those are.
+  // Writes which steps exist only as rows, and how many steps a row covers.
   void folded(const std::vector<replay::ShownRow>& rows) {
     const replay::Coverage covered = replay::coverage(analysis_.buckets, analysis_.account);
     if (covered.buckets != 0) {
@@ -184,7 +185,7 @@ class ReportText {
     return row.count > 1 ? text + fmt::format(" x{}", row.count) : text;
   }
 
-  // The largest role among what the phase itself brought: what it found there is in `entry`.
+  // Returns the largest role among the blocks of the phase itself. Earlier blocks are in `entry`.
   std::string mostly(const replay::Row& row, bool steady) const {
     const replay::Figures& f = figures(row);
     const Step step = steady ? analysis_.steady.representative : row.step;
@@ -200,11 +201,11 @@ class ReportText {
     return fmt::format("{} {}", replay::role_name(best->first), in_unit(best->second, unit_));
   }
 
-  // Lines of the holders' table: what looks alike to a reader is one line.
+  // A line of the holders' table. Blocks that look alike to a reader share a line.
   struct OwnerLine {
     std::int64_t bytes = 0;
     std::string role, since, site;
-    double variance = 0; // of what was sampled
+    double variance = 0; // the sum of squared 95 % errors of the sampled bytes
     bool sampled = false;
   };
   struct OwnerGroup {
@@ -213,7 +214,7 @@ class ReportText {
   };
 
   std::vector<OwnerLine> grouped(const replay::Holdings& holdings) {
-    constexpr std::size_t kNamed = 400; // names cost time: beyond these, sites are small
+    constexpr std::size_t kNamed = 400; // names cost time; sites after the first 400 are small
     std::map<std::tuple<std::string, std::string, std::string, bool>, OwnerGroup> groups;
     std::size_t number = 0;
     for (const Holding& holding : holdings) {
@@ -247,7 +248,7 @@ class ReportText {
     return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
   }
 
-  // Columns of the holders' table. The site gets what the others leave.
+  // Column widths of the holders' table. The site gets the rest of the line.
   struct Widths {
     std::size_t role = 4;
     std::size_t since = 5;
@@ -267,7 +268,8 @@ class ReportText {
     return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit_));
   }
 
-  // What is too little to be seen in the figures is summed up, unless all was asked for.
+  // Returns the number of lines to show. Lines below the precision of the figures are summed up, unless all
+  // were requested.
   std::size_t worth_a_line(const std::vector<OwnerLine>& all) const {
     const bool everything = style_.holders > all.size();
     std::size_t lines = 0;
@@ -339,7 +341,7 @@ class ReportText {
     if (!text.empty()) lines_.paragraph("", text);
   }
 
-  // Of the host, at the highest: the others are in the JSON.
+  // Writes the ledgers of the host at its peak. The JSON has the others.
   void ledger() {
     if (memory_ != 0) return;
     for (const RssLedger& one : ledgers(analysis_))

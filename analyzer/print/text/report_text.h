@@ -1,4 +1,4 @@
-// Purpose: the report for people: causes first, at most 100 columns.
+// Purpose: writes the text report: causes first, at most 100 columns.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace memtrace::report {
 
 struct TextStyle {
   bool color = false;
-  std::size_t holders = 12; // rows of the table of what the peak holds
-  bool all_steps = false;   // show every row that was selected, not only the telling ones
+  std::size_t holders = 12; // rows of the table of blocks at the peak
+  bool all_steps = false;   // show every selected row, not only the informative ones
 };
 
-// Of one that is about several processes.
+// Returns the text of a finding about several processes.
 std::string finding_text(const Finding& finding, const TextStyle& style);
 
-// Of the process the report is about.
+// Returns the full text of a process.
 std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
                          const TextStyle& style);
 
-// Of another one, in a line.
+// Returns one line about another process.
 std::string process_line(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -1,4 +1,4 @@
-// Purpose: the segments of a device's allocator, as people read them.
+// Purpose: writes the segments of a device's allocator as text.
 #include "analyzer/print/text/segments_text.h"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 namespace memtrace::report {
 namespace {
 
-constexpr std::size_t kShown = 5; // lines of segments that are alike
+constexpr std::size_t kShown = 5; // lines; similar segments share a line
 
-// "424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load"
+// Returns "424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load".
 std::string line_of(ProcessAnalysis& analysis, const replay::AllocatorSegment& segment) {
   const std::string text =
       fmt::format("{:>11} of {:>11} unused, ", sized(segment.unused()), sized(segment.bytes));
@@ -27,12 +27,12 @@ std::string line_of(ProcessAnalysis& analysis, const replay::AllocatorSegment& s
       fmt::format("{} {}: ", count(segment.blocks), segment.blocks == 1 ? "block" : "blocks");
   const std::string since =
       ", " + when(printable(analysis.account.paths.text(segment.holder_phase)), segment.holder_step);
-  constexpr std::size_t kIndent = 8, kLeast = 12; // of a site
+  constexpr std::size_t kIndent = 8, kLeast = 12; // the least columns of a site
   const std::size_t taken = kIndent + columns(text + blocks + since);
   return text + blocks + shortened(site, taken + kLeast > kColumns ? kLeast : kColumns - taken) + since;
 }
 
-// Of the expandable segments: what the allocator says that it holds, less what lies in others.
+// Returns the bytes of expandable segments: the allocator's total less the bytes of the other segments.
 std::uint64_t mapped(const ProcessAnalysis& analysis, replay::MemoryId memory,
                      const replay::Segments& segments) {
   const auto held = static_cast<std::uint64_t>(analysis.account.peaks.at(memory).reserved->bytes);

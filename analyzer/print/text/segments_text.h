@@ -1,4 +1,4 @@
-// Purpose: the segments of a device's allocator, as people read them.
+// Purpose: writes the segments of a device's allocator as text.
 #pragma once
 
 #include "analyzer/explain/process_analysis.h"

@@ -1,4 +1,4 @@
-// Purpose: what phases took and gave back before they ended.
+// Purpose: describes the memory that phases allocated and freed before they ended.
 #include "analyzer/print/text/transients_text.h"
 
 #include <fmt/format.h>
@@ -22,11 +22,11 @@ using replay::Row;
 using replay::Step;
 
 constexpr std::size_t kMost = 3;  // phases
-constexpr std::size_t kNamed = 2; // sites of each
+constexpr std::size_t kNamed = 2; // sites of each phase
 
 struct Passing {
   const Row* row;
-  Step step; // whose blocks they are
+  Step step; // the step of the blocks
   bool steady;
   std::int64_t bytes;
 };
@@ -60,11 +60,11 @@ std::vector<Passing> candidates(const ProcessAnalysis& analysis, replay::MemoryI
   return out;
 }
 
-// Born in that phase and gone before it ended.
+// Returns the sites of blocks that were born in that phase and freed before it ended.
 std::string sites(ProcessAnalysis& analysis, const Passing& passing, const replay::Holdings& alive) {
   std::string out;
   std::size_t named = 0;
-  for (const Holding& holding : alive) { // largest first
+  for (const Holding& holding : alive) { // the largest first
     if (holding.role != Role::temporary || holding.born_step != passing.step) continue;
     if (holding.born_phase != analysis.account.paths.last(passing.row->path)) continue;
     if (holding.stack == format::StackId{} || ++named > kNamed) continue;

@@ -1,4 +1,4 @@
-// Purpose: what phases took and gave back before they ended.
+// Purpose: describes the memory that phases allocated and freed before they ended.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace memtrace::report {
 
-// Of the phases whose transient is 5 % of the peak or more, the largest first: who was alive at their peak and
-// at neither end, for how long, and in which steps. Of the steady steps, where there are any, and of steps with
-// more than those. One paragraph each, a few at most.
+// Returns one paragraph for each of the few phases with the largest transients, of 5 % of the peak or more. It
+// names the blocks alive at the phase's peak but at neither end, their lifetime and their steps. If there are
+// steady steps, they come in, and other steps only if they exceed these.
 std::vector<std::string> transients(ProcessAnalysis& analysis, replay::MemoryId memory,
                                     replay::Measure measure);
 

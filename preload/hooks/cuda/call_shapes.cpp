@@ -1,4 +1,4 @@
-// Purpose: what the hooks of the runtime and of the driver have in common.
+// Purpose: the code that the hooks of the CUDA runtime and of the driver share.
 // Runs: inside CUDA's calls: call the real function, record, return.
 #include "preload/hooks/cuda/call_shapes.h"
 
@@ -23,7 +23,7 @@ std::size_t texels_of_levels(std::size_t width, std::size_t height, std::size_t 
                              unsigned flags) {
   std::size_t sum = 0;
   for (unsigned level = 0; level < levels && level < 32; ++level) {
-    // Layers do not shrink; below 1 no side does.
+    // The number of layers is equal at all levels. A side is at least 1.
     const auto side = [level](std::size_t n) { return n >> level == 0 ? 1 : n >> level; };
     sum += texels(side(width), side(height), (flags & kLayered) != 0 ? depth : side(depth), flags);
   }

@@ -1,4 +1,4 @@
-// Purpose: what the hooks of the runtime and of the driver have in common.
+// Purpose: the code that the hooks of the CUDA runtime and of the driver share.
 // Runs: inside CUDA's calls: call the real function, record, return.
 #pragma once
 
@@ -17,28 +17,28 @@ namespace memtrace::hooks::cuda {
 
 using format::Kind;
 using format::Stamp;
-using record::HookedBlock;
 using record::DeviceCall;
+using record::HookedBlock;
 
-// What a program sees that has no CUDA below it.
+// Returns the error that a program gets if the real function is missing.
 inline int absent(Function function) {
   return function < Function::cuMemAlloc_v2 ? kNoDriver : kNotFound;
 }
 
-// Pinned and registered memory is the host's, all else the current device's.
+// Returns 0 (host) for pinned and registered memory, else the memory of the current device.
 inline unsigned memory_of(Kind kind) {
   return kind == Kind::pinned || kind == Kind::registered ? 0 : current_memory();
 }
 
-// What pools give goes with no context: cuCtxDestroy says so.
+// Returns 0 for pool memory, which does not die with a context (documentation of cuCtxDestroy).
 inline std::uint64_t context_of(Kind kind) {
   return kind == Kind::device_async ? 0 : current_context();
 }
 
-// A call that failed, when it was for want of memory: with what the device had left then.
+// Records a call that failed for lack of memory, with the free and total bytes of the device.
 void refused(int result, Kind kind, std::size_t asked);
 
-// No hook is open on this thread any more: what is asked then is asked once.
+// True if no device hook is open on this thread. Queries wait for that, so nested hooks do not repeat them.
 inline bool outermost() {
   return record::local.device_calls == 0 && record::active();
 }
@@ -53,17 +53,18 @@ inline std::uint64_t word(Address address) {
 inline HookedBlock on_device(std::uint64_t address, std::uint64_t given, std::uint64_t asked) {
   return {address, given, asked, Kind::device, 0, current_memory()};
 }
-// Of somebody else, or a place for what comes later: known, in no level.
+// Returns a block that counts in no level: memory of another process or interface, or a reserved address range.
 inline HookedBlock uncounted(std::uint64_t address, std::uint64_t bytes, Kind kind) {
   return {address, bytes, bytes, kind, format::kNoAccess, current_memory()};
 }
 
-// Elements of an array; none where its memory comes from elsewhere.
+// Returns the number of elements of an array; 0 if its memory is allocated separately (sparse, deferred).
 std::size_t texels(std::size_t width, std::size_t height, std::size_t depth, unsigned flags);
 std::size_t texels_of_levels(std::size_t width, std::size_t height, std::size_t depth, unsigned levels,
                              unsigned flags);
 
-// `describe()` gives the Block after a call that went well; one without an address is none.
+// Calls the real function and records the block. If the call succeeds, `describe()` returns the Block. A Block
+// without an address is not recorded.
 template <class Call, class Describe>
 int gives(Kind kind, std::size_t asked, Call call, Describe describe, bool certain = false) {
   const DeviceCall device_call;
@@ -72,12 +73,13 @@ int gives(Kind kind, std::size_t asked, Call call, Describe describe, bool certa
   if (result != 0) {
     if (device_call.mine(false)) refused(result, kind, asked);
   } else if (device_call.mine(certain)) {
-    if (const HookedBlock block = describe(); block.address != 0) record::device_born(block, context_of(block.kind));
+    if (const HookedBlock block = describe(); block.address != 0)
+      record::device_born(block, context_of(block.kind));
   }
   return result;
 }
 
-// The common shape: an address, so many bytes, and what else the real function takes.
+// The most common signature: an output address, a size, and further arguments of the real function.
 template <class Out, class... After>
 int gives_bytes(Function function, Kind kind, std::size_t n, Out* out, After... after) {
   auto* const call = real<int(Out*, std::size_t, After...)>(function);
@@ -98,8 +100,8 @@ int gives_pinned(Function function, std::size_t n, void** out, After... after) {
       });
 }
 
-// From `pool`, null the device's own; into a node of a graph where the stream is being captured. `caller`:
-// where in the program.
+// Allocates from `pool`; null: the device's own pool. If the stream is being captured, the allocation becomes a
+// node of a graph. `caller`: the return address in the program.
 template <class Out, class... After>
 int gives_async(Function function, const void* caller, std::size_t n, Out* out, void* pool, void* stream,
                 After... after) {
@@ -109,7 +111,8 @@ int gives_async(Function function, const void* caller, std::size_t n, Out* out, 
       Kind::device_async, n, [&] { return call(out, n, after...); },
       [&] {
         const std::uint16_t flags = is_torch_allocator(caller) ? format::kTensor : std::uint16_t{0};
-        if (!is_capturing(stream)) return HookedBlock{word(*out), n, n, Kind::device_async, flags, current_memory()};
+        if (!is_capturing(stream))
+          return HookedBlock{word(*out), n, n, Kind::device_async, flags, current_memory()};
         graph_has_nodes();
         return uncounted(word(*out), n, Kind::device_async);
       });
@@ -127,7 +130,7 @@ inline int registers(Function function, void* address, std::size_t n, unsigned f
       });
 }
 
-// `died(stamp)` after a call that went well.
+// Calls the real function, and `died(stamp)` if it succeeds.
 template <class Call, class Died>
 int takes(Call call, Died died) {
   const DeviceCall device_call;
@@ -153,7 +156,7 @@ int takes_maybe_of_pool(Function function, In address, After... after) {
   return result;
 }
 
-// A call that gives and takes nothing itself.
+// Wraps a call that neither allocates nor frees by itself.
 template <class Call>
 int inside(Call call) {
   const DeviceCall device_call;
@@ -175,7 +178,7 @@ inline int destroys_pool(Function function, void* pool) {
   return result;
 }
 
-// Memory of another process.
+// Opens memory of another process.
 template <class Out, class... After>
 int opens(Function function, Out* out, After... after) {
   auto* const call = real<int(Out*, After...)>(function);
@@ -184,7 +187,7 @@ int opens(Function function, Out* out, After... after) {
       Kind::device, 1, [&] { return call(out, after...); },
       [&] { return uncounted(word(*out), bytes_at(word(*out)), Kind::device); });
 }
-// Memory of another interface: graphics, or a file descriptor from anywhere.
+// Imports memory of another interface: graphics, or a file descriptor of unknown origin.
 inline int imports(Function function, void** out, const ExternalMemory* wanted) {
   auto* const call = real<int(void**, const ExternalMemory*)>(function);
   if (call == nullptr) return absent(function);
@@ -193,7 +196,7 @@ inline int imports(Function function, void** out, const ExternalMemory* wanted) 
       [&] { return uncounted(word(*out), wanted->bytes, Kind::device); });
 }
 
-// A node of a graph has addresses; its memory is the graph's, from a launch on.
+// Adds an allocation node. The node has addresses; the graph gets its memory at the first launch.
 inline int adds_node(Function function, void** node, void* graph, void* const* before, std::size_t count,
                      AllocationNode* wanted) {
   auto* const call = real<int(void**, void*, void* const*, std::size_t, AllocationNode*)>(function);

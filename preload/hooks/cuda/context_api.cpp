@@ -1,4 +1,4 @@
-// Purpose: what was allocated in it goes with it, without a free.
+// Purpose: the end of a context frees all blocks that were allocated in it.
 // Runs: inside the calls of CUDA's driver and runtime that end a context.
 #include "preload/hooks/cuda/call_shapes.h"
 #include "preload/os/timestamp.h"
@@ -10,7 +10,7 @@
 namespace memtrace::hooks::cuda {
 namespace {
 
-// `device` -1: the runtime's current one. A release ends a primary context when it was the last one.
+// `device` -1: the runtime's current device. A release ends a primary context only if it was the last one.
 template <class... A>
 int ends_primary(Function function, int device, A... arguments) {
   auto* const call = real<int(A...)>(function);

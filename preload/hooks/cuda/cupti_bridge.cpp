@@ -1,4 +1,4 @@
-// Purpose: the bridge: device events and NVTX ranges go to the one recorder.
+// Purpose: the bridge by which device events and NVTX ranges reach the recorder.
 // Runs: on the program's threads, called by libmemtrace_cupti.so.
 #include "preload/api/cupti_bridge.h"
 #include "preload/blocks/recording.h"
@@ -32,7 +32,7 @@ using record::Recording;
 
 constexpr std::int32_t kMostDevices = 15;
 
-// Whoever comes through the bridge finds errno as it was.
+// Keeps errno over a call through the bridge.
 class KeepsErrno {
  public:
   ~KeepsErrno() { errno = before_; }
@@ -79,7 +79,8 @@ record::HookedBlock block_of(const memtrace_device_event& event) {
   return {event.address, event.bytes, asked, kind_of(event.kind), 0, memory_of(event.device)};
 }
 
-// A hook around the call asks what a callback may not: how much is left, whether the stream is being captured.
+// True if a hook is open around the call and records more than a callback can. A callback may not query how
+// much memory is left, or whether the stream is being captured.
 bool hook_knows_more(const memtrace_device_event& event) {
   const bool asks = event.what == MEMTRACE_DEVICE_FAILED ||
                     (event.what == MEMTRACE_DEVICE_BORN && event.kind == MEMTRACE_KIND_DEVICE_ASYNC);
@@ -191,25 +192,26 @@ int wants_phases() {
 }
 
 constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
-                              sizeof(memtrace_bridge),
-                              &owns_devices,
-                              &is_owner,
-                              &stamp,
-                              &device_event,
-                              &device_identity,
-                              &device_use,
-                              &on_safe_point,
-                              &phase_begin,
-                              &phase_end,
-                              &note,
-                              &say,
-                              &cupti_mode,
-                              &wants_phases};
+                                  sizeof(memtrace_bridge),
+                                  &owns_devices,
+                                  &is_owner,
+                                  &stamp,
+                                  &device_event,
+                                  &device_identity,
+                                  &device_use,
+                                  &on_safe_point,
+                                  &phase_begin,
+                                  &phase_end,
+                                  &note,
+                                  &say,
+                                  &cupti_mode,
+                                  &wants_phases};
 
 } // namespace
 } // namespace memtrace::hooks
 
-// An inert process has no bridge: what comes to it stays outside.
-extern "C" __attribute__((visibility("default"))) const memtrace_bridge* memtrace_open_bridge(uint32_t version) {
+// Returns null in a disabled process, so that its device events are not recorded.
+extern "C" __attribute__((visibility("default"))) const memtrace_bridge* memtrace_open_bridge(
+    uint32_t version) {
   return version == MEMTRACE_BRIDGE_VERSION && memtrace::record::active() ? &memtrace::hooks::kBridge : nullptr;
 }

@@ -1,4 +1,4 @@
-// Purpose: libmemtrace_cupti.so is brought in by the driver and by NVTX, which look for it in the environment.
+// Purpose: sets the environment variables by which the driver and NVTX find libmemtrace_cupti.so.
 // Runs: in the constructor.
 #include "preload/hooks/cuda/cupti_injection.h"
 
@@ -19,18 +19,19 @@ namespace {
 
 using Assignment = record::Line<4200>;
 
-// The environment keeps the text, not a copy. The driver reads it in cuInit, NVTX at its first call.
+// The environment refers to these texts and does not copy them. The driver reads its variable in cuInit, NVTX
+// at the program's first NVTX call.
 constinit Assignment for_cuda{};
 constinit Assignment for_nvtx{};
 
-// `DIR/libmemtrace_cupti.so`, where DIR is ours.
+// Finds `DIR/libmemtrace_cupti.so`, where DIR is the folder of this library.
 bool find_library(record::Path* out) {
   Dl_info info{};
   if (record::libc.dladdr(reinterpret_cast<const void*>(&offer_injection), &info) == 0 ||
       info.dli_fname == nullptr)
     return false;
   const char* const slash = std::strrchr(info.dli_fname, '/');
-  // A relative name is looked for from the directory that the program happens to be in when it calls.
+  // A relative name would be resolved in the program's working directory at the time of the call.
   if (slash == nullptr || info.dli_fname[0] != '/') return false;
   out->add(info.dli_fname, static_cast<std::size_t>(slash - info.dli_fname)).add("/libmemtrace_cupti.so");
   return !out->cut() && record::os::exists(out->text());
@@ -41,7 +42,7 @@ void offer(Assignment& assignment, const char* variable, const char* library) {
   if (taken == nullptr) {
     assignment.add(variable).add("=").add(library);
     record::add_to_environment(assignment.text());
-  } else if (std::strcmp(taken, library) != 0) { // set by us in a parent, or by another tool
+  } else if (std::strcmp(taken, library) != 0) { // a parent under memtrace or another tool set it
     record::Line<512> note;
     note.add("injection=").add(variable).add(" ").add(taken);
     record::note(note.text(), note.size());

@@ -1,11 +1,11 @@
-// Purpose: libmemtrace_cupti.so is brought in by the driver and by NVTX, which look for it in the environment.
+// Purpose: sets the environment variables by which the driver and NVTX find libmemtrace_cupti.so.
 // Runs: in the constructor.
 #pragma once
 
 namespace memtrace::hooks {
 
-// Sets CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH where they are unset and the library lies beside us.
-// Only on a machine that has CUDA: elsewhere nothing is changed.
+// Sets CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH if they are unset and the library is in memtrace's own
+// folder. The caller calls it only on a machine that has CUDA, so other environments stay unchanged.
 void offer_injection();
 
 } // namespace memtrace::hooks

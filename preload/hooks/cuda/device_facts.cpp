@@ -1,4 +1,4 @@
-// Purpose: what the driver says of its devices, asked by calls that we do not stand before.
+// Purpose: queries the driver about its devices, by calls that memtrace does not hook.
 // Runs: inside CUDA's calls, after the real one.
 #include "preload/hooks/cuda/device_facts.h"
 
@@ -15,7 +15,7 @@
 namespace memtrace::hooks::cuda {
 namespace {
 
-// Found at first use; looked for again while it is not there.
+// A driver function, looked up at its first use, and again as long as it is not found.
 template <class Signature>
 struct Asked {
   const char* name;
@@ -45,7 +45,7 @@ struct MemoryPool {
   unsigned memory;
   std::uint64_t used, reserved;
 };
-constexpr int kPools = 64; // beyond them one is not looked at
+constexpr int kPools = 64; // further pools are not queried
 constexpr unsigned kDevices = 64;
 constinit MemoryPool pools[kPools] = {};
 constinit record::SpinLock pools_lock;
@@ -90,7 +90,7 @@ std::uint64_t current_context() {
   return context_now(&context) ? reinterpret_cast<std::uint64_t>(context) : 0;
 }
 
-// Its handle is given to who retains it, and an active one is retained without anything being made.
+// Only a retain returns the handle. Retaining an active context creates nothing.
 std::uint64_t active_primary(int device) {
   unsigned flags = 0;
   int active = 0;
@@ -133,12 +133,12 @@ void look_at_pools(void* pool) {
   look_at_known_pools();
 }
 
-// What was freed may have been of any.
+// All pools are queried, because the caller does not know which pool the freed block was from.
 void look_at_known_pools() {
   if (!pools_known) return;
   const record::Locked locked(pools_lock);
   if (!locked) return;
-  unsigned differs = 0; // a memory
+  unsigned differs = 0; // the memory of a pool that changed
   for (MemoryPool& pool : pools) {
     std::uint64_t used = 0, reserved = 0;
     if (pool.handle == nullptr || !pool_attribute(pool.handle, kPoolUsedNow, &used) ||
@@ -174,7 +174,7 @@ void look_at_graph_memory() {
   if (device >= kDevices || !graph_attribute(static_cast<int>(device), kGraphReservedNow, &reserved)) return;
   const std::uint64_t before = __atomic_exchange_n(&graph_reserved[device], reserved, __ATOMIC_RELAXED);
   if (before == reserved) return;
-  const std::uint64_t address = memory; // no allocation's
+  const std::uint64_t address = memory; // an address that no allocation has
   if (before != 0) record::device_died(address, format::Kind::device_async, record::draw_stamp());
   if (reserved != 0) record::device_born({address, reserved, reserved, format::Kind::device_async, 0, memory});
 }

@@ -1,4 +1,4 @@
-// Purpose: what the driver says of its devices, asked by calls that we do not stand before.
+// Purpose: queries the driver about its devices, by calls that memtrace does not hook.
 // Runs: inside CUDA's calls, after the real one.
 #pragma once
 
@@ -7,26 +7,28 @@
 
 namespace memtrace::hooks::cuda {
 
-// Of the current context: 0 the host, n device n-1, as records have it. Device 0 where there is no context.
+// Returns the memory of the current context's device, as in records: n for device n-1. If no context is
+// current: device 0.
 unsigned current_memory();
-// 0: none is current.
+// Returns 0 if no context is current.
 std::uint64_t current_context();
-// The device's primary context, -1 of the runtime's current device; 0: it is not active, or nobody says.
+// Returns the device's primary context; 0 if it is not active, or unknown. `device` -1: the current device of
+// the runtime.
 std::uint64_t active_primary(int device);
-// False, with nothing written: the driver does not say.
+// Returns false, and writes nothing, if the driver does not answer.
 bool memory_left(std::uint64_t* free, std::uint64_t* total);
-// Of an address that another process, or a pool, gave: 0 where the driver does not say.
+// Returns the size of memory that another process or a pool allocated; 0 if the driver does not answer.
 std::uint64_t bytes_at(std::uint64_t address);
-// What is allocated on it becomes a node of a graph, not memory.
+// True if the stream is being captured: then an allocation on it becomes a node of a graph and uses no memory.
 bool is_capturing(void* stream);
 
-// After calls that may have changed what pools of memory hold: said where that is no longer what it was. `pool`
-// null: the device's own.
+// Called after calls that may have changed the memory of a pool. A changed figure is recorded. `pool` null: the
+// device's own pool.
 void look_at_pools(void* pool);
 void look_at_known_pools();
 void pool_is_gone(void* pool);
-// The memory that the driver keeps for the nodes of graphs is there from a launch on, and stays until it is
-// trimmed: one block for each device. Before a node was ever added there is none.
+// The driver allocates memory for the nodes of graphs at a launch, and keeps it until it is trimmed. It is
+// recorded as one block per device. Before the first node is added, nothing is queried.
 void graph_has_nodes();
 void look_at_graph_memory();
 

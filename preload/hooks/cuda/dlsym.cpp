@@ -1,6 +1,5 @@
-// Purpose: the ways round a symbol's binding: dlsym, dlvsym, cuGetProcAddress, cudaGetDriverEntryPoint. A CUDA
-// function that we stand before is answered by our hook where the real one is there, and by nothing where it is
-// not.
+// Purpose: hooks of the lookups by name: dlsym, dlvsym, cuGetProcAddress, cudaGetDriverEntryPoint. If a hooked
+// CUDA function is loaded, they return memtrace's hook. If it is not loaded, they return null.
 // Runs: on the program's thread, when it looks a function up by name.
 #include <dlfcn.h>
 
@@ -15,14 +14,14 @@
 namespace memtrace::hooks {
 namespace {
 
-// In two registers: what the assembler below looks at.
+// Returned in two registers, which the assembler below reads.
 struct SymbolAnswer {
   void* value;
-  std::uint64_t given; // 0: the real function answers, called as if by our caller
+  std::uint64_t given; // 0: the assembler jumps to the real function, which sees the program as its caller
 };
 constexpr SymbolAnswer kNotOurs = {nullptr, 0};
 
-// Nothing, and dlerror says so.
+// Returns null, with dlerror set.
 SymbolAnswer missing(const char* name, const char* version) {
   return {version != nullptr ? memtrace_real_dlvsym(RTLD_NEXT, name, version) : real_dlsym(RTLD_NEXT, name), 1};
 }
@@ -32,11 +31,11 @@ SymbolAnswer answer(void* handle, const char* name, const char* version) {
   cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   if (function == nullptr) return kNotOurs;
   void* const real = cuda::real_of(*function);
-  if (real == nullptr) { // a handle's own library may still have one of its own
+  if (real == nullptr) { // the handle's own library may define such a name
     void* const found = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : real_dlsym(handle, name);
     return found != nullptr && found != function->hook ? kNotOurs : missing(name, version);
   }
-  if (handle == RTLD_NEXT) return kNotOurs; // what comes next depends on who asks
+  if (handle == RTLD_NEXT) return kNotOurs; // the next definition depends on the caller
   if (handle == RTLD_DEFAULT && version == nullptr) return {function->hook, 1};
   void* const found =
       version != nullptr ? memtrace_real_dlvsym(handle, name, version) : real_dlsym(handle, name);
@@ -52,8 +51,8 @@ extern "C" __attribute__((visibility("hidden"), used)) memtrace::hooks::SymbolAn
   return memtrace::hooks::answer(handle, name, version);
 }
 
-// dlsym depends on its caller (RTLD_NEXT, RTLD_DEFAULT), so the real one is jumped to: it sees our caller's
-// address. What does not begin with "cu" goes there at once.
+// The result of dlsym depends on its caller (RTLD_NEXT, RTLD_DEFAULT). So the code jumps to the real one, which
+// then sees the program's return address. Names that do not begin with "cu" take that path at once.
 asm(R"(
   .text
   .globl dlsym
@@ -122,7 +121,7 @@ using GetProcAddress = int(const char*, void**, int, std::uint64_t, int*);
 using GetEntryPoint = int(const char*, void**, unsigned long long, int*);
 using GetEntryPointByVersion = int(const char*, void**, unsigned, unsigned long long, int*);
 
-// Without a version the runtime asks for what names meant in its own.
+// If a call gives no version, the runtime uses the meaning that names have in its own version.
 int runtime_version() {
   static constinit int version = 0;
   if (version != 0) return version;
@@ -171,7 +170,7 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** out, int version, std::u
   return result;
 }
 
-// With three arguments up to CUDA 11: the fourth is passed on as it came.
+// Up to CUDA 11 it had three arguments. The fourth is passed on unread.
 EXPORT int cudaGetDriverEntryPoint(const char* name, void** out, unsigned long long flags, int* status) {
   return entry(Function::cudaGetDriverEntryPoint, name, out, flags, 0, status);
 }

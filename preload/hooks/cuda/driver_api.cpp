@@ -1,5 +1,4 @@
-// Purpose: what libcuda.so.1 gives and takes, also of callers that found it by a pointer
-// (hooks/cuda/dlsym.cpp).
+// Purpose: hooks of libcuda.so.1, also for callers that found a function by a pointer (hooks/cuda/dlsym.cpp).
 // Runs: inside the calls of CUDA's driver.
 #include "preload/hooks/cuda/call_shapes.h"
 #include "preload/state/recorder_state.h"
@@ -11,10 +10,11 @@
 namespace memtrace::hooks::cuda {
 namespace {
 
-// CUarray_format: bytes of one channel. Compressed and planar ones, whose size depends on more, count as one.
+// Returns the bytes of one channel of a CUarray_format. Compressed and planar formats, whose size depends on
+// more, count as 1.
 std::size_t channel(int format) {
   switch (format) {
-    case 0x02: // 16 bits, unsigned, signed, half
+    case 0x02: // 16 bits: unsigned, signed, half
     case 0x09:
     case 0x10:
       return 2;
@@ -125,7 +125,7 @@ EXPORT int cuMipmappedArrayDestroy(void* array) {
   return takes_address(Function::cuMipmappedArrayDestroy, Kind::device, array);
 }
 
-// Physical memory: it lives from cuMemCreate until its handle is released and its last mapping is gone.
+// Physical memory lives from cuMemCreate until its handle is released and its last mapping is gone.
 EXPORT int cuMemCreate(Address* handle, std::size_t n, const AllocationProperties* wanted,
                        unsigned long long flags) {
   auto* const call = real<decltype(cuMemCreate)>(Function::cuMemCreate);
@@ -180,7 +180,7 @@ EXPORT int cuMemUnmap(Address address, std::size_t n) {
   return takes([&] { return call(address, n); },
                [&](Stamp death) { record::handle_unmapped(address, n, death); });
 }
-// Addresses alone.
+// Reserves addresses without memory.
 EXPORT int cuMemAddressReserve(Address* out, std::size_t n, std::size_t alignment, Address wanted,
                                unsigned long long flags) {
   auto* const call = real<decltype(cuMemAddressReserve)>(Function::cuMemAddressReserve);

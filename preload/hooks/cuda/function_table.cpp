@@ -1,6 +1,6 @@
-// Purpose: CUDA's functions that we stand before: by name, by what cuGetProcAddress calls them, and the real
-// ones.
-// Runs: inside the calls of CUDA, and of whoever looks for them.
+// Purpose: the table of hooked CUDA functions: their names, their names for cuGetProcAddress, the real
+// functions.
+// Runs: inside the calls of CUDA, and inside lookups by name.
 #include "preload/hooks/cuda/function_table.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,8 @@ bool per_thread(const Hooked& function) {
 constexpr const char* kDriver[] = {"libcuda.so.1"};
 constexpr const char* kRuntime[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
 
-// After us in the global scope, or in a library that was opened RTLD_LOCAL.
+// Returns the definition after memtrace's in the global scope, or the one in a library that was opened
+// RTLD_LOCAL.
 template <std::size_t N>
 void* below(const char* const (&sonames)[N], const char* name) {
   void* found = real_dlsym(RTLD_NEXT, name);
@@ -50,13 +51,13 @@ void* below(const char* const (&sonames)[N], const char* name) {
     void* const library = record::libc.dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     found = real_dlsym(library, name);
-    dlclose(library); // its count only: it stays loaded
+    dlclose(library); // lowers its count: it stays loaded
   }
-  if (found == nullptr) record::libc.dlerror(); // nothing is left for the program to find
+  if (found == nullptr) record::libc.dlerror(); // clears the error, so that the program does not find it
   return found;
 }
 
-// Our own is no real one: it would call itself.
+// Ignores memtrace's own hook, which would call itself.
 void remember(Hooked& function, void* found) {
   if (found != nullptr && found != function.hook) __atomic_store_n(&function.real, found, __ATOMIC_RELEASE);
 }
@@ -87,7 +88,7 @@ void* stands_for(const char* base, int version, std::uint64_t flags, void* found
   for (Hooked& function : table) {
     if (function.base == nullptr || version < function.since || std::strcmp(function.base, base) != 0) continue;
     if (per_thread(function) && !wants_per_thread) continue;
-    // Later ones of the list are newer, or for that stream.
+    // Later rows of the table are newer versions, or those of the per-thread default stream.
     if (best == nullptr || function.since >= best->since) best = &function;
   }
   if (best == nullptr) return found;

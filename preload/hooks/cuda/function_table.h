@@ -1,6 +1,6 @@
-// Purpose: CUDA's functions that we stand before: by name, by what cuGetProcAddress calls them, and the real
-// ones.
-// Runs: inside the calls of CUDA, and of whoever looks for them.
+// Purpose: the table of hooked CUDA functions: their names, their names for cuGetProcAddress, the real
+// functions.
+// Runs: inside the calls of CUDA, and inside lookups by name.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,30 @@ enum class Function : std::uint8_t {
 struct Hooked {
   const char* name;
   void* hook;
-  const char* base; // of the driver: its name for cuGetProcAddress; else null
-  int since;        // version of CUDA from which that name means this function
-  void* real;       // null: not found so far
+  const char* base; // driver functions: the name for cuGetProcAddress; else null
+  int since;        // the CUDA version from which that name means this function
+  void* real;       // null: not found yet
 };
 
-// The function of that name, or null.
+// Returns the hooked function of that name, or null.
 Hooked* named(const char* name);
-// The real function: the next definition after ours, or the one in the library that has it, though it may have
-// been opened RTLD_LOCAL. Null: there is none so far. Not inside malloc: it may take the loader's lock.
+// Returns the real function: the next definition after memtrace's, or the one in its own library, which may
+// have been opened RTLD_LOCAL. Null: not found yet. Not inside malloc: it may take the loader's lock.
 void* real_of(Hooked& function);
 void* real_of(Function function);
 template <class Signature>
 Signature* real(Function function) {
   return reinterpret_cast<Signature*>(real_of(function));
 }
-// What stands for `found`, which cuGetProcAddress gave for this name: our hook, or itself.
+// Returns memtrace's hook for `found`, which cuGetProcAddress returned for this name; without a hook, `found`
+// itself.
 void* stands_for(const char* base, int version, std::uint64_t flags, void* found);
 
-// A function that we do not stand before: null where there is none.
+// Return a function that memtrace does not hook; null: not found.
 void* of_driver(const char* name);
 void* of_runtime(const char* name);
 
-// This machine has no CUDA: the names are not there for anybody.
+// hide() hides these names from every lookup: this machine has no CUDA.
 void hide();
 bool hidden();
 

@@ -1,4 +1,4 @@
-// Purpose: what libcudart.so.* gives and takes. Its calls of the driver inside are silent.
+// Purpose: hooks of libcudart.so.*. The driver calls inside a runtime call are not recorded.
 // Runs: inside the calls of CUDA's runtime.
 #include "preload/hooks/cuda/call_shapes.h"
 
@@ -65,7 +65,7 @@ EXPORT int cudaMalloc3D(PitchedPointer* out, Extent extent) {
       [&] { return on_device(word(out->pointer), out->pitch * rows, extent.width * rows); });
 }
 
-// Of arrays the driver does not say what it gave: what was asked for counts.
+// The driver does not return how many bytes an array has, so the requested bytes count.
 EXPORT int cudaMallocArray(void** out, const ChannelFormat* format, std::size_t width, std::size_t height,
                            unsigned flags) {
   auto* const call = real<decltype(cudaMallocArray)>(Function::cudaMallocArray);

@@ -1,4 +1,4 @@
-// Purpose: which blocks are tensors, and what the caching allocators hold.
+// Purpose: marks blocks as tensors, and records the totals of the caching allocators.
 // Runs: inside PyTorch's allocators.
 #include <dlfcn.h>
 
@@ -25,7 +25,7 @@ using format::Kind;
 using record::local;
 using record::Recording;
 
-// c10::Device: two int8 that travel in one register.
+// c10::Device: two int8, passed in one register.
 struct TorchDevice {
   std::int8_t type;
   std::int8_t index;
@@ -43,7 +43,7 @@ constinit Report real_report = nullptr;
 constinit ReportSigned real_report_signed = nullptr;
 constinit std::uint64_t last_reserved[256] = {};
 
-// c10::ArrayRef<long>: two words, in two registers.
+// c10::ArrayRef<long>: two words, passed in two registers.
 struct IntArrayRef {
   const long* data;
   std::size_t length;
@@ -57,8 +57,8 @@ constinit StorageBytesContiguous real_storage_bytes_contiguous = nullptr;
 constinit OutOfMemory real_out_of_memory = nullptr;
 constinit OutOfMemorySigned real_out_of_memory_signed = nullptr;
 
-// Python loads torch RTLD_LOCAL, where RTLD_NEXT does not look. Called by a function of libc10's, so it is
-// there; not inside malloc, so the loader's lock may be taken.
+// Python loads torch RTLD_LOCAL, which RTLD_NEXT does not search. A function of libc10 is the caller, so libc10
+// is loaded. The caller is not inside malloc, so the loader's lock may be taken.
 template <class F>
 void find_in_c10(F* out, const char* name) {
   static constexpr const char* sonames[] = {"libc10.so", nullptr};
@@ -70,14 +70,16 @@ void find_in_torch(F* out, const char* name) {
   if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
 }
 
-void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved, TorchDevice device) {
+void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved,
+                  TorchDevice device) {
   if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
   local.storage_bytes = 0; // it was for this block
   const Recording here;
   if (!here) return;
   const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
-  record::HookedBlock block = {reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
+  record::HookedBlock block = {
+      reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
   if (size > 0) {
     here.born(block);
   } else {
@@ -90,7 +92,7 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   }
 }
 
-// Not what cudaMalloc could not give, for PyTorch tries again, but what a tensor did not get.
+// Records a tensor that got no memory. A cudaMalloc that failed is not enough, because PyTorch tries again.
 [[gnu::cold]] void report_out_of_memory(std::int64_t asked, TorchDevice device) {
   if (device.type != kCuda || device.index < 0 || !record::active()) return;
   record::Refusal why{cuda::kOutOfMemory};
@@ -105,7 +107,8 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
 } // namespace
 
 bool is_torch_allocator(const void* code) {
-  // A few call sites in a process: their addresses, the lowest bit of which says no.
+  // A process has few call sites. Each entry is an address, shifted by one bit; if the lowest bit is set, the
+  // address is not in that library.
   static constinit std::uintptr_t sites[16] = {};
   const auto at = reinterpret_cast<std::uintptr_t>(code) << 1;
   std::uintptr_t& site = sites[at >> 3 & 15];
@@ -129,7 +132,8 @@ std::size_t torch_asked(std::size_t given) {
 
 using namespace memtrace::hooks;
 
-// c10::alloc_cpu(size_t): what a tensor asked for. It takes its memory by posix_memalign, in our hook, marked.
+// c10::alloc_cpu(size_t): a tensor requests memory. It calls posix_memalign, whose hook marks the block as a
+// tensor.
 EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
   find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
   if (real_alloc_cpu == nullptr) return nullptr;
@@ -149,7 +153,7 @@ EXPORT void _ZN3c108free_cpuEPv(void* p) {
   local.tensor_freed = false;
 }
 
-// c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): every block of the caching
+// c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): called for every block of the caching
 // allocators.
 EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size,
                                                                   std::size_t allocated, std::size_t reserved,
@@ -159,7 +163,7 @@ EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::
   if (real_report != nullptr) real_report(p, size, allocated, reserved, device);
 }
 
-// The same up to PyTorch 1.x, with signed totals.
+// The function of PyTorch 1.x, with signed totals.
 EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size,
                                                                   std::int64_t allocated, std::int64_t reserved,
                                                                   TorchDevice device) {
@@ -182,10 +186,12 @@ EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t ask
   if (real_out_of_memory_signed != nullptr) real_out_of_memory_signed(asked, allocated, reserved, device);
 }
 
-// at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous: each
-// tensor's storage, before its allocator is asked. The pinned one rounds up and says to nobody from what. Where
-// the real one is in a library of another name, what it does is done here.
-EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(IntArrayRef sizes, IntArrayRef strides,
+// at::detail::computeStorageNbytes(sizes, strides, itemsize, offset) and computeStorageNbytesContiguous compute
+// the size of each tensor's storage, before its allocator is called. The pinned allocator rounds up and does
+// not report the requested size. If the real function is in a library of another name, the hook computes the
+// result itself.
+EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(IntArrayRef sizes,
+                                                                               IntArrayRef strides,
                                                                                std::size_t item,
                                                                                std::size_t offset) {
   find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");

@@ -1,4 +1,4 @@
-// Purpose: what the other hooks ask of PyTorch's.
+// Purpose: facts about PyTorch's allocators that the CUDA hooks need.
 // Runs: inside PyTorch's allocators.
 #pragma once
 
@@ -6,12 +6,13 @@
 
 namespace memtrace::hooks {
 
-// PyTorch's pinned allocator takes powers of two: how many of `given` bytes the tensor asked for that this
-// thread is about to make. `given` where it was not for one.
+// Returns how many of `given` bytes the tensor requested. PyTorch's pinned allocator rounds up to powers of
+// two, so the size of the storage that this thread computed last is used. Returns `given` if the block is not
+// for a tensor.
 std::size_t torch_asked(std::size_t given);
 
-// Is that address in PyTorch's allocator of device memory? What it takes by cudaMallocAsync are tensors, of
-// which it reports none.
+// True if the address is in PyTorch's allocator of device memory. Its cudaMallocAsync backend allocates
+// tensors, and does not report them to the profiler.
 bool is_torch_allocator(const void* code);
 
 } // namespace memtrace::hooks

@@ -1,5 +1,5 @@
-/* Purpose: what of CUDA's own types the hooks read: the toolkit is not needed to build.
- * tests/unit/preload/hooks compares them with its headers where they are there. Shapes only.
+/* Purpose: the CUDA types that the hooks read, so that a build needs no toolkit.
+ * tests/unit/preload/hooks compares them with the toolkit's headers, if they are installed. Types only.
  */
 #pragma once
 
@@ -8,17 +8,17 @@
 
 namespace memtrace::hooks::cuda {
 
-// Results of the driver and of the runtime, the same numbers.
+// Error numbers; the driver and the runtime use equal ones.
 inline constexpr int kOutOfMemory = 2;
-inline constexpr int kOperatingSystem = 304; // pages could not be locked, or mapped
-inline constexpr int kNotFound = 500;        // of the driver
+inline constexpr int kOperatingSystem = 304; // pages could not be locked or mapped
+inline constexpr int kNotFound = 500;        // the driver's
 inline constexpr int kNoDriver = 35;         // cudaErrorInsufficientDriver
 
 using Address = std::uint64_t; // CUdeviceptr, and handles of physical memory
 
 struct Location { // CUmemLocation
   int type;
-  int id; // of a device: its ordinal
+  int id; // the ordinal, if it is a device
 };
 inline constexpr int kOnDevice = 1;
 
@@ -42,9 +42,9 @@ struct Array3dDescriptor { // CUDA_ARRAY3D_DESCRIPTOR
   unsigned flags;
 };
 inline constexpr unsigned kLayered = 0x01;
-inline constexpr unsigned kSparse = 0x40, kDeferred = 0x80; // arrays that have no memory of their own
+inline constexpr unsigned kSparse = 0x40, kDeferred = 0x80; // arrays without memory of their own
 
-struct ChannelFormat { // cudaChannelFormatDesc: bits
+struct ChannelFormat { // cudaChannelFormatDesc, in bits
   int x, y, z, w;
   int kind;
 };

@@ -1,4 +1,5 @@
-// Purpose: dlclose. Unlike dlopen it does not depend on who calls it, so a wrapper is no difference.
+// Purpose: hook of dlclose. Its result does not depend on its caller (that of dlopen does), so a wrapper is
+// safe.
 // Runs: on the program's thread, when it unloads a library.
 #include <errno.h>
 

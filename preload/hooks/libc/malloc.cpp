@@ -1,4 +1,4 @@
-// Purpose: the malloc family.
+// Purpose: hooks of the malloc family.
 // Runs: inside the program's malloc: call the real function, record, return.
 #include <errno.h>
 #include <unistd.h>
@@ -23,12 +23,13 @@ namespace {
 
 using format::Kind;
 using format::Stamp;
-using record::HookedBlock;
 using record::draw_stamp;
+using record::HookedBlock;
 using record::local;
 using record::Recording;
 
-// Mappings that the allocator below makes for its blocks are not the program's. glibc's own pass no hook.
+// Marks that the thread is inside the real allocator. Mappings that a foreign allocator makes for its blocks
+// are not the program's. glibc's own mappings pass no hook.
 class Inside {
  public:
   Inside() : is_(foreign_allocator) {
@@ -41,10 +42,10 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 
  private:
-  bool is_; // as it was when the call began: the first call of all finds out
+  bool is_; // read when the call begins: the very first call finds the allocator
 };
 
-// What no cache of a thread gives: glibc's have blocks of at most 1032 bytes, jemalloc's of 32 KiB.
+// True if no thread cache serves this size: glibc's have blocks of at most 1032 bytes, jemalloc's of 32 KiB.
 bool beyond_caches(std::size_t asked) {
   return asked >= (foreign_allocator ? 64 * 1024 : 4 * 1024);
 }
@@ -53,7 +54,7 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
 }
 
-// The real call gave nothing. Only for want of memory: an alignment that cannot be is the caller's fault.
+// Records a failed call, but only for lack of memory: an invalid alignment is the caller's mistake.
 [[gnu::cold, gnu::noinline]] void refused(std::size_t asked, int code) {
   if (code != ENOMEM || !record::active()) return;
   record::check_raw_fork();
@@ -70,7 +71,7 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   here.failed(block, {static_cast<std::uint32_t>(code)});
 }
 
-// After the real call. `p` may be null: nothing happened then. Returns it.
+// Called after the real call. Returns `p`; null: the allocation failed.
 [[gnu::noinline]] void* born(void* p, std::size_t asked) {
   if (p == nullptr) {
     if (asked != 0) refused(asked, errno);
@@ -99,13 +100,14 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   return p;
 }
 
-// The same, and a moment to ask the allocator, which took the locks just now that asking takes.
+// Like born(), and offers the thread for a ledger. The call took the allocator's locks just now, so they can be
+// taken again.
 [[gnu::noinline]] void* born_in_turn(void* p, std::size_t asked) {
   if (born(p, asked) != nullptr && beyond_caches(asked)) record::offer_ledger_turn();
   return p;
 }
 
-// Before the real call, which cannot fail.
+// Called before the real call, which cannot fail.
 void dies(void* p) {
   if (!record::active()) return;
   record::check_raw_fork();
@@ -125,7 +127,7 @@ void dies(void* p) {
   here.died(block, draw_stamp());
 }
 
-// A real call that gives memory, and its record.
+// Makes a real call that returns memory, and records the block.
 template <class Call>
 [[gnu::noinline]] void* take(std::size_t asked, Call call) {
   void* p;
@@ -143,7 +145,7 @@ template <class Call>
   real.free(p);
 }
 
-// The thread's countdown has run out: the block is looked at, and counted.
+// The thread's countdown has run out: counts the block, and samples it if it is due.
 [[gnu::noinline]] void* looked_at(void* p, std::size_t asked) {
   record::look_at_birth(reinterpret_cast<std::uint64_t>(p), usable_size(p), asked);
   return p;
@@ -153,13 +155,13 @@ template <class Call>
   real.free(p);
 }
 
-// True: the block is small, no tensor's, this is not the child of a raw clone, and something is recorded.
+// True if the block is small and not a tensor, the process is not the child of a raw clone, and it records.
 inline bool only_counted(std::size_t header, bool tensor) {
   return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::fork_mark->small_below;
 }
 
-// The common case, in as few instructions as we know: a small block of glibc's malloc. What is not that goes
-// out of line with all it needs, so that nothing is kept for it here.
+// The common case, in as few instructions as possible: a small block of glibc's malloc. All other cases are in
+// functions that are not inlined, so that no register is saved for them here.
 template <class Call>
 inline void* take_quickly(std::size_t asked, Call call) {
   if (!real.sizes_in_headers) [[unlikely]]
@@ -175,7 +177,7 @@ inline void* take_quickly(std::size_t asked, Call call) {
   return p;
 }
 inline void give_back_quickly(void* p) {
-  if (!real.sizes_in_headers || record::maybe_tracked(p)) [[unlikely]] // so is null, so are bootstrap blocks
+  if (!real.sizes_in_headers || record::maybe_tracked(p)) [[unlikely]] // also for null and bootstrap blocks
     return give_back(p);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_freed)) [[unlikely]]
@@ -185,7 +187,7 @@ inline void give_back_quickly(void* p) {
   real.free(p);
 }
 
-// A block that was recorded by itself became another such block.
+// Records that realloc moved a large block, which stays large.
 void record_move(const HookedBlock& old, const HookedBlock& to, Stamp death) {
   if (const Recording here; here) {
     here.moved(old.address, old.given, to, death);
@@ -195,7 +197,7 @@ void record_move(const HookedBlock& old, const HookedBlock& to, Stamp death) {
   if (beyond_caches(to.asked)) record::offer_ledger_turn();
 }
 
-// `drawn`: a small block that the sampler holds.
+// `drawn`: the block is small, and the sampler recorded it.
 void record_death(const HookedBlock& old, bool small, bool drawn, Stamp death) {
   if (small) {
     record::small_died(old.given);
@@ -207,7 +209,7 @@ void record_death(const HookedBlock& old, bool small, bool drawn, Stamp death) {
   }
 }
 
-// realloc of a block that the real allocator knows.
+// Reallocates a block that the real allocator knows.
 void* reallocate(void* p, std::size_t n) {
   if (!record::active()) return real.realloc(p, n);
   record::check_raw_fork();
@@ -215,7 +217,7 @@ void* reallocate(void* p, std::size_t n) {
   if (n < before / 2) record::before_large_death(before);
   const bool small = !record::tracked(before);
   const HookedBlock old = block_of(p, before, 0);
-  // A drawn block is forgotten before another thread can be given its address.
+  // The sampler forgets the block before another thread can get its address.
   const bool drawn = small && record::maybe_tracked(p) && record::sampled_leaves(old.address);
   const Stamp death = !small || drawn ? draw_stamp() : 0;
   void* q;
@@ -226,7 +228,7 @@ void* reallocate(void* p, std::size_t n) {
     q = real.realloc(p, n);
     local.moving = 0;
   }
-  if (q == nullptr && n != 0) { // failed: the old block lives on
+  if (q == nullptr && n != 0) { // failed: the old block stays alive
     if (drawn) record::sampled_stays(old.address);
     refused(n, errno);
     return nullptr;
@@ -237,7 +239,7 @@ void* reallocate(void* p, std::size_t n) {
     return q;
   }
   record_death(old, small, drawn, death);
-  if (q != nullptr) born(q, n); // realloc(p, 0) was a death
+  if (q != nullptr) born(q, n); // realloc(p, 0) freed the block
   return q;
 }
 
@@ -265,14 +267,15 @@ EXPORT void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept {
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes)) bytes = ~std::size_t{0}; // it fails, and that much was asked
+  // On overflow the call fails, and the request counts as the largest size.
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = ~std::size_t{0};
   return take_quickly(bytes, [=] { return real.calloc(count, size); });
 }
 
 EXPORT void* realloc(void* p, std::size_t n) noexcept {
   if (p == nullptr) return malloc(n);
   if (!is_bootstrap(p)) return reallocate(p, n);
-  void* const q = malloc(n); // a block from before the real allocator was known moves to it
+  void* const q = malloc(n); // a block of the bootstrap arena moves to the real allocator
   if (q != nullptr) __builtin_memcpy(q, p, bootstrap_size(p) < n ? bootstrap_size(p) : n);
   return q;
 }

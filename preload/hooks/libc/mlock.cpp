@@ -1,5 +1,5 @@
-// Purpose: memory whose pages are locked after it was got, as DeepSpeed's own pinned buffers are: it is marked,
-// not counted. All of the program's: without the recorder's.
+// Purpose: hooks of mlock and mlockall. Memory that is locked after its allocation (DeepSpeed's pinned buffers)
+// is marked, not counted again. mlockall locks the program's memory, not the recorder's.
 // Runs: inside the program's mlock.
 #include <errno.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ using UnlockAll = int (*)();
 constinit LockAll real_mlockall = nullptr;
 constinit UnlockAll real_munlockall = nullptr;
 
-// What the recorder's or an allocator's own thread does is none of the program's.
+// Records a range that the program locked.
 int locked(int result, const void* address, std::size_t n) {
   const int errno_after = errno;
   if (result == 0 && n != 0 && record::active())
@@ -66,13 +66,13 @@ EXPORT int munlock(const void* address, std::size_t n) noexcept {
   errno = errno_after;
   return result;
 }
-// The kernel refuses to lock more than RLIMIT_MEMLOCK, and reads each page in: 21 MiB of a small program's were
-// ours, and with the usual limit of 8 MiB the call failed that succeeds bare. So the program's mappings are
-// locked one by one.
+// The kernel refuses to lock more than RLIMIT_MEMLOCK, and reads each page in. Of a small program, 21 MiB were
+// the recorder's: with the usual limit of 8 MiB a call failed that succeeds without memtrace. So the program's
+// mappings are locked one by one.
 EXPORT int mlockall(int flags) noexcept {
   if (real_mlockall == nullptr) memtrace::hooks::find_next(&real_mlockall, "mlockall");
   constexpr int kKnown = MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT;
-  // Only the real call ends an earlier MCL_FUTURE and says what is wrong with the flags.
+  // Only the real call can end an earlier MCL_FUTURE, and return the error for invalid flags.
   const bool real = (flags & ~kKnown) != 0 || (flags & MCL_CURRENT) == 0 ||
                     ((flags & MCL_FUTURE) == 0 && record::os::new_are_locked());
   if (real) return noted(real_mlockall(flags), flags);

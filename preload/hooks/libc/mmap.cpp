@@ -1,4 +1,5 @@
-// Purpose: the mapping family. glibc's own mappings (arenas, thread stacks, large chunks) do not pass here.
+// Purpose: hooks of the mmap family. glibc's own mappings (arenas, thread stacks, large chunks) do not pass
+// here.
 // Runs: inside the program's mmap, and inside other allocators.
 #include <errno.h>
 #include <linux/magic.h>
@@ -25,8 +26,8 @@ namespace {
 
 using format::Kind;
 using format::Stamp;
-using record::HookedBlock;
 using record::draw_stamp;
+using record::HookedBlock;
 using record::local;
 using record::Recording;
 using record::Unjudged;
@@ -40,11 +41,12 @@ std::uint64_t word(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
 }
 
-// What another allocator than glibc's maps is its blocks' memory, whoever called it.
+// True if a foreign allocator makes the mapping. Then it is memory of that allocator's blocks, whichever
+// function called it.
 bool is_allocators(const void* caller) {
   return foreign_allocator && (local.inside != 0 || record::is_in_allocator(caller));
 }
-// What the recorder's unwinder maps is ours.
+// True if the mapping is the program's. A thread inside the recorder maps for the recorder.
 bool recorded_here(const void* caller) {
   return record::active() && local.inside == 0 && local.busy == 0 && !is_allocators(caller);
 }
@@ -64,7 +66,7 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
   const Unjudged unjudged;
   const Recording here;
   if (!here) return;
-  if (flags & MAP_FIXED) { // whatever was there is gone; nothing may have been
+  if (flags & MAP_FIXED) { // an earlier mapping there is gone; there may be none
     HookedBlock under = range(word(p), n);
     under.flags |= format::kReleased;
     here.died(under, before);
@@ -75,7 +77,7 @@ void mapped(void* p, std::size_t n, int prot, int flags, int fd, Stamp before, c
   here.born(block);
 }
 
-// For want of memory, or of mappings; all else is the caller's fault.
+// Records a failure for lack of memory or of mappings. Other errors are the caller's mistake.
 [[gnu::cold]] void refused(std::size_t n, Kind kind, std::uint16_t flags, int map_flags) {
   const int code = errno;
   if (code != ENOMEM && code != EAGAIN) return;
@@ -155,7 +157,8 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
     here.died(under, death);
   }
   const HookedBlock to = {word(q), pages(after), after, Kind::none, format::kRange};
-  // A length of 0 duplicates a shared mapping, MREMAP_DONTUNMAP leaves the old range mapped: nothing dies then.
+  // A length of 0 duplicates a shared mapping, and MREMAP_DONTUNMAP leaves the old range mapped: no range dies
+  // then.
   const bool keeps_old = before == 0 || (flags & 4) != 0;
   here.moved(word(p), keeps_old ? 0 : pages(before), to, death);
   return q;
@@ -171,7 +174,7 @@ EXPORT int mprotect(void* p, std::size_t n, int prot) noexcept {
 }
 
 EXPORT int madvise(void* p, std::size_t n, int advice) noexcept {
-  // What gives pages back: the others change no figure.
+  // Only advice that gives pages back changes a figure.
   const bool gives_back =
       advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == 24;
   if (gives_back && is_allocators(__builtin_return_address(0))) memtrace::record::before_purge(p, n);

@@ -1,6 +1,6 @@
-// Purpose: the memory and text functions that this library uses, as its own, by libc's names.
-// A program with a sanitizer defines memcpy, strlen and their kin itself, and its definitions crash until the
-// sanitizer has begun. The compiler writes calls of memcpy and memset as well, so the names must be these. They
+// Purpose: the memory and text functions that this library uses, defined here under libc's names. A program
+// with a sanitizer defines memcpy, strlen and similar functions itself, and its definitions crash until the
+// sanitizer has started. The compiler also emits calls of memcpy and memset, so the names must be these. They
 // are hidden: the linker binds the library's references here, and no other object sees them.
 // Runs: on any thread, also before any constructor.
 #include <emmintrin.h>
@@ -10,12 +10,13 @@
 
 #include "preload/os/gate/forbidden.h"
 
-// Else gcc makes calls of memset and strlen of the loops that stand for them. (clang obeys -fno-builtin.)
+// Without this, gcc compiles the loops of memset and strlen into calls of memset and strlen. (clang obeys
+// -fno-builtin.)
 #ifndef __clang__
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
 
-// Tests link these beside libc's.
+// Tests link these beside libc's functions.
 #ifndef MEMTRACE_OWN
 #define MEMTRACE_OWN(name) name
 #endif
@@ -42,7 +43,7 @@ void store_wide(char* at, __m128i value) {
   _mm_storeu_si128(reinterpret_cast<__m128i_u*>(at), value);
 }
 
-// Fewer than 16 bytes. All is read before anything is written, so the ranges may overlap.
+// Copies fewer than 16 bytes. It reads all bytes before it writes any, so the ranges may overlap.
 void copy_few(char* out, const char* in, std::size_t bytes) {
   if (bytes >= 8) {
     const auto head = load<std::uint64_t>(in), tail = load<std::uint64_t>(in + bytes - 8);
@@ -60,7 +61,7 @@ void copy_few(char* out, const char* in, std::size_t bytes) {
   }
 }
 
-// The last piece is read first: `out` may lie below `in`, and overlap it.
+// Reads the last piece first, so `out` may lie below `in` and overlap it.
 void copy_upwards(char* out, const char* in, std::size_t bytes) {
   const __m128i last = load_wide(in + bytes - 16);
   for (std::size_t i = 0; i + 16 < bytes; i += 16) store_wide(out + i, load_wide(in + i));
@@ -122,7 +123,7 @@ OWN int MEMTRACE_OWN(memcmp)(const void* a, const void* b, std::size_t bytes) {
   return 0;
 }
 
-// No byte beyond `bytes` is read: valgrind sees that.
+// Reads no byte beyond `bytes`: valgrind would report it.
 OWN void* MEMTRACE_OWN(memchr)(const void* text, int wanted, std::size_t bytes) {
   const auto* const at = static_cast<const char*>(text);
   const __m128i all = _mm_set1_epi8(static_cast<char>(wanted));

@@ -1,4 +1,4 @@
-// Purpose: the C bridges of memtrace.h.
+// Purpose: the C functions of memtrace.h.
 // Runs: on the program's thread.
 #define MEMTRACE_IMPLEMENTATION
 #include "preload/api/memtrace.h"

@@ -1,5 +1,6 @@
-// Purpose: ids, groups, capabilities and prctl. glibc's own calls of one another do not pass here.
-// Runs: around calls that change what the process may do.
+// Purpose: hooks of the calls that change ids, groups, capabilities and prctl settings. glibc's internal calls
+// of these functions do not pass here.
+// Runs: around calls that change the privileges of the process.
 #include "preload/hooks/libc/privileges.h"
 
 #include <linux/seccomp.h>
@@ -51,7 +52,7 @@ Change change_of(long number, long first, long second) {
       return Change::privileges;
     case SYS_prctl:
       return change_of_prctl(static_cast<int>(first), static_cast<unsigned long>(second));
-    case SYS_seccomp: // its other operations ask the kernel what it knows
+    case SYS_seccomp: // its other operations only query the kernel
       return first == SECCOMP_SET_MODE_STRICT   ? Change::strict
              : first == SECCOMP_SET_MODE_FILTER ? Change::filter
                                                 : Change::none;
@@ -151,8 +152,8 @@ EXPORT int capset(void* header, const void* data) noexcept {
   return with_less([=] { return calls.capset(header, data); });
 }
 
-// Declared with variable arguments, which come in the same registers. Most calls name a thread: those jump to
-// the real one.
+// prctl is declared with variable arguments, which arrive in the same registers. Most calls set a thread's
+// name; they jump to the real function.
 EXPORT int memtrace_at_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                              unsigned long d) noexcept __asm__("prctl");
 int memtrace_at_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) noexcept {

@@ -1,5 +1,5 @@
-// Purpose: which system calls those are, and what is done around each.
-// Runs: around calls that change what the process may do.
+// Purpose: detects system calls that change privileges, and wraps them.
+// Runs: around calls that change the privileges of the process.
 #pragma once
 
 #include <errno.h>
@@ -8,12 +8,13 @@
 
 namespace memtrace::hooks {
 
-// What a system call with these arguments changes.
+// Returns the kind of change that a system call with these arguments makes.
 record::Change change_of(long number, long first, long second);
 record::Change change_of_prctl(int option, unsigned long value);
 
-// Calls it, and stands around it. The result and errno are the call's. `positive`: that, too, is success (of
-// seccomp a descriptor that was asked for; else it is the id of a thread that was in the way).
+// Makes the call between record::Changing's two steps; errno is kept. If `positive`, a result above 0 is a
+// success too. Only seccomp needs it: a requested listener is a descriptor; without it, a positive result is
+// the id of a thread that could not be synchronised.
 template <class Call>
 auto with_change(record::Change change, Call call, bool positive = false) {
   const int errno_before = errno;

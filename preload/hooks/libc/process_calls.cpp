@@ -1,5 +1,5 @@
-// Purpose: fork, exec, exit, abort, the calls that count threads, and those that are made by number.
-// Runs: at the edges of a process's life.
+// Purpose: hooks of fork, exec, exit, abort, of calls that count threads, and of syscall().
+// Runs: at the start and the end of a process.
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -30,8 +30,8 @@ extern "C" __attribute__((visibility("hidden"))) Syscall memtrace_real_syscall;
 namespace memtrace::hooks {
 namespace {
 
-// Everything is on disk before the call, for after it nothing is; a call that fails returns, and recording goes
-// on.
+// Writes everything to disk before the call, because a successful exec ends the recorder. If the call fails, it
+// returns and recording continues.
 template <class Exec>
 int replace_image(const char* path, Exec exec) {
   const int errno_before = errno;
@@ -78,7 +78,7 @@ void find_process_calls() {
   find_next(&memtrace_real_syscall, "syscall");
 }
 
-// Registered before the loader's own handler, so it runs after all destructors: the very end, with the code.
+// Registered before the loader's own handler, so it runs after all destructors, with the exit code.
 void at_exit_with(int status, void*) {
   record::end_life(status);
 }
@@ -125,8 +125,8 @@ EXPORT int execveat(int fd, const char* path, char* const argv[], char* const en
   return replace_image(path, [&] { return real_execveat(fd, path, argv, envp, flags); });
 }
 
-// The variable arguments of execl and its kin, as a list on the stack: the caller may be a vfork child, where
-// the heap is the parent's. `after` is read behind their null, for execle.
+// Copies the variable arguments of execl, execlp and execle into a list on the stack. The caller may be a vfork
+// child, whose heap is the parent's. For execle, `after` reads the argument behind the terminating null.
 #define WITH_ARGUMENTS(first, list, after)                                                \
   std::size_t count = 1;                                                                  \
   va_list rest;                                                                           \
@@ -171,7 +171,7 @@ EXPORT __attribute__((noreturn)) void quick_exit(int code) noexcept {
   __builtin_unreachable();
 }
 
-// By another name, for the real one may not be called anywhere else.
+// Has another C++ name, because forbidden.h poisons the name `abort`.
 EXPORT __attribute__((noreturn)) void memtrace_at_abort() noexcept __asm__("abort");
 void memtrace_at_abort() noexcept {
   find_process_calls();
@@ -189,13 +189,14 @@ EXPORT int setns(int fd, int type) noexcept {
   return with_change(record::Change::threads, [=] { return real_setns(fd, type); });
 }
 
-// The raw forms of the above. In assembly, because syscall(SYS_vfork) returns twice: nothing of ours may be on
-// the stack then. What concerns us goes to the function below, all else jumps to the real one as it came.
+// Hook of syscall(), for raw forms of the calls above. It is assembly because syscall(SYS_vfork) returns twice,
+// so this library must leave nothing on the stack. Hooked numbers go to memtrace_syscall; all others jump to
+// the real function with unchanged registers.
 extern "C" {
 constinit Syscall memtrace_real_syscall = nullptr;
 }
 
-// Bit N of the map: system call N concerns us.
+// Bit N of the map is set if system call N is hooked.
 namespace {
 constexpr long kMapped = 320;
 constexpr long kOurs[] = {SYS_fork,      SYS_exit,     SYS_exit_group, SYS_unshare,   SYS_setns,

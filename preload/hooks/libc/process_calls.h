@@ -1,10 +1,11 @@
-// Purpose: the handlers at the edges of a process's life.
+// Purpose: the handlers of fork and exit.
 // Runs: in the constructor.
 #pragma once
 
 namespace memtrace::hooks {
 
-// Registers atfork and exit handlers: first of all, so that ours run last before a fork and at the end.
+// Registers the atfork and exit handlers. They are registered before all others, so they run last before a fork
+// and at exit.
 void process_start();
 
 } // namespace memtrace::hooks

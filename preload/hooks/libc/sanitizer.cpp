@@ -1,5 +1,5 @@
-// Purpose: the blocks of a sanitizer's allocator, which comes before our malloc; and what its leak checker sees
-// of us.
+// Purpose: records the blocks of a sanitizer's allocator, which replaces malloc before memtrace; and hides
+// memtrace's globals from its leak checker.
 // Runs: inside the allocator of a sanitizer's runtime, which holds no lock then.
 #include "preload/hooks/libc/sanitizer.h"
 
@@ -18,7 +18,7 @@
 namespace memtrace::hooks {
 namespace {
 
-// sanitizer/allocator_interface.h, the same in ASan, LSan, MSan and TSan.
+// sanitizer/allocator_interface.h, equal in ASan, LSan, MSan and TSan.
 using Install = int (*)(void (*born)(const volatile void*, std::size_t), void (*dies)(const volatile void*));
 using Owns = int (*)(const volatile void*);
 using SizeOf = std::size_t (*)(const volatile void*);
@@ -26,7 +26,7 @@ using SizeOf = std::size_t (*)(const volatile void*);
 constinit Owns owns = nullptr;
 constinit SizeOf size_of = nullptr;
 
-// A sanitizer's block holds what was asked for: its malloc_usable_size says the same.
+// The given size of a sanitizer's block is the requested size, as its malloc_usable_size returns it.
 record::HookedBlock block_of(const volatile void* p, std::size_t bytes, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), bytes, asked, format::Kind::heap};
 }
@@ -40,8 +40,8 @@ void born(const volatile void* p, std::size_t bytes) {
   here.born(block_of(p, bytes, bytes));
 }
 
-// Called before the block dies, also for one that is dead already: the runtime ends the program where the size
-// of such a block is asked for, and has a report of its own for the second free.
+// Called before a block dies, and also for a block that is dead already. The runtime ends the program if the
+// size of a dead block is queried; it reports the second free itself.
 void dies(const volatile void* p) {
   if (p == nullptr || !record::active() || owns(p) == 0) return;
   record::check_raw_fork();
@@ -59,7 +59,8 @@ void dies(const volatile void* p) {
 
 } // namespace
 
-// The loader has read the headers; who walks over the objects of a process reads them again.
+// The loader has already read these program headers. A leak checker reads them again when it walks the loaded
+// objects.
 void hide_globals_from_leak_checkers() {
   const record::ProgramHeaders own = record::own_segments();
   for (std::size_t i = 0; i < own.count; ++i) {

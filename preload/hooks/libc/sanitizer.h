@@ -1,16 +1,16 @@
-// Purpose: the blocks of a sanitizer's allocator, which comes before our malloc; and what its leak checker sees
-// of us.
+// Purpose: records the blocks of a sanitizer's allocator, which replaces malloc before memtrace; and hides
+// memtrace's globals from its leak checker.
 // Runs: in the constructor.
 #pragma once
 
 namespace memtrace::hooks {
 
-// Only where malloc is not ours. Asks the sanitizer's runtime to report its blocks to us. False: there is none,
-// or it cannot be asked (gcc's static runtimes export no name for that).
+// Asks the sanitizer's runtime to report its blocks. Call it only if malloc is not memtrace's. False: there is
+// no runtime, or it exports no function for that (gcc's static runtimes).
 bool blocks_come_from_sanitizer();
 
-// Where a leak checker may be in the process. It takes an address that lies in an object's writable segment for
-// one that the program still has, and ours hold addresses of blocks: a leak was not reported.
+// For processes that may have a leak checker. A leak checker takes an address in a writable segment for a block
+// that the program still reaches. memtrace's globals hold addresses of blocks, so a leak was not reported.
 void hide_globals_from_leak_checkers();
 
 } // namespace memtrace::hooks

@@ -1,4 +1,4 @@
-// Purpose: an audit hook that waits for the interpreter, then runs the embedded bootstrap in it.
+// Purpose: an audit hook that waits for the interpreter to start, then runs the embedded bootstrap in it.
 // Runs: on the program's thread, under the GIL, never inside malloc.
 #include "preload/hooks/python/interpreter_startup.h"
 
@@ -30,9 +30,9 @@ constexpr int kRawDomain = 0;
 constinit const char* g_mode = nullptr;
 constinit bool g_started = false;
 
-// ---- Getting in --------------------------------------------------------------------------------------------
+// ---- Start -------------------------------------------------------------------------------------------------
 
-// The file name is seen in tracebacks of 3.9 and 3.10 only; why it reads so, see bootstrap.py.
+// Only tracebacks of 3.9 and 3.10 show the file name. bootstrap.py gives the reason for its form.
 bool run_bootstrap(Object* module) {
   Object* code =
       g_python.Py_CompileString(memtrace_bootstrap_source, "<memtrace importlib._bootstrap>", kFileInput);
@@ -44,7 +44,8 @@ bool run_bootstrap(Object* module) {
       set_attribute(module, "__doc__", g_python.PyUnicode_FromString("memtrace"))) {
     result = g_python.PyEval_EvalCode(code, globals, globals);
   }
-  if (globals != nullptr) g_python.Py_DecRef(globals); // what the bootstrap left on sys.meta_path keeps it
+  // The object that the bootstrap left on sys.meta_path keeps these alive.
+  if (globals != nullptr) g_python.Py_DecRef(globals);
   g_python.Py_DecRef(code);
   if (result != nullptr) g_python.Py_DecRef(result);
   return result != nullptr;
@@ -55,13 +56,13 @@ void note(const char* text) {
 }
 
 void install() {
-  // First: compiling and running raise audit events too.
+  // Set first, because compiling and running raise audit events too.
   if (__atomic_exchange_n(&g_started, true, __ATOMIC_ACQ_REL)) return;
   if (!find_python()) {
     note("python=unsupported (a function is missing)");
     return;
   }
-  // We may be in the middle of anything, with an error pending.
+  // The event may come at any point of the program, with an error pending.
   Object *type = nullptr, *value = nullptr, *traceback = nullptr;
   g_python.PyErr_Fetch(&type, &value, &traceback);
   Object* module = g_python.PyModule_New("_memtrace");
@@ -73,16 +74,17 @@ void install() {
   g_python.PyErr_Restore(type, value, traceback);
 }
 
-// ---- Getting out -------------------------------------------------------------------------------------------
+// ---- End ---------------------------------------------------------------------------------------------------
 
-// CPython keeps the hook in a block of the raw allocator and frees it at the end. Ours is got before Python has
-// read its options: with -X dev or PYTHONMALLOC=debug it is freed by another allocator than it came from, one
-// that wants its own header before the block, and the process aborts in its last moment (3.9 to 3.13). So, when
-// the two differ, one is put between that knows our block and steps aside.
+// CPython keeps an audit hook in a block of the raw allocator and frees it at the end. memtrace's hook is added
+// before Python has read its options. With -X dev or PYTHONMALLOC=debug, another allocator then frees the
+// block. That allocator expects its own header before the block, and the process aborts at its end (3.9 to
+// 3.13). So, if the two allocators differ, one is put between that recognises the block, frees it correctly and
+// removes itself.
 int on_audit(const char* event, Object* args, void* user);
 
 constinit Allocator g_first{}; // the raw allocator when the hook was added
-constinit Allocator g_last{};  // the one that was between it and the end
+constinit Allocator g_last{};  // the raw allocator at the end
 
 void* last_malloc(void*, std::size_t bytes) {
   return g_last.malloc(g_last.context, bytes);
@@ -94,7 +96,7 @@ void* last_realloc(void*, void* block, std::size_t bytes) {
   return g_last.realloc(g_last.context, block, bytes);
 }
 void last_free(void*, void* block) {
-  // The entry is {next, hook, user}; the smallest block of any malloc holds two words.
+  // The entry is {next, hook, user}. The smallest block of any malloc holds two words, so the read is safe.
   AuditHook hook = nullptr;
   if (block != nullptr) std::memcpy(&hook, static_cast<char*>(block) + sizeof(void*), sizeof(hook));
   if (hook != on_audit) {
@@ -117,28 +119,28 @@ bool starts_with(const char* text, const char* with) {
   return std::strncmp(text, with, std::strlen(with)) == 0;
 }
 
-// About 8 events per training step, 17,000 in `import torch`. Never says no.
+// About 8 events per training step, 17,000 in `import torch`. Never refuses an event.
 int on_audit(const char* event, Object*, void*) {
   int saved = errno;
   bool import = std::strcmp(event, "import") == 0;
   if (import) record::outside_hook();
   if (!__atomic_load_n(&g_started, __ATOMIC_ACQUIRE)) {
-    // The first import with an interpreter is that of `site`; with -S it is the program that starts. A startup
-    // file (PYTHONSTARTUP) runs before "run_stdin".
+    // The first import in a started interpreter is that of `site`; with -S the first event is the start of the
+    // program. A startup file (PYTHONSTARTUP) runs before "run_stdin".
     if (import || (starts_with(event, "cpython.run_") && std::strcmp(event, "cpython.run_startup") != 0)) {
       auto* initialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
       if (initialized != nullptr && initialized() != 0) install();
     }
   } else if (std::strcmp(event, "cpython._PySys_ClearAuditHooks") == 0) {
-    record::python_detach(); // where atexit was not to be had
+    record::python_detach(); // for an interpreter without atexit
     before_hooks_are_freed();
   }
   errno = saved;
   return 0;
 }
 
-// PyObjectArenaAllocator. Asking for it is legal before Py_Initialize; it is a function of CPython's own unless
-// the program has set another.
+// PyObjectArenaAllocator. The query is legal before Py_Initialize. The function is CPython's own unless the
+// program has set another.
 void find_arenas() {
   struct ArenaAllocator {
     void* context;
@@ -156,8 +158,8 @@ void find_arenas() {
 
 } // namespace
 
-// Legal before Py_Initialize. A libpython that is loaded later, by an embedder's dlopen, is not found: such a
-// process has native stacks and the marks of C and NVTX.
+// Legal before Py_Initialize. A libpython that an embedder loads later by dlopen is not found: such a process
+// has native stacks and the marks of C and NVTX.
 void python_start(const char* mode) {
   g_mode = mode;
   auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
@@ -167,7 +169,7 @@ void python_start(const char* mode) {
     allocator(kRawDomain, &g_first);
     add(on_audit, nullptr);
   } else {
-    record::libc.dlerror(); // a miss leaves a message that the program would find
+    record::libc.dlerror(); // clears the error, so that the program does not find it
   }
 }
 

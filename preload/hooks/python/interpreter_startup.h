@@ -1,11 +1,11 @@
-// Purpose: the way into a Python interpreter that was started under the preload object.
+// Purpose: starts memtrace's part in a Python interpreter that was started with the preload object.
 // Runs: on the program's thread, at load time.
 #pragma once
 
 namespace memtrace::hooks {
 
-// For the library's constructor. Does nothing in a process without Python. `mode` is MEMTRACE_PHASES, and must
-// stay valid: "auto", or anything else for no marks but the user's.
+// Called by the library's constructor. Does nothing in a process without Python. `mode` is MEMTRACE_PHASES and
+// must stay valid. "auto": automatic marks; any other value: only the marks that the user sets.
 void python_start(const char* mode);
 
 } // namespace memtrace::hooks

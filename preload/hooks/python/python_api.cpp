@@ -1,4 +1,4 @@
-// Purpose: the functions of the interpreter that we call, found by name when it is there.
+// Purpose: the functions of the interpreter that memtrace calls, found by name.
 // Runs: on the program's thread, under the GIL, never inside malloc.
 #include "preload/hooks/python/python_api.h"
 

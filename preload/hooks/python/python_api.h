@@ -1,4 +1,4 @@
-// Purpose: the functions of the interpreter that we call, found by name when it is there.
+// Purpose: the functions of the interpreter that memtrace calls, found by name.
 // Runs: on the program's thread, under the GIL, never inside malloc.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace memtrace::hooks {
 
-// Python.h is not needed to build: these few shapes are part of the stable ABI.
+// The build needs no Python.h: these few types are part of the stable ABI.
 struct Object; // PyObject
 using Ssize = std::intptr_t;
 using FastCall = Object* (*)(Object* self, Object* const* args, Ssize count);
@@ -28,7 +28,7 @@ struct Allocator {
 };
 using AuditHook = int (*)(const char* event, Object* args, void* user);
 
-// One list: the member, and the name that dlsym is asked for. All are functions, of 3.9 and later.
+// One list: the member, which is also the name for dlsym. All are functions of Python 3.9 and later.
 #define PYTHON_FUNCTIONS(F)                                       \
   F(int, Py_IsInitialized, ())                                    \
   F(const char*, Py_GetVersion, ())                               \
@@ -66,11 +66,12 @@ struct Python {
 #undef F
 };
 
-// Calls mean something once find_python() gave true.
+// The functions are valid after find_python() returned true.
 extern constinit Python g_python;
 bool find_python();
 
-// Takes the reference. False, with Python's error set, when there is nothing to set or it cannot be.
+// Sets the attribute, and drops the reference to `value`. Returns false, with Python's error set, if `value` is
+// null or the attribute cannot be set.
 bool set_attribute(Object* object, const char* name, Object* value);
 
 } // namespace memtrace::hooks

@@ -1,4 +1,4 @@
-// Purpose: the module `_memtrace`, by which the bootstrap tells the recorder what it sees.
+// Purpose: the module `_memtrace`, by which the bootstrap reports to the recorder.
 // Runs: on the program's thread, under the GIL, never inside malloc.
 #include "preload/hooks/python/python_module.h"
 
@@ -19,15 +19,16 @@
 namespace memtrace::hooks {
 namespace {
 
-constexpr int kMaxName = 200;    // what the recorder keeps of a phase's name
-constexpr int kMaxVersion = 120; // of Py_GetVersion() in a note
+constexpr int kMaxName = 200;    // the bytes of a phase's name that the recorder keeps
+constexpr int kMaxVersion = 120; // the bytes of Py_GetVersion() in a note
 
 struct PythonText {
   const char* data = "";
   std::size_t bytes = 0;
 };
 
-// The bootstrap's own str objects: ASCII, so that this cannot fail but for a caller's mistake.
+// The bootstrap passes its own str objects. They are ASCII, so this fails only if the caller passes another
+// type.
 PythonText text_of(Object* object) {
   Ssize bytes = 0;
   const char* data = g_python.PyUnicode_AsUTF8AndSize(object, &bytes);
@@ -44,7 +45,8 @@ std::uint64_t number_of(Object* object) {
   return value;
 }
 
-// Results that nobody uses: a bool comes without a symbol to look up and without a count to keep.
+// Returns a result that the bootstrap ignores. A bool needs no lookup of a symbol such as _Py_NoneStruct, and
+// no reference count.
 Object* done() {
   return g_python.PyBool_FromLong(1);
 }
@@ -57,7 +59,7 @@ Object* begin(Object*, Object* const* args, Ssize count) {
   return done();
 }
 
-// True: there is pinned memory, and its allocator is to be asked how much of it is in use.
+// Returns True if pinned memory is held: then the bootstrap queries its allocator how much is in use.
 Object* end(Object*, Object* const* args, Ssize count) {
   if (count > 0) {
     PythonText name = text_of(args[0]);
@@ -98,8 +100,9 @@ bool same(const char* name, std::size_t bytes, const char* other) {
   return bytes == std::strlen(other) && std::memcmp(name, other, bytes) == 0;
 }
 
-// Is a module call now part of something that has its phase? Asked at every call of every layer. In backward
-// and in an optimizer's closure it is not, whatever is around them.
+// True if a module call is now part of an operation that has its own phase. The bootstrap calls it at every
+// call of every layer. In backward and in an optimizer's closure the result is false, whatever phases are
+// around them.
 Object* nested(Object*, Object* const*, Ssize) {
   constexpr const char* kOwners[] = {"forward", "eval", "recompute", "generate", "data", "save", "init"};
   constexpr const char* kOpen[] = {"backward", "step"};
@@ -142,7 +145,7 @@ Object* note(Object*, Object* const* args, Ssize count) {
   return done();
 }
 
-// "python=unsupported 3.14.0": stacks of this process are native only.
+// Writes "python=unsupported 3.14.0": the stacks of this process are native only.
 void note_unsupported() {
   constexpr char kKey[] = "python=unsupported ";
   char text[sizeof(kKey) + kMaxVersion];
@@ -153,12 +156,12 @@ void note_unsupported() {
   record::note(text, sizeof(kKey) - 1 + bytes);
 }
 
-// attach(code of the caller): starts the walk of frames, if it finds the caller. A vendor's interpreter may say
-// a version that we know and have another layout.
+// attach(code of the caller): starts the walk of frames if it finds the caller. A vendor's interpreter may
+// report a known version and still have another layout.
 Object* attach(Object*, Object* const* args, Ssize count) {
   record::PythonSymbols symbols{g_python.PyGILState_GetThisThreadState, g_python.Py_GetVersion(),
                                 dlsym(RTLD_DEFAULT, "_PyRuntime")};
-  // With Py_TRACE_REFS every object begins with two words more.
+  // With Py_TRACE_REFS every object begins with two more words.
   bool known = dlsym(RTLD_DEFAULT, "_Py_AddToAllObjects") == nullptr && record::python_attach(symbols);
   record::PythonFrame frame{};
   if (known && (record::python_walk(&frame, 1) != 1 || count < 1 || frame.code != args[0])) {
@@ -179,7 +182,8 @@ Object* detach(Object*, Object* const*, Ssize) {
   return done();
 }
 
-// What then() gives; self is (call, after). A function of C leaves no frame in a traceback.
+// Calls both functions of then(), and returns the result of the first; self is (call, after). A C function
+// leaves no frame in a traceback.
 Object* run_then(Object* self, Object* const* args, Ssize count) {
   Object* tuple = g_python.PyTuple_New(count);
   if (tuple == nullptr) return nullptr;
@@ -202,8 +206,8 @@ Object* run_then(Object* self, Object* const* args, Ssize count) {
 
 constinit MethodDef g_run_then = {"exec_module", run_then, kFastCall, nullptr};
 
-// then(call, after): a callable that does `call`, then, if that raised nothing, `after`, whose errors are
-// dropped.
+// then(call, after): returns a callable that runs `call` and then, if that raised nothing, `after`, whose
+// errors are dropped.
 Object* then(Object*, Object* const* args, Ssize count) {
   Object* pair = g_python.PyTuple_New(2);
   if (pair == nullptr || count != 2) return pair;
@@ -226,7 +230,8 @@ constinit MethodDef g_methods[] = {
     {"label", label, kFastCall, nullptr},
 };
 
-// The package `memtrace` in an install tree: beside this library. Empty: not there, or not a name in UTF-8.
+// Returns the path of the package `memtrace` beside this library, as in an install tree. Returns "" if it is
+// not there, or if the path is not UTF-8.
 Object* package_path() {
   constexpr char kInside[] = "memtrace/python/memtrace/__init__.py";
   char path[4096];

@@ -1,4 +1,4 @@
-// Purpose: the module `_memtrace`, by which the bootstrap tells the recorder what it sees.
+// Purpose: the module `_memtrace`, by which the bootstrap reports to the recorder.
 // Runs: on the program's thread, under the GIL, never inside malloc.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace memtrace::hooks {
 
-// False: with Python's error set.
+// Returns false, with Python's error set, if the module cannot be filled.
 bool fill_module(Object* module, const char* mode);
 
 } // namespace memtrace::hooks

@@ -1,5 +1,5 @@
 // Purpose: the next definition of a name, as a typed pointer.
-// Runs: outside hooks, or at the first call of a function that is no allocator.
+// Runs: outside hooks, or at the first call of a function that is not an allocator.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,17 +10,18 @@
 
 namespace memtrace::hooks {
 
-// Leaves `*out` as it is when there is none.
+// Leaves `*out` unchanged if there is no definition.
 template <class F>
 void find_next(F* out, const char* name) {
   if (void* const p = dlsym(RTLD_NEXT, name); p != nullptr) {
     std::memcpy(out, &p, sizeof p);
   } else {
-    record::libc.dlerror(); // nothing is left for the program to find
+    record::libc.dlerror(); // clears the error, so that the program does not find it
   }
 }
 
-// The program's own definition, which may come before ours. Leaves `*out` as it is when there is none.
+// Finds the program's own definition, which may come before memtrace's. Leaves `*out` unchanged if there is no
+// definition.
 template <class F>
 void find_first(F* out, const char* name) {
   if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
@@ -30,14 +31,14 @@ void find_first(F* out, const char* name) {
   }
 }
 
-// In a library that is loaded, maybe RTLD_LOCAL (RTLD_NEXT sees the global scope alone): the first of `sonames`
-// that is, and has it. Null-terminated list.
+// Finds `name` in the first loaded library of `sonames` that defines it. The library may have been opened
+// RTLD_LOCAL; RTLD_NEXT searches only the global scope. `sonames` is a null-terminated list.
 template <class F>
 bool find_in(F* out, const char* name, const char* const* sonames) {
   for (; *sonames != nullptr; ++sonames) {
     void* const library = record::libc.dlopen(*sonames, RTLD_LAZY | RTLD_NOLOAD);
     void* const p = library != nullptr ? dlsym(library, name) : nullptr;
-    if (library != nullptr) dlclose(library); // its count only: it stays loaded
+    if (library != nullptr) dlclose(library); // lowers its count: it stays loaded
     if (p == nullptr) continue;
     std::memcpy(out, &p, sizeof p);
     return true;

@@ -1,4 +1,4 @@
-// Purpose: where this library stands among the loaded objects, and what comes after it.
+// Purpose: this library's place in the list of loaded objects, and the definitions after it.
 // Runs: in the constructor, or before it.
 #include "preload/hooks/symbols/loaded_objects.h"
 

@@ -1,4 +1,4 @@
-// Purpose: where this library stands among the loaded objects, and what comes after it.
+// Purpose: this library's place in the list of loaded objects, and the definitions after it.
 // Runs: in the constructor, or before it.
 #pragma once
 
@@ -8,9 +8,10 @@ namespace memtrace::hooks {
 
 using record::Dynamic;
 
-// This library's own. Null: not in the program's list.
+// Returns this library's entry; null if it is not in the program's list.
 const link_map* own_object();
-// The next definition of a function after ours, as RTLD_NEXT finds it, without dlsym. Null: there is none.
+// Returns the next definition of a function after memtrace's, as RTLD_NEXT does, but without dlsym. Null: there
+// is none.
 void* next_function(const char* name);
 
 } // namespace memtrace::hooks

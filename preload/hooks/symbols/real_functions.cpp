@@ -1,4 +1,4 @@
-// Purpose: the functions we stand in front of, found once; and memory for the calls that come before that.
+// Purpose: the real functions behind memtrace's hooks, found once; and memory for the calls before that.
 // Runs: inside the program's malloc.
 #include "preload/hooks/symbols/real_functions.h"
 
@@ -33,7 +33,8 @@ constinit std::size_t arena_used = 0;
 constinit bool finding = false;
 constinit bool found = false;
 
-// Size in front of the block. Beyond the arena blocks are pages of their own, told by their own range.
+// The range of all blocks that did not fit into the arena; each of them is a separate mapping. The size of a
+// block is stored in front of it.
 constinit std::uintptr_t overflow_low = ~std::uintptr_t{0};
 constinit std::uintptr_t overflow_high = 0;
 
@@ -59,11 +60,12 @@ void* bootstrap_take(std::size_t align, std::size_t bytes) {
   const auto aligned = (reinterpret_cast<std::uintptr_t>(start) + kHeader + align - 1) & ~(align - 1);
   auto* const block = reinterpret_cast<char*>(aligned);
   std::memcpy(block - kHeader, &bytes, sizeof bytes);
-  record::filter_pin(aligned); // so that a free of it is looked at
+  record::filter_pin(aligned); // so that a free of it reaches is_bootstrap()
   return block;                // fresh memory is zero
 }
 
-// What `real` holds until the search is over. While it runs, and only then, memory comes from the arena.
+// `real` points to these until the search is over. While the search runs, and only then, memory comes from the
+// arena.
 void* early_malloc(std::size_t n) {
   find_real();
   return real.malloc == early_malloc ? bootstrap_take(16, n) : real.malloc(n);
@@ -121,7 +123,7 @@ std::size_t early_usable(void*) {
 void* early_mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
   find_real();
   if (real.mmap != early_mmap) return real.mmap(at, n, prot, flags, fd, offset);
-  errno = EAGAIN; // only while dlsym itself runs, which does not come here
+  errno = EAGAIN; // only while dlsym itself runs, which does not call mmap by this hook
   return MAP_FAILED;
 }
 int early_munmap(void* at, std::size_t n) {
@@ -143,7 +145,8 @@ int early_madvise(void* at, std::size_t n, int advice) {
   return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
 }
 
-// One block of each way that glibc keeps them, but for mappings: giving one back changes when it maps the next.
+// Tests one block of each kind that glibc manages differently. Mapped blocks are left out, because freeing one
+// changes the size from which glibc maps the next.
 bool headers_agree(const Real& next) {
   static constexpr std::size_t sizes[] = {1, 24, 25, 1000, 1033, 5000};
   bool agree = next.usable != early_usable;
@@ -176,7 +179,7 @@ std::size_t bootstrap_size(const void* p) {
   return bytes;
 }
 
-// The tool's blocks have none of glibc's headers.
+// The blocks of valgrind's tool do not have glibc's headers.
 bool malloc_is_valgrinds() {
   return record::under_valgrind && !foreign_allocator && !real.sizes_in_headers;
 }
@@ -186,7 +189,7 @@ void find_real() {
     return;
   const int errno_before = errno;
   record::find_valgrind();
-  const record::Unjudged unjudged; // words in front of blocks are read
+  const record::Unjudged unjudged; // the words in front of blocks are read
   Real next = real;
   find_next(&next.malloc, "malloc");
   find_next(&next.free, "free");
@@ -208,8 +211,8 @@ void find_real() {
       record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
       record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime.get()), &libc) != 0 &&
       here.dli_fbase != libc.dli_fbase;
-  // The sizes of blocks must be asked of the allocator that made them. One that has no such call: blocks count
-  // as 0.
+  // Only the allocator that made a block can return its size. If that allocator has no such function, blocks
+  // count as 0 bytes.
   Dl_info sizes{};
   if (record::libc.dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 ||
       sizes.dli_fbase != here.dli_fbase)
@@ -217,7 +220,7 @@ void find_real() {
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
   if (next.sizes_in_headers) record::tool_leaves_malloc();
   record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
-  record::filter_pin(0); // free(nullptr) is looked at as well
+  record::filter_pin(0); // so that free(nullptr) takes the slow path as well
   real = next;
   errno = errno_before;
   __atomic_store_n(&found, true, __ATOMIC_RELEASE);

@@ -1,4 +1,4 @@
-// Purpose: the functions we stand in front of, found once; and memory for the calls that come before that.
+// Purpose: the real functions behind memtrace's hooks, found once; and memory for the calls before that.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace memtrace::hooks {
 
-// Each is the next definition after ours (RTLD_NEXT, not __libc_malloc: a preloaded jemalloc still works). They
-// start as functions that find the real ones first.
+// Each member is the next definition after memtrace's (RTLD_NEXT, not __libc_malloc: a preloaded jemalloc still
+// works). At first each points to a function that finds the real ones.
 struct Real {
   void* (*malloc)(std::size_t);
   void (*free)(void*);
@@ -26,25 +26,24 @@ struct Real {
   void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
   int (*mprotect)(void*, std::size_t, int);
   int (*madvise)(void*, std::size_t, int);
-  // The allocator is glibc's, and the word before a block is its size as glibc's own malloc_usable_size reads
-  // it.
+  // True if the allocator is glibc's, and the word before a block is the size that glibc's own
+  // malloc_usable_size returns.
   bool sizes_in_headers;
 };
 [[gnu::visibility("hidden")]] extern constinit Real real; // hidden: no address from the GOT
 
-// Finds them. Cheap when that was done; called by the constructor and by whatever comes first.
+// Finds them; cheap if they are found already. The constructor calls it, or the first hook if that is earlier.
 void find_real();
 
-// Memory from the bootstrap arena: dlsym allocates before the real malloc is known. It is never given back, and
-// when the arena is used up its blocks come from the kernel, so it cannot run out into an abort (heaptrack's 1
-// KiB did).
+// Blocks of the bootstrap arena: dlsym allocates before the real malloc is known. They are never freed. If the
+// arena is full, blocks come from the kernel, so the arena cannot cause an abort (heaptrack's, of 1 KiB, did).
 bool is_bootstrap(const void* p);
 std::size_t bootstrap_size(const void* p);
 
 inline std::size_t header_of(const void* p) {
   return static_cast<const std::size_t*>(p)[-1];
 }
-inline constexpr std::size_t kHeaderMapped = 2; // a mapping of its own, of another size
+inline constexpr std::size_t kHeaderMapped = 2; // a separate mapping, with another size
 inline std::size_t size_in(std::size_t header) {
   return (header & ~std::size_t{7}) - sizeof header;
 }
@@ -53,12 +52,11 @@ inline std::size_t usable_size(void* p) {
   return real.usable(p);
 }
 
-// True if valgrind's tool put its own functions in the place of malloc's, ours included: none of our hooks of
-// them runs.
+// True if valgrind's tool replaced the malloc functions, memtrace's included: then none of those hooks runs.
 bool malloc_is_valgrinds();
 
-// True when the allocator below is not glibc's: its mappings pass our hooks, and are its blocks' memory, not
-// more.
+// True if the next allocator is not glibc's. Its mappings pass memtrace's hooks; they are the memory of its
+// blocks, so they are not counted again.
 extern constinit bool foreign_allocator;
 
 } // namespace memtrace::hooks

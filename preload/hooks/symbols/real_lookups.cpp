@@ -1,4 +1,4 @@
-// Purpose: dlsym and dlvsym as they are below us.
+// Purpose: the real dlsym and dlvsym.
 // Runs: outside malloc: the loader's lock may be taken.
 #include "preload/hooks/symbols/real_lookups.h"
 
@@ -26,7 +26,7 @@ void find_real_lookups() {
 void* real_dlsym(void* handle, const char* name) {
   find_real_lookups();
   void* found = memtrace_real_dlsym(handle, name);
-  asm volatile("" : "+r"(found)); // a call, not a jump: who asks is this library
+  asm volatile("" : "+r"(found)); // keeps it a call, not a jump: the caller is this library
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Purpose: dlsym and dlvsym as they are below us.
+// Purpose: the real dlsym and dlvsym.
 // Runs: outside malloc: the loader's lock may be taken.
 #pragma once
 
@@ -7,8 +7,8 @@ using LookUp = void* (*)(void* handle, const char* name);
 using LookUpVersion = void* (*)(void* handle, const char* name, const char* version);
 } // namespace memtrace::hooks
 
-// The next ones after ours. Null until find_real_lookups() is first called, which may be before our
-// constructor. By C names: the hooks of dlsym and dlvsym are assembler.
+// The next definitions after memtrace's. Null until the first find_real_lookups(), which may run before
+// memtrace's constructor. They have C names because the hooks of dlsym and dlvsym are assembler.
 extern "C" {
 __attribute__((visibility("hidden"))) extern memtrace::hooks::LookUp memtrace_real_dlsym;
 __attribute__((visibility("hidden"))) extern memtrace::hooks::LookUpVersion memtrace_real_dlvsym;
@@ -18,8 +18,8 @@ namespace memtrace::hooks {
 
 void find_real_lookups();
 
-// What the real dlsym says to us: no hook stands for what it finds, and RTLD_NEXT is what comes after this
-// library. A miss leaves dlerror set.
+// Returns the result of the real dlsym, without replacement by a hook. RTLD_NEXT means the objects after this
+// library. If it finds nothing, dlerror stays set.
 void* real_dlsym(void* handle, const char* name);
 
 } // namespace memtrace::hooks

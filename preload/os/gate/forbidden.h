@@ -1,5 +1,6 @@
-// Purpose: names that allocate, lock or print do not compile here; the gate on the library's symbols stands
-// behind it. The last include of every hook file and of every file of the recorder that runs in a hook.
+// Purpose: makes the names of functions that allocate, lock or print fail to compile. A second gate checks the
+// symbols of the library. This is the last include of each hook file, and of each recorder file that runs in a
+// hook.
 #pragma once
 
 // NOLINTBEGIN: include guards of the poisoned names' headers must have been read before

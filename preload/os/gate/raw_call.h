@@ -1,5 +1,5 @@
-// Purpose: one system call, if the recorder may make any.
-// Runs: on any thread, also on one that glibc does not know.
+// Purpose: makes one system call, if the recorder may make system calls.
+// Runs: on any thread, also on threads that glibc does not know.
 #pragma once
 
 #include <sys/syscall.h>
@@ -14,8 +14,7 @@
 
 namespace memtrace::record::os {
 
-// Returns what the kernel returned: a negative errno on failure. Fails with EPERM once the program is in a
-// sandbox.
+// Returns the kernel's result: a negative errno on failure. Returns -EPERM if the program is in a sandbox.
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   const Passage passage(number == SYS_openat);
   if (!passage) return -EPERM;

@@ -1,17 +1,17 @@
-// Purpose: whether the recorder may make system calls.
-// Runs: in front of each system call of the recorder.
+// Purpose: decides whether the recorder may make system calls.
+// Runs: before each system call of the recorder.
 #include "preload/os/gate/syscall_gate.h"
 
 namespace memtrace::record::os {
 
 namespace {
 
-constinit std::uint32_t inside = 0; // calls under way
-constinit std::uint32_t files = 0;  // descriptors open
+constinit std::uint32_t inside = 0; // calls in progress
+constinit std::uint32_t files = 0;  // open descriptors
 
 } // namespace
 
-// Counted before the stage is read, so that stop_calls() sees each call that it does not stop.
+// Counts the call before it reads the stage, so that stop_calls() sees each call that it does not refuse.
 Passage::Passage(bool opens) {
   __atomic_fetch_add(&inside, 1u, __ATOMIC_SEQ_CST);
   free_ = __atomic_load_n(&call_stage, __ATOMIC_SEQ_CST) < (opens ? 1 : 2);

@@ -1,18 +1,18 @@
-// Purpose: whether the recorder may make system calls.
-// Runs: in front of each system call of the recorder.
+// Purpose: decides whether the recorder may make system calls.
+// Runs: before each system call of the recorder.
 #pragma once
 
 #include <cstdint>
 
 namespace memtrace::record::os {
 
-inline constinit std::uint32_t call_stage = 0; // 0: all calls; 1: none that opens; 2: none
+inline constinit std::uint32_t call_stage = 0; // 0: all calls are allowed; 1: all but opens; 2: none
 
 inline bool calls_are_stopped() {
   return __atomic_load_n(&call_stage, __ATOMIC_ACQUIRE) == 2;
 }
 
-// A system call, while it lives. False: it may not be made.
+// Counts a system call as in progress during its lifetime. False if the call is not allowed.
 class Passage {
  public:
   explicit Passage(bool opens = false);
@@ -25,14 +25,14 @@ class Passage {
   bool free_;
 };
 
-// Descriptors that the recorder has open.
+// Count the descriptors that the recorder has open.
 void opened(long fd);
 void closed();
 
-// How many calls are under way, and how many descriptors the recorder has open.
+// Return the number of calls in progress, and the number of descriptors that the recorder has open.
 std::uint32_t calls_under_way();
 std::uint32_t descriptors_open();
-// In a forked child: calls that other threads of the parent were in.
+// In a forked child: sets both numbers to 0, because the parent's other threads do not exist there.
 void forget_calls();
 
 } // namespace memtrace::record::os

@@ -1,4 +1,4 @@
-// Purpose: no signal of a write of the recorder's reaches the program.
+// Purpose: keeps the signals that the recorder's writes raise from the program.
 // Runs: on any thread.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace memtrace::record::os {
 
-// Holds back the signals that the kernel sends to a thread for what it writes, and takes them away again:
-// SIGXFSZ past RLIMIT_FSIZE, SIGPIPE, SIGTTOU. Their default actions end or stop the process, and are meant for
-// its own writes. One that the program itself holds back and that waits already is the program's: it stays.
+// Blocks the signals that the kernel sends to a thread for a write, and removes them afterwards: SIGXFSZ past
+// RLIMIT_FSIZE, SIGPIPE, SIGTTOU. Their default actions end or stop the process, and are meant for the
+// program's own writes. If the program itself blocks such a signal and it is pending already, it stays pending.
 class NoWriteSignal {
  public:
   NoWriteSignal() {

@@ -1,4 +1,4 @@
-// Purpose: the symbols of loaded objects, read from their own tables, without a call to the loader.
+// Purpose: finds the symbols of loaded objects in their own tables, without a call to the loader.
 // Runs: in the constructor, or before it.
 #include "preload/os/libc/elf_tables.h"
 
@@ -6,7 +6,7 @@
 
 #include "preload/os/gate/forbidden.h"
 
-// The first byte of this object: the linker's name.
+// The first byte of this object. The linker defines the name.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
 namespace memtrace::record {

@@ -1,4 +1,4 @@
-// Purpose: the symbols of loaded objects, read from their own tables, without a call to the loader.
+// Purpose: finds the symbols of loaded objects in their own tables, without a call to the loader.
 // Runs: in the constructor, or before it.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace memtrace::record {
 
-// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, but the
-// vDSO's.
+// The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, except those
+// of the vDSO.
 struct Dynamic {
   ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
@@ -22,10 +22,10 @@ struct Dynamic {
 
   explicit Dynamic(const link_map* object);
   bool complete() const { return symbols != nullptr && names != nullptr && hash != nullptr; }
-  // Undefined symbols come first: the hash table begins behind them.
+  // Undefined symbols come first; the hash table covers the symbols after them.
   std::uint32_t undefined_end() const { return hash[1]; }
 
-  // Each symbol that the object defines, or once did.
+  // Calls take(symbol) for each symbol that the object defines, or once defined.
   template <class Take>
   void each_defined(Take take) const {
     const std::uint32_t buckets = hash[0], first = hash[1];
@@ -37,7 +37,7 @@ struct Dynamic {
     }
   }
 
-  // The function of this name that the object at `base` defines. Null if there is none.
+  // Returns the function `name` that the object at `base` defines, or null if there is none.
   void* function(ElfW(Addr) base, const char* name) const;
 
  private:
@@ -48,7 +48,7 @@ struct Dynamic {
   bool ends_chain(std::uint32_t i) const { return (first_bucket()[hash[0] + i - hash[1]] & 1) != 0; }
 };
 
-// The program headers of the object that this is linked into, as they lie in memory.
+// The program headers of the object that contains this code, as they are in memory.
 struct ProgramHeaders {
   std::uintptr_t base;
   ElfW(Phdr) * headers;
@@ -56,9 +56,9 @@ struct ProgramHeaders {
 };
 ProgramHeaders own_segments();
 
-// The first object of the program's list: the executable.
+// Returns the first object of the program's list: the executable.
 const link_map* first_object();
-// The next definition of a function in `map` or in an object after it. Null: there is none.
+// Returns the first definition of a function in `map` or in an object after it, or null if there is none.
 void* function_from(const link_map* map, const char* name);
 
 } // namespace memtrace::record

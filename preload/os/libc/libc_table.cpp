@@ -1,4 +1,4 @@
-// Purpose: the few functions of libc that a sanitizer's runtime stands before, taken from libc's own table.
+// Purpose: the functions of libc that a sanitizer's runtime replaces, found in libc's own symbol table.
 // Runs: on any thread, also before any constructor.
 #include "preload/os/libc/libc_table.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 void find();
 
-// Without libc's table there is the system call, and no answer from the loader.
+// If libc is not found, clock_gettime is the system call, and the other functions fail.
 int first_clock_gettime(clockid_t clock, timespec* out) {
   find();
   return libc.clock_gettime != first_clock_gettime

@@ -1,4 +1,4 @@
-// Purpose: the few functions of libc that a sanitizer's runtime stands before, taken from libc's own table.
+// Purpose: the functions of libc that a sanitizer's runtime replaces, found in libc's own symbol table.
 // Runs: on any thread, also before any constructor.
 #pragma once
 
@@ -7,17 +7,18 @@
 
 namespace memtrace::record {
 
-// A function of libc: until its first call one that looks for it. Two threads may look at once.
+// A function of libc. Until its first call, `function` is a function that finds the real one. Two threads may
+// search at the same time.
 template <class Function>
 struct Found {
   Function* function;
   Function* get() const { return __atomic_load_n(&function, __ATOMIC_RELAXED); }
-  operator Function*() const { return get(); } // so that it is called like the function
+  operator Function*() const { return get(); } // so that a Found is called like the function
 };
 
-// A program with a sanitizer defines these names itself. Its definition crashes until the runtime has begun,
-// and our hooks run before that: `__asan_init` itself calls dlsym. So no reference to them is left to the
-// loader.
+// A program with a sanitizer defines these names itself. Its definitions crash until the sanitizer's runtime
+// has started. memtrace's hooks run before that: `__asan_init` itself calls dlsym. So the loader must not
+// resolve these names for memtrace.
 struct Libc {
   Found<int(clockid_t, timespec*)> clock_gettime;
   Found<void*(const char*, int)> dlopen;

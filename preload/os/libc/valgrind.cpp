@@ -1,4 +1,4 @@
-// Purpose: what valgrind is asked and told, by its client requests.
+// Purpose: queries valgrind and sends it client requests.
 // Runs: on any thread.
 #include "preload/os/libc/valgrind.h"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned long kHelgrindUntracked = 0x48470127; // ARANGE_MAKE_UNTRACKED
 constexpr unsigned long kDrdSuppressed = 0x44520002;     // START_SUPPRESSION
 
-// The writable segments of this library: hooks read words there before they enter the recorder.
+// Exempts the writable segments of this library, because hooks read words there before they enter the recorder.
 void exempt_globals() {
   const ProgramHeaders own = own_segments();
   for (std::size_t i = 0; i < own.count; ++i) {

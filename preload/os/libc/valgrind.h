@@ -1,5 +1,5 @@
-// Purpose: what valgrind is asked and told, by its client requests. Elsewhere they are seven instructions that
-// change nothing.
+// Purpose: queries valgrind and sends it client requests. Without valgrind, a request is seven instructions
+// without effect.
 // Runs: on any thread.
 #pragma once
 
@@ -7,18 +7,19 @@
 
 namespace memtrace::record {
 
-// True if the process runs under valgrind. Before the first `find_valgrind` false.
+// True if the process runs under valgrind. False before the first `find_valgrind`.
 [[gnu::visibility("hidden")]] extern constinit bool under_valgrind;
 void find_valgrind();
 
-// True if its tool may report errors: under valgrind, until it is known that malloc is not the tool's. Those
-// that leave malloc alone count and time (callgrind, cachegrind), and would count the requests.
+// True if the valgrind tool may report errors: under valgrind, until memtrace knows that the tool does not
+// replace malloc. Tools that do not replace malloc count and time (callgrind, cachegrind), and would count the
+// requests.
 [[gnu::visibility("hidden")]] extern constinit bool judged;
 void tool_leaves_malloc();
 
-// The request numbers of valgrind.h and helgrind.h, which stay as they are.
+// The request numbers of valgrind.h and helgrind.h, which are stable.
 inline constexpr unsigned long kValgrindRuns = 0x1001;
-inline constexpr unsigned long kValgrindErrors = 0x1801; // 1 turns this thread's reports off, -1 on again
+inline constexpr unsigned long kValgrindErrors = 0x1801; // 1 disables this thread's reports, -1 enables them
 
 inline unsigned long ask_valgrind(unsigned long request, unsigned long a = 0, unsigned long b = 0) {
   const unsigned long arguments[6] = {request, a, b, 0, 0, 0};
@@ -32,8 +33,8 @@ inline unsigned long ask_valgrind(unsigned long request, unsigned long a = 0, un
   return answer;
 }
 
-// Between the two the tool reports nothing of what this thread does. The recorder reads words in front of
-// blocks and on stacks, and its atomic words are races to helgrind. They nest.
+// Between these two calls the tool reports no errors of this thread. The recorder reads words before blocks and
+// on stacks, and helgrind takes its atomic words for races. The calls nest.
 inline void be_unjudged() {
   if (judged) [[unlikely]]
     ask_valgrind(kValgrindErrors, 1);
@@ -50,7 +51,7 @@ class Unjudged {
   Unjudged& operator=(const Unjudged&) = delete;
 };
 
-// helgrind and drd look for no races within these bytes, which are the recorder's own.
+// Makes helgrind and drd ignore races in these bytes, which belong to the recorder.
 void exempt_from_races(const void* start, std::size_t bytes);
 
 } // namespace memtrace::record

@@ -1,4 +1,5 @@
-"""Purpose: the recorder's own thread is not noticed: by os.fork() of CPython 3.12, by unshare, by children."""
+"""Purpose: tests that programs do not notice the recorder's thread: os.fork() of CPython 3.12, unshare,
+children."""
 import glob
 import os
 import shutil
@@ -8,7 +9,7 @@ import harness
 
 
 def python_312():
-    """CPython 3.12 or later counts threads after a fork and warns."""
+    """Returns a CPython of version 3.12 or later, which counts threads after a fork and warns."""
     found = [path for name in ("python3.12", "python3.13", "python3.14") if (path := shutil.which(name))]
     found += glob.glob(os.path.expanduser("~/.pyenv/versions/3.12*/bin/python3.12"))
     for path in found:
@@ -37,7 +38,7 @@ class Forks(harness.Case):
         self.assertEqual((len(main), len(children)), (1, 2))
         for child in children:
             self.assertEqual(child["ppid"], main[0]["pid"])
-            # 48 MiB of the parent's and 16 of its own.
+            # 48 MiB are the parent's and 16 MiB the child's.
             self.assertGreater(harness.peak(child), 64 * harness.MIB)
             self.assertLess(harness.peak(child), 90 * harness.MIB)
 
@@ -54,7 +55,7 @@ class Forks(harness.Case):
         self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
 
     def test_fork_storm(self):
-        """Many threads, many forks: none hangs, each child can allocate."""
+        """Many threads, many forks: no child hangs, and each can allocate."""
         for _ in range(3):
             done = self.run_in("traced", [harness.victim("fork")], self.environment(**harness.RECORD_ALL), timeout=60)
             self.assertEqual(done.returncode, 0)

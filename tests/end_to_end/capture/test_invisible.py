@@ -1,4 +1,4 @@
-"""Purpose: what a traced program does and says is what it does and says without memtrace."""
+"""Purpose: tests that a traced program has the output and effects that it has without memtrace."""
 import os
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import harness
 
 
 def without_own(text):
-    """The environment less what the user himself set to trace."""
+    """Returns the environment without the variables that the user sets for tracing."""
     return b"\n".join(line for line in text.split(b"\n")
                       if not line.startswith((b"LD_PRELOAD=", b"MEMTRACE")) and not line.startswith(b"_="))
 

@@ -1,4 +1,4 @@
-"""Purpose: mlockall locks what the program has, as without memtrace, and nothing of memtrace's."""
+"""Purpose: tests that mlockall locks the program's memory, as without memtrace, and none of memtrace's."""
 import os
 import resource
 import subprocess

@@ -1,6 +1,5 @@
-"""Purpose: looks at a program's memory are bounded, whatever it has mapped, and come close to a kill, however fast it
-grows.
-"""
+"""Purpose: tests that measuring a program's memory has a bounded cost for any mappings, and that samples come
+close to a kill at any growth rate."""
 import contextlib
 import ctypes
 import os
@@ -15,21 +14,21 @@ import harness
 import rawtrace
 
 MIB = harness.MIB
-KERNEL_LOG_PAUSE = 0.6  # seconds: the kernel says whose group it was of 10 kills in 5 s at most
+KERNEL_LOG_PAUSE = 0.6  # seconds: the kernel logs the cgroup of at most 10 kills in 5 s
 ROUNDS = int(os.environ.get("KILLS", "5"))
 MAPPINGS = "max_map_count"
-HUGE = 14  # a row of a ledger
-LAST = 1  # of a ledger's flags: taken at the orderly end
+HUGE = 14  # the index of a row of a ledger
+LAST = 1  # a flag of a ledger: taken at the orderly end
 
 
 def quiet():
-    """True if no more threads than CPUs want to run: only then a clock says what memtrace costs."""
+    """True if no more threads than CPUs are ready to run. Only then a clock shows the cost of memtrace."""
     return os.getloadavg()[0] < os.cpu_count()
 
 
 @contextlib.contextmanager
 def at_least(name, count):
-    """Raises a setting of the kernel, and puts it back."""
+    """Raises a setting of the kernel, and restores it."""
     path = os.path.join("/proc/sys/vm", name)
     with open(path, encoding="ascii") as file:
         before = file.read()
@@ -51,7 +50,7 @@ def at_least(name, count):
 
 
 def refuse_scans():
-    """A preexec_fn: the kernel's PAGEMAP_SCAN is not there, as before Linux 6.7."""
+    """For use as a preexec_fn: PAGEMAP_SCAN fails, as before Linux 6.7."""
     ioctl, request, errno_inappropriate = 16, 0xC0606610, 25
     program = b"".join(struct.pack("<HBBI", *one) for one in (
         (0x20, 0, 0, 0), (0x15, 0, 3, ioctl), (0x20, 0, 0, 24), (0x15, 0, 1, request),
@@ -66,14 +65,15 @@ def refuse_scans():
 
 class Looks(harness.Case):
     def looks(self, seconds, *shape, bare=False, **options):
-        """CPU time of memtrace's thread as a part of what it may have, and how long the process took to end, in s."""
+        """Returns the CPU time of memtrace's thread as a part of its budget, and the seconds until the process
+        had ended."""
         environment = harness.bare_environment() if bare else self.environment(**harness.RECORD_ALL)
         done = self.run_in("bare" if bare else "traced", [harness.victim("looks"), str(seconds), *map(str, shape)],
                            environment, **options)
         end = time.monotonic_ns()
         self.assertEqual(done.returncode, 0, done.stderr)
         cpu, elapsed, now = (int(word) / 1e9 for word in done.stdout.split()[1::2])
-        # 1 % of the time, and what the first ten seconds may have for ledgers and looks: 2.35 % of those.
+        # The budget is 1 % of the time, plus 2.35 % of the first ten seconds for ledgers and samples.
         return cpu / (elapsed * 0.01 + min(elapsed, 10) * 0.0235 + 0.1), end / 1e9 - now
 
     def records(self):
@@ -83,8 +83,8 @@ class Looks(harness.Case):
         return records
 
     def assert_ends_as_soon(self, traced, *shape):
-        """By the CPU time that the recorder took for the last ledger. The clock's figures are printed: beside a linter
-        the kernel needed 0.3 s longer to unmap a million mappings."""
+        """Checks the CPU time of the recorder for the last ledger. The clock's figures are only printed: beside
+        a linter, the kernel needed 0.3 s longer to unmap a million mappings."""
         ledgers = [record for record in self.records() if record.type == "sample_ledger" and record.flags & LAST]
         for ledger in ledgers:
             self.assertLess(ledger.words[4] & 0xFFFFFFFF, 100_000, "us of CPU for the last ledger")
@@ -97,7 +97,8 @@ class Looks(harness.Case):
         self.assertGreaterEqual(len(samples), seconds)
         self.assertGreaterEqual(samples[-1].words[0], at_least * MIB)
         self.assertLess(samples[-1].words[0], (at_least + 16) * MIB)
-        # Where others share a core's caches, a walk over a million mappings took up to 1.4 times the CPU time.
+        # If other processes share a core's caches, a walk over a million mappings took up to 1.4 times the CPU
+        # time.
         self.assertLess(cpu, 1 if quiet() else 2, "of the CPU time that it may have")
         return records
 
@@ -126,7 +127,7 @@ class Looks(harness.Case):
         self.assert_ends_as_soon(end, *shape)
 
     def test_a_reservation_touched_page_by_page(self):
-        """Each page has page tables of its own, so no kernel says quickly where they are: samples go on."""
+        """Each page has its own page tables, so no kernel finds the pages fast: samples go on."""
         shape = ["reserve", 64, 32, 8192]
         cpu, end = self.looks(6, *shape)
         self.assert_sampled(6, cpu, 32)
@@ -147,7 +148,7 @@ class Looks(harness.Case):
             self.assert_ends_as_soon(end, *shape)
 
     def test_huge_pages(self):
-        """In no RSS, and a row of its own."""
+        """Huge pages are not in RSS and have their own row."""
         with at_least("nr_hugepages", 24):
             with open("/proc/meminfo", encoding="ascii") as file:
                 free = next(int(line.split()[1]) for line in file if line.startswith("HugePages_Free:"))
@@ -166,7 +167,7 @@ class Looks(harness.Case):
         self.assertTrue(any("are in no RSS" in remark for remark in ledger["remarks"]), ledger)
 
     def test_many_threads(self):
-        """As many at once as the machine admits."""
+        """Starts as many threads at once as the machine admits."""
         with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
             count = min(20_000, int(file.read()) // 2)
         shape = ["threads", count]
@@ -179,7 +180,8 @@ class Looks(harness.Case):
 
 class Growth(harness.Case):
     def missing(self, limit, pace):
-        """Bytes of the last sample short of what the kernel's log says, and how much of it may be."""
+        """Returns the bytes that the last sample lacks against the kernel's log, and the most that it may lack.
+        """
         with cgroup.Group("looks", limit * MIB) as group:
             command = [harness.victim("looks"), "1", "grow", str(2 * limit), "256", str(pace), "1"]
             done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1"), preexec_fn=group.enter)

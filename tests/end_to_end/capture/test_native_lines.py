@@ -1,5 +1,5 @@
-"""Purpose: lines and inlined functions of native code are those that addr2line finds, in each form of debug
-information; without any, frames are as before."""
+"""Purpose: compares lines and inlined functions of native code with addr2line, for each form of debug
+information. Without debug information, frames have functions only."""
 import os
 import re
 import shutil
@@ -16,7 +16,8 @@ def output_of(command, **options):
 
 
 def call_sites(executable):
-    """Addresses within the calls on the way to malloc, the innermost first: `fill` calls malloc, `main` calls `fill`."""
+    """Returns addresses within the calls on the way to malloc, the innermost first: `fill` calls malloc, `main`
+    calls `fill`."""
     found = []
     for function, called in (("<_Z4filli>:", "malloc"), ("<main>:", "_Z4filli")):
         body = output_of(["objdump", "-d", "--no-show-raw-insn", executable]).split(function)[1].split("\n\n")[0]
@@ -26,7 +27,7 @@ def call_sites(executable):
 
 
 def expected_frames(executable):
-    """Function, file and line of each frame, from addr2line."""
+    """Returns function, file and line of each frame, from addr2line."""
     frames = []
     for address in call_sites(executable):
         lines = output_of(["addr2line", "-i", "-f", "-C", "-e", executable, hex(address)]).splitlines()
@@ -50,14 +51,14 @@ class NativeLines(Case):
         return names
 
     def site(self, report):
-        """Of the block; glibc adds a header to its 9 MiB."""
+        """Returns the site of the block; glibc adds a header to its 9 MiB."""
         sites = [row["site"] for peak in self.only_process(report)["peaks"] for row in peak["at_peak"]
                  if 0 <= row["bytes"] - (9 << 20) < 8192]
         self.assertEqual({site["id"] for site in sites}.__len__(), 1)
         return sites[0]
 
     def frames(self, executable):
-        """The site of the 9 MiB: function, file and line from the call of malloc to main."""
+        """Returns the site of the 9 MiB: function, file and line from the call of malloc to main."""
         done, report = self.trace([executable], {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1"})
         self.assertEqual(done.returncode, 0)
         frames = [(frame["function"], os.path.realpath(frame["file"]) if frame["file"] else "", frame["line"])
@@ -116,7 +117,7 @@ class NativeLines(Case):
         self.compare(executable, plain)
 
     def test_symbols_alone(self):
-        """As before: functions with their module."""
+        """Frames are functions with their module."""
         executable, _ = self.build("g++", strip=("--strip-debug",))
         self.assertEqual([(name.split("(")[0], file, line) for name, file, line in self.frames(executable)],
                          [("fill", "", 0), ("main", "", 0)])
@@ -129,7 +130,7 @@ class NativeLines(Case):
             self.assertEqual((file, line), ("", 0))
 
     def test_the_site_is_the_same_without_debug_information(self):
-        """A build without it has the same code: `memtrace diff` joins both."""
+        """A build without debug information has the same code: `memtrace diff` joins both."""
         ids = []
         for strip in ((), ("--strip-debug",)):
             executable, _ = self.build("g++", "-g", strip=strip)
@@ -139,7 +140,7 @@ class NativeLines(Case):
         self.assertEqual(ids[0], ids[1])
 
     def test_no_server_is_asked(self):
-        """DEBUGINFOD_URLS is set for all users by some distributions."""
+        """Some distributions set DEBUGINFOD_URLS for all users."""
         executable, _ = self.build("g++", strip=("--strip-debug",))
         self.trace([executable], {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1"})
         asked = {}

@@ -1,9 +1,9 @@
-"""Purpose: what memtrace says of its own memory, held against what the kernel says that it costs."""
+"""Purpose: compares the memory that memtrace reports for itself with the kernel's figures of its cost."""
 import unittest
 
 import harness
 
-# At exit of the program, everything that it imported still there.
+# Measured at the program's exit, with all its imports alive.
 ANONYMOUS = """
 import torch
 print(next(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Anonymous")))
@@ -17,7 +17,7 @@ class OwnMemory(harness.Case):
         done, report = self.trace(command, harness.RECORD_ALL)
         more = int(done.stdout) * 1024 - bare
         own = self.only_process(report)["trace"]["own_bytes"]
-        # The rest is what Python holds for the bootstrap, and pages of objects that were touched.
+        # The rest is Python's memory for the bootstrap, and touched pages of objects.
         self.assertLess(own, more + harness.MIB // 2)
         self.assertGreater(own, more - 2 * harness.MIB)
         self.assertLess(more, 8 * harness.MIB)

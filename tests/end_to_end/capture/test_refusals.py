@@ -1,4 +1,5 @@
-"""Purpose: an allocation that fails leaves its size, its stack and what was held; the program sees what it would."""
+"""Purpose: tests that a failed allocation leaves its size, its stack and the live memory, and that the program
+sees its normal result."""
 import os
 import sys
 import unittest
@@ -8,12 +9,13 @@ import rawtrace
 
 GIB = 1 << 30
 ENOMEM = 12
-OVERFLOW = (1 << 64) - 1  # more than there are bytes
+OVERFLOW = (1 << 64) - 1  # more bytes than an address space has
 MAP_PRIVATE_ANONYMOUS = 0x22
 
 
 def failures(path):
-    """Of a trace: asked, kind, flags, code, map flags, stack, live, free, total; in order."""
+    """Returns the failures of a trace in order: asked, kind, flags, code, map flags, stack, live, free, total.
+    """
     records, gaps = rawtrace.read(path)
     if gaps:
         raise AssertionError(f"{gaps} gaps")
@@ -57,7 +59,7 @@ class Refusals(harness.Case):
             self.assertTrue(0 < limit - left < 100 << 20, left)
 
     def test_memory_error(self):
-        """Python's: the tensor-sized array that could not be made, after one that could."""
+        """A MemoryError of Python: a tensor-sized array that fails after one that succeeds."""
         code = ("import resource\n"
                 "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
                 "held = bytearray(300 << 20)\n"

@@ -1,4 +1,4 @@
-"""Purpose: the settings and marks of the contract do what it says."""
+"""Purpose: tests the settings and marks that the documentation promises."""
 import os
 import re
 import unittest
@@ -11,7 +11,7 @@ LARGE = "b = b'x' * (64 << 20)"
 
 class Settings(harness.Case):
     def test_where_the_trace_goes(self):
-        """Patterns in MEMTRACE_OUT, relative to where the process started, made with its parents."""
+        """MEMTRACE_OUT may have patterns, is relative to the start directory, and is made with its parents."""
         self.out = "deep/%h/%p"
         done = self.run_in("traced", ["python3", "-c", f"import os; os.chdir('/'); {LARGE}; print(os.getpid())"],
                            self.environment(MEMTRACE_QUIET="1"))
@@ -91,12 +91,13 @@ class Marks(harness.Case):
         self.assertEqual((done.stdout, done.returncode), (b"kept 3\n", 0))
         process = self.only_process(self.report("--steps", "0:2"))
         rows = {(tuple(row["path"]), row["step"]): row for row in process["phases"] if row["memory"] == "host"}
-        slack = 65536  # what else is in a phase: rounding to pages, thread structures
+        slack = 65536  # other memory in a phase: rounding to pages, thread structures
         for step in range(3):
             outer, inner = rows[("outer",), step], rows[("outer", "inner"), step]
             self.assertAlmostEqual(outer["net"], 8 * MIB, delta=slack)
             self.assertAlmostEqual(outer["transient"], 5 * MIB, delta=slack)
-            self.assertAlmostEqual(outer["allocated"], 8 * MIB, delta=slack)  # the inner phase has its own flows
+            # the inner phase has its own flows
+            self.assertAlmostEqual(outer["allocated"], 8 * MIB, delta=slack)
             self.assertAlmostEqual(inner["allocated"], 5 * MIB, delta=slack)
             self.assertAlmostEqual(inner["freed"], 5 * MIB, delta=slack)
             self.assertAlmostEqual(outer["peak_live"] - outer["entry_live"], 13 * MIB, delta=slack)
@@ -113,7 +114,7 @@ class Marks(harness.Case):
 
 
 class Damage(harness.Case):
-    """Cut off or damaged anywhere, a trace is read as far as it goes, or refused in one line."""
+    """A trace that is cut off or damaged anywhere is read as far as possible, or refused in one line."""
 
     def outcome(self, path):
         done = self.run_in("damage", [harness.COMMAND, "report", path, "--format", "json"], harness.bare_environment())

@@ -1,4 +1,4 @@
-"""Purpose: small blocks: counted to the last one, and drawn as the law says."""
+"""Purpose: tests that small blocks are counted exactly, and sampled by the documented distribution."""
 import math
 import shutil
 import unittest
@@ -12,7 +12,7 @@ MASK = (1 << 32) - 1
 
 class Small(harness.Case):
     def run_victim(self, *arguments, **settings):
-        """Its own account, what it said on stderr, and the records of its trace."""
+        """Returns the victim's own count, its stderr, and the records of its trace."""
         shutil.rmtree(self.out, ignore_errors=True)
         done = self.run_in("traced", [harness.victim("small_blocks"), *map(str, arguments)],
                            self.environment(**harness.RECORD_ALL, MEMTRACE_STACKS="none", **settings))
@@ -23,7 +23,7 @@ class Small(harness.Case):
         return [int(word) for word in done.stdout.split()], done.stderr, records
 
     def flows(self, records):
-        """Births, deaths, bytes allocated and freed of small blocks, as the trace carries them."""
+        """Returns births, deaths, bytes allocated and bytes freed of small blocks, from the trace."""
         totals = [0, 0, 0, 0]
         for record in records:
             words = record.words
@@ -37,7 +37,7 @@ class Small(harness.Case):
         return totals
 
     def check_counts(self, threads, count, *options, **settings):
-        """What the program did beyond its loops, starting and ending, is the same when the loops are empty."""
+        """The program's work beyond its loops, at its start and end, is that of a run with empty loops."""
         _, _, empty = self.run_victim(threads, 0, **settings)
         own, said, records = self.run_victim(threads, count, *options, **settings)
         more = [full - bare for full, bare in zip(self.flows(records), self.flows(empty))]
@@ -45,7 +45,8 @@ class Small(harness.Case):
         return said, records
 
     def test_blocks_of_before_recording_make_nothing_uncertain(self):
-        """They came and went in the log of a process too small to record: 800 MB of them made levels uncertain by it."""
+        """They came and went in the startup log of a small process. Once, 800 MB of them made levels uncertain
+        by that amount."""
         code = "for _ in range(100000): bytearray(8192)\nheld = [bytearray(1 << 20) for _ in range(100)]\n"
         self.run_in("traced", ["python3", "-c", code], self.environment(MEMTRACE_QUIET="1"))
         report = self.report()
@@ -83,7 +84,7 @@ class Small(harness.Case):
                         wrong += address not in alive
                         alive.discard(address)
                         continue
-                    wrong += address in alive  # left behind after its free
+                    wrong += address in alive  # it remained after its free
                     self.assertGreaterEqual(given, record.words[2], "asked")
                     alive.add(address)
                     drawn += 1
@@ -91,17 +92,17 @@ class Small(harness.Case):
                     estimate += given / chance
                     variance += given * given * (1 - chance) / chance**2
                 self.assertGreater(drawn, 3000)
-                # A machine with more to do may keep a thread waiting for longer than the recorder waits.
+                # A busy machine may delay a thread for longer than the recorder waits.
                 lost = self.only_process(self.report())["trace"]["lost_events"]
                 self.assertLessEqual(wrong, lost)
                 self.assertLess(len(alive), 3 + lost, "what lives on is not the workers'")
-                # Five times the standard error: passed once in 1.7 million runs.
+                # Five standard errors: exceeded by chance once in 1.7 million runs.
                 self.assertLess(abs(estimate - own[2]), 5 * math.sqrt(variance) + 100_000)
                 (process,) = [record for record in records if record.type == "process"]
                 self.assertEqual(process.words[5] & MASK, mean)
 
     def test_every_block(self):
-        """MEMTRACE_SAMPLE=1: one by one, like any tracked block."""
+        """MEMTRACE_SAMPLE=1 records each block, like any tracked block."""
         own, _, records = self.run_victim(1, 5_000, MEMTRACE_SAMPLE="1")
         self.assertEqual(self.flows(records), [0, 0, 0, 0])
         births = [record for record in records if record.type in ("birth", "move")]

@@ -1,9 +1,10 @@
-"""Purpose: the figures of the report against the count of a program with many threads, also when it is killed.
+"""Purpose: compares the report's figures with the count of a program with many threads, also when it is killed.
 
-The program is tests/victims/stress.cpp. Each verdict: the reported figure is the truth, or the truth lies in the
-interval that the report admits. Where nothing was lost and each block is recorded by itself it is the truth to the
-byte. `run.py capture/test_stress --long [KILLS]` is the long form: a thousand kills, with the threads, kinds and bounds
-of LONG, and a table of what they gave; `--soak [MINUTES]` is a run of 30 minutes, with a level each minute.
+The program is tests/victims/stress.cpp. A verdict holds if the reported figure is the truth, or if the truth
+is in the interval that the report admits. If no event was lost and each block is recorded individually, the
+figure is exact to the byte. `run.py capture/test_stress --long [KILLS]` is the long form: a thousand kills,
+with the threads, kinds and bounds of LONG, and a table of the results. `--soak [MINUTES]` is a run of 30
+minutes, with a level each minute.
 """
 import collections
 import os
@@ -17,7 +18,7 @@ import stress
 
 KILLS = 20
 THREADS = (1, 8, 64, 512)
-MOST_BESIDE = 4096  # the names of the job and of the node
+MOST_BESIDE = 4096  # for the names of the job and of the node
 LONG = {"threads": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), "kinds": ("main", "exec", "fork"),
         "bounds": ("", "", "1M", "4M", "32M"), "starved": ("", "", "", "cpu", "memory")}
 
@@ -36,7 +37,7 @@ class StressCase(harness.Case):
 
 
 class Ends(StressCase):
-    """Programs that end by themselves, at the default bounds: nothing is lost."""
+    """Programs that end by themselves, at the default bounds: no event is lost."""
 
     def check(self, threads, as_):
         for sizes in ("large", "mixed"):
@@ -45,11 +46,11 @@ class Ends(StressCase):
                     stress.Way(threads, "hold", as_, sizes=sizes, seed=threads))
                 self.assert_nothing_lost(process)
                 self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
-                # Small blocks of a thread may wait to be carried by its next record.
+                # Small blocks of a thread may wait for its next record, which carries them.
                 self.assert_verdicts(process, verdicts, exact=sizes == "large")
 
     def test_levels_while_it_runs(self):
-        """All threads stand still now and then. Meanwhile the trace outgrows its bound and is folded."""
+        """All threads pause at times. Meanwhile the trace outgrows its bound and windows are rolled up."""
         way = stress.Way(8, "churn", bound="8M", sizes="large", seed=11, meet=0.4, meetings=6)
         process, bytes_on_disk, verdicts = self.stress.verdicts_at_meetings(way)
         self.assertEqual(len(verdicts), way.meetings)
@@ -62,12 +63,12 @@ class Ends(StressCase):
                 way = stress.Way(8, "churn", as_, operations=2000, seed=3)
                 truth, process = self.stress.run_to_end(way)
                 self.assert_nothing_lost(process)
-                # A thread that begins when another has ended takes over its stack: libc allocates less for it.
+                # A thread that begins when another has ended reuses its stack: libc allocates less for it.
                 counted = stress.allocations(process) - self.stress.base(8, as_)[1]
                 self.assertIn(truth.births - counted, range(8))
 
     def births_of_trace(self, operations):
-        """What the program counted, and what is in its trace: births by the logarithm of their size."""
+        """Returns the program's count and that of its trace: births by the logarithm of their size."""
         truth, _ = self.stress.run_to_end(stress.Way(8, "churn", operations=operations, sizes="large", seed=5))
         self.out = self.stress.out
         records, gaps = rawtrace.read(self.trace_files()[0])
@@ -80,7 +81,7 @@ class Ends(StressCase):
         return truth.births_of, found
 
     def test_sizes_of_allocations(self):
-        """From this side's own reader of traces. libc's own are those of a run that allocates nothing."""
+        """Uses the tests' own reader of traces. libc's own blocks are those of a run that allocates nothing."""
         _, base = self.births_of_trace(0)
         counted, found = self.births_of_trace(1000)
         found.subtract(base)
@@ -98,7 +99,7 @@ for threads in THREADS:
 
 
 class Kills(StressCase):
-    """Killed at random instants: the truth is in the admitted interval each time."""
+    """Kills at random instants: the truth is in the admitted interval each time."""
 
     def rounds(self, count, *ways, **more):
         for way, delay in stress.random_ways(count, *ways, **more):
@@ -115,7 +116,7 @@ class Kills(StressCase):
         self.rounds(KILLS // 2, (1, 8, 64), bounds=("1M", "4M", "32M"), kinds=("main", "exec", "fork"), seed=2)
 
     def test_threads_that_had_small_blocks_alone(self):
-        """They have not recorded anything by themselves when they are killed; what they hold counts all the same."""
+        """The threads have not recorded an event when they are killed; their blocks count all the same."""
         for as_ in ("main", "exec"):
             with self.subTest(as_):
                 process, verdicts = self.stress.verdicts_at_kill(stress.Way(8, "hold", as_, sizes="tiny", stay=True), 0)
@@ -134,7 +135,7 @@ def row(name, verdicts):
 
 
 def long_form(kills, seed):
-    """Exit status: 0 when all hold and 99 of 100 intervals are narrow."""
+    """Returns the exit status: 0 if all verdicts hold and 99 of 100 intervals are narrow."""
     one = stress.Stress()
     groups, lost, errors, young, started = collections.defaultdict(list), 0, 0, 0, time.monotonic()
     try:
@@ -169,7 +170,8 @@ def long_form(kills, seed):
 
 
 def soak(minutes):
-    """256 threads, a level each minute. Exit status: 0 when all hold, and the files keep their bound."""
+    """Runs 256 threads, with a level each minute. Returns the exit status: 0 if all verdicts hold and the files
+    keep their bound."""
     one = stress.Stress()
     try:
         process, bytes_on_disk, verdicts = one.verdicts_at_meetings(

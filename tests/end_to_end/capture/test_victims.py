@@ -1,7 +1,7 @@
-"""Purpose: each victim tells the same with and without the tracer, and what was recorded of it can be read.
+"""Purpose: tests that each victim has equal output with and without the tracer, and that its trace can be read.
 
-Each runs bare, with the defaults, recorded from its first block, and with a bound of 1 MiB: the same output, status,
-files, and descriptors at its end.
+Each runs bare, with the defaults, recorded from its first block, and with a bound of 1 MiB. Output, status,
+files and final descriptors must be equal.
 """
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ import cgroup
 import compare
 import harness
 
-# (victim, arguments). They end by themselves, so their traces have an end, and no ring is left.
+# (victim, arguments). They end by themselves, so their traces have an end, and no ring remains.
 ORDERLY = [
     ("throw",), ("fork",), ("vfork_exec",), ("exec_fail",), ("exec_chain",), ("signal_malloc",), ("longjmp",),
     ("threads",), ("realloc_race",), ("aligned",), ("heap_edges",), ("dlopen",), ("weak",), ("tls_end",), ("chdir",),
@@ -26,26 +26,26 @@ ORDERLY = [
     ("ucontext",), ("boost_context",), ("io_uring",), ("clock_back",), ("locked",), ("posix_spawn",), ("cancelled",),
     ("profiled",), ("dlmopen",), ("breaks",),
 ]
-# Above the default MEMTRACE_MIN_PEAK, or marked, in the process itself or in its child.
+# These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
 LARGE = [("maps",), ("stacks",), ("marks",), ("small_stack",), ("threads_in_child",), ("swapped",),
          ("huge_pages", "advised"), ("overcommit",)]
-# What ends by a signal, by a raw exit or in another process may leave its rings: that is how a kill is survived.
+# Victims that end by a signal, by a raw exit or in another process may leave rings: rings survive a kill.
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),
     ("limits", "nofile"), ("limits", "as"), ("limits", "fsize"), ("many_forks",),
 ]
-# Their descriptors at the end are not those of a process that is left alone, or they must not be traced by ptrace.
+# Their final descriptors differ from those of an undisturbed process, or ptrace must not trace them.
 NOT_LISTED = {"limits"}
-# What they do to the process makes the recorder lose events, for this reason, which the report states.
+# These victims make the recorder lose events for this reason, which the report states.
 LOSSES = {"limits": {"disk", "memory"}, "signal_malloc": {"reentered"}}
 MODES = (compare.DEFAULTS, compare.RECORDING, compare.BOUNDED)
 
 
 class Victims(compare.InvisibleCase):
-    """One test for each victim is added below."""
+    """The tests are added below, one for each victim."""
 
     def environment(self, **more):
-        """The preload object is for the victim alone, not for what lists its descriptors."""
+        """Loads the preload object into the victim alone, not into the program that lists its descriptors."""
         out = super().environment(**more)
         if self.listed:
             out["VICTIM_PRELOAD"] = out.pop("LD_PRELOAD")
@@ -60,7 +60,7 @@ class Victims(compare.InvisibleCase):
         done = super().run_in(folder, [harness.victim("exit_descriptors"), path, *command], environment, **options)
         with open(path, encoding="utf-8") as file:
             lines = sorted(file.read().replace(os.path.join(self.scratch, folder), "").splitlines())
-        # Numbers of pipes and sockets differ from run to run; so do deleted files' names.
+        # Numbers of pipes and sockets differ from run to run, and so do names of deleted files.
         self.descriptors.append([re.sub(r"\[\d+\]|#\d+", "", line) for line in lines])
         return done
 
@@ -70,7 +70,8 @@ class Victims(compare.InvisibleCase):
         if not os.path.exists(harness.victim(arguments[0])):
             self.skipTest(f"{arguments[0]} is not built: what it needs was not found")
         records = {"orderly": False, "large": True}.get(kind)
-        if arguments[0] == "profiled":  # on a busy machine events are lost, and their blocks may fill the cold log
+        # on a busy machine events are lost, and their blocks may fill the startup log
+        if arguments[0] == "profiled":
             records = None
         bare = self.check([harness.victim(arguments[0]), *arguments[1:]], environment=environment, modes=MODES,
                           records=records, leaves_rings=kind == "abrupt")
@@ -106,7 +107,7 @@ for arguments in ABRUPT:
 
 
 class Surroundings(Victims):
-    """Victims for which something around them is arranged first."""
+    """Victims that need a prepared environment."""
 
     def test_stopped(self):
         self.check_victim(("stopped", "1500"), "orderly")
@@ -128,7 +129,8 @@ class Surroundings(Victims):
         self.check(program, modes=MODES, records=None)
 
     def test_replaced_directory(self):
-        """The directory of the trace is moved away, and its name leads to another one: nothing is written there."""
+        """The directory of the trace is moved away, and its name leads to another one. memtrace must not write
+        there."""
         self.listed, self.kind, self.descriptors = True, "abrupt", []
         command = [harness.victim("replaced_directory"), self.out, os.path.join(self.scratch, "other")]
         bare = self.bare(command)
@@ -154,7 +156,7 @@ class Surroundings(Victims):
         self.check_victim(("huge_pages", "pool"), "orderly")
 
     def set(self, path, value):
-        """Changes a setting of the machine until the test is over; skips where that is not allowed."""
+        """Changes a setting of the machine until the test ends; skips the test if that is not allowed."""
         try:
             with open(path, encoding="ascii") as file:
                 old = re.sub(r".*\[(\w+)\].*", r"\1", file.read().strip())
@@ -170,7 +172,8 @@ class Surroundings(Victims):
 
 
 class Machine(Surroundings):
-    """Settings of the whole machine that other programs feel. MEMTRACE_TEST_MACHINE=1, as in scripts/test --long."""
+    """Changes settings of the whole machine, which affect other programs. Requires MEMTRACE_TEST_MACHINE=1, as
+    in scripts/test --long."""
 
     def setUp(self):
         super().setUp()
@@ -188,7 +191,7 @@ class Machine(Surroundings):
         self.check_victim(("huge_pages", "advised"), "large")
 
     def test_overcommit_2(self):
-        # The limit itself is far away, for other programs ask for memory meanwhile.
+        # The limit itself is far away, because other programs allocate meanwhile.
         self.set("/proc/sys/vm/overcommit_ratio", "1000")
         self.set("/proc/sys/vm/overcommit_memory", "2")
         for arguments, kind in ((("overcommit",), "large"), (("threads",), "orderly"), (("stacks",), "large")):
@@ -224,19 +227,19 @@ for name in [name for name in vars(Surroundings) if name.startswith("test_") and
 
 
 class Levels(harness.Case):
-    """Figures of victims whose memory is known."""
+    """Tests the figures of victims with known memory."""
 
     def test_a_reservation_is_not_memory(self):
         done, report = self.trace([harness.victim("maps")], harness.RECORD_ALL)
         self.assertEqual(done.returncode, 0)
         process = self.only_process(report)
-        # 64 MiB moved and its old place kept, nothing else of that size; not the 64 GiB.
+        # The peak has 64 MiB twice: the moved block and its retained old place. It does not have the 64 GiB.
         self.assertGreaterEqual(harness.peak(process), 128 * harness.MIB)
         self.assertLess(harness.peak(process), 140 * harness.MIB)
         self.assert_nothing_lost(process)
 
     def test_mappings_of_a_program_with_another_allocator(self):
-        """Its first call of all maps inside the allocator; that is over when the program's own mappings come."""
+        """The first call maps inside the allocator; that has ended when the program's own mappings come."""
         library = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
         if library is None:
             self.skipTest("no libjemalloc.so.2 is installed")

@@ -1,4 +1,5 @@
-"""Purpose: a job that begins anew where it died for memory says so, and what it died of can be read."""
+"""Purpose: tests a job that is restarted after it died for memory: the report says so, and the cause of death
+can be read."""
 import os
 import resource
 import shutil
@@ -19,10 +20,10 @@ CODE = ("import sys, time\n"
 
 
 class Attempts(harness.Case):
-    """The same command each time but for how much it may take."""
+    """Runs one command each time, with different limits."""
 
     def start(self, mib, group, run=False, expect=0, out=True):
-        # The limit decides how it ends, for another argument is another command.
+        # The limit decides how it ends, because other arguments would be another command.
         command = [sys.executable, "-c", CODE, str(mib)]
         before = [harness.COMMAND, "run", *(["-o", self.out] if out else []), "--"] if run else []
         environment = harness.bare_environment(MEMTRACE_SKIP="") if run else self.environment()
@@ -40,7 +41,7 @@ class Attempts(harness.Case):
         return f"memtrace: recording to {self.out}"
 
     def test_again_in_the_same_group(self):
-        """The group's own counter is the witness."""
+        """The group's own counter is the evidence."""
         with cgroup.Group("attempts", 150 * MIB) as group:
             self.assertEqual(self.start(300, group, expect=-9), [self.recording()])
             self.assertEqual(self.start(300, group, expect=-9), [
@@ -64,7 +65,7 @@ class Attempts(harness.Case):
         self.assertRegex(done.stderr, rb"^memtrace: --attempt 5: no trace of it in .*; that has attempts 1 to 4\n$")
 
     def test_in_a_new_group(self):
-        """As a container that is started again: its counters are new, and what was left of the limit is told."""
+        """Like a restarted container: its counters are new, and the report names the limit."""
         with cgroup.Group("attempts", 150 * MIB) as group:
             self.start(300, group, expect=-9)
         with cgroup.Group("again", 900 * MIB) as group:
@@ -75,7 +76,8 @@ class Attempts(harness.Case):
         self.assertEqual(len(lines), 2)
 
     def test_where_each_job_has_a_directory_of_its_own(self):
-        """As by default, memtrace-out/JOB: the attempts are beside each other, and a start elsewhere is another job."""
+        """As by default, memtrace-out/JOB: the attempts are side by side, and a start elsewhere is another job.
+        """
         place = os.path.join(self.scratch, "traced", "memtrace-out")
         for run in (False, True):
             with self.subTest(run=run), cgroup.Group("attempts", 150 * MIB) as group:
@@ -105,7 +107,7 @@ class Attempts(harness.Case):
                 self.assertRegex(done.stderr, rb"^memtrace: --attempt 4: no trace of it in .*; that has attempts 1 to 3\n$")
 
     def test_an_attempt_that_gave_up(self):
-        """A MemoryError, an std::bad_alloc that nobody catches: neither is a kill, and both ended it."""
+        """A MemoryError or an uncaught std::bad_alloc: neither is a kill, but both ended the job."""
         def limit(mib):
             return lambda: resource.setrlimit(resource.RLIMIT_AS, (mib * MIB, mib * MIB))
         python = [sys.executable, "-c", CODE, "300"]
@@ -122,7 +124,7 @@ class Attempts(harness.Case):
                 self.assertIn("RLIMIT_AS", done.stdout.decode().splitlines()[0])
 
     def test_killed_far_from_a_limit(self):
-        """kill -9 is no death for memory, and another command is another job."""
+        """kill -9 is not a death for memory, and another command is another job."""
         with cgroup.Group("attempts", 2048 * MIB) as group:
             with subprocess.Popen([sys.executable, "-c", CODE, "3000"], env=self.environment(), cwd=self.scratch,
                                   stderr=subprocess.DEVNULL, preexec_fn=group.enter) as process:
@@ -135,7 +137,7 @@ class Attempts(harness.Case):
             self.assertEqual(self.start(50, group), [self.recording()])
 
     def test_at_once(self):
-        """Two that run at the same time in one directory, as the tasks of an srun, are one attempt."""
+        """Two that run at the same time in one directory, like the tasks of an srun, are one attempt."""
         with cgroup.Group("attempts", 2048 * MIB) as group:
             wait = CODE + "sys.stdin.read()\n"
             processes = []
@@ -151,7 +153,7 @@ class Attempts(harness.Case):
         self.assertEqual(len(self.report()["processes"]), 2)
 
     def test_with_run(self):
-        """The watcher is not told of by the trace, nor does it count as another command."""
+        """The watcher is not in the trace, and it does not count as another command."""
         with cgroup.Group("attempts", 150 * MIB) as group:
             lines = self.start(300, group, run=True, expect=137)
             self.assertTrue(lines[1].startswith("Killed for memory"), lines)

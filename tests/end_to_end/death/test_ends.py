@@ -1,6 +1,6 @@
-"""Purpose: each way to end is called what it is, and none but a kernel's kill for memory is called that.
+"""Purpose: tests that each end gets its name, and that only a kernel's kill for memory gets that name.
 
-Truth: the status that the parent sees, the kernel's log and counters, and what the program does, by hand.
+Truth: the status that the parent sees, the kernel's log and counters, and the program's known actions.
 """
 import os
 import signal
@@ -14,7 +14,7 @@ import harness
 
 
 class Ends(deaths.Case):
-    """Ends of other kinds, in a cgroup that has room, or hardly any."""
+    """Ends of other kinds, in a cgroup with much or little free memory."""
     MEMORY = ("oom-kill", "allocation-failed", "second-copy-on-load", "shm-full", "cuda-oom")
 
     def end(self, *arguments, limit="4096M", prefix=(), status=None):
@@ -44,14 +44,14 @@ class Ends(deaths.Case):
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 3))
 
     def test_abort(self):
-        """The trace has the call, so nobody need have seen the status."""
+        """The trace has the call of abort, so no other process must have seen the status."""
         process = self.end("abort", status=-signal.SIGABRT)
         self.assert_not_for_memory(process)
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("signal", signal.SIGABRT))
         self.assertIn("abort()", "\n".join(process["end"]["evidence"]))
 
     def test_an_abort_that_a_handler_jumps_out_of(self):
-        """It goes on, and is killed later: the abort was no end."""
+        """The program goes on and is killed later: the abort was not its end."""
         done = self.run_in("traced", [harness.victim("survive_abort")], self.environment(MEMTRACE_QUIET="1"))
         self.assertEqual(done.returncode, -signal.SIGKILL)
         process = self.only_process(self.postmortem())
@@ -75,7 +75,8 @@ except OSError:
         self.assertGreater(process["death"]["live"], 50 << 20)
 
     def test_sigkill_in_a_group_at_its_limit(self):
-        """Close to the limit, and yet it was not that: the kernel has nothing of it in its log."""
+        """The process is close to the limit, but its end is not an OOM kill: the kernel's log does not have it.
+        """
         process = self.end("kill", limit="130M", status=-signal.SIGKILL)
         self.assertEqual(self.kills, 0)
         self.assert_not_for_memory(process)
@@ -83,7 +84,7 @@ except OSError:
         self.assertIn("cause unknown", self.postmortem_text().splitlines()[0])
 
     def test_sigkill_beside_a_kill_of_another_process(self):
-        """Its group has counted a kill since: the log says that it was another process."""
+        """Its group has counted a kill meanwhile: the log says that it was another process."""
         group = self.group("300M")
         with subprocess.Popen(group.inside(["python3", harness.program("ending.py"), "wait"]),
                               env=self.environment(MEMTRACE_QUIET="1"), stdout=subprocess.PIPE) as process:
@@ -105,17 +106,17 @@ except OSError:
         self.assertEqual((process["death"]["limit"], process["death"]["limit_of"]), (1024 * harness.MIB, "RLIMIT_AS"))
         self.assertIn("ending.py", str(deaths.lines_of(process["findings"][0]["site"])))
         self.assertIn("RLIMIT_AS", self.postmortem_text().splitlines()[0])
-        # All of it was freed again while the exception went up: what counts is who held it at the failure.
+        # All of it was freed while the exception went up: the report must have the blocks at the failure.
         held = 100 + 64 * self.taken()
         self.assertLess(abs(process["death"]["live"] / harness.MIB - held), 10)
         self.assertIn("held when it failed", self.postmortem_text())
 
     def taken(self):
-        """How many blocks of 64 MiB the program says that it had."""
+        """Returns the number of blocks of 64 MiB that the program reports."""
         return int(self.said.split()[-1])
 
     def test_bad_alloc(self):
-        """Nobody catches it: the process aborts, and the trace has both, the failure and the abort."""
+        """The exception is not caught: the process aborts, and the trace has the failure and the abort."""
         group = self.group("4096M")
         done = self.run_in("traced", group.inside([harness.victim("bad_alloc")]),
                            self.environment(MEMTRACE_QUIET="1"))
@@ -127,7 +128,7 @@ except OSError:
         self.assertEqual(process["death"]["limit_of"], "RLIMIT_AS")
 
     def test_a_full_shm(self):
-        """A small /dev/shm in a mount namespace of its own; the write that finds no room ends in SIGBUS."""
+        """A small /dev/shm in its own mount namespace; a write without free space ends in SIGBUS."""
         inner = ["sh", "-c", "mount -t tmpfs -o size=64m none /dev/shm && exec \"$@\"", "sh"]
         process = self.end("shm", "128", prefix=("unshare", "-m", *inner), status=-signal.SIGBUS)
         self.assertNotEqual(process["end"]["how"], "oom_kill")
@@ -136,7 +137,7 @@ except OSError:
         self.assertEqual((process["death"]["limit"], process["death"]["limit_of"]), (64 * harness.MIB, "/dev/shm"))
 
     def test_cuda_out_of_memory(self):
-        """The runtime refuses 2 TiB on a card of 80 GiB, and the program gives up."""
+        """The runtime refuses 2 TiB on a GPU of 80 GiB, and the program gives up."""
         library = os.path.join(harness.FAKES, "libcudart.so.13")
         command = ["python3", harness.program("cuda_oom.py"), library, "3"]
         done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1", MEMTRACE_CUPTI="on"))
@@ -157,7 +158,7 @@ except OSError:
         self.assertIn("held on cuda:0", text)
 
     def test_killed_as_soon_as_it_records(self):
-        """Some 60 MiB after recording began: at most a sample or two were taken."""
+        """The kill comes some 60 MiB after the recording began: there were two samples at most."""
         command = "b = b'x' * (40 << 20)\nc = b'y' * (400 << 20)"
         group = self.group("100M")
         done = self.run_in("traced", group.inside(["python3", "-c", command]), self.environment(MEMTRACE_QUIET="1"))
@@ -181,7 +182,7 @@ except OSError:
         self.assertIn("above its own", "\n".join(process["end"]["evidence"]))
 
     def test_killed_in_a_pid_namespace(self):
-        """The log's pid is another one: time, cgroup and size say that it is this process."""
+        """The log has another pid; time, cgroup and size identify this process."""
         process = self.end("at once", "300", limit="200M", prefix=("unshare", "-p", "-f", "--kill-child"))
         self.assertEqual(self.kills, 1)
         self.assertLess(process["pid"], 10)

@@ -1,4 +1,5 @@
-"""Purpose: what an orchestrator or a kernel's log from elsewhere says of a process is believed where it is about it."""
+"""Purpose: tests evidence of an orchestrator or of another kernel log: memtrace uses it only if it is about the
+process."""
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import harness
 
 
 class Brought(deaths.Case):
-    """Evidence from elsewhere, about a process that was killed from outside and is unknown without it."""
+    """Evidence from outside, about a process that was killed from outside. Without it the cause is unknown."""
 
     def setUp(self):
         super().setUp()

@@ -1,6 +1,6 @@
-"""Purpose: of a family or a job it is said who died first, who only followed, and what they had together.
+"""Purpose: tests which process of a job died first, which only followed, and their memory together.
 
-Truth: the kernel's log and counters, the cgroup's charge, and what the programs do, by hand.
+Truth: the kernel's log and counters, the cgroup's charge, and the programs' known actions.
 """
 import re
 import shutil
@@ -14,8 +14,8 @@ import harness
 
 class Family(deaths.Case):
     def run_until_one_is_killed(self, command, group):
-        """On a busy machine the kernel may also kill the parent, before it has back what the child had (6 ms later by
-        its log). Then no process tells what happened, and the program runs once more."""
+        """On a busy machine the kernel may also kill the parent, before the child's memory is returned (6 ms
+        later by its log). Then no process reports the kill, and the program runs once more."""
         for _ in range(3):
             shutil.rmtree(self.out, ignore_errors=True)
             before = len(cgroup.kills(group.path))
@@ -25,7 +25,7 @@ class Family(deaths.Case):
         return done
 
     def run_family(self, *arguments, group):
-        """The child that was killed."""
+        """Returns the pid of the killed child."""
         done = self.run_until_one_is_killed(["python3", harness.program("family.py"), *arguments], group)
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         _, pid, status = done.stdout.split()
@@ -45,11 +45,11 @@ class Family(deaths.Case):
         return report
 
     def assert_adds_up(self, report):
-        """All processes of the job are in the ledger of the cgroup that was full; forks share some pages."""
+        """All processes of the job are in the ledger of the full cgroup; forked processes share some pages."""
         [ledger] = report["ledger"]
         self.assertEqual((ledger["scope"], ledger["at"]), ("cgroup", "death"))
         self.assertEqual(ledger["total"] - sum(row["bytes"] for row in ledger["rows"]), ledger["residual"])
-        # A fork shares with the main process at most what that has, and each of them counts it.
+        # A forked process shares at most the main process's pages with it, and both count them.
         [main] = [row["bytes"] for row in ledger["rows"] if row["name"].startswith("main ")]
         shared = main * sum(process["kind"] != "main" for process in report["processes"])
         self.assertLess(ledger["residual"], ledger["total"] / 10, ledger)
@@ -69,7 +69,7 @@ class Family(deaths.Case):
         self.assert_adds_up(self.assert_only_one(self.run_family("3", "1", "900", group=self.group("512M"))))
 
     def test_a_worker_of_a_loader(self):
-        """PyTorch tells the main process that a worker was killed, and not why; that one gives up."""
+        """PyTorch tells the main process that a worker was killed, but not why; the main process gives up."""
         group = self.group("1200M")
         done = self.run_until_one_is_killed([harness.torch_python(), harness.program("loader.py")], group)
         self.assertEqual(done.returncode, 1)
@@ -78,7 +78,8 @@ class Family(deaths.Case):
         report = self.postmortem()
         killed = [process for process in report["processes"] if process["end"]["how"] == "oom_kill"]
         mine = {process["pid"] for process in report["processes"]}
-        # On a busy machine the kernel may kill the other worker, too. Kills of an earlier run are not of this job.
+        # On a busy machine the kernel may kill the other worker, too. Kills of an earlier run do not belong to
+        # this job.
         truth = [pid for _, pid in cgroup.kills(group.path) if pid in mine]
         self.assertIn(int(pid[1]), truth)
         self.assertEqual(sorted(process["pid"] for process in killed), sorted(truth))

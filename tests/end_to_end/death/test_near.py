@@ -1,6 +1,5 @@
-"""Purpose: at a real limit of the kernel's: what it kills is recorded to the last block, samples come close before,
-and far from a limit they do not come more often.
-"""
+"""Purpose: tests a real limit of the kernel: a killed process is recorded to the last block, and samples come
+close before the kill. Far from a limit, samples are not more frequent."""
 import os
 import signal
 import struct
@@ -64,7 +63,7 @@ class Limited(harness.Case):
 
 class KilledByTheKernel(Limited):
     def test_in_the_first_second(self):
-        """Each block is there, and the counters of before: one read when recording began."""
+        """The trace has each block, and the counters from before: one sample when recording began."""
         for limit in range(100, 100 + 40 * ROUNDS, 40):
             with self.subTest(limit=limit), cgroup.Group("near", limit * MIB) as group:
                 self.glutton(group, settings=harness.RECORD_ALL)
@@ -86,7 +85,8 @@ class KilledByTheKernel(Limited):
                 self.clean()
 
     def test_while_the_rings_are_drained(self):
-        """Four threads fill their rings faster than any pass empties them, so it dies in the middle of one."""
+        """Four threads fill their rings faster than a drain pass empties them, so the process dies in the
+        middle of a pass."""
         waiting = written = 0
         for limit in range(200, 200 + 20 * ROUNDS, 20):
             with self.subTest(limit=limit), cgroup.Group("near", limit * MIB) as group:
@@ -115,7 +115,7 @@ class KilledByTheKernel(Limited):
                 self.clean()
 
     def test_a_worker(self):
-        """The parent lives and goes on; the worker's trace has all, and the rise of the counter."""
+        """The parent goes on. The worker's trace has all blocks, and the rise of the counter."""
         with cgroup.Group("near", 200 * MIB) as group:
             done = self.glutton(group, "--worker", expect=0)
             self.assertEqual(group.kills(), 1)
@@ -135,14 +135,15 @@ class KilledByTheKernel(Limited):
 
 class Samples(Limited):
     def samples(self, path):
-        """Of the process's own group: stamp, near, charge, limit; and how many of the process there are."""
+        """Returns the samples of the process's own group: stamp, near, charge, limit; and the number of process
+        samples."""
         records = self.records(path)
         groups = [(record.stamp, bool(record.flags & NEAR), *record.words[1:3]) for record in records
                   if record.type == "sample_cgroup" and record.flags & 0xFF == 0]
         return groups, sum(record.type == "sample_process" for record in records)
 
     def test_close_before_the_kill(self):
-        """A MiB at once, slowly: the last sample is no further from the limit than a few of those."""
+        """Allocates 1 MiB at a time, slowly: the last sample is within a few MiB of the limit."""
         with cgroup.Group("near", 300 * MIB) as group:
             self.glutton(group, "--size", str(MIB), "--pause", "20000000")
         [path] = self.trace_files()
@@ -155,7 +156,7 @@ class Samples(Limited):
         self.assert_births(path, MIB)
 
     def test_of_an_ancestor(self):
-        """The limit that binds is the parent's, and the group itself has none."""
+        """The binding limit is the parent's; the group itself has no limit."""
         with cgroup.Group("near", 300 * MIB) as parent, cgroup.Group("inner", below=parent) as group:
             self.glutton(group, "--size", str(MIB), "--pause", "20000000")
         [path] = self.trace_files()
@@ -167,7 +168,8 @@ class Samples(Limited):
         self.assertEqual(set(ancestors), {300 * MIB})
 
     def test_far_from_a_limit_no_more_than_before(self):
-        """Its own half second between any two, and the machine's files each fourth time: by the stamps alone."""
+        """Own samples are at least half a second apart, and the machine's files are read each fourth time, by
+        the stamps alone."""
         with cgroup.Group("near", 4096 * MIB) as group:
             command = ["--size", str(MIB), "--pause", "25000000", "--most", "100"]
             self.glutton(group, *command, expect=0, settings=harness.RECORD_ALL)
@@ -175,15 +177,16 @@ class Samples(Limited):
         groups, processes = self.samples(path)
         self.assertGreaterEqual(len(groups), 3)
         self.assertEqual([sample for sample in groups if sample[1]], [])
-        gaps = [after[0] - before[0] for before, after in zip(groups, groups[1:-1])]  # the last is that of the end
+        # the last gap is that of the end
+        gaps = [after[0] - before[0] for before, after in zip(groups, groups[1:-1])]
         self.assertGreaterEqual(min(gaps), 490_000_000)
-        # No phase ended, and none was asked for: the others are where RSS was a sixteenth higher.
+        # No phase ended, and no sample was requested. The other samples come where RSS was a sixteenth higher.
         self.assertLessEqual(processes, len(groups) + 16)
         machine = sum(record.type == "sample_machine" for record in self.records(path))
         self.assertLessEqual(machine, 1 + len(groups) // 4)
 
     def test_full_of_page_cache_is_not_near(self):
-        """A data set that is read fills the group to its limit; the kernel takes that back."""
+        """Reading a data set fills the group to its limit with page cache, which the kernel can reclaim."""
         data = os.path.join(self.scratch, "data")
         with open(data, "wb") as file:
             for _ in range(200):
@@ -197,7 +200,7 @@ class Samples(Limited):
             command = [harness.victim("glutton"), self.page, "--size", str(MIB), "--most", "40"]
             with subprocess.Popen(command, env=self.environment(**harness.RECORD_ALL), cwd=self.scratch,
                                   stdin=subprocess.PIPE, preexec_fn=group.enter) as process:
-                # Charged to the group, as a loader's reading would be, by a process of its own.
+                # A separate process reads, and the group is charged, as for the reads of a loader.
                 subprocess.run(["cat", data], check=True, stdout=subprocess.DEVNULL, preexec_fn=group.enter)
                 subprocess.run(["sleep", "2"], check=True)
                 process.communicate(b"\n", timeout=60)

@@ -1,6 +1,6 @@
-"""Purpose: a program that loads a checkpoint twice is explained at each limit at which the kernel kills it.
+"""Purpose: tests the post-mortem of a program that loads a checkpoint twice, at each limit that kills it.
 
-Truth: the kernel's log, PyTorch's own figures (shared/workloads/README.md), and what the program does, by hand.
+Truth: the kernel's log, PyTorch's own figures (shared/workloads/README.md), and the program's known actions.
 """
 import glob
 import os
@@ -38,7 +38,8 @@ class CpuOom(deaths.Case):
             return next(f"cpu_oom.py:{number}" for number, line in enumerate(file, 1) if code in line)
 
     def kill_at(self, limit):
-        """Run it in a group of its own until the kernel ends it; the group, and its line in the kernel's log."""
+        """Runs it in its own group until the kernel kills it. Returns the group, and its line in the kernel's
+        log."""
         group = self.group(limit)
         done = self.run_in("traced", group.inside(self.command("--log")), self.environment(MEMTRACE_QUIET="1"))
         self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr.decode(errors="replace"))
@@ -67,15 +68,15 @@ class CpuOom(deaths.Case):
         return process
 
     def converted(self):
-        """How many tensors the program says that it began to convert."""
+        """Returns the number of tensors that the program began to convert, by its own output."""
         return self.log.count("to fp32 tensor")
 
     def assert_tensors(self, process, line):
-        """Live tensor bytes are those of the program's own log, and of the kernel's figures."""
+        """Live tensor bytes must match the program's own log and the kernel's figures."""
         live, begun = process["death"]["tensor"], self.converted()
-        if begun:  # the state dict, what is converted, what is not yet, and the one that is being filled
+        if begun:  # the state dict, the converted tensors, the unconverted ones, and the one being filled
             truth = 24 * HALF + (begun - 1) * TENSOR + (24 - begun + 1) * HALF + TENSOR
-        else:  # the model, and what has become resident since
+        else:  # the model, and the tensors that have become resident since
             at_kill = int(re.search(r"anon-rss:(\d+)kB", line)[1]) * 1024
             init = float(re.search(r"init +anon +([0-9.]+)", self.said)[1]) * harness.MIB
             truth = 24 * HALF + at_kill - init
@@ -110,7 +111,7 @@ class CpuOom(deaths.Case):
                 self.assertEqual(text, self.postmortem_text(), "the second reading says something else")
 
     def test_while_the_model_is_built(self):
-        """There is no second copy yet, so nothing is said of one."""
+        """There is no second copy yet, so the report does not mention one."""
         _, kill = self.kill_at("400M")
         process = self.only_process(self.postmortem())
         self.assertEqual(process["end"]["how"], "oom_kill")
@@ -129,7 +130,7 @@ class CpuOom(deaths.Case):
         self.assertEqual(glob.glob(os.path.join(self.out, "*.evidence")), [])
 
     def test_the_recorder_does_not_bring_the_kill_a_tensor_forward(self):
-        """Bytes of tensors that the program could have before it was killed, without memtrace and with it."""
+        """Compares the tensor bytes that the program gets before it is killed, without memtrace and with it."""
         held = []
         for environment in (harness.bare_environment(), self.environment(MEMTRACE_QUIET="1")):
             group = self.group("900M")

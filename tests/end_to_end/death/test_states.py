@@ -1,6 +1,7 @@
-"""Purpose: optimizer states that come when there is no room for them are named; with room, or without states, they are not.
+"""Purpose: tests that optimizer states that do not fit are named, and that states that fit, or absent ones, are
+not.
 
-Truth: the kernel's cgroup, its limit and its kill, and what Adam has: two states for each parameter.
+Truth: the kernel's cgroup, its limit and its kill, and Adam's two states for each parameter.
 """
 import re
 import unittest
@@ -14,7 +15,8 @@ PARAMETERS = 96 * MIB
 
 class States(deaths.Case):
     def run_in_group(self, optimizer, limit):
-        """What the process had, as the kernel counted it without page cache; and the process as reported."""
+        """Returns the memory of the process as the kernel counted it, without page cache, and the process in
+        the report."""
         self.setUp()
         group = self.group(limit)
         done = self.run_in("traced", group.inside([harness.torch_python(), harness.program("states.py"), optimizer]),
@@ -23,14 +25,15 @@ class States(deaths.Case):
         return done.returncode, process
 
     def need(self):
-        """Bytes of a run with room: the highest sample that its trace has."""
+        """Returns the bytes of a run with enough memory: the highest sample of its trace."""
         status, process = self.run_in_group("adam", 4096 * MIB)
         self.assertEqual((status, process["findings"]), (0, []))
         rows = [row for row in process["phases"] if row["memory"] == "host" and row.get("rss")]
         return max(sum(row["rss"]["peak"][kind] for kind in ("anon", "shmem")) for row in rows)
 
     def near_the_limit(self, need):
-        # The samples may lack some of the peak: the first limit that it lives under is near.
+        # The samples may miss a part of the peak, so this searches the first limit at which the program
+        # survives.
         for percent in range(104, 140, 3):
             limit = int(need * percent / 100)
             status, process = self.run_in_group("adam", limit)
@@ -47,7 +50,7 @@ class States(deaths.Case):
         self.check(process, least=PARAMETERS / 4)
 
     def test_states(self):
-        """How near it came is told by samples, and where the kill strikes by chance, on a busy machine the more."""
+        """Samples show how near it came. The instant of the kill varies, more so on a busy machine."""
         for attempt in range(3):
             try:
                 need = self.need()

@@ -1,6 +1,7 @@
-"""Purpose: what CUDA gives and takes is in the trace, for each function that we stand before, and is not when it is removed.
+"""Purpose: tests each hooked CUDA function: the trace has its allocations and frees, and lacks them if the hook
+is removed.
 
-The truth is in the programs: each gives or takes a known number of bytes (tests/fakes/use_cuda.cpp).
+The truth is in the programs: each allocates or frees a known number of bytes (tests/fakes/use_cuda.cpp).
 """
 import os
 import re
@@ -25,8 +26,8 @@ def hooked():
 
 
 def figures(path):
-    """{(what, memory, kind): bytes}, from the records themselves: born and died count in levels, open and closed
-    do not; and `reserved`, the last word on it."""
+    """Returns {(what, memory, kind): bytes} from the records themselves. born and died count in levels, open
+    and closed do not; `reserved` is its last value."""
     sums = defaultdict(int)
     for record in rawtrace.read(path)[0]:
         memory = record.flags >> 8
@@ -105,11 +106,11 @@ EXPECTED = {
     "cuDeviceGraphMemTrim": {**LAUNCHED, ("died", 1, "device_async"): KEPT},
 }
 
-# What was born in a context dies with it, once: a free of it afterwards is none.
+# A block of a context ends once, with its context: a later free of it does not count.
 EXPECTED.update({name: takes("device") for name in ("cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",
                                                    "cuDevicePrimaryCtxReset_v2", "cudaDeviceReset")})
 
-# The ways to another function, which are seen by what it gives: (way, function).
+# The ways to call a function that is visible only by its result: (way, function).
 WAYS = {
     "cuGetProcAddress": ("asked_old", "cuMemAlloc_v2"), "cuGetProcAddress_v2": ("asked", "cuMemAlloc_v2"),
     "cudaGetDriverEntryPoint": ("entry", "cuMemAlloc_v2"),
@@ -118,16 +119,16 @@ WAYS = {
     "cudaGetDriverEntryPointByVersion_ptsz": ("entry_by_version_ptsz", "cuMemAllocAsync"),
 }
 
-# The runtime asks its driver by a table that nobody sees: the hooks of the driver are silent then.
+# The runtime calls its driver through a private table, so the driver's hooks see no calls.
 TABLE = {"FAKE_CUDART_TABLE": "1"}
 
 
 class Cuda(harness.Case):
-    # This machine may have no driver: then CUDA's names look missing until the user says otherwise.
+    # If the machine has no driver, CUDA's names look missing unless the user sets this.
     MORE = {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on", "MEMTRACE_STACKS": "none"}
 
     def run_one(self, way, function, more=None, program="opened_cuda", library=harness.LIBRARY):
-        """What it printed, and its figures; nothing recorded: none."""
+        """Returns its output and its figures; no figures if there are no records."""
         self.setUp()
         command = [os.path.join(harness.FAKES, program), way, function]
         environment = self.environment(**self.MORE, **(more or {}))
@@ -144,7 +145,7 @@ class Cuda(harness.Case):
         self.assertEqual(found, EXPECTED[function], f"{function} found by {way}")
 
     def removed(self, name):
-        """The library without its hook of that name: not exported, not in the table."""
+        """Returns a library without its hook of that name: not exported, not in the table."""
         with open(harness.LIBRARY, "rb") as file:
             whole = file.read()
         old = b"\0" + name.encode() + b"\0"
@@ -158,7 +159,7 @@ class Cuda(harness.Case):
         self.assertEqual({name for _, name in hooked()}, set(EXPECTED) | set(WAYS))
 
     def test_names_are_those_of_the_toolkit(self):
-        """CUPTI's headers list each function of the driver and of the runtime that there is."""
+        """CUPTI's headers list every function of the driver and of the runtime."""
         known = set()
         for name, prefix in (("driver", "DRIVER"), ("runtime", "RUNTIME")):
             header = os.path.join(TOOLKIT, f"cupti_{name}_cbid.h")
@@ -166,7 +167,7 @@ class Cuda(harness.Case):
                 self.skipTest(f"no {header}: the toolkit's headers are not installed (CUDA_HOME)")
             with open(header, encoding="utf-8") as file:
                 for found in re.findall(rf"CUPTI_{prefix}_TRACE_CBID_(\w+)", file.read()):
-                    # The runtime's carry the version that brought them, before the stream's suffix.
+                    # The runtime's names have the version that added them, before the stream's suffix.
                     known.add(re.sub(r"_(?:ptsz_)?v\d{4,5}$", lambda end: "_ptsz" if "ptsz" in end[0] else "", found))
         self.assertEqual([name for _, name in hooked() if name not in known and name not in WAYS], [])
 
@@ -177,13 +178,13 @@ class Cuda(harness.Case):
                 self.assert_figures(way, function, TABLE if runtime else None)
 
     def test_each_function_removed(self):
-        """Each of those figures is that hook's."""
+        """Each of those figures comes from that hook."""
         for runtime, name in hooked():
             way, function = WAYS.get(name, ("module", name))
             with self.subTest(name):
                 self.setUp()
                 library = self.removed(name)
-                # cuGetProcAddress gives its own newer form as well: it must not be there to be given.
+                # cuGetProcAddress also returns its own newer form, so the library must not have that.
                 done, found = self.run_one(way, function, TABLE if runtime else None, library=library)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 self.assertNotEqual(found, EXPECTED[function])
@@ -213,7 +214,8 @@ class Cuda(harness.Case):
                     self.assert_figures("module", function, {**TABLE, "FAKE_CUDA_MODULE": version})
 
     def test_what_is_not_there_looks_missing(self):
-        """To dlsym, dlvsym and weak references, whether the machine has CUDA or not; RTLD_NEXT is the caller's."""
+        """This holds for dlsym, dlvsym and weak references, whether the machine has CUDA or not. RTLD_NEXT is
+        the caller's."""
         for cupti in ("auto", "on"):
             for name in ("lookups", "weak", "dlopen"):
                 with self.subTest(name, cupti=cupti):
@@ -247,7 +249,7 @@ class Cuda(harness.Case):
                          {"comm": MIB, "workspace": 2 * MIB, "unknown": 3 * MIB})
 
     def test_threads(self):
-        """Eight at once, half of what they make freed by another."""
+        """Runs eight threads at once; other threads free half of their blocks."""
         done, found = self.run_one("module", "threads")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(found, {("born", 1, "device"): 8 * 200 * MIB, ("died", 1, "device"): 8 * 100 * MIB})
@@ -262,11 +264,12 @@ class Cuda(harness.Case):
         self.assertEqual(harness.peak(process, "cuda:1"), FREED)
         flows = {memory: tuple(sum(row[flow] for row in process["phases"] if row["memory"] == memory)
                                for flow in ("allocated", "freed")) for memory in ("cuda:0", "cuda:1")}
-        # Freed while the other device was current, and made on one that was not.
+        # One block is freed while the other device is current, one is made on a device that is not current.
         self.assertEqual(flows, {"cuda:0": (KEPT + 2 * MIB, KEPT), "cuda:1": (FREED, 0)})
 
     def test_what_goes_with_a_context(self):
-        """All but what pools gave, and physical memory; nothing of another context."""
+        """All blocks but those of pools and physical memory end with the context; blocks of other contexts
+        stay."""
         _, found = self.run_one("module", "context_of_all")
         self.assertEqual(found, {("born", 1, "device"): (1 + 2 + 4) * MIB, ("died", 1, "device"): (2 + 4) * MIB,
                                  ("born", 1, "managed"): 3 * MIB, ("died", 1, "managed"): 3 * MIB,
@@ -276,7 +279,7 @@ class Cuda(harness.Case):
                                  ("born", 1, "device_vmm"): 8 * MIB})
 
     def test_a_death_with_the_context_is_the_only_one(self):
-        """Also where the driver takes a free of it afterwards."""
+        """This also holds if the driver accepts a free of it afterwards."""
         for function in ("cuCtxDestroy_v2", "cuDevicePrimaryCtxReset_v2", "cuDevicePrimaryCtxRelease_v2"):
             with self.subTest(function):
                 done, found = self.run_one("module", function, {"FAKE_CUDA_LENIENT": "1"})

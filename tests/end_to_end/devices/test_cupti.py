@@ -1,6 +1,8 @@
-"""Purpose: device memory by CUPTI's callbacks: the same figures as by the hooks, what they cannot see, and each way to fail.
+"""Purpose: tests device memory by CUPTI's callbacks: figures as by the hooks, calls that hooks cannot see, and
+each failure.
 
-The driver, CUPTI and NVML are the fakes of tests/fakes; the programs and their figures are those of test_cuda.
+The driver, CUPTI and NVML are the fakes of tests/fakes; the programs and their figures are those of
+test_cuda.
 """
 import os
 import subprocess
@@ -13,7 +15,7 @@ MIB = harness.MIB
 KEPT, FREED = test_cuda.KEPT, test_cuda.FREED
 FAKES = {name: os.path.join(harness.FAKES, name) for name in ("cupti-13", "cupti-12", "nvml")}
 INJECTED = os.path.join(os.path.dirname(harness.LIBRARY), "libmemtrace_cupti.so")
-# Calls that CUPTI has a callback for: each is seen also where its hook is not asked.
+# Calls that CUPTI has a callback for: it reports each, also if the call bypasses its hook.
 BY_CALLBACK = ("cudaMalloc", "cudaFree", "cudaMallocManaged", "cudaMallocHost", "cudaFreeHost", "cudaHostRegister",
                "cudaHostUnregister", "cuMemAlloc_v2", "cuMemAllocPitch_v2", "cuMemFree_v2", "cuMemAllocManaged",
                "cuMemAllocHost_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister",
@@ -54,7 +56,7 @@ class WithFakes(harness.Case):
 
 class Figures(WithFakes):
     def test_each_function(self):
-        """What no callback shows, the hooks still write down; what one shows is counted once."""
+        """The hooks record calls without a callback; a call with a callback counts once."""
         for runtime, name in test_cuda.hooked():
             way, function = test_cuda.WAYS.get(name, ("module", name))
             with self.subTest(name):
@@ -63,7 +65,8 @@ class Figures(WithFakes):
                 self.assertTrue(self.state(process).startswith("active; libcupti.so.13"), self.state(process))
 
     def test_by_callbacks_alone(self):
-        """A library without the hook, as for a static runtime, and a driver that is asked by a table of its own."""
+        """Uses a library without the hook, as for a static runtime, and a driver that is called through a
+        private table."""
         for name in BY_CALLBACK:
             with self.subTest(name):
                 process, found = self.run_function(name, runtime=name.startswith("cuda"), without=name)
@@ -73,7 +76,7 @@ class Figures(WithFakes):
                 self.assertNotEqual(without, test_cuda.EXPECTED[name])
 
     def test_off(self):
-        # Where nobody says that CUDA will come it is there if the program is linked against it.
+        # If MEMTRACE_CUPTI is off, CUDA is present only if the program is linked against it.
         process, found = self.run_function("cudaMalloc", mode="off", program="linked_cuda")
         self.assertIsNone(self.state(process))
         self.assertEqual((process["trace"]["device_source"], found), ("hooks", test_cuda.EXPECTED["cudaMalloc"]))
@@ -117,7 +120,7 @@ class Refusals(WithFakes):
         self.assertIn("version 28, older than that memtrace was built with", self.state(process))
 
     def test_finalized_by_another(self):
-        """Two calls are seen by callbacks, then they stop: nothing is lost where a hook stands."""
+        """Callbacks report two calls, then they stop: nothing is lost if there is a hook."""
         process, found = self.run_function("cudaFree", FAKE_CUPTI="dies=2")
         self.assertEqual(found, test_cuda.EXPECTED["cudaFree"])
         self.assertTrue(self.state(process).startswith("lost: "), self.state(process))
@@ -159,7 +162,7 @@ class Cards(WithFakes):
                       "rest 0.00 MiB: an estimate)", text)
 
     def beside_the_context(self, what, **more):
-        """The ledger of the first card, and the findings."""
+        """Returns the ledger of the first GPU, and the findings."""
         self.setUp()
         done, report = self.trace([os.path.join(harness.FAKES, "use_contexts"), what], self.around(**more))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
@@ -192,7 +195,8 @@ class Cards(WithFakes):
         _, found = self.beside_the_context("other")
         self.assertEqual([(finding["id"], finding["memory"], finding["confidence"]) for finding in found],
                          [("device-context", "cuda:1", "certain")])
-        self.assertIn(found[0]["bytes"] // MIB, (500, 501))  # with and without what the program waits by
+        # with and without the memory of the program's synchronization
+        self.assertIn(found[0]["bytes"] // MIB, (500, 501))
         self.assertIn("torch.cuda.set_device(0)", found[0]["remedy"])
         self.assertEqual(self.beside_the_context("both")[1], [])
 

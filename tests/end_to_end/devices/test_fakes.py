@@ -1,4 +1,4 @@
-"""Purpose: PyTorch's calls reach the real library unchanged, and are in the report."""
+"""Purpose: tests that PyTorch's calls reach the real library unchanged, and are in the report."""
 import os
 import unittest
 
@@ -9,13 +9,13 @@ MIB = harness.MIB
 
 class Fakes(harness.Case):
     def both(self, name):
-        """Linked, and opened RTLD_LOCAL: the same output as bare, and one process recorded."""
+        """Linked, and opened RTLD_LOCAL: the output is that of the bare run, and one process is recorded."""
         for way in ("linked", "opened"):
             with self.subTest(way):
                 self.setUp()
                 command = [os.path.join(harness.FAKES, f"{way}_{name}")]
                 bare = self.bare(command)
-                # This machine may have no driver: then CUDA's names look missing until the user says otherwise.
+                # If the machine has no driver, CUDA's names look missing unless the user sets this.
                 done, report = self.trace(command, {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on"})
                 self.assertEqual((done.stdout, done.stderr, done.returncode),
                                  (bare.stdout, bare.stderr, bare.returncode))

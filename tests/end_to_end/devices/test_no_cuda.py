@@ -1,6 +1,7 @@
-"""Purpose: on a machine without CUDA what memtrace has for it costs nothing, opens nothing, starts nothing and says nothing.
+"""Purpose: tests that without CUDA, memtrace's code for it runs no instruction, opens no file, starts no thread
+and prints nothing.
 
-Instructions are counted by callgrind, which is not a matter of time. Of the code for CUDA there is none in a pair.
+callgrind counts instructions, which do not depend on time. A pair must not run code for CUDA.
 """
 import json
 import os
@@ -16,10 +17,10 @@ import harness
 DECOY = os.path.join(harness.FAKES, "libdecoy.so")
 NAMES = ("libcuda.so.1", "libcuda.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcupti.so.13",
          "libcupti.so.12", "libcupti.so", "libnvidia-ml.so.1", "libnvToolsExt.so.1")
-# Where the code for CUDA is.
+# The files with code for CUDA.
 CUDA_FILES = re.compile(r"/(?:hooks/cuda/(?!torch|dlsym)\w+|device/\w+)\.(?:cpp|h|def)$|/cupti/")
 PAIRS = (1000, 3000)
-# Beside stdout and stderr: the threads, what is mapped, and the environment of children.
+# Prints, beside stdout and stderr: the threads, the mapped files, and the environment of children.
 PROGRAM = """
 import json, os
 block = b"x" * (64 << 20)
@@ -41,7 +42,7 @@ class NoCuda(harness.Case):
         return json.loads(done.stdout)
 
     def costs(self, count, **more):
-        """Instructions in all, and of each file with code for CUDA."""
+        """Returns the instructions in all, and of each file with code for CUDA."""
         out = os.path.join(self.scratch, "callgrind.out")
         done = self.run_in("traced", ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
                                       harness.victim("pairs"), str(count)], self.environment(**more))
@@ -56,11 +57,12 @@ class NoCuda(harness.Case):
             more = {path: cost - few[path] for path, cost in many.items()}
             heap = sum(cost for path, cost in more.items() if path.endswith("hooks/libc/malloc.cpp"))
             self.assertGreater(heap, 2 * (PAIRS[1] - PAIRS[0]), "pairs are counted")
-            # Of other files it differs from run to run: which blocks are drawn is chance, and addresses are hashed.
+            # The cost of other files differs from run to run: blocks are sampled by chance, and addresses are
+            # hashed.
             self.assertEqual({path: cost for path, cost in more.items() if cost and CUDA_FILES.search(path)}, {})
 
     def test_such_code_would_be_seen(self):
-        """In a program that uses CUDA, counted in the same way."""
+        """A program that uses CUDA runs such code, counted in the same way."""
         if shutil.which("valgrind") is None:
             self.skipTest("valgrind is not installed")
         out = os.path.join(self.scratch, "callgrind.out")
@@ -71,7 +73,7 @@ class NoCuda(harness.Case):
         self.assertTrue(any("call_shapes.h" in path for path in read_costs(out) if CUDA_FILES.search(path)))
 
     def test_nothing_is_opened(self):
-        """Not even where such libraries lie in the loader's path, but no driver is there."""
+        """No library is opened, even if it is in the loader's path, as long as there is no driver."""
         folder = os.path.join(self.scratch, "decoys")
         os.makedirs(folder)
         for name in NAMES:
@@ -88,7 +90,7 @@ class NoCuda(harness.Case):
         self.assertTrue(os.path.exists(opened), "the decoys tell")
 
     def test_no_thread(self):
-        """The recorder's own where it records, and no other."""
+        """There is only the recorder's own thread if it records."""
         self.assertEqual(self.said(MEMTRACE_MIN_PEAK="1G")["threads"], 1)
         recording = {mode: self.said(MEMTRACE_MIN_PEAK="0", MEMTRACE_CUPTI=mode)["threads"] for mode in ("auto", "off")}
         self.assertLessEqual(max(recording.values()), 2)
@@ -104,7 +106,7 @@ def read_costs(path):
                     names[found[2]] = found[3]
                 current = names[found[2]]
             elif line.startswith("calls="):
-                skip = True  # the next line is what the called function cost
+                skip = True  # the next line is the cost of the called function
             elif found := re.match(r"[+\-*\d]\S* (\d+)$", line):
                 if not skip:
                     costs[current] += int(found[1])

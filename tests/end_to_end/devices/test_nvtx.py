@@ -1,6 +1,7 @@
-"""Purpose: NVTX ranges become phases, by libmemtrace_cupti.so, and the program sees what it sees without a tool.
+"""Purpose: tests that NVTX ranges become phases by libmemtrace_cupti.so, and that programs see no difference.
 
-Each range of tests/fakes/use_nvtx.c takes 1 MiB, which stays: so its row's flows say where it began and ended.
+Each range of tests/fakes/use_nvtx.c allocates 1 MiB, which stays alive. So the flows of its row show where
+it began and ended.
 """
 import json
 import os

@@ -1,6 +1,7 @@
-"""Purpose: ranges of Python programs become phases: by the package nvtx of PyPI, and by torch.cuda.nvtx.
+"""Purpose: tests that ranges of Python programs become phases: by the package nvtx of PyPI, and by
+torch.cuda.nvtx.
 
-Neither is fetched here. MEMTRACE_NVTX_PYTHON may name interpreters that have them, with `:` between.
+Neither is installed here. MEMTRACE_NVTX_PYTHON may name interpreters that have them, with `:` between.
 """
 import os
 import sys
@@ -16,7 +17,7 @@ PYTHONS = [*filter(None, os.environ.get("MEMTRACE_NVTX_PYTHON", "").split(os.pat
 
 class NvtxOfPython(harness.Case):
     def rows(self, program):
-        """MiB that each phase took, by a Python that can run the program without memtrace."""
+        """Returns the MiB that each phase allocated, by a Python that can run the program without memtrace."""
         if not os.path.exists(INJECTED):
             self.skipTest(f"{INJECTED} is not built: there were no headers of CUPTI (scripts/setup gets them)")
         command = next((command for command in ([python, harness.program(program)] for python in PYTHONS)

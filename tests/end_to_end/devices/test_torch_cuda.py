@@ -1,4 +1,5 @@
-"""Purpose: PyTorch's allocators on a card and of pinned memory, as fakes of its libraries use them, against their own figures."""
+"""Purpose: compares PyTorch's allocators of GPU and pinned memory with their own figures; fakes of its
+libraries use them."""
 import math
 import os
 import unittest
@@ -9,10 +10,10 @@ import rawtrace
 MIB = harness.MIB
 CARD, CONTEXT = 80 << 30, 500 << 20
 
-# Parameters of a rank's partition, and the bytes of host memory for each with pinned memory.
+# Parameters of a rank's partition, and the bytes of host memory per parameter with pinned memory.
 DEEPSPEED = {0.5e9: 18.7, 1.1e9: 27.5, 1.54e9: 21.9, 3.0e9: 22.3, 7.62e9: 19.3, 8.03e9: 18.7, 8.7e9: 27.7,
              14.8e9: 19.6, 70.6e9: 27.5}
-SCALE = 1024  # a power of two: the same rounding, for memory that this machine has
+SCALE = 1024  # a power of two, so rounding is unchanged, for memory that this machine has
 
 
 def power_of_two(n):
@@ -39,18 +40,19 @@ class Torch(harness.Case):
         return done.stdout.decode(), process
 
     def zero_offload(self, parameters, how):
-        """Bytes held at the end, by what they are."""
+        """Returns the bytes alive at the end, by their use."""
         _, process = self.run_one("use_pinned", str(parameters), how)
         rows = rows_at_peak(process, "host", "live")
         pinned = [row for row in rows if row["kind"] == "pinned"]
-        # A sampled small block stands for half a MiB of its like.
+        # A sampled small block represents half a MiB of similar blocks.
         tensors = [row for row in rows if (row["kind"], row["how"]) == ("heap", "measured") and row["asked"] >= parameters]
         return (sum(row["bytes"] for row in pinned if row["role"] != "rounding"),
                 sum(row["bytes"] for row in pinned if row["role"] == "rounding"),
                 sum(row["asked"] for row in tensors))
 
     def test_pinned_memory_of_zero_offload(self):
-        """10 r + 8 bytes for each parameter, r what rounding to powers of two makes of 4 bytes: 18 to 28."""
+        """10 r + 8 bytes for each parameter; r is the factor by which 4 bytes grow if sizes are rounded to
+        powers of two: 18 to 28."""
         for whole, predicted in DEEPSPEED.items():
             with self.subTest(whole):
                 p = int(whole) // SCALE
@@ -76,13 +78,13 @@ class Torch(harness.Case):
         self.assertEqual(pinned, {"unknown": batch, "rounding": 8 * MIB - batch})
 
     def test_pinned_rounding(self):
-        """A finding where a power of two is far, none where it is met."""
+        """Sizes far above a power of two give a finding, exact powers of two give none."""
         for p, found in ((5 * MIB, ["pinned-rounding"]), (4 * MIB, [])):
             with self.subTest(p):
                 _, process = self.run_one("use_pinned", str(p), "pinned")
                 self.assertEqual([finding["id"] for finding in process["findings"]], found)
                 for finding in process["findings"]:
-                    # 20, 10 and 20 MiB in 32, 16 and 32.
+                    # 20, 10 and 20 MiB are in 32, 16 and 32 MiB.
                     self.assertEqual(finding["bytes"], 30 * MIB)
                     self.assertIn("pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -30.00 MiB",
                                   finding["remedy"])
@@ -102,7 +104,7 @@ class Torch(harness.Case):
                     self.assertIn("pinned_cache.py", str(finding["site"]))
 
     def test_pinned_allocator_at_the_ends_of_phases(self):
-        """What it says it has in use and holds, where there is pinned memory; before, nobody asks it."""
+        """Records its bytes in use and reserved if there is pinned memory; before, it is not queried."""
         command = [harness.torch_python(), harness.program("pinned_stats.py"),
                    os.path.join(harness.FAKES, "libcudart.so.13")]
         done, report = self.trace(command, {**self.MORE, "MEMTRACE_STACKS": "none"})
@@ -117,7 +119,8 @@ class Torch(harness.Case):
     def check_card(self, more=None):
         printed, process = self.run_one("use_c10_cuda", more=more)
         self.assertEqual(printed.splitlines()[-1], f"end: allocated {8 * MIB + MIB // 2} reserved {20 * MIB}")
-        # 8 and 0.5 MiB in one segment of 20, 30 MiB in one of its own, whose last 100 bytes are no block's.
+        # 8 and 0.5 MiB are in one segment of 20 MiB. 30 MiB have their own segment, whose last 100 bytes are in
+        # no block.
         self.assertEqual(harness.peak(process, "cuda:0", "tensor"), 38 * MIB + MIB // 2)
         self.assertEqual(harness.peak(process, "cuda:0", "reserved"), 50 * MIB)
         self.assertEqual(harness.peak(process, "cuda:0", "live"), 50 * MIB)
@@ -127,7 +130,7 @@ class Torch(harness.Case):
         return process
 
     def segments(self, kept):
-        """What the report says of the segments, and its findings; PyTorch's own counters are the truth."""
+        """Returns the segments of the report, and its findings; PyTorch's own counters are the truth."""
         printed, process = self.run_one("use_segments", str(kept))
         words = printed.split()
         reserved, allocated = int(words[1]), int(words[3])
@@ -154,7 +157,7 @@ class Torch(harness.Case):
                       "beside blocks 9 x 424.00 MiB of 1024.00 MiB unused, 1 block: fake_cuda_tensor", text)
 
     def test_no_fragmentation(self):
-        """The same, and what stays fills what came before it."""
+        """As above, but the remaining blocks fill the segments."""
         segments, found = self.segments(1024)
         self.assertEqual((segments["unused"], found), (0, []))
 
@@ -163,12 +166,13 @@ class Torch(harness.Case):
         self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device"})
 
     def test_expandable_segments(self):
-        """Through a table of the driver's functions, as PyTorch has it."""
+        """Calls the driver through a table of its functions, like PyTorch."""
         process = self.check_card({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
         self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device_vmm"})
 
     def test_asynchronous_backend(self):
-        """cudaMallocAsync's blocks are tensors when PyTorch's allocator asks; what is reserved is the pool's."""
+        """cudaMallocAsync's blocks are tensors if PyTorch's allocator requests them; the reserved bytes are the
+        pool's."""
         printed, process = self.run_one("use_c10_cuda", more={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
         peak = 38 * MIB + MIB // 2 - 100
         self.assertIn(f"three: allocated {peak} reserved {peak}\n", printed)
@@ -184,7 +188,7 @@ class Torch(harness.Case):
                   record.words[1] & 0xFFFFFFFF, record.words[4], record.words[5])
                  for record in rawtrace.read(self.trace_files()[0])[0] if record.type == "failure"]
         left = CARD - CONTEXT - 20 * MIB
-        # The driver refuses twice, for PyTorch tries again with its cache emptied; then the tensor is not had.
+        # The driver refuses twice, because PyTorch retries with an empty cache; then the tensor fails.
         self.assertEqual(found, [(1 << 40, "device", 0, 2, left, CARD), (1 << 40, "device", 0, 2, left, CARD),
                                  (1 << 40, "none", rawtrace.TENSOR, 2, left, CARD)])
 

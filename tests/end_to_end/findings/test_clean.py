@@ -1,10 +1,11 @@
-"""Purpose: programs of real frameworks that waste nothing get no finding, in any of their processes."""
+"""Purpose: tests that programs of real frameworks that waste nothing get no finding, in any of their processes.
+"""
 import shutil
 import unittest
 
 import harness
 
-# With what each holds at least, in MiB of tensors (`arrays`: of all that is live): too little would show nothing.
+# The programs, with the least MiB of tensors of each (`arrays`: of all live bytes): less would prove nothing.
 PROGRAMS = {
     "mlp_sgd": 200, "mlp_fused_adamw_autocast": 200, "cnn_adam": 150, "encoder_rmsprop_accumulated": 200, "bert": 200,
     "gpt": 200, "generate": 100, "loader": 100, "arrays": 300, "lbfgs": 150, "averaged": 300, "compiled": 100,

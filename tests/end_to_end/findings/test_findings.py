@@ -1,6 +1,7 @@
-"""Purpose: what makes the peak of a training run is found with its size and its remedy; the nearest run without it has none.
+"""Purpose: tests that the cause of a training peak is found with its size and remedy, and that the nearest run
+without it has no finding.
 
-What a remedy is said to save is held against a run that took it.
+The predicted saving of a remedy is compared with a run that applied it.
 """
 import re
 import unittest
@@ -12,7 +13,8 @@ MIB = harness.MIB
 
 class Findings(harness.Case):
     def run_program(self, name, *words):
-        """The process, and its findings by id. Each is said once, and has what a reader needs."""
+        """Returns the process, and its findings by id. Each occurs once, and has the keys that a reader needs.
+        """
         self.setUp()
         done, report = self.trace([harness.torch_python(), harness.program(name), *words],
                                   {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1"})
@@ -51,7 +53,7 @@ class FirstStep(Findings):
         finding = self.only("first-step-only", found)
         self.assertEqual((finding["bytes"], finding["step"], finding["confidence"]), (64 * MIB, 0, "certain"))
         self.assert_line(finding, "snapshot.py", "copy.deepcopy(model.state_dict())\n")
-        # Not as the peak: without it that is the other steps'.
+        # The copy is not at the process's peak: without it, the other steps have the peak.
         steady = max(row["tensor"]["peak_live"] for row in process["phases"] if row["step"] == "steady")
         self.assertAlmostEqual(self.figure(finding, r"would be (\d+) bytes"), steady, delta=MIB)
         self.assertAlmostEqual(steady, harness.peak(process, measure="tensor") - 64 * MIB, delta=MIB)
@@ -87,7 +89,7 @@ class Loss(Findings):
 
 class Recompute(Findings):
     def test_segments(self):
-        """Of 16 layers two segments are too long, and four are right."""
+        """For 16 layers, two segments are too long, and four are right."""
         _, found = self.run_program("checkpointed.py", "2")
         finding = self.only("recompute-peak", found)
         self.assertEqual((finding["bytes"], finding["phase"]), (8 * 8 * MIB, "recompute"))
@@ -104,7 +106,7 @@ class Serialized(Findings):
     SIZE = 6 * 2048 * 2048 * 4
 
     def test_to_memory(self):
-        """At least once what it holds; pickle has each tensor's bytes and the whole."""
+        """The copy has at least the bytes of its tensors; pickle has each tensor's bytes and the whole."""
         for how, line, least in (("buffer", "torch.save(model.state_dict(), buffer)", 1), ("pickle", "pickle.dumps", 1.8),
                                  ("safetensors", "safetensors.torch.save(", 2)):
             with self.subTest(how):

@@ -1,10 +1,11 @@
-"""Purpose: what every step of a training run leaves behind is found, with its line; what goes again is none."""
+"""Purpose: tests that memory which every step leaves behind is found with its line, and that freed memory is
+not."""
 import unittest
 
 import harness
 
-# Python asks for arenas of 1 MiB, each of them enough for four steps. The compiler of a first import leaves
-# some of them free: of 40 steps the first then asked for none, and the growth read 13 % low, or was not found.
+# Python requests arenas of 1 MiB, each enough for four steps. The compiler of a first import leaves some of
+# them free. With 40 steps, the first steps then requested none: the growth read 13 % low, or was not found.
 STEPS = 120
 KEPT = 1024 * 256 + 1024 * 8  # bytes objects from Python's arenas, and the list that holds them
 

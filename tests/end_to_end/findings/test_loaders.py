@@ -1,4 +1,5 @@
-"""Purpose: what the workers of a loader hold together is a finding of the job; a loader that holds little has none."""
+"""Purpose: tests that the workers of a loader get a joint finding for their memory, and that a small loader
+gets none."""
 import unittest
 
 import harness

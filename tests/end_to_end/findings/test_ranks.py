@@ -1,4 +1,5 @@
-"""Purpose: the rank that holds more than the others is named, with what makes the difference; like ranks are not."""
+"""Purpose: tests that a rank with more memory than the other ranks is named with the cause, and that equal
+ranks are not."""
 import collections
 import os
 import random
@@ -50,7 +51,7 @@ class Workers(harness.Case):
                                            MEMTRACE_JOB=f"job;{self.out}")
             ranks.append(subprocess.Popen([python, script, str(self.WORKERS), "12"], stdout=subprocess.PIPE,
                                           stderr=subprocess.DEVNULL, cwd=self.scratch, env=environment))
-            time.sleep(0.3 * (rank % 3))  # some have their workers before others begin
+            time.sleep(0.3 * (rank % 3))  # some ranks have their workers before other ranks begin
         for rank in ranks:
             output, _ = rank.communicate(timeout=600)
             self.assertEqual((output, rank.returncode), (b"done\n", 0))

@@ -1,4 +1,5 @@
-"""Purpose: bytes per parameter. Truth: the sizes of the tensors, by PyTorch or by hand; DeepSpeed's source for its buffers."""
+"""Purpose: tests bytes per parameter. Truth: the sizes of the tensors, by PyTorch or by hand; DeepSpeed's
+source for its buffers."""
 import json
 import os
 import socket
@@ -54,7 +55,7 @@ class Explain(Case):
         self.assertAlmostEqual(out["theory"], 16)
         self.assertTrue(out["setup"]["optimizer"].startswith("AdamW"), out["setup"])
         self.assertAlmostEqual(out["project"]["bytes"], out["kept"] * 80e9, delta=80e9 * 1e-6)
-        # The optimizer's square roots of all parameters at once, on its way through.
+        # The optimizer's square roots of all parameters at once, which are temporary.
         temporary = sum(row["per_parameter"] for row in out["rows"]
                         if not row["kept"] and row["role"] == "temporary" and row["phase"] == "step")
         self.assertGreater(temporary, 3.9)
@@ -92,7 +93,7 @@ class ZeRO(Case):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.more["MASTER_PORT"] = str(free.getsockname()[1])
-        # Bare, once: it compiles its extension, which nobody wants in a trace.
+        # It runs bare first, because it compiles its extension, which must not be in a trace.
         bare = self.run_in("bare", [*self.command, str(stage), str(accumulation)], {**harness.bare_environment(), **self.more},
                            timeout=600)
         self.assertEqual(bare.returncode, 0, bare.stderr.decode(errors="replace")[-2000:])

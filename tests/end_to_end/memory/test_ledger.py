@@ -1,4 +1,4 @@
-"""Purpose: the ledger of a process closes: what the kernel counts is explained by rows that were measured."""
+"""Purpose: tests that the ledger of a process closes: measured rows explain the kernel's total."""
 import glob
 import os
 import shutil
@@ -26,8 +26,8 @@ def row(one, name):
     return sum(entry["bytes"] for entry in one["rows"] if entry["name"] == name)
 
 
-# A peak between two looks is known from the kernel's high-water mark. Since Linux 6.2 that is a sum of approximate
-# counters: pages of anonymous memory, files and shared memory, of each up to 32 that a CPU has not reported yet.
+# A peak between two samples is known from the kernel's high-water mark. Since Linux 6.2 that is a sum of
+# approximate counters of anonymous, file and shared pages. Each CPU may not have reported up to 32 of each.
 COUNTERS_OFF = 3 * 32 * 4096 * (os.cpu_count() or 1)
 
 
@@ -36,8 +36,8 @@ class Watched:
 
     def __init__(self, pid):
         self.highest = 0
-        self.longest = 0  # seconds between two looks
-        self.waited = 0   # seconds that its first thread was ready to run and had no CPU
+        self.longest = 0  # seconds between two samples
+        self.waited = 0   # seconds that its first thread was ready to run but had no CPU
         self.path = f"/proc/{pid}/status"
         self.schedule = f"/proc/{pid}/schedstat"
         self.done = threading.Event()
@@ -67,7 +67,7 @@ class Watched:
 
 class LedgerCase(Case):
     def watch(self, command, allocator="glibc", **environment):
-        """Output, the process that was started, its highest VmHWM from outside."""
+        """Returns the output, the started process, and its highest VmHWM from outside."""
         more = {**ALLOCATORS[allocator], **environment}
         env = self.environment(**{k: v for k, v in more.items() if k != "jemalloc"})
         if "jemalloc" in more:
@@ -86,9 +86,9 @@ class LedgerCase(Case):
         return out.decode(), mine[0], highest
 
     def met(self, command, allocator="glibc", at_peak=True, **environment):
-        """Output and process of a run whose highest ledger is that of the peak. A peak lasts a millisecond, and on a
-        machine with more to do than cores the ledger may come too late: of some attempts one has to do.
-        docs/ledger.md has what single runs give."""
+        """Returns output and process of a run whose highest ledger is that of the peak. A peak lasts a
+        millisecond. On a busy machine the ledger may come too late, so one of some attempts must succeed.
+        docs/ledger.md has the figures of single runs."""
         for attempt in range(ATTEMPTS):
             shutil.rmtree(self.out, ignore_errors=True)
             out, process, highest = self.watch(command, allocator, **environment)
@@ -107,7 +107,8 @@ class LedgerCase(Case):
         raise AssertionError
 
     def skip_if_busy(self, missed):
-        """How soon the recorder looks says nothing where the process waits for a CPU, or a look each 2 ms for 15 ms."""
+        """The recorder's delay means nothing if the process waits for a CPU, or if a sample due each 2 ms takes
+        15 ms."""
         if self.longest > 0.015 or self.waited > 0.005:
             self.skipTest(f"the machine is too busy: a look waited {self.longest * 1000:.0f} ms, the process "
                           f"{self.waited * 1000:.0f} ms for a CPU, and {missed}")
@@ -126,10 +127,10 @@ class LedgerCase(Case):
 
 
 class Known(LedgerCase):
-    """A program whose every mapping is known."""
+    """A program with only known mappings."""
 
     def check_node(self, one):
-        """Of the whole machine, where others come and go as well."""
+        """Checks the ledger of the whole machine, where other processes start and end as well."""
         with open("/proc/meminfo", encoding="ascii") as file:
             now = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in file}
         self.assertEqual(sum(entry["bytes"] for entry in one["rows"]) + one["residual"], one["total"])
@@ -172,14 +173,14 @@ class Known(LedgerCase):
 
 
 class Short(LedgerCase):
-    """Programs of one thread: glibc takes no locks there, so only that thread can ask what it keeps."""
+    """Programs of one thread: glibc takes no locks there, so only that thread can query its retained memory."""
 
     def test_a_peak_that_ends_where_it_is_reached(self):
         _, process, highest = self.watch([victim("known_memory"), "spike"])
         one = ledger(process)
         self.assertGreater(highest, 256 * MIB)
         self.assert_is_peak(one["total"], highest)
-        # The ledger may be up to 1 % from the peak: what its total lacks must be missing from the block as well.
+        # The ledger may be up to 1 % from the peak: the block must lack the bytes that the total lacks.
         self.assertAlmostEqual(row(one, "heap in use") + highest - one["total"], 256 * MIB, delta=MIB)
         self.assert_closes(one)
         self.assertLess(ledger(process, "end")["total"], 64 * MIB)
@@ -192,7 +193,7 @@ class Short(LedgerCase):
         self.assert_closes(one)
 
     def test_it_takes_no_memory_of_the_program_to_look(self):
-        """Mappings of many MiB that nobody touched: looking into them would give them pages."""
+        """The program has large untouched mappings. Reading them would make their pages resident."""
         code = ("import ctypes, mmap, time\n"
                 "held = [mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2)]\n"
                 "block = bytearray(b'x') * (64 << 20)\n"
@@ -206,7 +207,7 @@ class Short(LedgerCase):
         self.assert_closes(ledger(process))
 
     def test_a_thread_that_may_be_in_a_handler_is_not_asked(self):
-        """With a signal blocked it may have interrupted the allocator."""
+        """With a signal blocked, it may have interrupted the allocator."""
         code = ("import signal, time\n"
                 "if {blocked}: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
                 "held = [bytearray(b'x') * (8 << 20) for _ in range(8)]\n"
@@ -265,7 +266,7 @@ class Families(LedgerCase):
         workers = [other for other in self.report()["processes"] if other["kind"] == "worker"]
         for worker in workers:
             copied = row(ledger(worker), "copied from the parent")
-            self.assertAlmostEqual(copied, (20 + 12) * MIB, delta=8 * MIB)  # 12: what Python itself writes to
+            self.assertAlmostEqual(copied, (20 + 12) * MIB, delta=8 * MIB)  # 12: Python's own writes
 
 
 class Workloads(LedgerCase):
@@ -294,7 +295,7 @@ class Workloads(LedgerCase):
         self.assertAlmostEqual(max(ledger(one)["total"] for one in workers) / MIB,
                                max(float(words[words.index("rss") + 1]) for words in lines if "worker" in words[2]),
                                delta=20)
-        # Of all: each page once, as the kernel's PSS has it.
+        # The sum of all processes counts each page once, like the kernel's PSS.
         shared = max(float(words[words.index("pss") + 1]) for words in lines if words[2] == "sum")
         self.assertAlmostEqual(ledger(process, scope="family")["total"] / MIB, shared, delta=shared * 0.02)
 

@@ -1,6 +1,7 @@
-"""Purpose: shared memory that a process left in /dev/shm is found, and none that somebody holds or may still remove.
+"""Purpose: tests that shared memory that a process left in /dev/shm is found, unless a process holds or may
+still remove it.
 
-Truth: what the kernel says that the files take, and what the program does.
+Truth: the kernel's sizes of the files, and the program's known actions.
 """
 import glob
 import mmap
@@ -27,7 +28,7 @@ def taken(name):
 
 
 def all_can_be_read():
-    """Whether there is no process but could be asked what it maps; of the kernel's own there is nothing to ask."""
+    """True if the mappings of all processes can be read. Kernel threads have none."""
     for path in glob.glob("/proc/[0-9]*/maps"):
         try:
             with open(path, "rb"):
@@ -48,7 +49,7 @@ def wait_until(there, what):
 
 
 def gone(pid):
-    """Ended; its parent may not have asked for its status yet."""
+    """True if it has ended; its parent may not have read its status yet."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return not file.read()
@@ -62,7 +63,7 @@ def wait_until_gone(pid):
 
 class Orphans(deaths.Case):
     def start(self, *arguments, python="python3", lines=1, record={"MEMTRACE_QUIET": "1"}):
-        """The program in a group of its own, and what it said, once it has its memory."""
+        """Returns the program, in its own group, and its output, once it has its memory."""
         process = subprocess.Popen([python, PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    start_new_session=True, text=True, env=self.environment(**record))
         self.addCleanup(process.stdout.close)
@@ -87,12 +88,12 @@ class Orphans(deaths.Case):
             os.unlink(path)
 
     def killed(self, process):
-        """It, and all in its group with it: as a container ends."""
+        """Kills it and all processes in its group, as a container ends."""
         self.kill_group(process)
         process.wait()
 
     def found(self):
-        """The finding of each process that has one, by pid; the same in both documents."""
+        """Returns the finding of each process that has one, by pid; both documents must agree."""
         by_pid = [{process["pid"]: finding for process in document["processes"] for finding in process["findings"]
                    if finding["id"] == "orphan-shm"} for document in (self.report(), self.postmortem())]
         self.assertEqual(by_pid[0], by_pid[1])
@@ -143,7 +144,7 @@ class Orphans(deaths.Case):
         process, [name] = self.start("torch", "48", python=harness.torch_python())
         self.addCleanup(self.remove, f"torch_{process.pid}_*")
         manager = self.of_job("torch_shm_manager")
-        os.kill(manager, signal.SIGKILL)  # in a group of its own, and removes what is left
+        os.kill(manager, signal.SIGKILL)  # it is in its own group, and would remove the files
         wait_until_gone(manager)
         self.killed(process)
         names = sorted((os.path.basename(path) for path in glob.glob(f"/dev/shm/torch_{process.pid}_*")),
@@ -189,7 +190,7 @@ class Orphans(deaths.Case):
         self.assertNotIn("/dev/shm", self.report_text())
 
     def test_what_another_process_holds(self):
-        """Mapped by one, open in another; and what the first report said is what later ones say."""
+        """One process maps it, another has it open. Later reports must repeat the first one's result."""
         for mapped in (True, False):
             with self.subTest(mapped=mapped):
                 self.out = os.path.join(self.scratch, f"out-{mapped}")

@@ -1,4 +1,5 @@
-"""Purpose: findings about what is resident and not used, and the reverse: each program that has one, and its nearest."""
+"""Purpose: tests findings about resident but unused memory, and the reverse: each program with one, and its
+nearest without."""
 import sys
 import unittest
 
@@ -26,7 +27,7 @@ class Resident(Case):
         self.assertEqual(self.findings("read"), [])
 
     def test_what_the_allocator_keeps(self):
-        # 15 of 16 blocks were freed, and each that lives has its page or two.
+        # 15 of 16 blocks were freed, and each live block keeps one or two pages.
         freed = 6000 * 60_000 * 15 / 16
         self.assertAlmostEqual(self.only(self.findings("kept"), "allocator-retention"), freed, delta=freed / 10)
 
@@ -40,7 +41,7 @@ class Resident(Case):
         self.assertEqual(self.findings("touched"), [])
 
     def test_objects_are_copied_by_reading_them(self):
-        # The strings' headers are written to in each worker: 8 items of 16 each, on nearly every page.
+        # Each worker writes to the strings' headers: 8 items of 16 each, on nearly every page.
         strings = 2_000_000 * 72
         copied = self.only(self.findings("objects", torch_python()), "copy-on-write-growth")
         self.assertGreater(copied, strings)

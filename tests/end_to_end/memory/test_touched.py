@@ -1,6 +1,6 @@
-"""Purpose: tensors that are not all in memory are told from those that are, with the phase that wrote to them first.
+"""Purpose: tests that partly resident tensors are distinguished, with the phase that wrote to them first.
 
-The truth is the program's own: which part of which tensor it writes to, and in which step.
+The truth is the program's own: the part of each tensor that it writes to, and the step.
 """
 import json
 import subprocess

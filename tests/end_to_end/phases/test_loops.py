@@ -1,4 +1,4 @@
-"""Purpose: loops that others wrote have the right steps and phases. Truth: how often the model itself was called in each."""
+"""Purpose: tests steps and phases of library training loops. Truth: how often each step called the model."""
 import json
 import os
 import unittest

@@ -1,11 +1,12 @@
-"""Purpose: what tensors are for, said by modules, optimizers, engines and sites. Truth: PyTorch's own sizes of the same."""
+"""Purpose: tests the roles of tensors from modules, optimizers, engines and sites. Truth: PyTorch's sizes of
+them."""
 import json
 import socket
 import unittest
 
 import harness
 
-SMALL = 16384  # bytes of a role that scalars and alignment may add
+SMALL = 16384  # bytes that scalars and alignment may add to a role
 
 
 def bytes_by_role(rows, **wanted):
@@ -81,7 +82,7 @@ class BesideTheModel(Case):
             self.assert_roles([row for row in rows if row["born_phase"] == "recompute"],
                               activation=truth["activation"], temporary=truth["temporary"])
             _, rows = tensor_rows(process, step, "backward")
-            for row in rows:  # what the model's lines make again is no work of backward's own
+            for row in rows:  # memory that the model's lines recompute is not backward's own
                 lines = [frame["function"] for frame in row["site"]["frames"]] if row["site"] else []
                 self.assertFalse(row["born_phase"] == "backward" and "Model.part" in lines, row)
 
@@ -95,7 +96,7 @@ class BesideTheModel(Case):
         truth, process = self.run_copies("save")
         row, rows = tensor_rows(process, 0, "save")
         self.assert_roles(rows, parameter=truth["parameter"], optimizer_state=truth["optimizer_state"], checkpoint=0)
-        # The buffer of a BytesIO, which grows by an eighth. It is no tensor.
+        # The buffer of a BytesIO, which grows by an eighth. It is not a tensor.
         buffer = bytes_by_role(row["at_peak"])["checkpoint"]
         self.assertGreaterEqual(buffer, truth["file"])
         self.assertLess(buffer, 2.2 * truth["file"])
@@ -114,7 +115,7 @@ class BesideTheModel(Case):
         truth, process = self.run_copies("generate")
         [row] = [row for row in process["phases"] if (row["memory"], row["phase"]) == ("host", "generate")]
         held = bytes_by_role(row["tensor"]["at_peak"])["kv_cache"]
-        # Half of a layer is there twice while its next token is appended.
+        # Half of a layer exists twice while its next token is appended.
         self.assertGreaterEqual(held, truth["kv_cache"] - SMALL)
         self.assertLessEqual(held, truth["kv_cache"] * (1 + 1 / truth["layers"]))
 
@@ -135,12 +136,12 @@ class Ranks(Case):
     def test_buckets(self):
         for truth, process in self.run_ranks("ddp"):
             self.assertEqual(truth["comm"], truth["parameter"], "all gradients have a place in a bucket")
-            for step in (0, 3):  # before they are made anew, and after
+            for step in (0, 3):  # before they are rebuilt, and after
                 _, rows = tensor_rows(process, step, "step")
                 self.assert_roles(rows, **{role: truth[role] for role in ("comm", "gradient", "parameter")})
 
     def test_gradients_in_buckets(self):
-        """The buckets are the gradients: they would be there without a second rank."""
+        """The buckets are the gradients: they would exist without a second rank."""
         for truth, process in self.run_ranks("ddp-view"):
             for step in (0, 3):
                 _, rows = tensor_rows(process, step, "step")
@@ -156,9 +157,9 @@ class Ranks(Case):
             _, rows = tensor_rows(process, 1, "step")
             self.assert_roles(rows, parameter=truth["parameter"], gradient=truth["parameter"],
                               optimizer_state=2 * truth["parameter"], gathered=0)
-            # The last layer's is let go by gloo's own thread when that gets to it: on a busy machine 6 ms into the step.
+            # gloo's own thread frees the last layer's buffer: on a busy machine 6 ms into the step.
             self.assertIn(bytes_by_role(rows).get("comm", 0), (0, truth["layer"]))
-            # A layer or two at a time, as they come and as they are used.
+            # One or two layers at a time exist, as they arrive and are used.
             _, rows = tensor_rows(process, 1, "forward")
             gathered = bytes_by_role(rows)["gathered"]
             self.assertIn(round(gathered / truth["layer"]), (1, 2, 3, 4))
@@ -168,7 +169,7 @@ class Ranks(Case):
                 files = [frame["file"] for frame in row["site"]["frames"]] if row["site"] else []
                 if any("_fully_shard" in file for file in files) and row["bytes"] > SMALL:
                     self.assertIn(row["role"], ("parameter", "gradient", "gathered", "comm"))
-            if truth["file"]:  # the first rank got the whole state, and saved it
+            if truth["file"]:  # the first rank received the whole state and saved it
                 _, rows = tensor_rows(process, 2, "save")
                 self.assert_roles(rows, gathered=truth["gathered"], checkpoint=0)
 

@@ -1,11 +1,11 @@
-"""Purpose: on other shapes, every phase's tensor bytes are those of PyTorch's own allocator events."""
+"""Purpose: compares every phase's tensor bytes with PyTorch's own allocator events, on other shapes."""
 import os
 import re
 import unittest
 
 import harness
 
-# Shapes that no table lists. SHAPES in the environment, "--layers 3 ...;--opt fused ...", replaces them.
+# Shapes that are in no table. SHAPES in the environment, "--layers 3 ...;--opt fused ...", replaces them.
 SHAPES = [
     ("--layers", "3", "--hidden", "256", "--batch", "3", "--seq", "96"),
     ("--layers", "5", "--hidden", "192", "--batch", "1", "--seq", "200", "--accum", "3", "--opt", "forloop"),
@@ -21,7 +21,7 @@ TOLERANCE = 0.0101
 
 class Shapes(harness.Case):
     def truth(self, python, options):
-        """(phase, step) -> [(entry, peak, exit), ...] of its occurrences, in MiB."""
+        """Returns (phase, step) -> [(entry, peak, exit), ...] of its occurrences, in MiB."""
         done = self.bare([python, harness.workload("truth_torch.py"),
                           harness.workload("falcon_adamw_marked.py"), *options], {"OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
@@ -51,8 +51,8 @@ class Shapes(harness.Case):
                       "exit_live": occurrences[-1][2],
                       "transient": max(row[1] - max(row[0], row[2]) for row in occurrences)}
             if phase == "forward":
-                # The marked script lets go of the model's output (the logits) inside its mark; the phase ends
-                # when the module's call returns, with the output still held. Entry and peak are the same.
+                # The marked script frees the model's output (the logits) inside its mark. The phase ends when
+                # the module's call returns, and the output is still alive then. Entry and peak are equal.
                 del wanted["exit_live"], wanted["transient"]
             for name, figure in wanted.items():
                 found = tensor[name] / harness.MIB

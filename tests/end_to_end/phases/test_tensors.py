@@ -1,6 +1,6 @@
-"""Purpose: tensor bytes per phase of a real training run agree with figures measured without memtrace.
+"""Purpose: compares tensor bytes per phase of a real training run with figures measured without memtrace.
 
-The table is that of shared/workloads/README.md, MiB.
+The table is from shared/workloads/README.md, in MiB.
 """
 import json
 import os
@@ -20,7 +20,7 @@ def mib(size):
 
 
 def adam_lines():
-    """Where _multi_tensor_adam of the installed PyTorch takes its square roots."""
+    """Returns the lines where _multi_tensor_adam of the installed PyTorch takes its square roots."""
     found = subprocess.run([harness.torch_python(), "-c", "import torch.optim.adam as adam; print(adam.__file__)"],
                            capture_output=True, text=True, check=True)
     with open(found.stdout.strip(), encoding="utf-8") as file:
@@ -66,7 +66,8 @@ class Falcon(harness.Case):
         self.assert_states_are_new()
 
     def assert_states_are_new(self):
-        """What forward finds in step 1 and not in step 0: the two states of each parameter."""
+        """Checks the memory that forward finds in step 1 but not in step 0: the two states of each parameter.
+        """
         done = subprocess.run([harness.COMMAND, "diff", self.out, "--steps", "0:1", "--phases", "forward",
                                "--format", "json"], capture_output=True, check=True, timeout=300)
         diff = json.loads(done.stdout)
@@ -74,7 +75,7 @@ class Falcon(harness.Case):
         states = [row for row in diff["rows"] if mib(row["change"]) > 1]
         self.assertEqual([row["role"] for row in states], ["optimizer_state"] * len(states))
         self.assertEqual({(row["bytes_a"], row["phase"]) for row in states}, {(0, "step")})
-        # As malloc gave them: some bytes more for each of some hundred tensors.
+        # As malloc gave them: some bytes more for each of several hundred tensors.
         self.assertAlmostEqual(sum(mib(row["bytes_b"]) for row in states), 2 * P, delta=0.3)
 
     def test_forloop(self):
@@ -96,7 +97,7 @@ class Falcon(harness.Case):
         # The row's peak is the highest of its occurrences in the step: the second micro-step's.
         self.assert_rows(self.run_falcon("--accum", "2"), 745.28, 777.27, 462.11, 1155.27, 924.22, 231.05)
 
-    # Tensors are exact whatever is sampled. A run takes 10 s: MEMTRACE_TEST_SETTINGS=all tries them all.
+    # Tensors are exact for all sampling settings. A run takes 10 s: MEMTRACE_TEST_SETTINGS=all tries them all.
     SETTINGS = ({"SAMPLE": "1"}, {"SAMPLE": "4K"}, {"SAMPLE": "16M"}, {"EXACT_MIN": "1"}, {"EXACT_MIN": "1G"},
                 {"STACKS": "none"}, {"STACKS": "python"}, {"STACKS": "native"},
                 {"SAMPLE": "16M", "EXACT_MIN": "1G", "STACKS": "none"})

@@ -1,4 +1,5 @@
-"""Purpose: a trace of some kilobytes takes neither the machine's memory nor a day: a report, or one clear line."""
+"""Purpose: tests that a trace of some kilobytes cannot exhaust memory or time: the result is a report, or one
+clear line."""
 import os
 import resource
 import subprocess
@@ -8,10 +9,10 @@ import unittest
 import bombs
 from harness import COMMAND, MIB, bare_environment
 
-MEMORY = 2048 * MIB  # of addresses: the budget is 1 GiB and 4 times the file
-CPU = 60             # seconds: what is linear takes some; this is against what is not
+MEMORY = 2048 * MIB  # of address space: the budget is 1 GiB and 4 times the file
+CPU = 60             # seconds: linear work takes some; this limit catches more than linear work
 
-# Bomb, size, arguments. Each took more than these limits, or a multiple of its size in work.
+# Bomb, size, arguments. Each once took more than these limits, or a multiple of its size in work.
 REPORTS = (("long_name", 128, ()),
            ("long_name", 128, ("--format", "json")),
            ("open_threads", 20000, ()),
@@ -20,7 +21,7 @@ REPORTS = (("long_name", 128, ()),
            ("modules", 10000, ("--format", "json")),
            ("alike_steps", 15000, ()),
            ("false_headers", 200000, ()))
-# Command, bomb, size, arguments. "explain" reads as these do, and then wants an optimizer's step.
+# Command, bomb, size, arguments. "explain" reads like these, then requires an optimizer's step.
 OTHERS = (("postmortem", "open_threads", 20000, ("--format", "json")),
           ("postmortem", "deep_stacks", 4000, ("--format", "json")),
           ("diff", "open_threads", 20000, ()),
@@ -66,7 +67,7 @@ class Bombs(unittest.TestCase):
                 self.assert_written(*self.run_on(name, size, arguments, command))
 
     def test_a_log_of_many_kills(self):
-        """Each was compared with all before it: 400,000 took minutes."""
+        """Each kill was compared with all kills before it: 400,000 took minutes."""
         kills = (b"[%.6f] Out of memory: Killed process %d (train) total-vm:%dkB, anon-rss:4kB, file-rss:0kB\n"
                  % (1 + i * 1e-6, i + 1, i + 8) for i in range(400000))
         self.assert_written(*self.run_on("open_threads", 2, (), "postmortem", evidence=kills))

@@ -1,7 +1,8 @@
-"""Purpose: a run far longer than its trace may be large: nothing is lost, each step is answered, the ends in detail.
+"""Purpose: tests a run far longer than its trace may be: nothing is lost, each step has figures, the ends have
+detail.
 
-The truth is the victim's own rule (tests/victims/many_steps.c), worked out here once more. MEMTRACE_TEST_STEPS
-sets the number of steps: with a million the bound is the 16 MiB that are promised for it.
+The truth is the victim's own rule (tests/victims/many_steps.c), computed here again. MEMTRACE_TEST_STEPS
+sets the number of steps: with a million, the bound is the promised 16 MiB.
 """
 import glob
 import os
@@ -11,7 +12,7 @@ from harness import MIB, RECORD_ALL, Case, victim
 
 STEPS = int(os.environ.get("MEMTRACE_TEST_STEPS", "30000"))
 BOUND = 16 if STEPS > 200000 else 2
-HELPERS = 2 if BOUND == 16 else 0  # a ring for each thread does not go into a small bound
+HELPERS = 2 if BOUND == 16 else 0  # a small bound has no space for a ring per thread
 EVERY, KEEP_EVERY = 16, 1000
 
 
@@ -35,7 +36,7 @@ def kept(n):
     return usable(4096) if n % KEEP_EVERY == 0 else 0
 
 
-# What a row of a phase has for step n.
+# The values of a phase's row for step n.
 TRUTH = {
     "keep": {"net": kept, "allocated": kept, "transient": lambda n: 0},
     "forward": {"net": forward, "allocated": lambda n: forward(n) + by_helpers(n), "transient": by_helpers},
@@ -101,7 +102,7 @@ class Bounded(Case):
         _, rows = self.rows(STEPS - 10, STEPS - 1)
         for n in range(STEPS - 10, STEPS):
             self.check_exact(rows, n)
-        # Each step under its own number, and each bucket once among all.
+        # Each step has its own number, and each step range occurs once.
         _, rows = self.rows(middle - 50, middle + 50)
         self.assertEqual({step for phase, step in rows if phase == "forward"}, set(range(middle - 50, middle + 51)))
         process = self.only_process(self.report("--all-steps", "--top", "0"))

@@ -1,4 +1,4 @@
-"""Purpose: whatever becomes of the disk, the program does what it does, what was recorded is readable, losses counted."""
+"""Purpose: tests disk failures: the program is not affected, the trace can be read, losses are counted."""
 import ctypes
 import glob
 import os
@@ -20,7 +20,7 @@ SETTINGS = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_SKIP": "", "MEMTRACE_STACKS": "n
 
 
 class Rounds:
-    """programs/blocks.py, one round at a time."""
+    """Runs programs/blocks.py, one round at a time."""
 
     def __init__(self, rounds, environment, cwd, **options):
         self.process = subprocess.Popen(["python3", harness.program("blocks.py"), str(rounds)], env=environment, cwd=cwd,
@@ -58,7 +58,7 @@ class Case(harness.Case):
         LIBC.umount2(path.encode(), DETACH)
 
     def mount(self, source, path, kind, flags=0, data=b""):
-        """Mounts, or skips the test where that is not allowed."""
+        """Mounts, or skips the test if that is not allowed."""
         if LIBC.mount(source.encode(), path.encode(), kind, flags, data) != 0:
             self.skipTest(f"no mount of {kind or source} here: {os.strerror(ctypes.get_errno())}")
         self.addCleanup(self.unmounted, path)
@@ -69,7 +69,7 @@ class Case(harness.Case):
         return path
 
     def ext4(self, mebibytes):
-        """A small ext4 in a file."""
+        """Makes a small ext4 in a file."""
         image, path = os.path.join(self.scratch, "image"), self.folder("ext4")
         with open(image, "wb") as file:
             file.truncate(mebibytes * MIB)
@@ -100,7 +100,8 @@ class Case(harness.Case):
         return Rounds(rounds, environment, cwd, **options)
 
     def check(self, outcome, rounds, *lines):
-        """Status and output are the program's own, and stderr has these lines more, in order."""
+        """Checks that status and output are the program's own, and that stderr has these lines in addition, in
+        order."""
         code, said, errors = outcome
         self.assertEqual(code, 7)
         self.assertEqual(said, b"".join(b"round %d\n" % number for number in range(rounds)))
@@ -121,7 +122,7 @@ class Case(harness.Case):
         return self.only_process(self.report("--all", path=path))
 
     def births(self, process):
-        """Of the blocks of blocks.py, by their size."""
+        """Returns the births of the blocks of blocks.py, found by their size."""
         return sum(row["allocations"] for row in process["phases"] if row["memory"] == "host" and row["step"] != "steady")
 
     def elsewhere(self, uid):
@@ -177,7 +178,7 @@ class WhereNothingCanBeWritten(Case):
 
 class WhileRecording(Case):
     def full_and_again(self, path):
-        """The disk becomes full after a round, and has room again some rounds later."""
+        """The disk becomes full after a round, and has space again some rounds later."""
         self.out = os.path.join(path, "out")
         program = self.start(40, {"MEMTRACE_SPOOL": path})
         program.wait_for_round()
@@ -191,7 +192,7 @@ class WhileRecording(Case):
                     pass
         program.rounds(19)
         os.unlink(ballast)
-        time.sleep(1.5)  # it tries again each second
+        time.sleep(1.5)  # memtrace tries again each second
         program.rounds(20)
         program.go_on()
         self.check(program.end(), 40, "memtrace: recording to", r"memtrace: cannot write .* \(no space left\): ")
@@ -272,7 +273,7 @@ class SlowDisk(Case):
 
 class Rings(Case):
     def ring_place(self, settings=None):
-        """Where the ring file is while the program runs; then that nothing was lost."""
+        """Returns the place of the ring file while the program runs; then checks that nothing was lost."""
         program = self.start(2, {"MEMTRACE_QUIET": "1", **(settings or {})})
         program.wait_for_round()
         found = []
@@ -330,15 +331,16 @@ class Bounds(Case):
         return sum(os.path.getsize(path) for path in glob.glob(os.path.join(self.out, "*")))
 
     def notes(self):
-        """The detail of each process of the job, from its own claim."""
+        """Returns the bytes for detail of each process of the job, from its own claim."""
         path = os.path.join(self.out, f"node-{os.uname().nodename}")
         with open(path, encoding="utf-8") as file:
             return [int(line.split()[0]) for line in file]
 
     def test_the_bound_of_a_host(self):
-        """Children of one job: as asked, counting only, and no file; room again when the others have ended."""
+        """Children of one job get: the requested bytes, counts only, no file. Other processes get bytes again
+        after they end."""
         settings = {"MEMTRACE_MAX_NODE": "11M", "MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1",
-                    "MEMTRACE_SAMPLE": "64"}  # most small blocks are drawn: they must not count twice
+                    "MEMTRACE_SAMPLE": "64"}  # most small blocks are sampled: they must not count twice
         programs = []
         for _ in range(6):
             programs.append(self.start(2, settings))
@@ -371,7 +373,7 @@ class Bounds(Case):
         self.assertIn("MEMTRACE_MAX_NODE", self.report_text())
 
     def test_a_claim_grows_with_need(self):
-        """An eighth of the bound of a child first, then twice as much where that is full, up to all of it."""
+        """A claim is first an eighth of a child's bound. If that is full it doubles, up to all of the bound."""
         settings = {"MEMTRACE_JOB": f"job;{self.out}", "MEMTRACE_QUIET": "1", "MEMTRACE_MAX_TRACE": "64M"}
         program = self.start(60, settings)
         program.wait_for_round()
@@ -389,7 +391,7 @@ class Bounds(Case):
         self.check(self.run_rounds(60, settings), 60)
         self.assertEqual(len(self.notes()), 1)
         self.assertLess(self.notes()[0], 6 * MIB)
-        self.assertLessEqual(self.files(), self.notes()[0] + 4096)  # and the claims themselves
+        self.assertLessEqual(self.files(), self.notes()[0] + 4096)  # plus the claims themselves
         self.assertGreater(self.files(), 2 * MIB, "too little to show anything")
 
 

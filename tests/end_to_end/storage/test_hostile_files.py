@@ -1,4 +1,5 @@
-"""Purpose: whatever another user puts at a name that memtrace uses, no program hangs and no file of anyone is changed."""
+"""Purpose: tests hostile entries of another user at names that memtrace uses: no program hangs, and no file
+changes."""
 import glob
 import os
 import signal
@@ -13,7 +14,7 @@ HOST = os.uname().nodename
 OTHER = 65534  # the user who plants entries, or whose program is traced
 THIRD = 64999  # a user without a directory in /tmp
 PROGRAM = ["/bin/sh", "-c", "echo to stdout; echo to stderr >&2; exit 7"]
-TIME_TO_HANG = 60  # seconds: far more than any of the programs takes
+TIME_TO_HANG = 60  # seconds: far more than any of the programs needs
 TIB = 1 << 40
 
 
@@ -76,7 +77,7 @@ KINDS = (fifo, link, link_to_zero, dangling_link, directory, local_socket, devic
 
 
 def look(path):
-    """All that tells whether a file was changed."""
+    """Returns all properties that show a change of a file."""
     try:
         info = os.lstat(path)
     except FileNotFoundError:
@@ -100,7 +101,7 @@ class Case(harness.Case):
         self.temporary = self.shared("temporary")
 
     def shared(self, name):
-        """A directory that all users may write, as /tmp."""
+        """Makes a directory that all users may write to, like /tmp."""
         path = os.path.join(self.scratch, name)
         os.mkdir(path)
         os.chmod(path, 0o1777)
@@ -114,11 +115,11 @@ class Case(harness.Case):
             kind(path, bystander)
         except PermissionError as error:
             self.skipTest(f"no {kind.__name__} can be made: {error}")
-        if kind is not hard_link:  # which is the bystander
+        if kind is not hard_link:  # a hard link is the bystander itself
             os.lchown(path, owner, owner)
 
     def end(self, command, environment, user):
-        """As a program that does not hang."""
+        """Runs a program and checks that it does not hang."""
         try:
             return subprocess.run(command, env=environment, cwd="/", user=user, group=user, extra_groups=[], check=False,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_TO_HANG)
@@ -126,7 +127,7 @@ class Case(harness.Case):
             self.fail(f"{command[0]} hangs")
 
     def run_traced(self, out, user, **settings):
-        """One line of memtrace's own on stderr, and all else as without it."""
+        """stderr has one line of memtrace; all other effects are as without it."""
         environment = harness.bare_environment(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=out,
                                                **{**harness.RECORD_ALL, "MEMTRACE_QUIET": "", "TMPDIR": self.temporary,
                                                   **settings})
@@ -140,7 +141,7 @@ class Case(harness.Case):
 
 class Recorder(Case):
     def try_all(self, name, user, prepare=None):
-        """Each kind of entry of another user's at this name, in a directory of its own."""
+        """Tries each kind of entry of another user at this name, in its own directory."""
         owner = 0 if user == OTHER else OTHER
         for kind in KINDS:
             with self.subTest(kind=kind.__name__):
@@ -151,7 +152,7 @@ class Recorder(Case):
                 path = os.path.join(out, name)
                 self.plant(kind, path, owner, bystander)
                 if kind is hard_link:
-                    os.chown(bystander, user, user)  # a second name for a file of the traced user's own
+                    os.chown(bystander, user, user)  # a second name for a file of the traced user
                 before = look(path), look(bystander), look("/dev/zero")
                 line = self.run_traced(out, user)
                 self.assertIn("memtrace: recording to", line)
@@ -185,7 +186,7 @@ class Recorder(Case):
         self.try_all("planted.rings", 0, claimed)
 
     def test_windows(self):
-        """Names beside a trace that has begun."""
+        """Tests names beside a trace that has begun."""
         for number, kind in enumerate(KINDS):
             with self.subTest(kind=kind.__name__):
                 out = self.shared(f"windows-{number}")
@@ -207,7 +208,7 @@ class Recorder(Case):
                 self.assertEqual((program.returncode, said, errors), (7, b"round 1\nround 2\n", b"to stderr\n"))
                 self.assertEqual([look(path) for path in bystanders if kind is not hard_link],
                                  before if kind is not hard_link else [])
-                if kind is hard_link:  # a name that goes is no change of the file
+                if kind is hard_link:  # removing one name does not change the file
                     self.assertEqual([look(path)[4] for path in bystanders], [b"a secret of its owner\n"] * len(bystanders))
 
 
@@ -301,7 +302,7 @@ class Analyzer(Case):
                     if name != self.stem + ".memtrace":
                         self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual(look(bystander), before[0])
-                    if name != self.stem + ".evidence":  # which is replaced
+                    if name != self.stem + ".evidence":  # the evidence file is replaced
                         self.assertEqual(look(path), before[1])
 
     def test_a_link_at_the_name_of_new_evidence(self):
@@ -331,10 +332,10 @@ class Analyzer(Case):
                 path, bystander = (os.path.join(self.scratch, name + kind.__name__) for name in ("named-", "named-by-"))
                 self.plant(kind, path, OTHER, bystander)
                 if kind is fifo:
-                    continue  # below: that takes its time
+                    continue  # tested below, because it takes long
                 for arguments in (["report", path], ["postmortem", self.job, "--evidence", path]):
                     if kind in (link, hard_link, directory) and arguments[0] == "report":
-                        continue  # of a directory it is the newest job
+                        continue  # a directory means its newest job
                     self.assertEqual(self.analyze(arguments).returncode, 2, arguments)
         path = os.path.join(self.scratch, "named-fifo")
         waits = [subprocess.Popen([harness.COMMAND, *arguments], env=harness.bare_environment(), stderr=subprocess.PIPE,

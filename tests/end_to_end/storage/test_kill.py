@@ -1,4 +1,4 @@
-"""Purpose: after SIGKILL at any instant nothing that was recorded is lost."""
+"""Purpose: tests that after SIGKILL at any instant no recorded event is lost."""
 import os
 import random
 import signal
@@ -16,7 +16,8 @@ KILLS = int(os.environ.get("KILLS", "20"))
 
 class Kill(harness.Case):
     def kill_once(self, delay, *options, threads=1, settings=None):
-        """Start the victim, wait until it records, kill it after `delay`; its own count of each thread."""
+        """Starts the victim, waits until it records, kills it after `delay`. Returns its own count of each
+        thread."""
         page = os.path.join(self.scratch, "page")
         with open(page, "wb") as file:
             file.write(bytes(PAGE * threads))
@@ -39,7 +40,7 @@ class Kill(harness.Case):
             return [struct.unpack("<Q", file.read(PAGE)[:8])[0] for _ in range(threads)]
 
     def births(self, size):
-        """Heap births of this size in the trace, by thread, from this side's own reader."""
+        """Returns the heap births of this size in the trace, by thread, from the tests' own reader."""
         records, gaps = rawtrace.read(self.trace_files()[0])
         self.assertEqual(gaps, 0, "sequence numbers are missing")
         heap = rawtrace.KINDS.index("heap")
@@ -51,7 +52,7 @@ class Kill(harness.Case):
 
     def assert_births(self, counted, size):
         found = self.births(size)
-        # The threads of the victim and of the trace are numbered differently.
+        # The victim and the trace number the threads differently.
         for count, births in zip(sorted(counted), sorted(found.values()) or [0] * len(counted)):
             self.assertIn(births - count, (0, 1), f"counted {sorted(counted)}, in the trace {found}")
         self.assertEqual(len(found), len(counted))
@@ -73,7 +74,7 @@ class Kill(harness.Case):
             self.clean()
 
     def test_at_any_instant(self):
-        # The pause keeps one round within what the slow reader here can take.
+        # The pause keeps one round small enough for the slow reader here.
         self.rounds(KILLS, "--pause", "1")
 
     def test_rings_that_wrap(self):
@@ -114,7 +115,7 @@ class Kill(harness.Case):
 
 class Races(harness.Case):
     def test_no_impossible_transition(self):
-        """Replayed by stamp, no block is born where one lives, and none dies that does not live."""
+        """Replayed by stamp, no block is born at the address of a live block, and only live blocks die."""
         done, _ = self.trace([harness.victim("realloc_race")], harness.RECORD_ALL)
         self.assertEqual(done.returncode, 0)
         records, gaps = rawtrace.read(self.trace_files()[0])

@@ -1,4 +1,5 @@
-"""Purpose: many steps under a small bound: no byte more on disk, nothing lost, and every bucket encloses the truth.
+"""Purpose: tests many steps under a small bound: the disk bound holds, nothing is lost, every step range has
+the truth.
 
 The truth is the victim's own formula (tests/victims/many_steps.c). A longer run: MEMTRACE_TEST_STEPS=1000000.
 """
@@ -28,7 +29,7 @@ def backward(n):
 
 
 def figures(n, phase, helpers):
-    """What the phase of step n does, by the formula."""
+    """Returns the figures of a phase of step n, by the formula."""
     helped = helpers * HELPER_BYTES if n % HELPED == 0 else 0
     count = helpers if n % HELPED == 0 else 0
     if phase == "keep":
@@ -43,7 +44,7 @@ def figures(n, phase, helpers):
 
 
 class Watch:
-    """The most bytes that the files of a process had together, looked at again and again."""
+    """Polls the files of a process and keeps their highest sum."""
 
     def __init__(self, folder):
         self.folder, self.most, self.looks, self.over = folder, 0, 0, threading.Event()
@@ -55,7 +56,7 @@ class Watch:
             try:
                 stat = os.stat(path)
             except FileNotFoundError:
-                continue  # a window that began anew
+                continue  # a window was reused
             size += stat.st_size
             blocks += stat.st_blocks * 512
         self.most = max(self.most, size, blocks)
@@ -86,7 +87,7 @@ class Windows(harness.Case):
         return watch
 
     def names_in(self, path):
-        """The texts that a rollup's rows refer to, by id."""
+        """Returns the texts that a rollup's rows refer to, by id."""
         names = {}
         for record in rawtrace.segments(path):
             if record.type == "text" and record.words[0] >= 0xC0000000:
@@ -95,7 +96,7 @@ class Windows(harness.Case):
         return names
 
     def assert_row(self, row, phase, steps, helpers):
-        """It has exactly the extremes of its steps."""
+        """The row must have exactly the extremes of its steps."""
         self.assertEqual(row.steps, len(steps), phase)
         truth = [figures(n, phase, helpers) for n in steps]
         for figure in truth[0]:
@@ -103,7 +104,7 @@ class Windows(harness.Case):
             self.assertEqual((row.min[figure], row.max[figure]), (min(values), max(values)), (phase, steps[0], figure))
 
     def assert_buckets(self, path, steps, helpers):
-        """Every row has exactly the extremes of its steps."""
+        """Every row must have exactly the extremes of its steps."""
         coarse = rawcoarse.read(path)
         self.assertEqual(coarse.last_step, steps - 1)
         names = self.names_in(path.replace(".coarse", ".memtrace"))
@@ -116,7 +117,8 @@ class Windows(harness.Case):
             seen[phase].extend(inside)
             self.assert_row(row, phase, inside, helpers)
             if phase == "keep":
-                kept = [4104 * ((n + 999) // 1000) for n in (inside[0], inside[-1])]  # before this step's
+                # before the blocks of this step
+                kept = [4104 * ((n + 999) // 1000) for n in (inside[0], inside[-1])]
                 base = row.min["live_entry"] - kept[0] if base is None else base
                 self.assertEqual((row.min["live_entry"], row.max["live_entry"]), (base + kept[0], base + kept[1]))
         for phase, found in seen.items():
@@ -127,7 +129,7 @@ class Windows(harness.Case):
         return coarse
 
     def assert_full_detail(self, path, steps, coarse):
-        """The first steps in the trace file, the last ones in the last window, and all of each."""
+        """The first steps must be in the trace file, the last ones in the last window, all in full."""
         records, gaps = rawtrace.read(path)
         self.assertEqual(gaps, 0)
         began = [record.words[0] for record in records if record.type == "step"]
@@ -136,7 +138,7 @@ class Windows(harness.Case):
         windows = rawtrace.windows(path)
         self.assertGreater(len(windows), 1, "the bound was not reached: this tests nothing")
         last = windows[-1][2]
-        # The last one may have begun after the last step did.
+        # The last window may have begun after the last step.
         began = [record.words[0] for record in windows[-2][2] + last if record.type == "step"]
         self.assertEqual(began, list(range(began[0], steps)))
         self.assertIn("end", {record.type for record in last})
@@ -158,13 +160,13 @@ class Windows(harness.Case):
         counted = sum(record.words[1] for record in held
                       if not record.flags & (rawtrace.NO_ACCESS | 16)
                       and rawtrace.KINDS[record.kind] not in ("none", "mmap_file", "registered"))
-        if first.words[3] == 0:  # all are listed
+        if first.words[3] == 0:  # all blocks are listed
             self.assertEqual(level.words[0], counted + level.words[3])
         else:
             self.assertGreater(level.words[0], counted + level.words[3])
 
     def assert_answered(self, steps, helpers):
-        """The report says of any step what its bucket knows."""
+        """For any step, the report must have the figures of its step range."""
         first_bucket = None
         for n in (steps // 3, steps // 2, steps * 2 // 3):
             process = self.only_process(self.report("--steps", f"{n}:{n}"))
@@ -199,11 +201,11 @@ class Windows(harness.Case):
         self.check("1M", STEPS, 0)
 
     def test_three_threads(self):
-        # Several windows must go: more steps for more room.
+        # Several windows must be dropped: more steps for a larger bound.
         self.check("16M" if STEPS >= 1000000 else "4M", STEPS * 2, 2)
 
     def test_started_by_another_program(self):
-        """Of `env program` the program is the founder, with all of the bound: env only became it."""
+        """In `env program`, the program is the founder with the whole bound: env only executed it."""
         command = ["env", harness.victim("many_steps"), "150000", "0"]
         with Watch(self.out) as watch:
             done = self.run_in("traced", command, self.environment(**harness.RECORD_ALL, MEMTRACE_MAX_TRACE="16M"))
@@ -211,7 +213,7 @@ class Windows(harness.Case):
         self.assertGreater(watch.most, 3 << 20)  # an eighth would be 2 MiB
 
     def test_killed(self):
-        """What is in windows and rows by then stays, and the rings have the rest."""
+        """Windows and rows written before the kill stay, and the rings have the remaining events."""
         command = [harness.victim("many_steps"), "100000000", "0"]
         settings = self.environment(**harness.RECORD_ALL, MEMTRACE_MAX_TRACE="1M")
         os.makedirs(self.out, exist_ok=True)
@@ -221,14 +223,15 @@ class Windows(harness.Case):
                 time.sleep(0.01)
             time.sleep(0.5)
             process.send_signal(signal.SIGKILL)
-        # Else the last step is shown only if it is the peak's. 24,000 rows are 500 MB of JSON: at the bound or above.
+        # Without --all-steps, the last step is shown only if it has the peak. 24,000 rows are 500 MB of JSON:
+        # at the bound or above.
         process = self.only_process(self.report("--all-steps", "--unbounded"))
         self.assert_nothing_lost(process)
         steps = [row["step"] for row in process["phases"] if isinstance(row["step"], int)]
         [path] = glob.glob(os.path.join(self.out, "*.coarse"))
         last = max(steps)
         self.assertGreaterEqual(last, rawcoarse.read(path).last_step)
-        for row in process["phases"]:  # the kill may have come before its forward
+        for row in process["phases"]:  # the kill may have come before the step's forward
             if row["step"] == last:
                 self.assertEqual(row["bucket"], [last, last])
 

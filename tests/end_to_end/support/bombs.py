@@ -1,11 +1,11 @@
-"""Purpose: traces of a few kilobytes that are dear to read, each of a size that is asked for."""
+"""Purpose: makes traces of a few kilobytes that are expensive to read, each of a requested size."""
 from rawwriter import RING, Bomb, halves, segment
 
 KIB = 1 << 10
 
 
 def long_name(depth):
-    """A phase whose name has 1 MiB, nested in itself."""
+    """A phase with a name of 1 MiB, nested in itself."""
     bomb = Bomb()
     name = bomb.text(b"n" * 40, 1 << 20)
     for i in range(depth):
@@ -16,7 +16,7 @@ def long_name(depth):
 
 
 def deep_paths(phases):
-    """Phases with short names of their own, 128 deep below names of 200 bytes."""
+    """Phases with their own short names, 128 deep below names of 200 bytes."""
     bomb = Bomb()
     name = bomb.text(b"n" * 40, 200)
     for _ in range(127):
@@ -29,7 +29,7 @@ def deep_paths(phases):
 
 
 def open_threads(threads, births=2):
-    """Threads that are all in a phase at once, and leave it in the order in which they came."""
+    """Threads that are all in a phase at once, and leave it in the order of their start."""
     bomb = Bomb()
     name = bomb.text(b"forward")
     for thread in range(threads):
@@ -43,7 +43,7 @@ def open_threads(threads, births=2):
 
 
 def notes(number):
-    """The same note of 4 KiB, again and again."""
+    """One note of 4 KiB, repeated."""
     bomb = Bomb()
     name = bomb.text(b"n" * 40, 4000)
     for _ in range(number):
@@ -52,7 +52,7 @@ def notes(number):
 
 
 def deep_stacks(number):
-    """Stacks that are one path in the tree, 1,000 frames deep for most, each with a block of 2 MiB."""
+    """Stacks that are one path in the tree, most of them 1,000 frames deep, each with a block of 2 MiB."""
     bomb = Bomb()
     stack = 0
     for i in range(number):
@@ -64,7 +64,7 @@ def deep_stacks(number):
 
 
 def modules(number):
-    """As many modules, each with a frame in it."""
+    """`number` modules, each with a frame in it."""
     bomb = Bomb()
     path = bomb.text(b"/nonexistent/lib.so")
     for i in range(number):
@@ -75,7 +75,7 @@ def modules(number):
 
 
 def blocks_by_phases(number):
-    """Blocks that stay, and as many phases at whose peaks each of them is alive."""
+    """Blocks that stay alive, and as many phases; each block is alive at the peak of each phase."""
     bomb = Bomb()
     for i in range(number):
         bomb.birth(0x1000 * (i + 1), 8 * KIB, stack=bomb.frame(0, 0x400000 + 16 * i))
@@ -86,7 +86,7 @@ def blocks_by_phases(number):
 
 
 def alike_steps(phases):
-    """Two steps that are alike, of as many phases."""
+    """Two equal steps of `phases` phases."""
     bomb = Bomb()
     texts = [bomb.text(b"%d" % i) for i in range(phases)]
     for step in range(4):
@@ -97,7 +97,7 @@ def alike_steps(phases):
 
 
 def false_headers(number):
-    """Headers of segments whose checksums do not hold, each before 1 MiB of others."""
+    """Headers of segments with wrong checksums, each before 1 MiB of other headers."""
     whole = segment([(2, "birth", 1, 0, (4096, 4096, 4096))], 0, RING)
     false = bytearray(whole[:64])
     false[8:12] = ((1 << 20) - 64).to_bytes(4, "little")

@@ -1,4 +1,4 @@
-"""Purpose: a memory cgroup of version 1 of our own, and what the kernel says of kills in it."""
+"""Purpose: makes a memory cgroup of version 1, and reads the kernel's log of kills in it."""
 import itertools
 import os
 import subprocess
@@ -10,7 +10,7 @@ NUMBERS = itertools.count()
 
 
 class Group:
-    """Removed at the end, once the processes in it are gone."""
+    """A cgroup that is removed at the end, after its processes have ended."""
 
     def __init__(self, name, limit=None, below=None):
         parent = below.directory if below else ROOT
@@ -29,12 +29,12 @@ class Group:
         self.remove()
 
     def enter(self):
-        """A preexec_fn."""
+        """For use as a preexec_fn."""
         self.write("cgroup.procs", os.getpid())
 
     @property
     def path(self):
-        """As the kernel's log names it."""
+        """Returns the path as the kernel's log names it."""
         return self.directory[len(ROOT):]
 
     def write(self, file, text):
@@ -49,7 +49,7 @@ class Group:
         return int(self.read("memory.oom_control").rpartition("oom_kill ")[2])
 
     def inside(self, command):
-        """The command line that runs `command` in this group."""
+        """Returns the command line that runs `command` in this group."""
         return ["sh", "-c", f"echo $$ > {self.directory}/cgroup.procs; exec \"$@\"", "sh", *command]
 
     def remove(self):
@@ -62,13 +62,13 @@ class Group:
 
 
 def dmesg():
-    """The kernel's log, or None where it may not be read."""
+    """Returns the kernel's log, or None if it may not be read."""
     done = subprocess.run(["dmesg"], capture_output=True, check=False)
     return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
 def kills(path):
-    """The kernel's lines for the kills in the cgroup `path`, each with the pid it names, in order."""
+    """Returns the kernel's log lines of the kills in the cgroup `path`, each with its pid, in order."""
     log = dmesg()
     if log is None:
         raise unittest.SkipTest("the kernel's log may not be read here")
@@ -82,5 +82,5 @@ def kills(path):
 
 
 def last_kill(path):
-    """The last of them; None: there is none."""
+    """Returns the last kill, or None if there is none."""
     return next(reversed(kills(path)), None)

@@ -1,4 +1,4 @@
-"""Purpose: a command bare, and traced in several ways: the same each time."""
+"""Purpose: runs a command bare and traced in several ways, and compares the results."""
 import os
 import shutil
 
@@ -16,7 +16,8 @@ class InvisibleCase(harness.Case):
 
     def check(self, command, outcome=lambda data: data, records=False, environment=None, modes=(DEFAULTS, RECORDING),
               leaves_rings=False):
-        """Bare, and in each mode: the same output, status and files. What was recorded of it can be read."""
+        """Checks that output, status and files are equal bare and in each mode, and that the traces can be
+        read."""
         bare = self.bare(command, environment)
         bare_files = self.listing(os.path.join(self.scratch, "bare"))
         for mode, settings in modes:
@@ -42,4 +43,4 @@ class InvisibleCase(harness.Case):
         return bare
 
     def check_report(self, mode, report):
-        """For tests that know what the report must say."""
+        """Override for tests that know the content of the report."""

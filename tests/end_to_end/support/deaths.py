@@ -1,4 +1,4 @@
-"""Purpose: run something until it dies, in a cgroup of its own, and read its post-mortem."""
+"""Purpose: runs a program until it dies, in its own cgroup, and reads its post-mortem."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Purpose: run a command bare or under memtrace, in a directory of its own, and read what was recorded."""
+"""Purpose: runs a command bare or under memtrace, in its own directory, and reads its traces."""
 import glob
 import json
 import os
@@ -23,7 +23,7 @@ CACHE = os.environ.get("MEMTRACE_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memtrace")
 TORCH_PYTHON = os.path.join(CACHE, "venv", "bin", "python")
 
-# Every process records from its first block, and none is left out by name.
+# Every process records from its first block, and no name is skipped.
 RECORD_ALL = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1", "MEMTRACE_SKIP": ""}
 
 
@@ -36,7 +36,8 @@ def program(name):
 
 
 def workload(name):
-    """A program with known answers, kept beside the repository; the test is skipped where it is not."""
+    """Returns the path of a program with known figures, kept beside the repository. Skips the test if it is
+    missing."""
     path = os.path.join(WORKLOADS, name)
     if not os.path.exists(path):
         raise unittest.SkipTest(f"{os.path.normpath(path)} is not there")
@@ -79,7 +80,7 @@ class Case(unittest.TestCase):
         return self.run_in("bare", command, bare_environment(**(environment or {})), **options)
 
     def trace(self, command, environment=None, **options):
-        """The completed process and the report of its job, or None when nothing was recorded."""
+        """Returns the completed process and the report of its job, or None if there is no trace."""
         done = self.run_in("traced", command, self.environment(**(environment or {})), **options)
         return done, self.report()
 
@@ -113,7 +114,7 @@ class Case(unittest.TestCase):
 
 
 def peak(process, memory="host", measure="live"):
-    """The highest level of a measure, or 0 when the process has none."""
+    """Returns the highest level of a measure, or 0 if the process has none."""
     return max((entry["bytes"] for entry in process["peaks"]
                 if entry["memory"] == memory and entry["measure"] == measure), default=0)
 

@@ -1,4 +1,5 @@
-"""Purpose: read a STEM.coarse by preload/format/rollup_layout.h alone, sharing no code with the recorder or the analyzer."""
+"""Purpose: reads a STEM.coarse by preload/format/rollup_layout.h alone. It shares no code with the recorder or
+the analyzer."""
 import struct
 from collections import namedtuple
 

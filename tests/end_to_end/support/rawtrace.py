@@ -1,7 +1,6 @@
-"""Purpose: read a trace by docs/trace-format.md alone, sharing no code with the recorder or the analyzer.
+"""Purpose: reads a trace by docs/trace-format.md alone, and shares no code with the recorder or the analyzer.
 
-A second reader, so that a mistake which writer and reader have in common does not go unseen. It is slow and
-trusts its input.
+A second reader detects mistakes that the writer and the first reader share. It is slow and trusts its input.
 """
 import os
 import re
@@ -18,8 +17,8 @@ CHUNK = 16 * 1024
 SLOT_RECORDS = 8
 SLOT_BYTES = SLOT.size + SLOT_RECORDS * RECORD.size
 FIRST_SLOTS, BATCH_SLOTS = (CHUNK - PAGE) // SLOT_BYTES, CHUNK // SLOT_BYTES
-SLOTS_AT = 28  # in the header of a ring file: how many there are
-BATCHES_AT = 1368  # and the chunks that hold them
+SLOTS_AT = 28  # offset of the number of slots in the header of a ring file
+BATCHES_AT = 1368  # offset of the number of chunks that hold them
 
 Record = namedtuple("Record", "thread sequence source stamp type kind flags words")
 TENSOR, NO_ACCESS, RANGE, SAMPLED = 1, 2, 4, 16
@@ -60,7 +59,8 @@ NOTHING = (None, 0, 0, (0,) * 6, 0)  # type, kind, flags, words, distance
 
 
 class Model:
-    """What the writer expected next; see preload/format/record_coding.h for what is coded against it."""
+    """The values that the writer expected next; preload/format/record_coding.h says what is coded against them.
+    """
 
     def __init__(self):
         self.stamp = 0
@@ -166,7 +166,7 @@ def segments(path):
         (magic, version, source, flags, size, _, thread, count, sequence, *_) = SEGMENT.unpack_from(data, at)
         start = at + SEGMENT.size
         if magic != b"MTS\x02" or version != 3 or start + size > len(data):
-            at = data.find(b"MTS\x02", at + 1)  # a torn segment: the next one
+            at = data.find(b"MTS\x02", at + 1)  # a torn segment: search for the next one
             if at < 0:
                 return
             continue
@@ -177,7 +177,7 @@ def segments(path):
 
 
 def rings(path):
-    """What is in the rings and not yet in a segment; a file that is gone has nothing."""
+    """Returns the events in the rings that are not yet in a segment. A missing file has none."""
     if not os.path.exists(path):
         return
     with open(path, "rb") as file:
@@ -194,7 +194,7 @@ def rings(path):
 
 
 def slots(data):
-    """Where each slot of a ring file begins."""
+    """Returns the offset of each slot of a ring file."""
     (count,) = struct.unpack_from("<I", data, SLOTS_AT)
     for i in range(count):
         if i < FIRST_SLOTS:
@@ -206,7 +206,8 @@ def slots(data):
 
 
 def windows(path):
-    """Those beside a trace file, in order: number, the records of the snapshot, the records after it."""
+    """Returns the windows beside a trace file, in order: number, the records of the snapshot, the records after
+    it."""
     out = []
     for i in range(4):
         name = re.sub(r"\.memtrace$", f".window-{i}", path)
@@ -218,7 +219,7 @@ def windows(path):
 
 
 def read(path):
-    """All records of a trace once, in order of their stamps, and the number of sequence gaps."""
+    """Returns all records of a trace once, in the order of their stamps, and the number of sequence gaps."""
     seen, records = set(), []
     for record in [*segments(path), *rings(re.sub(r"\.memtrace$", ".rings", path))]:
         key = (record.thread, record.source, record.sequence)
@@ -235,7 +236,7 @@ def read(path):
 
 
 def texts(records):
-    """What text ids mean, from the records of one trace in the order of their threads."""
+    """Returns the text of each id, from the records of one trace in the order of their threads."""
     out = {}
     for record in records:
         if record.type == "text":

@@ -1,6 +1,6 @@
-"""Purpose: write traces by docs/trace-format.md alone, as small as the coding allows: bombs for the analyzer.
+"""Purpose: writes traces by docs/trace-format.md alone, as small as the coding allows: bombs for the analyzer.
 
-It shares the model of rawtrace.py and no code with the recorder.
+It shares the model of rawtrace.py, but no code with the recorder.
 """
 import struct
 
@@ -41,7 +41,7 @@ def varint(value):
 
 
 def zigzag(value, bits=64):
-    """The shortest code of a difference, modulo 2 to the power of `bits`."""
+    """Returns the shortest code of a difference, modulo 2 to the power of `bits`."""
     value &= (1 << bits) - 1
     if value >> bits - 1:
         value -= 1 << bits
@@ -60,7 +60,8 @@ def coded_word(layout, value, base):
 
 
 def coded(record, model):
-    """One record, (stamp, type, kind, flags, words), against what the model expects. Deaths name no birth."""
+    """Returns one coded record, (stamp, type, kind, flags, words), by the values that the model expects. Deaths
+    do not name a birth."""
     stamp, name, kind, flags, words = record
     words = tuple(words) + (0,) * (6 - len(words))
     code = EVENTS.index(name)
@@ -94,7 +95,7 @@ def coded(record, model):
 
 
 def segment(records, thread, source=RING, first_sequence=0):
-    """As few segments as the bound of a payload allows; each can be read alone."""
+    """Returns as few segments as the limit of a payload allows; each can be read alone."""
     out, done = [], 0
     while done < len(records) or not out:
         model, payload, count = Model(), bytearray(), 0
@@ -114,7 +115,7 @@ def segment(records, thread, source=RING, first_sequence=0):
 
 
 class Bomb:
-    """Records of threads in the order of the calls, and what ids mean."""
+    """Collects records of threads in the order of the calls, and the texts of ids."""
 
     def __init__(self):
         self.stamp = FIRST_STAMP
@@ -129,7 +130,7 @@ class Bomb:
         self.definitions.append((FIRST_STAMP, name, 0, flags, words))
 
     def text(self, content, bytes_in_all=None):
-        """An id of `content`, said again until it has so many bytes."""
+        """Returns an id of `content`, repeated until it has `bytes_in_all` bytes."""
         self.texts += 1
         left = bytes_in_all or len(content)
         while left > 0:

@@ -1,4 +1,4 @@
-"""Purpose: run tests/victims/stress, and compare the figures of the report with the program's own count."""
+"""Purpose: runs tests/victims/stress, and compares the figures of the report with the program's own count."""
 import contextlib
 import dataclasses
 import itertools
@@ -33,7 +33,8 @@ class Way:
     way: str = "churn"
     as_: str = "main"          # or exec, fork: in a child
     bound: str = ""            # MEMTRACE_MAX_TRACE; empty: the default
-    sizes: str = "mixed"       # or large: each block is recorded by itself; narrow: and little is in flight
+    # or large: each block is recorded individually; narrow: and few bytes are in flight
+    sizes: str = "mixed"
     operations: int = -1
     seed: int = 1
     starved: str = ""          # cpu: a fifth of one core; memory: the kernel kills it at a limit
@@ -49,17 +50,17 @@ class Way:
 
 @dataclasses.dataclass
 class Verdict:
-    """What the program counted, what the report says, and by how much the report admits to be off."""
+    """The program's count, the reported figure, and the error that the report admits."""
     measure: str
-    low: int       # the truth lies between these
+    low: int       # the truth is between `low` and `high`
     high: int
     reported: int
-    down: int      # admitted: the truth may be lower by this
+    down: int      # the report admits that the truth may be lower by this
     up: int        # and higher by this
 
     @property
     def error(self):
-        """The distance of the reported figure from the truth: positive if too high."""
+        """Returns the distance of the reported figure from the truth: positive if too high."""
         return max(self.reported - self.high, 0) - max(self.low - self.reported, 0)
 
     @property
@@ -68,7 +69,7 @@ class Verdict:
 
     @property
     def narrow(self):
-        """The interval is at most three times the real error plus 1 MiB."""
+        """True if the interval is at most three times the real error plus 1 MiB."""
         return self.down + self.up <= 3 * abs(self.error) + harness.MIB
 
     def __str__(self):
@@ -77,9 +78,8 @@ class Verdict:
 
 
 def admitted_interval(process, figure):
-    """By how much `peak`, or what the process holds at the end, `live`, may be too high and too low, as its report
-    admits: (down, up).
-    """
+    """Returns (down, up): by how much `peak`, or `live` at the end, may be too high and too low, as the report
+    of the process admits."""
     error = process["trace"]["error"][figure]
     return error["below"], error["above"]
 
@@ -109,7 +109,8 @@ class Truth:
 
 @contextlib.contextmanager
 def cpu_quota(percent):
-    """A function that gives a process `percent` of one core by a cgroup; one core where none can be made."""
+    """Returns a function that limits a process to `percent` of one core by a cgroup, or to one core if no
+    cgroup can be made."""
     group = os.path.join(CPU, f"stress-{os.getpid()}-{next(GROUPS)}")
     try:
         os.mkdir(group)
@@ -140,7 +141,7 @@ NO_PROCESS = {"trace": {"lost_events": 0, "lost_reasons": {}}}
 
 
 class Stress:
-    """Runs in a directory of its own, which is removed at the end."""
+    """Runs the program in its own directory, which is removed at the end."""
 
     def __init__(self):
         self.scratch = tempfile.mkdtemp(prefix="memtrace-stress-")
@@ -164,7 +165,8 @@ class Stress:
         return subprocess.Popen(command, env=environment, cwd=self.scratch, stdin=subprocess.DEVNULL, preexec_fn=enter)
 
     def report(self, pid):
-        """The process with this pid in the post-mortem's document, which has all that the report's has."""
+        """Returns the process with this pid in the post-mortem's document, which includes all keys of the
+        report."""
         done = subprocess.run([harness.COMMAND, "postmortem", self.out, "--format", "json"], stdin=subprocess.DEVNULL,
                               env=harness.bare_environment(), capture_output=True, check=False, timeout=300)
         if done.returncode != 0:
@@ -177,7 +179,7 @@ class Stress:
         return found[0]
 
     def base(self, threads, as_="main"):
-        """What libc and the loader hold beside what the program counts: (bytes, allocations)."""
+        """Returns the memory of libc and the loader beside the program's count: (bytes, allocations)."""
         if (threads, as_) not in self.bases:
             truth, process = self.run_to_end(Way(threads, "hold", as_, operations=0))
             if process["trace"]["lost_events"]:
@@ -194,7 +196,8 @@ class Stress:
         return truth, self.report(truth.pid)
 
     def kill(self, way, delay):
-        """The program's count when it was killed `delay` seconds after it began to work, and its process."""
+        """Returns the program's count when it was killed, `delay` seconds after it began to work, and its
+        process."""
         with contextlib.ExitStack() as stack:
             enter = None
             if way.starved == "cpu":
@@ -208,7 +211,7 @@ class Stress:
                     raise AssertionError(f"{way}: it did not begin, its status is {process.poll()}")
                 time.sleep(0.001)
             if way.starved == "memory":
-                # The kernel's kill is the random instant. A process that it spares is killed here.
+                # The kernel's kill is the random instant. A process that survives it is killed here.
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=5)
             else:
@@ -221,13 +224,13 @@ class Stress:
         return truth, self.report(pid)
 
     def base_between(self, way, truth):
-        """The bytes beside the program's count when `truth.threads` of its threads were there: (low, high)."""
+        """Returns the bytes beside the program's count when `truth.threads` of its threads ran: (low, high)."""
         one, every = self.base(1, way.as_)[0], self.base(way.threads, way.as_)[0]
         each = (every - one) // max(way.threads - 1, 1)
         return one + each * truth.threads, one + each * truth.threads_begun
 
     def verdicts_at_end(self, way):
-        """Of `hold`: at the instant when all threads held all, and when half was freed."""
+        """Returns the verdicts of `hold`: when all threads held all blocks, and when half was freed."""
         truth, process = self.run_to_end(way)
         base = self.base(way.threads, way.as_)[0]
         error = process["trace"]["live_error"]
@@ -237,7 +240,8 @@ class Stress:
             Verdict("live", truth.left + base, truth.left + base, left(process), error, error)]
 
     def verdicts_at_meetings(self, way):
-        """Of `churn` with meetings: the level at each, and the bytes of all files at the end."""
+        """Returns the verdicts of `churn` with meetings: the level at each, and the bytes of all files at the
+        end."""
         base = self.base(way.threads, way.as_)[0]
         truth, process = self.run_to_end(way)
         bytes_on_disk = sum(entry.stat().st_size for entry in os.scandir(self.out))
@@ -251,8 +255,8 @@ class Stress:
         try:
             truth, process = self.kill(way, delay)
         except Absent as absent:
-            # A forked child opens its trace at its first MiB, or after a second. That takes it some ms of CPU time:
-            # of 512 threads that share a fifth of a core, each gets 1 ms in 2.5 s.
+            # A forked child opens its trace at its first MiB, or after a second. That takes some ms of CPU
+            # time. If 512 threads share a fifth of a core, each gets 1 ms in 2.5 s.
             most = (64 if way.starved == "cpu" else 8) * harness.MIB
             if way.as_ != "fork" or (Truth(self.page).surely_peak > most and not absent.told):
                 raise
@@ -278,7 +282,7 @@ def allocations(process):
 
 
 def random_ways(count, threads, bounds=("",), kinds=("main",), seed=1, starved=("",)):
-    """`count` ways and delays, the same ones for each seed."""
+    """Returns `count` ways and delays, which depend only on the seed."""
     chance = random.Random(seed)
     for i in range(count):
         way = Way(threads=chance.choice(threads), as_=chance.choice(kinds), bound=chance.choice(bounds),

@@ -1,4 +1,4 @@
-"""Purpose: the tests' own reader of traces is right about the coding, before it judges others."""
+"""Purpose: tests the coding in the tests' own reader of traces, because other tests rely on it."""
 import struct
 import unittest
 

@@ -1,4 +1,5 @@
-"""Purpose: under valgrind, gdb, strace and rr a traced program does, says and is blamed for what it is without memtrace."""
+"""Purpose: tests that under valgrind, gdb, strace and rr a traced program has the output and errors that it has
+without memtrace."""
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ class Debuggers(harness.Case):
         subprocess.run(["gcc", "-g", "-O0", "-w", "-pthread", harness.program("faulty.c"), "-o", self.program], check=True)
 
     def under(self, command, *options):
-        """Both completed processes: the same output and status."""
+        """Returns both completed processes, with equal output and status."""
         if shutil.which(command) is None:
             self.skipTest(f"no {command} on PATH: scripts/setup installs it")
         whole = [command, *options, self.program]
@@ -31,7 +32,7 @@ class Debuggers(harness.Case):
         return bare, traced
 
     def program_trace(self):
-        """The report of the program's own process, which ended as it should, and its text."""
+        """Returns the report of the program's own process, which ended normally, and its text."""
         whole = []
         for path in self.trace_files():
             process = self.report(path=path)["processes"][0]
@@ -45,7 +46,7 @@ class Debuggers(harness.Case):
         return process, text
 
     def valgrind(self, tool, least):
-        """Its error summaries are the same, and are of at least so many errors."""
+        """Checks that its error summaries are equal, with at least `least` errors."""
         bare, traced = self.under("valgrind", f"--tool={tool}")
         summaries = [re.findall(rb"ERROR SUMMARY: (\d+) errors from (\d+) contexts", done.stderr)
                      for done in (bare, traced)]
@@ -79,7 +80,7 @@ class Debuggers(harness.Case):
         if shutil.which("gdb") is None:
             self.skipTest("no gdb on PATH: scripts/setup installs it")
         whole = ["gdb", *options, self.program]
-        # The program alone is traced: the debugger is a Python process of its own.
+        # Only the program is traced: the debugger is a Python process itself.
         variables = [word for name, value in {**QUIET, "LD_PRELOAD": harness.LIBRARY, "MEMTRACE_OUT": self.out}.items()
                      for word in ("-iex", f"set environment {name} {value}")]
         bare = self.bare(whole)

@@ -1,4 +1,5 @@
-"""Purpose: a program of musl runs under `memtrace run`, without the preload object, with a line that says so."""
+"""Purpose: tests that a musl program runs under `memtrace run` without the preload object, and that a line says
+so."""
 import os
 import shutil
 import subprocess

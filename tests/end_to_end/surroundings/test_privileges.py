@@ -1,19 +1,20 @@
-"""Purpose: no thread of memtrace's keeps what the program gives up, and what the new credentials cannot write is said."""
+"""Purpose: tests that no thread of memtrace keeps privileges that the program gives up, and that resulting
+losses are reported."""
 import os
 import shutil
 import unittest
 
 import harness
 
-# After these the program can still write its trace.
+# After these, the program can still write its trace.
 WRITABLE = ("prctl", "capset", "capset_raw", "vfork", "often")
 SHUT_OUT = ("glibc", "syscall", "unseen")
-BY_TURNS = ("handler",)  # whether a ring fills while it cannot is up to the machine
+BY_TURNS = ("handler",)  # the machine decides whether a ring fills while memtrace cannot write
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root has privileges to give up")
 class Privileges(harness.Case):
-    """Filled below, one test for each way to give them up."""
+    """The tests are added below, one for each way to give up privileges."""
 
     def alike(self, mode):
         command = [harness.victim("privileges"), mode]

@@ -1,12 +1,12 @@
-"""Purpose: programs that put themselves in a sandbox live as they do bare, and what is lost there is said."""
+"""Purpose: tests that programs that enter a sandbox run as bare, and that losses there are reported."""
 import shutil
 import struct
 import unittest
 
 import harness
 
-BLOCKS = 400 * 200000  # held before the sandbox, and in it
-ABOVE_RING = 2048      # records that a thread's ring has room for
+BLOCKS = 400 * 200000  # alive before the sandbox, and in it
+ABOVE_RING = 2048      # the records that fit a thread's ring
 
 # (mode, how the filter is installed)
 WAYS = [("plain", "prctl"), ("plain", "seccomp"), ("plain", "tsync"), ("full", "tsync"), ("threads", "prctl"),
@@ -14,10 +14,11 @@ WAYS = [("plain", "prctl"), ("plain", "seccomp"), ("plain", "tsync"), ("full", "
 
 
 class Sandbox(harness.Case):
-    """Filled below, one test for each way into a sandbox."""
+    """The tests are added below, one for each way into a sandbox."""
 
     def alike(self, *arguments):
-        """The victim's outcome bare, with the defaults, and recorded from its first block: one and the same."""
+        """Checks that the victim's outcome is equal bare, with the defaults, and recorded from its first block.
+        """
         command = [harness.victim("sandbox"), *arguments]
         bare = self.bare(command)
         for settings in ({"MEMTRACE_QUIET": "1"}, harness.RECORD_ALL):
@@ -28,7 +29,7 @@ class Sandbox(harness.Case):
         return self.report()
 
     def assert_told(self, process):
-        """Whole up to the sandbox, and what came then is in the rings or counted."""
+        """The trace is complete up to the sandbox; later events are in the rings or counted as lost."""
         self.assertGreaterEqual(harness.peak(process), BLOCKS)
         (time,) = process["trace"]["rings_only"]
         self.assertEqual((time["why"], time["until"]), ("sandbox", None))
@@ -40,7 +41,7 @@ class Sandbox(harness.Case):
         self.assert_told(process)
         trace = process["trace"]
         self.assertGreater(trace["lost_reasons"]["sandbox"], 0)
-        # Of four rounds of 400 blocks in the sandbox a ring takes what it has room for.
+        # A ring takes the events that fit, of four rounds of 400 blocks in the sandbox.
         self.assertGreater(trace["events"] + trace["lost_events"], 4 * 400 * 2)
         self.assertGreater(trace["events"], ABOVE_RING)
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
@@ -76,10 +77,10 @@ for each in WAYS:
 
 
 class Containers(harness.Case):
-    """Filters that are there when the job begins."""
+    """Filters that exist when the job begins."""
 
     def under(self, which):
-        """The victim lives; whether anything can be read is another matter."""
+        """The victim must survive. The trace may be unreadable."""
         command = [harness.victim("filtered"), which, "env", f"LD_PRELOAD={harness.LIBRARY}",
                    harness.victim("sandbox"), "work"]
         environment = self.environment(**harness.RECORD_ALL)
@@ -95,7 +96,7 @@ class Containers(harness.Case):
         self.assertGreater(harness.peak(process), 50 * 200000)
 
     def test_a_file_that_cannot_be_written_is_a_loss_with_a_reason(self):
-        """Nothing reaches the trace: what was lost stands in the header of the rings, by reason, "disk" first."""
+        """Nothing reaches the trace: the losses are in the header of the rings, by reason, "disk" first."""
         self.under("append")
         (rings,) = self.ring_files()
         with open(rings, "rb") as file:

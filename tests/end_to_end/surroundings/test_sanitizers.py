@@ -1,4 +1,4 @@
-"""Purpose: programs that are built with a sanitizer do and say under memtrace what they do without it."""
+"""Purpose: tests that programs built with a sanitizer have equal output with and without memtrace."""
 import os
 import re
 import shutil
@@ -14,7 +14,8 @@ STATIC = {"address": "-static-libasan", "thread": "-static-libtsan", "undefined"
 
 
 def without_places(text):
-    """A sanitizer's messages less what differs from run to run: pids, addresses, frames of the recorder's calls."""
+    """Returns a sanitizer's messages without the parts that vary between runs: pids, addresses, frames of the
+    recorder's calls."""
     lines = re.sub(rb"==\d+==|pid=\d+|tid=\d+|0x[0-9a-f]+|\(BuildId: \w+\)", b"", text).split(b"\n")
     return [line for line in lines if re.search(rb"ERROR: |WARNING: |SUMMARY: |runtime error", line)]
 
@@ -31,7 +32,7 @@ class Sanitizers(harness.Case):
         return program
 
     def same(self, program, *arguments, run=False, variables=None):
-        """The traced program's completed process, which did as the bare one."""
+        """Returns the traced program's completed process, after a comparison with the bare one."""
         bare = self.bare([program, *arguments])
         command = [harness.COMMAND, "run", "--", program, *arguments] if run else [program, *arguments]
         environment = {**QUIET, **(variables or {})}

@@ -1,8 +1,9 @@
-"""Purpose: victims, and what is recorded of them, where users run: without rights, in containers' file systems and filters.
+"""Purpose: tests victims and their traces where users run: without privileges, in container file systems and
+filters.
 
-Each environment of the table runs the same programs, bare and traced there. The output and the status are the same, the
-trace is whole, and the figures of the stress program are exact. What the environment takes from memtrace is said in one
-line by `memtrace doctor`, which runs inside it.
+Each environment of the table runs the same programs, bare and traced. Output and status must be equal, the
+trace complete, and the figures of the stress program exact. `memtrace doctor` runs inside it, and reports in
+one line what the environment prevents.
 """
 import dataclasses
 import json
@@ -18,7 +19,7 @@ import stress
 USER = 54321  # no account has this number
 NO_RIGHTS = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=-all",
              "--bounding-set=-all", "--no-new-privs")
-PYTHON = "/usr/bin/python3"  # a user has no way into root's home
+PYTHON = "/usr/bin/python3"  # users cannot enter root's home
 PROGRAMS = {
     "maps": (harness.victim("maps"),),
     "fork": (harness.victim("fork"),),
@@ -26,7 +27,8 @@ PROGRAMS = {
     "tls_end": (harness.victim("tls_end"),),
     "exit by a thread": (harness.victim("exits"), "thread_exit"),
     "marks": (harness.victim("marks"),),
-    # No tracker of resources: it outlives its parent, and is killed where that is the first of its namespace.
+    # No resource tracker: it outlives its parent, and is killed if the parent is the first process of its
+    # namespace.
     "Python's workers": (PYTHON, "-c", "import multiprocessing as m; p = m.get_context('fork').Pool(2); "
                          "print(p.map(len, [bytes(9000), bytes(90000)])); p.close(); p.join()"),
 }
@@ -34,18 +36,18 @@ PROGRAMS = {
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """`setup` runs in a shell as root, in namespaces made by `unshare`; `wrap` before the command, at the end."""
+    """`setup` runs in a shell as root, in namespaces made by `unshare`; `wrap` precedes the command."""
     name: str
     unshare: tuple = ()
     setup: str = ""
     wrap: tuple = ()
     owner: int = 0
     settings: tuple = ()  # (file of /proc/sys, value), restored at the end
-    doctor: tuple = ()  # (what, works, a part of its text) that the doctor must say
+    doctor: tuple = ()  # (what, works, a part of its text) that the doctor must print
 
 
 PRIVATE = "mount --make-rprivate / && "
-# Only what the test itself writes to may be written.
+# Only the files that the test itself writes are writable.
 READ_ONLY = PRIVATE + ("mount --bind $SCRATCH $SCRATCH && mount -o remount,bind,ro / && "
                        "mount -o remount,bind,rw $SCRATCH && ")
 PLACES = (
@@ -67,14 +69,14 @@ PLACES = (
 
 
 class Environments(harness.Case):
-    """One test for each place is added below."""
+    """The tests are added below, one for each place."""
 
     def command(self, place, command):
         inner = shlex.join([*place.wrap, *command])
         if not place.unshare:
             return ["sh", "-c", f"exec {inner}"]
         setup = place.setup.replace("$SCRATCH", shlex.quote(self.scratch)) or "true"
-        # The status 125 is that of a place that cannot be made. The trace is of what runs in the place.
+        # The status 125 means that the place cannot be made. The trace is of the program in the place.
         return ["unshare", *place.unshare, "sh", "-c", f"{{ {setup}; }} || exit 125; exec {inner}"]
 
     def inside(self, place, folder, command, traced=None):
@@ -131,7 +133,8 @@ class Environments(harness.Case):
         self.check_doctor(place)
 
     def check_whole(self, place, name):
-        """The trace is read where it was made, by the one who made it, and says the same as for root outside."""
+        """The trace is read in its environment, by the user who made it, with the result that root has outside.
+        """
         report = self.report()
         self.assertIsNotNone(report, "nothing was recorded")
         for process in report["processes"]:

@@ -1,4 +1,5 @@
-"""Purpose: scripts/bench runs, its tables have their shape, and it believes no run that recorded nothing or too little."""
+"""Purpose: tests that scripts/bench runs, that its tables have their shape, and that it rejects runs that
+recorded nothing or too little."""
 import json
 import os
 import shutil
@@ -39,7 +40,7 @@ class Bench(harness.Case):
         self.assertEqual(recorded["lost"], 0)
         for row in (rows["bare"]["0"], rows["memtrace"]["0"]):
             self.assertGreater(row["cpu"], 0)
-            # Not the launcher's own, and not Python's.
+            # The figure is neither the launcher's nor Python's.
             self.assertTrue(500_000 < row["rss"] < 16 * harness.MIB, row)
         lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
         self.assertEqual([line.split(" | ")[0] for line in lines[:4]], ["| under", "| ---", "| bare", "| **memtrace**"])
@@ -53,7 +54,7 @@ class Bench(harness.Case):
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_that_records_nothing_is_no_success(self):
-        """Its ratio would be splendid."""
+        """Else such a library would have an excellent ratio."""
         build = os.path.join(self.scratch, "build")
         os.makedirs(os.path.join(build, "preload"))
         os.makedirs(os.path.join(build, "analyzer"))
@@ -94,7 +95,7 @@ class Counts(unittest.TestCase):
 
 class Statistics(unittest.TestCase):
     def test_ranks(self):
-        """As in tables of the sign test."""
+        """The values are those of tables of the sign test."""
         self.assertIsNone(table.ranks(5))
         self.assertEqual([table.ranks(count) for count in (6, 9, 15)], [(0, 5), (1, 7), (3, 11)])
 

@@ -1,4 +1,4 @@
-"""Purpose: memtrace doctor says what can be used here, and why not the rest."""
+"""Purpose: tests that memtrace doctor prints which features work here, and why others do not."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Purpose: `memtrace run` is to the command as if it were not there, and sees from outside how processes end."""
+"""Purpose: tests that `memtrace run` does not affect the command, and sees from outside how processes end."""
 import glob
 import json
 import os
@@ -17,7 +17,7 @@ MIB = harness.MIB
 
 
 def others_are_seen():
-    """How the processes of others ended is told by kernels from 6.15 on."""
+    """True if the kernel reports the ends of other processes than children, from 6.15 on."""
     return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 15)
 
 
@@ -32,7 +32,7 @@ class Run(harness.Case):
         return self.run_in("traced", self.command(*command, options=options), self.settings(**(settings or {})), **more)
 
     def ends(self):
-        """Of all files, by pid: how, code, seen, and whether there is that trace."""
+        """Returns the ends of all files, by pid: how, code, seen, and whether that trace exists."""
         out = {}
         for path in glob.glob(os.path.join(self.out, "*.ends")):
             with open(path, encoding="utf-8") as file:
@@ -66,7 +66,8 @@ class Status(Run):
         self.assertEqual(self.run_it("/").returncode, 126)
 
     def test_a_killed_process_that_was_not_short_of_memory(self):
-        """`kill -9` from outside: no explanation, for nobody knows one; but its status is kept."""
+        """`kill -9` from outside: the cause is unknown, so no explanation is printed, but the status is kept.
+        """
         code = "import os, signal; held = bytearray(b'x' * (50 << 20)); os.kill(os.getpid(), signal.SIGKILL)"
         done = self.run_it(sys.executable, "-c", code)
         self.assertEqual(done.returncode, 137)
@@ -92,7 +93,7 @@ class Signals(Run):
         return process
 
     def test_passed_on(self):
-        """Sent to the watcher alone, as a supervisor does."""
+        """The signal is sent to the watcher alone, as a supervisor does."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
             with self.start(start_new_session=True) as process:
                 process.send_signal(number)
@@ -100,12 +101,12 @@ class Signals(Run):
             self.assertEqual(process.returncode, 1)
 
     def test_a_terminals_come_once(self):
-        """^C goes to all in the foreground: the command has it already."""
+        """^C goes to all processes in the foreground: the command already has it."""
         master, slave = pty.openpty()
 
         def own_terminal():
             os.setsid()
-            os.close(os.open(os.ttyname(0), os.O_RDWR))  # becomes the session's terminal
+            os.close(os.open(os.ttyname(0), os.O_RDWR))  # it becomes the session's terminal
 
         with self.start(stdin=slave, preexec_fn=own_terminal) as process:
             os.write(master, b"\x03")
@@ -115,7 +116,7 @@ class Signals(Run):
         os.close(slave)
 
     def test_ignored_stays_ignored(self):
-        """nohup: what is ignored from the start is so in the command."""
+        """nohup: a signal that is ignored from the start stays ignored in the command."""
         with subprocess.Popen(self.command(sys.executable, "-c", "import signal, time\n"
                                            "print(signal.getsignal(signal.SIGHUP), flush=True)\ntime.sleep(0.3)"),
                               env=self.settings(), stdout=subprocess.PIPE,
@@ -128,8 +129,8 @@ class Signals(Run):
 
 class Families(Run):
     def test_bash(self):
-        """The shell leaves no trace, its child does: both ends are told."""
-        # It stays for a while after its trace is there: the watcher looks for new traces some times a second.
+        """The shell leaves no trace, its child does: both ends are recorded."""
+        # It stays for a while after its trace exists: the watcher searches for new traces some times a second.
         code = "import time; held = bytearray(b'x' * (50 << 20)); time.sleep(0.5); raise SystemExit(5)"
         done = self.run_it("bash", "-c", f'"$0" -c "{code}"; exit 3', sys.executable,
                            settings={"MEMTRACE_SKIP": "bash"})
@@ -141,7 +142,7 @@ class Families(Run):
         self.assertEqual(sorted(self.ends().values(), reverse=True), sorted(expected, reverse=True))
 
     def test_exec(self):
-        """One process, two images: the end is that of the last."""
+        """One process runs two programs: the end is that of the last."""
         again = "held = bytearray(b'y' * (60 << 20)); raise SystemExit(6)"
         code = f"import os, sys; held = bytearray(b'x' * (50 << 20)); os.execv(sys.executable, ['python', '-c', {again!r}])"
         done = self.run_it(sys.executable, "-c", code)
@@ -169,7 +170,7 @@ class Families(Run):
             return file.read()
 
     def test_daemon(self):
-        """It has the parent that it would have, and its trace is whole though who watched is gone."""
+        """The daemon has its normal parent, and its trace is complete though the watcher has ended."""
         bare = self.daemon("bare", lambda *command: self.bare(list(command), stdout=subprocess.DEVNULL,
                                                               stderr=subprocess.DEVNULL))
         traced = self.daemon("traced", lambda *command: self.run_it(*command, stdout=subprocess.DEVNULL,
@@ -213,7 +214,7 @@ class Families(Run):
 
 
 class ForMemory(Run):
-    """With a limit of the kernel's."""
+    """Tests a limit of the kernel."""
 
     def glutton(self, *options, limit=200, more=()):
         page = os.path.join(self.scratch, "page")

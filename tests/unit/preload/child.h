@@ -28,7 +28,7 @@ void in_child(const std::function<void()>& body);
 
 inline constexpr std::uint64_t kTraceId = 0x0123456789ABCDEF;
 
-// Trace and ring file in `scratch`, t.memtrace and t.rings; the recorder is hot and has no drain.
+// Trace and ring file in `scratch`, t.memtrace and t.rings; the recorder records and has no drain.
 void open_files(const Scratch& scratch, std::uint64_t max_bytes = std::uint64_t{256} << 20);
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes = std::uint64_t{256} << 20);
 

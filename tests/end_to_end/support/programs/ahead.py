@@ -1,4 +1,4 @@
-"""A loader of two workers, whose items are 16 MiB each; 64 MiB of data are in the parent, or made in each worker.
+"""Runs a loader of two workers with items of 16 MiB. 64 MiB of data are in the parent, or in each worker.
 
 usage: ahead.py PREFETCH parent|worker
 """
@@ -34,4 +34,4 @@ if __name__ == "__main__":
     for number, batch in enumerate(loader):
         assert batch.shape == (1, ITEM)
         if number == 0:
-            time.sleep(1)  # until the workers are as far ahead as they may be
+            time.sleep(1)  # until the workers have prefetched all that they may

@@ -1,4 +1,5 @@
-"""Twenty thousand blocks, then a line, then one from stdin; so often, with a status that is not 0."""
+"""In each round allocates 20,000 blocks, prints a line and waits for a line. Ends with a status that is not 0.
+"""
 import sys
 
 for number in range(int(sys.argv[1])):

@@ -1,4 +1,4 @@
-"""Sixteen layers, each of which keeps 8 MiB for backward, checkpointed in so many segments.
+"""Sixteen layers, each of which keeps 8 MiB for backward, checkpointed in SEGMENTS segments.
 
 usage: checkpointed.py SEGMENTS
 """

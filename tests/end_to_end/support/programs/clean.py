@@ -1,4 +1,4 @@
-"""Programs as people write them, which waste nothing that memtrace has a word for.
+"""Ordinary programs that waste no memory that memtrace has a finding for.
 
 usage: clean.py NAME
 """
@@ -48,7 +48,7 @@ def mlp_fused_adamw_autocast():
 
 
 def cnn_adam():
-    """With evaluation after each epoch, and the best state saved to a file."""
+    """Evaluates after each epoch, and saves the best state to a file."""
     model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
                           nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(4),
                           nn.Flatten(), nn.Linear(1024, 8192), nn.ReLU(), nn.Linear(8192, 10))
@@ -98,7 +98,7 @@ def bert():
 
 
 def gpt():
-    """With checkpointed layers."""
+    """Uses checkpointed layers."""
     import transformers
     config = transformers.GPT2Config(n_embd=512, n_layer=6, n_head=8, vocab_size=2000, n_positions=256)
     model = transformers.GPT2LMHeadModel(config)
@@ -118,7 +118,7 @@ def generate():
 
 
 class Images(torch.utils.data.Dataset):
-    """In the parent's memory, which workers share."""
+    """Images in the parent's memory, which the workers share."""
 
     def __init__(self):
         self.all = torch.randint(255, (2000, 3, 64, 64), dtype=torch.uint8)
@@ -142,7 +142,7 @@ def loader():
 
 
 def arrays():
-    """No framework: a regression, its error, a file."""
+    """Uses no framework: a regression, its error, a file."""
     random = numpy.random.default_rng(0)
     x, y = random.standard_normal((100_000, 200)), random.standard_normal(100_000)
     for _ in range(20):
@@ -166,7 +166,7 @@ def lbfgs():
 
 
 def averaged():
-    """An average of the weights is made before the first step, and safetensors are written at the end."""
+    """Averages the weights from before the first step, and writes safetensors at the end."""
     import safetensors.torch
     model = mlp()
     average = torch.optim.swa_utils.AveragedModel(model)

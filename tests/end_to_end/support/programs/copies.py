@@ -1,6 +1,6 @@
-"""Purpose: what is made beside the model: activations on the host, activations computed again, checkpoints.
+"""Purpose: makes copies beside the model: activations on the host, recomputed activations, checkpoints.
 
-Says afterwards what there was, by PyTorch's own figures.
+Prints the sizes afterwards, by PyTorch's own figures.
 usage: copies.py offload|recompute|recompute-reentrant|save|async|snapshot|generate
 """
 import io
@@ -34,7 +34,7 @@ class Model(nn.Module):
                 x = checkpoint(self.part, layer, x, use_reentrant=self.reentrant)
         return x
 
-    def part(self, layer, x):  # no module's own: what is computed again here only its checkpoint tells
+    def part(self, layer, x):  # not a module: only its checkpoint identifies the recomputed tensors
         return torch.tanh(layer(x).sin() * 2)
 
 
@@ -49,7 +49,7 @@ def step(model, optimizer):
 
 
 def offload():
-    """PyTorch pins what it packs where there is a card; here it copies all the same."""
+    """PyTorch pins the packed tensors if there is a GPU; here it copies anyway."""
     model, saved = Model(), []
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     with saved_tensors_hooks(lambda tensor: saved.append(tensor.nbytes) or tensor.detach(), lambda tensor: tensor):
@@ -64,7 +64,8 @@ def offload():
 
 
 def recompute(reentrant):
-    """When the peak of one part is made again: what linear makes is saved, the sine and its double are not."""
+    """The peak is in the recomputation of one part: linear's output is saved, the sine and its double are not.
+    """
     model = Model(reentrant)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     for _ in range(3):
@@ -107,7 +108,8 @@ def asynchronous():
 
 
 def generate():
-    """Keys and values of each token, in each layer: what the cache says it has when the last one was made."""
+    """Keeps keys and values of each token in each layer. The truth is the cache's own size after the last
+    token."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     model = GPT2LMHeadModel(GPT2Config(n_layer=4, n_head=4, n_embd=128, vocab_size=64, n_positions=256,

@@ -1,4 +1,4 @@
-"""Purpose: take device memory until the runtime refuses, then give up as PyTorch does, with an exception.
+"""Purpose: takes device memory until the runtime refuses, then gives up with an exception, like PyTorch.
 
 usage: cuda_oom.py LIBCUDART BLOCKS   40 MiB each, then 2 TiB.
 """

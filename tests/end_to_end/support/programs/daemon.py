@@ -1,4 +1,5 @@
-"""Becomes a daemon as of old: forks twice, with a session of its own between; says in a file who its parent is."""
+"""Becomes a daemon in the classic way: two forks with a new session between. Writes its parent's pid to a file.
+"""
 import os
 import sys
 import time

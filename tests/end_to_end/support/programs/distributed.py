@@ -1,6 +1,6 @@
-"""Purpose: two ranks over gloo: what data parallel training, a gather, and sharding keep beside the model.
+"""Purpose: two ranks over gloo keep memory beside the model: data parallel training, a gather, sharding.
 
-Says afterwards what there was, by PyTorch's own figures. usage: distributed.py ddp|ddp-view|gather|sharded
+Prints the sizes afterwards, by PyTorch's own figures. usage: distributed.py ddp|ddp-view|gather|sharded
 """
 import io
 import json
@@ -21,7 +21,7 @@ def bytes_of(tensors):
 
 
 def say(**truth):
-    """On a line of its own, whatever the other rank writes."""
+    """Prints on a separate line, whatever the other rank writes."""
     os.write(1, (json.dumps({"rank": dist.get_rank(), **truth}) + "\n").encode())
 
 
@@ -42,7 +42,7 @@ def data_parallel(view):
 
 
 def gather():
-    """Each rank has a part of the model; the first gets all of them and saves the whole."""
+    """Each rank has a part of the model; the first gets all parts and saves the whole."""
     part = model_of(6)
     part(torch.ones(8, WIDTH)).sum().backward()
     whole = {}

@@ -1,4 +1,4 @@
-"""Purpose: hold 100 MiB, then end as the argument says."""
+"""Purpose: holds 100 MiB, then ends as the argument says."""
 import ctypes
 import os
 import signal
@@ -11,7 +11,7 @@ MIB = 1 << 20
 def main():
     how = sys.argv[1]
     held = bytearray(os.urandom(1024)) * (100 * 1024)
-    time.sleep(0.7)  # a sample is taken twice in a second
+    time.sleep(0.7)  # samples are taken twice a second
     print("ready", flush=True)
     if how == "segfault":
         ctypes.string_at(8)
@@ -26,7 +26,7 @@ def main():
     elif how == "at once":
         held += bytearray(os.urandom(1024)) * (int(sys.argv[2]) * 1024)
     elif how == "MemoryError":
-        import resource  # here: it is not part of what the others are about
+        import resource  # imported here, so the other ends do without it
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]) * MIB,) * 2)
         held = [held]
         try:

@@ -1,7 +1,9 @@
-"""Purpose: a parent and its children, one of which takes memory until somebody ends it.
+"""Purpose: runs a parent and children, one of which takes memory until it is killed.
 
-usage: family.py CHILDREN EATER MIB [--enter GROUP]   the child EATER (from 0) takes up to MIB, 1 MiB at a time;
-with --enter it first moves itself into the cgroup directory GROUP. All others hold 48 MiB until it is gone.
+usage: family.py CHILDREN EATER MIB [--enter GROUP]   the child EATER (from 0) takes up to MIB, 1 MiB at a
+time;
+with --enter it first moves itself into the cgroup directory GROUP. The other children hold 48 MiB until it
+ends.
 """
 import os
 import sys
@@ -26,7 +28,7 @@ def child(eats, mib, group, told):
                 file.write(str(os.getpid()))
         held = [held, eat(mib)]
     else:
-        os.read(told, 1)  # until the parent is gone from the other end
+        os.read(told, 1)  # until the parent has closed the other end
         time.sleep(0.2)
     return len(held)
 

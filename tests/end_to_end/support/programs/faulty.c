@@ -1,5 +1,5 @@
-// Purpose: errors that valgrind's tools count: a race, a read beyond a block, a jump on a value never set, lost
-// blocks.
+// Purpose: makes errors that valgrind's tools count: a race, a read beyond a block, a jump on an uninitialized
+// value, leaks.
 // Run under valgrind, gdb and strace, bare and traced.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""os.fork() again and again from a process that holds enough to be recorded and goes on allocating."""
+"""Calls os.fork() repeatedly in a process that is large enough to record and goes on allocating."""
 import os
 import sys
 

@@ -1,8 +1,8 @@
-"""A file system in memory, served through /dev/fuse, that is as bad as asked.
+"""A file system in memory, served through /dev/fuse, with configurable faults.
 
 usage: fuse.py MOUNTPOINT [--delay SECONDS] [--no-mmap]
-Each write takes `--delay`, and while it lasts nothing else is answered, as with a server that is overloaded.
-It has no fallocate; with --no-mmap it gives no shared mapping either. Ends when it is unmounted. Needs root.
+Each write takes `--delay`; meanwhile no other request is answered, as with an overloaded server.
+It has no fallocate. With --no-mmap it refuses shared mappings, too. Ends when it is unmounted. Needs root.
 """
 import argparse
 import ctypes

@@ -1,4 +1,4 @@
-"""Purpose: greenlets of gevent that allocate, wait, hand results on and are killed; also in a pool of threads."""
+"""Purpose: greenlets of gevent allocate, wait, pass results and are killed; also in a thread pool."""
 import gevent
 import gevent.event
 import gevent.pool

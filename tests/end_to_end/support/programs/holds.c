@@ -1,7 +1,7 @@
 // Purpose: holds 64 blocks of 1 MiB and one mapping of 8 MiB at its peak, with three threads and a forked
-// child. "fault SANITIZER": it makes one error, which that sanitizer finds. "again": its child is the program
-// itself, by exec. "shell": its child is a shell that says which objects are to be preloaded. Built with each
-// sanitizer.
+// child.
+// "fault SANITIZER": makes one error, which that sanitizer finds. "again": the child executes the program
+// itself. "shell": the child is a shell that prints the preloaded objects. It is built with each sanitizer.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

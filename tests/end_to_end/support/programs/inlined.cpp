@@ -1,4 +1,4 @@
-// Purpose: a block of 9 MiB through two functions that are always inlined.
+// Purpose: allocates a block of 9 MiB through two functions that are always inlined.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""One block of 64 MiB, from a known line of a known function."""
+"""Allocates one block of 64 MiB, at a known line of a known function."""
 
 
 def hold(size):

@@ -1,4 +1,4 @@
-"""A training run with 300 MiB of transients, and a list that keeps 256 KiB of Python objects of every step.
+"""A training run with 300 MiB of transients, and a list that keeps 256 KiB of Python objects per step.
 
 usage: leak.py STEPS leak|clean|window
 """
@@ -15,12 +15,12 @@ kept = []
 
 
 def note(step):
-    # 256 bytes each, from the arenas of Python's small objects: no malloc sees them.
+    # 256 bytes each, from Python's arenas for small objects: malloc does not see them.
     return [bytes(222) + bytes([step % 256]) for _ in range(1024)]
 
 
 for step in range(steps):
-    transient = torch.empty(75 << 20)  # 300 MiB, of which a page is touched: it is quick so
+    transient = torch.empty(75 << 20)  # 300 MiB; only one page is touched, so it is fast
     transient[0] = 1
     loss = model(torch.ones(64, 512) * transient[0]).square().mean()
     del transient

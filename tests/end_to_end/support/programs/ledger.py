@@ -1,4 +1,5 @@
-"""Purpose: hold memory in one of the ways that RSS alone cannot tell apart, say what PyTorch counts, and end at once.
+"""Purpose: holds memory in one of the ways that RSS cannot distinguish, prints PyTorch's count, and ends at
+once.
 
 usage: ledger.py list|leak|checkpoint
 """
@@ -12,7 +13,7 @@ import torch
 
 
 def storages():
-    """Bytes of all tensors' storages, each once, as PyTorch has them."""
+    """Returns the bytes of all tensors' storages, each counted once, by PyTorch's figures."""
     seen = {}
     for thing in gc.get_objects():
         if isinstance(thing, torch.Tensor) and thing.device.type == "cpu":
@@ -22,7 +23,7 @@ def storages():
 
 
 class Words(torch.utils.data.Dataset):
-    """A Python list of many small strings and integers: arenas of CPython, not malloc."""
+    """A Python list of many small strings and integers: in arenas of CPython, not in malloc."""
 
     def __init__(self):
         self.words = [f"word {i} of the corpus" for i in range(1_500_000)]
@@ -79,4 +80,4 @@ held = {"list": big_list, "leak": leak, "checkpoint": checkpoint}[sys.argv[1]]()
 gc.collect()
 time.sleep(0.3)
 print(storages(), flush=True)
-os._exit(0)  # before the interpreter gives anything back
+os._exit(0)  # before the interpreter frees memory

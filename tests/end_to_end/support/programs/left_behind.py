@@ -1,4 +1,4 @@
-"""Purpose: shared memory with a name, made in one of several ways. Says the file's name, then waits, or ends.
+"""Purpose: makes named shared memory in one of several ways, prints the file's name, then waits or ends.
 
 usage: left_behind.py HOW MIB [unlink] [child] [attach] [end]
 HOW: shm_open, shared_memory, torch
@@ -32,12 +32,12 @@ def by_torch():
     torch.multiprocessing.set_sharing_strategy("file_system")
     tensor = torch.zeros(BYTES // 4)
     tensor.share_memory_()  # the line
-    small = [torch.zeros(16).share_memory_() for _ in range(20)]  # as the labels of batches are
+    small = [torch.zeros(16).share_memory_() for _ in range(20)]  # like the labels of batches
     return tensor.untyped_storage()._share_filename_cpu_()[1].decode().lstrip("/"), (tensor, small)
 
 
 def attach(name):
-    """In a child, as soon as the file is there."""
+    """Attaches in a child, as soon as the file exists."""
     if os.fork() != 0:
         return
     file = os.open(f"/dev/shm/{name}", os.O_RDWR)

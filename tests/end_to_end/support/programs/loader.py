@@ -1,7 +1,7 @@
-"""Purpose: a DataLoader of two workers, one of which keeps all it ever made, 16 MiB for each item.
+"""Purpose: a DataLoader of two workers, one of which keeps all its items, 16 MiB each.
 
-An item takes 20 ms at least, as one that is read and decoded does: at 2 GiB a second, as fast as pages come, the last
-sample before the kill is 175 MiB short of it.
+An item takes 20 ms at least, like one that is read and decoded. At full speed, 2 GiB a second, the last
+sample before the kill was 175 MiB short.
 """
 import time
 

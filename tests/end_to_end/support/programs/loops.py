@@ -1,6 +1,6 @@
-"""Purpose: loops that others wrote: transformers' Trainer, accelerate, LBFGS and SGD with closures.
+"""Purpose: runs training loops of libraries: transformers' Trainer, accelerate, LBFGS and SGD with closures.
 
-Says afterwards how often each step went forward and backward, as the loop itself counts.
+Prints afterwards how often each step ran forward and backward, by the loop's own count.
 usage: loops.py trainer|accelerate|lbfgs|closure
 """
 import json
@@ -14,7 +14,7 @@ STEPS = 4
 
 
 class Counted(nn.Module):
-    """Counts what happens between two updates."""
+    """Counts the calls between two updates."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A small language model whose logits, 64 MiB, are larger than all else: taken as a whole, or in parts.
+"""A small language model with logits of 64 MiB, its largest tensor: computed as a whole, or in parts.
 
 usage: loss.py whole|bf16|parts
 """

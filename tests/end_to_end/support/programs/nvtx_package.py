@@ -1,4 +1,5 @@
-"""Purpose: ranges by the package nvtx of PyPI, in each of its ways: each takes so many MiB of its own."""
+"""Purpose: makes ranges by the package nvtx of PyPI, in each way. Each range allocates its own number of MiB.
+"""
 import ctypes
 
 import nvtx

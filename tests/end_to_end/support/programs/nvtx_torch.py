@@ -1,4 +1,4 @@
-"""Purpose: ranges by torch.cuda.nvtx, in each of its ways: each takes so many MiB of its own."""
+"""Purpose: makes ranges by torch.cuda.nvtx, in each way. Each range allocates its own number of MiB."""
 import ctypes
 
 from torch.cuda import nvtx

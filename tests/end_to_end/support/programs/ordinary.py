@@ -1,4 +1,4 @@
-"""An ordinary program: threads, exceptions, large and small memory, gc, signals; says what it sees of itself."""
+"""An ordinary program: threads, exceptions, large and small memory, gc, signals. Prints what it observes."""
 import gc
 import os
 import signal

@@ -1,7 +1,7 @@
-"""Purpose: 64 MiB are pinned before five steps, and all, or a part, is used in them, or given back.
+"""Purpose: pins 64 MiB before five steps. The steps use all or a part of it, or it is freed.
 
-usage: pinned_cache.py LIBCUDART held|used|emptied. PyTorch without CUDA has no pinned allocator: its figures are stood
-in for.
+usage: pinned_cache.py LIBCUDART held|used|emptied
+PyTorch without CUDA has no pinned allocator, so this program provides its figures.
 """
 import ctypes
 import sys
@@ -21,7 +21,7 @@ model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(5):
     if how != "used":
-        state["active_bytes.current"] = MIB  # what was loaded by it is on the device now
+        state["active_bytes.current"] = MIB  # the data that was loaded through it is on the device now
     if how == "emptied" and step == 0:
         library.cudaFreeHost(block)
         state["allocated_bytes.current"] = MIB

@@ -1,6 +1,7 @@
-"""Purpose: one training step before it pins memory, one after, as its allocator would tell of it.
+"""Purpose: runs one training step before it pins memory and one after, with the statistics of its allocator.
 
-usage: pinned_stats.py LIBCUDART. PyTorch without CUDA has no pinned allocator: its figures are stood in for.
+usage: pinned_stats.py LIBCUDART. PyTorch without CUDA has no pinned allocator, so this program provides its
+figures.
 """
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Two steps of data parallel training over gloo; the rank named last in the arguments kills itself before."""
+"""Two steps of data parallel training over gloo. The rank in the last argument kills itself before them."""
 import os
 import signal
 import sys

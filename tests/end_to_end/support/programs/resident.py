@@ -1,4 +1,5 @@
-"""Purpose: memory that is resident and not used, or used and not resident; and the nearest program where it is not so.
+"""Purpose: holds memory that is resident but unused, or used but not resident; or the nearest program without
+it.
 
 usage: resident.py mapped|read|kept|given_back|untouched|touched|objects|array
 """
@@ -35,20 +36,20 @@ def read():
 
 
 def blocks(every):
-    """Of the heap, too small for a mapping each; one in so many lives on."""
+    """Returns heap blocks that are too small for mappings; of each `every` blocks, one stays alive."""
     held = [b"x" * 60_000 for _ in range(6000)]
     held = held[::every] if every else []
-    rest = [bytes(60_000) for _ in range(20)]  # above them all: the heap's end does not fall
+    rest = [bytes(60_000) for _ in range(20)]  # above the other blocks, so the end of the heap does not shrink
     return len(held) + go_on(rest)
 
 
 def go_on(rest):
-    """For long enough that three ledgers are taken in the second half of it."""
+    """Runs long enough for three ledgers in its second half."""
     for _ in range(130):
         rest.append(b"y" * 8000)
         time.sleep(0.25)
     print(len(rest), flush=True)
-    os._exit(0)  # else the interpreter's end gives it all back before the last look
+    os._exit(0)  # else the interpreter frees all memory before the last sample
 
 
 def kept():

@@ -1,4 +1,4 @@
-"""Purpose: a small training run; says afterwards what its tensors of each role take, by PyTorch's own figures."""
+"""Purpose: runs a small training; prints afterwards the bytes of its tensors by role, by PyTorch's figures."""
 import json
 import sys
 

@@ -1,4 +1,5 @@
-"""96 MiB of parameters are trained in part, and written: to memory by torch.save, pickle or safetensors, or to a file.
+"""Trains a part of 96 MiB of parameters and writes them: to memory by torch.save, pickle or safetensors, or to
+a file.
 
 usage: serialize.py buffer|pickle|safetensors|file|opened
 """

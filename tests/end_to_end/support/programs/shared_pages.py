@@ -1,4 +1,5 @@
-"""Purpose: workers that share pages of a file and of their parent, and write to some; says what the kernel counts of all.
+"""Purpose: workers share pages of a file and of their parent, and write to some. Prints the kernel's figures of
+all processes.
 
 usage: shared_pages.py
 """
@@ -13,7 +14,8 @@ PATH = os.path.join(os.getcwd(), "shared.bin")
 
 
 def figures():
-    """Processes, and the sums of Pss and Rss in bytes, of this one and its children."""
+    """Returns the number of processes and the sums of Pss and Rss in bytes, of this process and its children.
+    """
     me = os.getpid()
     with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
         pids = [me] + [int(word) for word in file.read().split()]
@@ -41,7 +43,7 @@ class Items(torch.utils.data.Dataset):
 
     def __getitem__(self, i):
         total = sum(self.file[at] for at in range(0, len(self.file), 4096))
-        self.tensor[: 5 * MIB].add_(1)  # 20 MiB of it become the worker's own
+        self.tensor[: 5 * MIB].add_(1)  # 20 MiB become the worker's own
         time.sleep(0.05)
         return torch.tensor(float(total))
 

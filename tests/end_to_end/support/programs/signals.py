@@ -1,11 +1,11 @@
-"""Counts the signals it gets until there is a pause, and says which: `ready` first."""
+"""Prints `ready`, counts the signals that it gets until there is a pause, and prints them."""
 import os
 import signal
 import sys
 import time
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-# A byte for each that arrives: Python's own handlers make one of two that come close together.
+# One byte for each signal. Python's own handlers merge two signals that arrive close together.
 reading, writing = os.pipe()
 os.set_blocking(reading, False)
 os.set_blocking(writing, False)

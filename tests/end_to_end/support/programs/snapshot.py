@@ -1,4 +1,4 @@
-"""A training run of 64 MiB of parameters that makes a copy of them: in the first step, in each, or before.
+"""A training run of 64 MiB of parameters that copies them: in the first step, in each step, or before.
 
 usage: snapshot.py first|kept|every|before|none
 """

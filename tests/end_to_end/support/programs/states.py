@@ -1,4 +1,4 @@
-"""96 MiB of parameters trained for three slow steps.
+"""Trains 96 MiB of parameters for three slow steps.
 
 usage: states.py adam|sgd
 """
@@ -18,4 +18,4 @@ for _ in range(3):
     model(torch.ones(4, 2048)).sum().backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=False)
-    time.sleep(1.2)  # the cgroup is looked at twice a second
+    time.sleep(1.2)  # the cgroup is sampled twice a second

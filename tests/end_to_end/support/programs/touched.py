@@ -1,4 +1,4 @@
-"""Purpose: tensors that are made early and written to later, in part, or never; says which.
+"""Purpose: makes tensors early and writes to them later, in part, or never; prints which.
 
 usage: touched.py
 """
@@ -38,7 +38,7 @@ time.sleep(0.4)
 
 
 class Slow(torch.optim.Optimizer):
-    """Writes to what was made before, in its third step."""
+    """Writes to an earlier tensor in its third step."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {})

@@ -1,4 +1,4 @@
-"""Purpose: three ranks, of which the last holds more than the others by the MiB named.
+"""Purpose: runs three ranks; the last one holds MIB more than the other ranks.
 
 usage: uneven.py MIB
 """

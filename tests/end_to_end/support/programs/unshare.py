@@ -1,4 +1,4 @@
-"""Enter a user namespace of its own while recording: the kernel refuses that to a process with two threads."""
+"""Enters its own user namespace while recording. The kernel refuses that to a process with two threads."""
 import ctypes
 import os
 

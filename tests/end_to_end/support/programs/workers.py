@@ -1,4 +1,4 @@
-"""multiprocessing: a pool, a queue, shared memory, an exception that travels back."""
+"""Uses multiprocessing: a pool, a queue, shared memory, an exception that is passed to the parent."""
 import multiprocessing
 import multiprocessing.shared_memory
 import sys

@@ -1,4 +1,4 @@
-"""Purpose: ZeRO with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam.
+"""Purpose: runs ZeRO with the optimizer on the CPU, in one process, by DeepSpeed and its CPU Adam.
 
 usage: zero.py STAGE ACCUMULATION
 """

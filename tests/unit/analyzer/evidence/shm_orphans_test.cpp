@@ -202,7 +202,8 @@ TEST_F(Left, IsNotSaidOfLittleOrNothing) {
   EXPECT_TRUE(findings({}).empty());
   EXPECT_TRUE(findings(left({})).empty());
   EXPECT_TRUE(findings(left({{"torch_4242_1_1", 7 * kMiB, 1'700'000'000.5, {}}})).empty());
-  EXPECT_FALSE(findings(left(std::vector<ShmOrphan>(100, {"torch_4242_1_1", kMiB, 1'700'000'000.5, {}}))).empty());
+  EXPECT_FALSE(
+      findings(left(std::vector<ShmOrphan>(100, {"torch_4242_1_1", kMiB, 1'700'000'000.5, {}}))).empty());
 }
 
 } // namespace

@@ -35,8 +35,8 @@ class Devices : public testing::Test {
   void holds(std::uint64_t allocated, std::uint64_t reserved) {
     builder.put(EventType::reserved, 0, kCard, {allocated, reserved});
   }
-  void shows(std::uint64_t process, std::uint64_t code = 0, std::uint16_t gpu = kCard,
-             std::uint64_t others = 0, std::uint64_t all = 0) {
+  void shows(std::uint64_t process, std::uint64_t code = 0, std::uint16_t gpu = kCard, std::uint64_t others = 0,
+             std::uint64_t all = 0) {
     builder.put(EventType::sample_device, 0, gpu, {process, all, 80 * 1024 * kMiB, 0, code, others});
   }
 

@@ -17,7 +17,7 @@ RssCounters on(std::uint64_t cpus) {
 
 // Of a process that stands still.
 RssCounters::RssReading look(std::uint64_t resident, std::uint64_t anonymous, Statm counted,
-                       std::uint64_t cost = kMs) {
+                             std::uint64_t cost = kMs) {
   return {counted, resident, anonymous, counted, cost};
 }
 

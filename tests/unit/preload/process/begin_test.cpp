@@ -1,4 +1,4 @@
-// Purpose: from cold to hot and to the end, through the bridge that the hooks use.
+// Purpose: from buffering to recording and to the end, through the interface that the hooks use.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

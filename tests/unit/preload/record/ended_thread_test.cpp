@@ -114,7 +114,7 @@ TEST(EndedThread, ThreadsBeginWhileAPassIsUnderWay) {
   });
 }
 
-// What the cold log gave back moved the level when it was published first.
+// What the startup log gave back moved the level when it was published first.
 TEST(EndedThread, FoldedFlowsMoveNoLevel) {
   const Scratch scratch;
   in_child([&] {

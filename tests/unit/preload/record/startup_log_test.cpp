@@ -220,12 +220,16 @@ TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
     become_cold();
     Thread& thread = *this_thread();
     for (std::uint64_t i = 1; i < kCapacity; ++i)
-      ASSERT_EQ(append_to_startup_log(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)), AppendResult::yes) << i;
-    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(kCapacity * 4096, 4096, kCapacity)), AppendResult::crowded)
+      ASSERT_EQ(append_to_startup_log(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)),
+                AppendResult::yes)
+          << i;
+    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(kCapacity * 4096, 4096, kCapacity)),
+              AppendResult::crowded)
         << "full of live blocks";
     tests::open_files(scratch);
     EXPECT_EQ(tests::lost_in_all(), 0u);
-    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(4096, 4096, kCapacity + 1)), AppendResult::full) << "no room at all";
+    EXPECT_EQ(append_to_startup_log(thread, tests::birth_of(4096, 4096, kCapacity + 1)), AppendResult::full)
+        << "no room at all";
     EXPECT_EQ(tests::lost_for(format::Loss::cold), 1u);
     flush_startup_log();
     const auto segments = tests::read_segments(scratch.file("t.memtrace"));
@@ -258,7 +262,8 @@ TEST(Cold, AHalfFullLogGoesOn) {
     become_cold();
     Thread& thread = *this_thread();
     // 10,000 live blocks, then pairs for ever.
-    for (std::uint64_t i = 1; i <= 10'000; ++i) append_to_startup_log(thread, tests::birth_of(i << 20, 4096, i));
+    for (std::uint64_t i = 1; i <= 10'000; ++i)
+      append_to_startup_log(thread, tests::birth_of(i << 20, 4096, i));
     for (std::uint64_t i = 0; i < 50'000; ++i) {
       RingRecord record = tests::birth_of(0x5000, 8192, 20'000 + 2 * i);
       ASSERT_EQ(append_to_startup_log(thread, record), AppendResult::yes);

@@ -325,7 +325,7 @@ TEST(Ring, RenewedWhileAnotherThreadHasASlot) {
   const Scratch scratch;
   in_child([&] {
     tests::become_hot(scratch);
-    constexpr std::uint64_t kFolded = 1000; // in no record: the cold log gave it back
+    constexpr std::uint64_t kFolded = 1000; // in no record: the startup log gave it back
     std::uint32_t turn = 0;
     const auto wait_for = [&turn](std::uint32_t wanted) {
       while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != wanted) std::this_thread::yield();

@@ -19,10 +19,10 @@ namespace {
 // Sets the residual: the total less the rows. A damaged trace may have any rows, so the sum is modulo 2^64.
 void close(RssLedger& ledger) {
   std::uint64_t told = 0;
-  for (const LedgerRow& row : ledger.rows) told += row.bytes;
+  for (const RssRow& row : ledger.rows) told += row.bytes;
   ledger.residual = static_cast<std::int64_t>(ledger.total - told);
   std::stable_sort(ledger.rows.begin(), ledger.rows.end(),
-                   [](const LedgerRow& a, const LedgerRow& b) { return a.bytes > b.bytes; });
+                   [](const RssRow& a, const RssRow& b) { return a.bytes > b.bytes; });
 }
 
 RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger& taken, const char* at) {
@@ -35,7 +35,7 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
   for (std::size_t i = 0; i < taken.rows.size(); ++i) {
     if (!taken.rows[i]) continue;
     const trace::LedgerBytes& amount = *taken.rows[i];
-    LedgerRow row{format::kLedgerRowNames[i], amount.resident, amount.sampled, std::nullopt, std::nullopt};
+    RssRow row{format::kLedgerRowNames[i], amount.resident, amount.sampled, std::nullopt, std::nullopt};
     if (amount.given != 0) row.given = amount.given;
     if (amount.parts != 0) row.parts = amount.parts;
     out.rows.push_back(std::move(row));

@@ -13,7 +13,7 @@ namespace memtrace::report {
 
 struct ProcessAnalysis;
 
-struct LedgerRow {
+struct RssRow {
   std::string name;
   std::uint64_t bytes = 0;
   bool sampled = false;
@@ -28,7 +28,7 @@ struct RssLedger {
   std::string of;    // the cgroup's path, the host
   std::uint64_t total = 0;
   std::uint64_t high_water = 0;
-  std::vector<LedgerRow> rows; // the largest first
+  std::vector<RssRow> rows; // the largest first
   std::int64_t residual = 0;
   std::vector<std::string> remarks; // facts that a reader needs to interpret the figures
 };

@@ -25,6 +25,9 @@ OPEN = re.compile(r"\bSYS_open\w*|\b__NR_open\w*|(?<![\w>])::(?:open|open64|open
                   r"|\b(?:fopen|fopen64|openat|openat2|creat)\s*\(|<fstream>|\b[io]?fstream\b|\bfilebuf\b")
 SUFFIXES = (".h", ".cpp", ".c", ".def")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# A definition, not a declaration, an alias, or a member that is defined outside of its class.
+TYPE = re.compile(r"^[ \t]*(?:struct|class|enum class|enum|union)\s+(?:alignas\([^)]*\)\s*)?(?:\[\[[\w:]+\]\]\s*)?(\w+)"
+                  r"(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.M)
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+memtrace::(\w+)", re.M)
 
 
@@ -180,6 +183,17 @@ def check_circles(texts):
         yield f"{len(circle)} files include each other: {', '.join(circle)}"
 
 
+def check_types(texts):
+    """Each type that is defined, in any scope, has a name of its own."""
+    files = defaultdict(set)
+    for path, text in texts.items():
+        for name in TYPE.findall(text):
+            files[name].add(path)
+    for name, paths in sorted(files.items()):
+        if len(paths) > 1:
+            yield f"{name} is the name of several types: {', '.join(sorted(paths))}"
+
+
 def check_table(root, layers, texts):
     """What layers.txt allows and no file does; sources that no CMakeLists.txt names."""
     used = defaultdict(set)
@@ -233,6 +247,7 @@ def main():
         if has_forbidden and folder.startswith("preload/hooks"):
             faults += check_forbidden_last(path, text)
     faults += check_circles(texts)
+    faults += check_types(texts)
     if not args.planted or os.path.exists(own):
         faults += check_table(args.root, layers, texts)
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")

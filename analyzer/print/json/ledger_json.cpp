@@ -37,7 +37,7 @@ void add_card_ledgers(const ProcessAnalysis& analysis, Json& out) {
 
 Json ledger_json(const RssLedger& ledger) {
   Json rows = Json::array();
-  for (const LedgerRow& row : ledger.rows) {
+  for (const RssRow& row : ledger.rows) {
     Json one = {{"name", row.name}, {"bytes", row.bytes}, {"how", row.sampled ? "sampled" : "measured"}};
     if (row.given) one["given"] = *row.given;
     if (row.parts) one["parts"] = *row.parts;

@@ -20,7 +20,7 @@ std::string title(const RssLedger& ledger) {
 }
 
 // Returns the bytes given, or "" if at most 2 % of them are not resident.
-std::string not_resident(const LedgerRow& row, const Unit& unit) {
+std::string not_resident(const RssRow& row, const Unit& unit) {
   if (!row.given || *row.given <= row.bytes + row.bytes / 50) return "";
   return fmt::format("of {} given", in_unit(static_cast<std::int64_t>(*row.given), unit));
 }
@@ -37,7 +37,7 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
   lines.plain(title(ledger));
   lines.faint(fmt::format("  {:<26} {:>9}", "", unit.name));
   std::uint64_t little = 0;
-  for (const LedgerRow& row : ledger.rows) {
+  for (const RssRow& row : ledger.rows) {
     if (row.bytes < ledger.total / kTooLittle) {
       little += row.bytes;
       continue;
@@ -59,7 +59,7 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
 void write_ledger_line(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   std::string rows;
-  for (const LedgerRow& row : ledger.rows)
+  for (const RssRow& row : ledger.rows)
     if (row.bytes >= ledger.total / kTooLittle)
       rows += fmt::format("{}{} {}", rows.empty() ? "" : " + ", row.name,
                           in_unit(static_cast<std::int64_t>(row.bytes), unit));
@@ -87,7 +87,7 @@ std::string family_text(const Family& family, bool color) {
   if (family.members.size() > kShown)
     lines.plain(fmt::format("  {} more, see --format json", family.members.size() - kShown));
   std::string rows;
-  for (const LedgerRow& row : family.ledger.rows)
+  for (const RssRow& row : family.ledger.rows)
     if (row.bytes != 0) rows += (rows.empty() ? "" : " + ") + row.name + " " + figure(row.bytes);
   lines.plain(fmt::format("  {:<34} {:>9} {:>9}", fmt::format("= {} processes", family.members.size()),
                           figure(family.ledger.total), figure(family.resident)));

@@ -1,0 +1,7 @@
+// Purpose: it has a type whose name another type has.
+// expect: Entry is the name of several types
+namespace memtrace::trace {
+class Entry {
+  int other_;
+};
+} // namespace memtrace::trace

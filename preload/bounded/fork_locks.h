@@ -16,7 +16,7 @@ struct alignas(32) ForkLock {
   // readers of that state accept a half-made change.
   void (*was_held)();
 };
-static_assert(sizeof(ForkLock) == alignof(ForkLock));
+static_assert(sizeof(ForkLock) == 32);
 
 // Must follow the definition of each lock; scripts/gates/check_layers.py checks this.
 #define REGISTER_LOCK(name, was_held)                                                                     \

@@ -9,7 +9,8 @@
 namespace memtrace::cupti {
 namespace {
 
-// Functions by their names in the ABI: a call by cuda.h would link functions that an older driver lacks.
+// Functions found by symbol name at run time: calls through cuda.h would link functions that an older driver
+// lacks.
 struct DriverFunctions {
   int (*count)(int*);
   int (*device)(int*, int);

@@ -31,7 +31,7 @@ void apply_evidence(ProcessEnd& ending, const evidence::Witness& witness, const 
 // Sets an unknown end from what a watcher saw. It is certain, but the sender of SIGKILL is not known.
 void apply_evidence(ProcessEnd& ending, const evidence::End& end);
 
-// Returns how the process ended in words: "exited with 0", "killed for memory".
+// Returns in words how the process ended: "exited with 0", "killed for memory".
 std::string ended(const ProcessEnd& end);
 
 // Returns the limit that the OOM killer enforced: the machine's, or that of the process's own cgroup or of one

@@ -33,7 +33,7 @@ const trace::ShareSample* share_at(const FamilyMember& one, double unix) {
   return found;
 }
 
-// Returns the processes on the machine of the first one that have samples.
+// Returns the processes that have PSS samples and run on the machine of the first process.
 std::vector<FamilyMember> on_one_machine(const std::vector<FamilyMember>& processes) {
   std::vector<FamilyMember> out;
   for (const FamilyMember& one : processes)

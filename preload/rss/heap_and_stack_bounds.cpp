@@ -27,8 +27,8 @@ std::uint64_t pages_up(std::uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
 }
 
-// Copies memory whose pages are resident; else returns false. A read of a missing page would create it, as a
-// page of zeros.
+// Copies the bytes and returns true if all of their pages are resident; otherwise returns false. A read of a
+// missing page would create it, as a page of zeros.
 bool copy(std::uint64_t start, void* out, std::size_t bytes) {
   const std::uint64_t first = start & ~(kPage - 1), last = (start + bytes - 1) & ~(kPage - 1);
   std::uint8_t there[2] = {};

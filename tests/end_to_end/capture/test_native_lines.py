@@ -96,10 +96,7 @@ class NativeLines(Case):
         """A file of debug information in .debug beside the program."""
         executable, plain = self.build("g++", "-g")
         os.mkdir(os.path.join(self.scratch, ".debug"))
-        separate = os.path.join(self.scratch, ".debug", "program.debug")
-        subprocess.run(["objcopy", "--only-keep-debug", executable, separate], check=True)
-        subprocess.run(["strip", "--strip-debug", executable], check=True)
-        subprocess.run(["objcopy", f"--add-gnu-debuglink={separate}", executable], check=True)
+        self.separate(executable, os.path.join(self.scratch, ".debug", "program.debug"))
         self.compare(executable, plain)
 
     def test_build_id(self):
@@ -115,6 +112,38 @@ class NativeLines(Case):
             self.skipTest(f"{os.path.dirname(separate)} is not writable: {error}")
         subprocess.run(["strip", "--strip-debug", executable], check=True)
         self.compare(executable, plain)
+
+    def separate(self, executable, separate):
+        """Moves the debug information of a program to a file that it names."""
+        subprocess.run(["objcopy", "--only-keep-debug", executable, separate], check=True)
+        subprocess.run(["strip", "--strip-debug", executable], check=True)
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={separate}", executable], check=True)
+
+    def test_a_debug_link_to_a_fifo(self):
+        """No report waits for a writer."""
+        executable, _ = self.build("g++", "-g")
+        separate = os.path.join(self.scratch, "program.debug")
+        self.separate(executable, separate)
+        os.remove(separate)
+        os.mkfifo(separate)
+        self.assertEqual({frame[1:] for frame in self.frames(executable)}, {("", 0)})
+
+    def test_debug_information_of_another_build(self):
+        executable, plain = self.build("g++", "-g")
+        separate = os.path.join(self.scratch, "program.debug")
+        self.separate(executable, separate)
+        subprocess.run(["objcopy", "--only-keep-debug", "--remove-section=.note.gnu.build-id", plain, separate],
+                       check=True)
+        self.assertEqual({frame[1:] for frame in self.frames(executable)}, {("", 0)})
+
+    def test_a_program_of_another_user(self):
+        """Its debug information may name any file."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a file to another user")
+        executable, _ = self.build("g++", "-g")
+        os.chown(executable, 65534, 65534)
+        os.chmod(self.scratch, 0o755)
+        self.assertEqual({frame[1:] for frame in self.frames(executable)}, {("", 0)})
 
     def test_symbols_alone(self):
         """Frames are functions with their module."""

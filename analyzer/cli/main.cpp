@@ -1,7 +1,4 @@
 // Purpose: the command `memtrace`: parses, runs, and turns an error into one line and an exit status.
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,25 +7,18 @@
 
 #include "analyzer/cli/command_line.h"
 #include "analyzer/files/read_budget.h"
+#include "analyzer/files/warning.h"
 #include "analyzer/wording/utf8.h"
 
 namespace {
 
 constexpr int kUnreadable = 2; // usage, or an input that cannot be read
 
+// Prints on stderr, because stdout is data. Makes the line printable, because a trace may put paths into it.
 int say(const std::string& line) {
   std::fprintf(stderr, "memtrace: %s\n", memtrace::report::printable(line).c_str());
   return kUnreadable;
 }
-
-// Prints the messages of all folders on stderr, because stdout is data. Makes them printable, because a trace
-// may put paths into them.
-class Talk : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    say(std::string(message.payload.data(), message.payload.size()));
-  }
-  void flush_() override {}
-};
 
 int run(int argc, char** argv) {
   const memtrace::cli::Command command = memtrace::cli::parse(argc, argv);
@@ -83,7 +73,7 @@ int say(const std::exception_ptr& error) {
 int main(int argc, char** argv) {
   std::set_terminate(give_up);
   try {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("memtrace", std::make_shared<Talk>()));
+    memtrace::files::set_warning_writer([](const std::string& line) { say(line); });
     return run(argc, argv);
   } catch (...) {
     return say(std::current_exception());

@@ -1,7 +1,7 @@
 // Purpose: compares the bytes that training retains for each parameter with theory, line by line.
 #include "analyzer/explain/bytes_per_parameter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 // levels.
 #include "analyzer/explain/diff.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

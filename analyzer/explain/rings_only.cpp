@@ -2,7 +2,7 @@
 // survive.
 #include "analyzer/explain/rings_only.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Purpose: describes unused memory of a device's allocator, and device memory outside of all allocations.
 #include "analyzer/explain/segment_use.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/wording/units.h"
 

@@ -1,7 +1,7 @@
 // Purpose: bounds the error of a process's figures if its recorder dropped records.
 #include "analyzer/explain/uncertainty.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Purpose: the attempts of a job, and the traces that belong to each attempt.
 #include "analyzer/job/job_attempts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,8 @@
 // Purpose: surveys the processes of a job: the role of each, its end, and outside evidence about its end.
 #include "analyzer/job/job_survey.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "analyzer/evidence/evidence_store.h"
 #include "analyzer/evidence/sources/evidence_file.h"
 #include "analyzer/files/reading.h"
+#include "analyzer/files/warning.h"
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/job/fatal_failure.h"
 #include "analyzer/job/keep_evidence.h"
@@ -141,7 +141,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
     } catch (const trace::ReadError& fault) {
       if (files.size() == 1) throw;
       progress.clear();
-      spdlog::warn("{}", fault.what());
+      files::warn(fault.what());
     }
   }
   if (processes.empty())

@@ -1,9 +1,8 @@
 // Purpose: saves evidence beside its trace.
 #include "analyzer/job/keep_evidence.h"
 
-#include <spdlog/spdlog.h>
-
 #include "analyzer/evidence/evidence_store.h"
+#include "analyzer/files/warning.h"
 
 namespace memtrace::report {
 
@@ -11,7 +10,7 @@ void keep(evidence::Evidence& evidence, const std::string& store) {
   if (evidence::save(store, evidence)) {
     evidence = evidence::load(store).value_or(evidence);
   } else {
-    spdlog::warn("{}: cannot be written, so evidence is not kept; copy the traces to where it can be", store);
+    files::warn(store + ": cannot be written, so evidence is not kept; copy the traces to where it can be");
   }
 }
 

@@ -1,7 +1,7 @@
 // Purpose: finds how a traced process ended, or that it still runs.
 #include "analyzer/job/process_end.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 
 #include "analyzer/job/process_alive.h"

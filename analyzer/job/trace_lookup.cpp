@@ -1,7 +1,7 @@
 // Purpose: finds the files that the argument TRACE names.
 #include "analyzer/job/trace_lookup.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Purpose: compares the memory of all processes of a job at a death with the charge of their cgroup.
 #include "analyzer/rss/cgroup_breakdown.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

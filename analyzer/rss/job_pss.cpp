@@ -1,7 +1,7 @@
 // Purpose: sums the memory of a job's processes on one machine; shared pages count once (PSS).
 #include "analyzer/rss/job_pss.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // residual.
 #include "analyzer/rss/rss_ledger.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <initializer_list>

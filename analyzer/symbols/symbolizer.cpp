@@ -1,12 +1,12 @@
 // Purpose: names sites. Lazy: looks up only what is printed.
 #include "analyzer/symbols/symbolizer.h"
 
-#include <fmt/format.h>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "analyzer/files/warning.h"
 #include "analyzer/symbols/demangle.h"
 
 namespace memtrace::symbols {
@@ -171,7 +171,7 @@ Symbolizer::Object& Symbolizer::object_of(const trace::Module& module) {
   Object& object = objects_.try_emplace(&module, path, module).first->second;
   if (object.symbols.state() == ElfSymbols::Outcome::good) object.lines = std::make_unique<DebugLines>(path);
   if (object.symbols.state() == ElfSymbols::Outcome::other_build)
-    spdlog::warn("{}: not the build that was traced; its functions are shown as addresses", path);
+    files::warn(path + ": not the build that was traced; its functions are shown as addresses");
   return object;
 }
 

@@ -3,7 +3,7 @@
 
 #include "analyzer/wording/units.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Purpose: formats sizes and times for people.
 #include "analyzer/wording/units.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Purpose: turns any bytes into valid UTF-8 without control characters.
 #include "analyzer/wording/utf8.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

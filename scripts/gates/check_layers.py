@@ -18,7 +18,7 @@ FORBIDDEN_INSIDE = re.compile(
     r"|iostream|ostream|istream|sstream|fstream|iomanip|format|stdexcept|exception|filesystem|regex|any|variant"
     r"|cstdio|stdio\.h|spdlog/.*|fmt/.*)$")
 INSIDE = ("preload/", "cupti/")
-LOGS = ("analyzer/cli", "analyzer/job", "analyzer/symbols")  # only they log
+WARNS = ("analyzer/cli", "analyzer/job", "analyzer/symbols", "analyzer/files")  # only they warn
 # A file is opened in one place, which knows what another user may have put at its name.
 OPENERS = ("preload/os/files.cpp", "preload/os/gate/raw_call.h", "analyzer/files/")
 OPEN = re.compile(r"\bSYS_open\w*|\b__NR_open\w*|(?<![\w>])::(?:open|open64|openat|openat2|creat|fopen|fopen64)\s*\("
@@ -86,8 +86,10 @@ def check_includes(layers, path, folder, text):
         where = f"{path}:{number}"
         if path.startswith(INSIDE) and FORBIDDEN_INSIDE.match(target):
             yield f"{where}: <{target}> allocates, locks, prints or throws: not in the traced process"
-        if target.startswith("spdlog/") and not folder.startswith(LOGS):
-            yield f"{where}: only {', '.join(LOGS)} log"
+        if target == "analyzer/files/warning.h" and not folder.startswith(WARNS):
+            yield f"{where}: only {', '.join(WARNS)} print warnings"
+        if target.startswith("spdlog/") and path != "analyzer/files/warning.cpp":
+            yield f"{where}: spdlog is included in analyzer/files/warning.cpp alone"
         if quote == "<":
             continue
         other = layers.folder_of(target)

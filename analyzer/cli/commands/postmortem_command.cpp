@@ -1,7 +1,7 @@
 // Purpose: `memtrace postmortem`.
 #include "analyzer/cli/commands/postmortem_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

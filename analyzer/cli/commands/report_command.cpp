@@ -1,7 +1,7 @@
 // Purpose: `memtrace report`.
 #include "analyzer/cli/commands/report_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

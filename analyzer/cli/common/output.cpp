@@ -1,7 +1,7 @@
 // Purpose: writes the output of a command to a file or to stdout.
 #include "analyzer/cli/common/output.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

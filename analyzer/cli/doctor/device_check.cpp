@@ -3,7 +3,7 @@
 #include "analyzer/cli/doctor/device_check.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // Purpose: `memtrace doctor`: it tries each feature instead of looking it up.
 #include "analyzer/cli/doctor/doctor_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

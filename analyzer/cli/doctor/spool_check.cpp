@@ -1,7 +1,7 @@
 // Purpose: checks whether the rings of a traced process go to a local disk with enough space.
 #include "analyzer/cli/doctor/spool_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

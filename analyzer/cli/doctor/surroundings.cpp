@@ -1,7 +1,7 @@
 // Purpose: checks what the kernel and the container let memtrace observe.
 #include "analyzer/cli/doctor/surroundings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Purpose: predicts the directories in which the recorder will write the traces of a new job.
 #include "analyzer/cli/run/job_directory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <glob.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 // Purpose: observes from outside how the processes of a job end, and records it beside their traces.
 #include "analyzer/cli/run/process_watcher.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>

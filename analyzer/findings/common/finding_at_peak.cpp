@@ -2,7 +2,7 @@
 // program.
 #include "analyzer/findings/common/finding_at_peak.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

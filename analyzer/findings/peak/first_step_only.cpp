@@ -1,7 +1,7 @@
 // Purpose: finds memory that only the first step needed.
 #include "analyzer/findings/peak/first_step_only.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

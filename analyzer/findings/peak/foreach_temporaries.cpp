@@ -1,7 +1,7 @@
 // Purpose: finds the lists of temporaries that torch.optim's foreach path creates.
 #include "analyzer/findings/peak/foreach_temporaries.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

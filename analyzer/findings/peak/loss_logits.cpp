@@ -1,7 +1,7 @@
 // Purpose: finds logits and the blocks of their size that the loss creates.
 #include "analyzer/findings/peak/loss_logits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

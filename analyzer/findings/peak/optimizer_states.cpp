@@ -1,7 +1,7 @@
 // Purpose: finds optimizer states that appear in the first step, when there is hardly room for them.
 #include "analyzer/findings/peak/optimizer_states.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Purpose: finds pinned host memory that was not requested, or that is not used any more.
 #include "analyzer/findings/peak/pinned_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

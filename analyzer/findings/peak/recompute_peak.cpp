@@ -1,7 +1,7 @@
 // Purpose: finds the activations that checkpointing recomputes at the peak.
 #include "analyzer/findings/peak/recompute_peak.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,7 +1,7 @@
 // Purpose: finds data that was serialized to memory instead of a file.
 #include "analyzer/findings/peak/serialize_in_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 // each worker.
 #include "analyzer/findings/process/across_processes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <unordered_map>

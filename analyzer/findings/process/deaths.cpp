@@ -1,7 +1,7 @@
 // Purpose: finds what a death proves: the cause, memory held twice, the allocation that failed.
 #include "analyzer/findings/process/deaths.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>

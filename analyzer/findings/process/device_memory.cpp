@@ -1,7 +1,7 @@
 // Purpose: finds unused memory that a GPU holds: gaps between blocks, idle contexts, code that is not run.
 #include "analyzer/findings/process/device_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

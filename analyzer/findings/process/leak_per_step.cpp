@@ -1,7 +1,7 @@
 // Purpose: finds memory that every step leaves behind.
 #include "analyzer/findings/process/leak_per_step.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Purpose: finds shared memory that a process left behind.
 #include "analyzer/findings/process/orphan_shm.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

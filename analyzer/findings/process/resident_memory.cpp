@@ -1,7 +1,7 @@
 // Purpose: finds resident memory that is not used, and allocated memory that is not resident.
 #include "analyzer/findings/process/resident_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Purpose: writes the parts of a report as JSON, with the keys of memtrace.report/1.
 #include "analyzer/print/json/process_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // active.
 #include "analyzer/print/text/device_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/print/text/segments_text.h"

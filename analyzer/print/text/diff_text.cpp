@@ -1,7 +1,7 @@
 // Purpose: writes a comparison as text.
 #include "analyzer/print/text/diff_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

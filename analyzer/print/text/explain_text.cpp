@@ -1,7 +1,7 @@
 // Purpose: writes bytes per parameter as text.
 #include "analyzer/print/text/explain_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Purpose: writes the table of the blocks alive at one instant, for a postmortem.
 #include "analyzer/print/text/held_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

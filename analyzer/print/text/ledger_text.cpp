@@ -1,7 +1,7 @@
 // Purpose: writes a ledger as a table of text.
 #include "analyzer/print/text/ledger_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Purpose: writes the last lines of a report: events, losses, and limits of the recording.
 #include "analyzer/print/text/losses_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/wording/labels.h"

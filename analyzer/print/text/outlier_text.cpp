@@ -1,7 +1,7 @@
 // Purpose: writes a rank that holds more than the other ranks as text.
 #include "analyzer/print/text/outlier_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_lines.h"

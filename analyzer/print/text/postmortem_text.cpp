@@ -1,7 +1,7 @@
 // Purpose: writes as text how a process ended, what held memory then, and what would have fit.
 #include "analyzer/print/text/postmortem_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

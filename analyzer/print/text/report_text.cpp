@@ -1,7 +1,7 @@
 // Purpose: writes the text report: causes first, at most 100 columns.
 #include "analyzer/print/text/report_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

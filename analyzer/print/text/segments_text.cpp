@@ -1,7 +1,7 @@
 // Purpose: writes the segments of a device's allocator as text.
 #include "analyzer/print/text/segments_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

@@ -1,7 +1,7 @@
 // Purpose: describes the memory that phases allocated and freed before they ended.
 #include "analyzer/print/text/transients_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analyzer/findings/common/peak_candidate.h"
 #include "analyzer/findings/peak/first_step_only.h"
 #include "analyzer/findings/peak/foreach_temporaries.h"
 #include "analyzer/findings/peak/loss_logits.h"
@@ -20,14 +21,20 @@
 namespace memtrace::report {
 namespace {
 
+template <class T>
+void append(std::vector<T>& out, std::vector<T> more) {
+  out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 Findings find_in_peaks(ProcessAnalysis& analysis) {
-  Findings out;
+  PeakCandidates candidates;
+  for (const auto propose : {propose_foreach, propose_loss, propose_recompute, propose_first_step,
+                             propose_serialized, propose_pinned_rounding})
+    append(candidates, propose(analysis));
+  Findings out = judge_together(analysis, candidates);
   for (const auto family :
-       {find_foreach, find_loss, find_recompute, find_first_step, find_serialized, find_states, find_pinned,
-        find_leaks, find_in_devices, find_in_resident, find_orphans}) {
-    Findings found = family(analysis);
-    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  }
+       {find_states, find_pinned_cache, find_leaks, find_in_devices, find_in_resident, find_orphans})
+    append(out, family(analysis));
   std::stable_sort(out.begin(), out.end(),
                    [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
   return out;
@@ -38,8 +45,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
 Findings find(ProcessAnalysis& analysis) {
   Findings out;
   if (analysis.death) out = find_in_death(analysis);
-  Findings peaks = find_in_peaks(analysis);
-  out.insert(out.end(), std::make_move_iterator(peaks.begin()), std::make_move_iterator(peaks.end()));
+  append(out, find_in_peaks(analysis));
   return out;
 }
 

@@ -19,10 +19,10 @@ Finding finding_at(const ProcessAnalysis& analysis, const char* id, replay::Memo
   return finding;
 }
 
-Findings in_each_memory(ProcessAnalysis& analysis,
-                        void (*find)(ProcessAnalysis&, replay::MemoryId, Findings&)) {
-  Findings out;
-  for (const auto& [memory, peaks] : analysis.account.peaks) find(analysis, memory, out);
+PeakCandidates in_each_memory(ProcessAnalysis& analysis,
+                              void (*propose)(ProcessAnalysis&, replay::MemoryId, PeakCandidates&)) {
+  PeakCandidates out;
+  for (const auto& [memory, peaks] : analysis.account.peaks) propose(analysis, memory, out);
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/findings/common/finding.h"
+#include "analyzer/findings/common/peak_candidate.h"
 
 namespace memtrace::report {
 
@@ -15,8 +16,9 @@ namespace memtrace::report {
 Finding finding_at(const ProcessAnalysis& analysis, const char* id, replay::MemoryId memory,
                    const replay::Peak& peak);
 
-// Returns the findings of `find` in all memories, one memory after the other.
-Findings in_each_memory(ProcessAnalysis& analysis, void (*find)(ProcessAnalysis&, replay::MemoryId, Findings&));
+// Returns the candidates that `propose` adds for each memory, one memory after the other.
+PeakCandidates in_each_memory(ProcessAnalysis& analysis,
+                              void (*propose)(ProcessAnalysis&, replay::MemoryId, PeakCandidates&));
 
 // The blocks of one line of the program at a peak. Add the largest holding first.
 struct SiteTotals {

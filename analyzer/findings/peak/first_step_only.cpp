@@ -9,7 +9,6 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -40,7 +39,7 @@ bool belongs(Role role) {
 }
 
 // Returns the stacks that allocate in later steps too, as far as the blocks alive at peaks show. This avoids
-// most passes.
+// most measurements.
 std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, Step first) {
   std::unordered_set<format::StackId> out;
   for (const auto& [instant, alive] : analysis.sets)
@@ -51,7 +50,8 @@ std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, S
 
 // Returns the blocks that each line of the program made in the first step. At the peak of tensors it takes the
 // tensors; at the peak of live bytes, the other blocks.
-std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, replay::Instant peak, Step first) {
+std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis, replay::Instant peak,
+                                                      Step first) {
   const std::unordered_set<format::StackId> later = recurring(analysis, first);
   std::map<std::string, SiteTotals> out;
   for (const Holding& holding : analysis.set(peak)) { // largest first
@@ -105,44 +105,50 @@ void say(Finding& finding, ProcessAnalysis& analysis, const SiteTotals& candidat
       "what lowers the memory of every step (batch, checkpointing, optimizer): this is not of them";
 }
 
-void of_measure(ProcessAnalysis& analysis, MemoryId memory, Measure measure, Findings& out) {
+const replay::Peak& peak_of(const ProcessAnalysis& analysis, MemoryId memory, Measure measure) {
   const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
-  const replay::Peak& peak = measure == Measure::live ? peaks.live : peaks.tensor;
+  return measure == Measure::live ? peaks.live : peaks.tensor;
+}
+
+std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, Measure measure,
+                             const SiteTotals& candidate, const replay::Without& without) {
+  const replay::Peak& peak = peak_of(analysis, memory, measure);
+  const Step first = first_of(analysis.account);
+  const bool freed = without.last_held <= first;
+  if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
+    return std::nullopt;
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) return std::nullopt;
+  Finding finding = finding_at(analysis, "first-step-only", memory, peak);
+  finding.phase = candidate.phase;
+  finding.step = candidate.step;
+  finding.bytes = static_cast<std::int64_t>(candidate.bytes);
+  finding.certain = freed && finding.certain;
+  finding.site = candidate.site;
+  finding.lifetime = candidate.lifetime;
+  say(finding, analysis, candidate, without, peak, measure, freed);
+  return finding;
+}
+
+void propose(ProcessAnalysis& analysis, MemoryId memory, Measure measure, PeakCandidates& out) {
+  const replay::Peak& peak = peak_of(analysis, memory, measure);
   const Step first = first_of(analysis.account);
   if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
   if (number(analysis.account.last_step) - number(first) < kFewestLater) return;
-  std::vector<SiteTotals> of;
-  std::vector<replay::Excluded> leave;
-  for (const auto& [place, candidate] : candidates(analysis, {memory, measure, peak.at}, first)) {
-    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue;
-    of.push_back(candidate);
-    leave.push_back({.memory = memory, .measure = measure, .stacks = candidate.stacks});
-  }
-  const std::vector<replay::Without> withouts = replay::peaks_without(*analysis.trace, leave);
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    const replay::Without& without = withouts[i];
-    const bool freed = without.last_held <= first;
-    if (without.steps.empty() || *without.steps.rbegin() > first || (!freed && measure == Measure::live))
-      continue;
-    if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding = finding_at(analysis, "first-step-only", memory, peak);
-    finding.phase = of[i].phase;
-    finding.step = of[i].step;
-    finding.bytes = static_cast<std::int64_t>(of[i].bytes);
-    finding.certain = freed && finding.certain;
-    finding.site = of[i].site;
-    finding.lifetime = of[i].lifetime;
-    say(finding, analysis, of[i], without, peak, measure, freed);
-    out.push_back(std::move(finding));
+  for (const auto& [place, line] : lines_of_first_step(analysis, {memory, measure, peak.at}, first)) {
+    if (!worthwhile(static_cast<std::int64_t>(line.bytes), peak.bytes)) continue;
+    out.push_back({{.memory = memory, .measure = measure, .stacks = line.stacks},
+                   [&analysis, memory, measure, line](const replay::Without& without) {
+                     return judge(analysis, memory, measure, line, without);
+                   }});
   }
 }
 
 } // namespace
 
-Findings find_first_step(ProcessAnalysis& analysis) {
-  Findings out;
-  for (const auto& [memory, peaks] : analysis.account.peaks) of_measure(analysis, memory, Measure::tensor, out);
-  of_measure(analysis, 0, Measure::live, out);
+PeakCandidates propose_first_step(ProcessAnalysis& analysis) {
+  PeakCandidates out;
+  for (const auto& [memory, peaks] : analysis.account.peaks) propose(analysis, memory, Measure::tensor, out);
+  propose(analysis, 0, Measure::live, out);
   return out;
 }
 

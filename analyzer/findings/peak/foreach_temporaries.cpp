@@ -10,7 +10,6 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -32,7 +31,7 @@ bool calls_foreach(const symbols::Site& site) {
 }
 
 // Returns the temporaries alive at the peak, by foreach call.
-std::map<std::string, SiteTotals> candidates(ProcessAnalysis& analysis, const replay::Holdings& alive) {
+std::map<std::string, SiteTotals> foreach_lists(ProcessAnalysis& analysis, const replay::Holdings& alive) {
   std::map<std::string, SiteTotals> out;
   for (const Holding& holding : alive) { // largest first
     if (holding.role != Role::temporary || holding.born_known != KnownPhase::step) continue;
@@ -116,33 +115,38 @@ std::string no_remedy(const replay::Holdings& alive) {
                      size(activations));
 }
 
-void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const SiteTotals& candidate,
+                             const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) return std::nullopt;
+  Finding finding = finding_at(analysis, "foreach-temporaries", memory, peak);
+  finding.bytes = static_cast<std::int64_t>(candidate.bytes);
+  finding.site = candidate.site;
+  finding.lifetime = candidate.lifetime;
+  finding.no_remedy = no_remedy(analysis.set({memory, Measure::tensor, peak.at}));
+  say(finding, analysis, candidate, without, analysis.symbolizer->site(candidate.site));
+  return finding;
+}
+
+void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket ||
       analysis.account.paths.text(analysis.account.paths.last(peak.path)) != "step")
     return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
-  for (const auto& [title, candidate] : candidates(analysis, alive)) {
-    if (!worthwhile(static_cast<std::int64_t>(candidate.bytes), peak.bytes)) continue; // avoids a pass
-    const replay::Without without =
-        replay::peaks_without(
-            *analysis.trace, {{.memory = memory, .stacks = candidate.stacks, .born = replay::KnownPhase::step}})
-            .front();
-    if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) continue;
-    Finding finding = finding_at(analysis, "foreach-temporaries", memory, peak);
-    finding.bytes = static_cast<std::int64_t>(candidate.bytes);
-    finding.site = candidate.site;
-    finding.lifetime = candidate.lifetime;
-    finding.no_remedy = no_remedy(alive);
-    say(finding, analysis, candidate, without, analysis.symbolizer->site(candidate.site));
-    out.push_back(std::move(finding));
+  for (const auto& [title, list] : foreach_lists(analysis, alive)) {
+    if (!worthwhile(static_cast<std::int64_t>(list.bytes), peak.bytes)) continue;
+    out.push_back({{.memory = memory, .stacks = list.stacks, .born = KnownPhase::step},
+                   [&analysis, memory, list](const replay::Without& without) {
+                     return judge(analysis, memory, list, without);
+                   }});
   }
 }
 
 } // namespace
 
-Findings find_foreach(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, of_memory);
+PeakCandidates propose_foreach(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, propose);
 }
 
 } // namespace memtrace::report

@@ -9,7 +9,6 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -110,24 +109,28 @@ void say(Finding& finding, ProcessAnalysis& analysis, const LossFamily& family,
   finding.no_remedy = "gradient checkpointing of the layers, or another optimizer: the logits stay";
 }
 
-void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const LossFamily& family,
+                             const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) return std::nullopt;
+  Finding finding = finding_at(analysis, "loss-logits", memory, peak);
+  finding.bytes = static_cast<std::int64_t>(family.bytes);
+  finding.site = family.loss->stack;
+  say(finding, analysis, family, without);
+  return finding;
+}
+
+void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
   const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
   const LossFamily family = family_of(analysis, alive, sizes);
-  if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return; // avoids a pass
-  const replay::Without without =
-      replay::peaks_without(
-          *analysis.trace,
-          {{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(analysis, memory)}})
-          .front();
-  if (!worthwhile(replay::wrapping_sub(peak.bytes, without.peak), peak.bytes)) return;
-  Finding finding = finding_at(analysis, "loss-logits", memory, peak);
-  finding.bytes = static_cast<std::int64_t>(family.bytes);
-  finding.site = family.loss->stack;
-  say(finding, analysis, family, without);
-  out.push_back(std::move(finding));
+  if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return;
+  out.push_back({{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(analysis, memory)},
+                 [&analysis, memory, family](const replay::Without& without) {
+                   return judge(analysis, memory, family, without);
+                 }});
 }
 
 } // namespace
@@ -148,8 +151,8 @@ bool has_one_of(const Holding& holding, const std::vector<replay::Sizes>& sizes)
   });
 }
 
-Findings find_loss(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, of_memory);
+PeakCandidates propose_loss(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, propose);
 }
 
 } // namespace memtrace::report

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analyzer/explain/process_analysis.h"
-#include "analyzer/findings/common/finding.h"
+#include "analyzer/findings/common/peak_candidate.h"
 #include "analyzer/passes/peak_without.h"
 
 namespace memtrace::report {
@@ -15,8 +15,8 @@ namespace memtrace::report {
 std::vector<replay::Sizes> loss_sizes(ProcessAnalysis& analysis, const replay::Holdings& alive);
 bool has_one_of(const replay::Holding& holding, const std::vector<replay::Sizes>& sizes);
 
-// Returns `loss-logits`. Blocks of these sizes are alive at the peak of tensors. If the loss were computed in
-// eight parts, the peak would be 5 % lower.
-Findings find_loss(ProcessAnalysis& analysis);
+// Returns the candidates of `loss-logits`. Blocks of these sizes are alive at the peak of tensors. If the loss
+// were computed in eight parts, the peak would be 5 % lower.
+PeakCandidates propose_loss(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

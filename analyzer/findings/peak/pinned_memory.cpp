@@ -7,7 +7,6 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/passes/pinned_cache.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
@@ -23,57 +22,78 @@ using replay::Measure;
 constexpr std::uint64_t kFewestReports = 4;
 constexpr std::uint64_t kLeastIdle = 32 << 20;
 
-void rounding(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& out) {
-  const replay::Peak& peak = analysis.account.peaks.at(0).live;
+// The bytes that PyTorch's pinned allocator took beyond the requested ones.
+struct PinnedRounding {
   std::uint64_t spare = 0;
   std::uint64_t asked = 0;
-  const Holding* most = nullptr;
+  const Holding* most = nullptr; // the holding with most spare bytes
+};
+
+PinnedRounding rounding_in(const replay::Holdings& alive) {
+  PinnedRounding out;
   for (const Holding& holding : alive) { // largest first
     if (holding.kind != Kind::pinned) continue;
     if (holding.role != replay::Role::rounding) {
-      asked += holding.bytes;
+      out.asked += holding.bytes;
       continue;
     }
-    if (most == nullptr) most = &holding;
-    spare += holding.bytes;
+    if (out.most == nullptr) out.most = &holding;
+    out.spare += holding.bytes;
   }
-  if (most == nullptr || !worthwhile(static_cast<std::int64_t>(spare), peak.bytes)) return;
-  const replay::Without without =
-      replay::peaks_without(*analysis.trace, {{.measure = Measure::live, .rounding = true}}).front();
+  return out;
+}
+
+std::optional<Finding> judge(ProcessAnalysis& analysis, const PinnedRounding& rounding,
+                             const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
   const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
-  if (!worthwhile(saved, peak.bytes)) return;
+  if (!worthwhile(saved, peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "pinned-rounding", 0, peak);
-  finding.bytes = static_cast<std::int64_t>(spare);
-  finding.site = most->stack;
-  finding.title =
-      fmt::format("pinned memory: {} taken for {} that were asked for", sized(asked + spare), sized(asked));
-  finding.evidence = {
-      fmt::format("{} bytes beyond {} asked for, pinned at the peak of {} bytes", spare, asked, peak.bytes),
-      fmt::format("the peak would be {} bytes without them", without.peak)};
+  finding.bytes = static_cast<std::int64_t>(rounding.spare);
+  finding.site = rounding.most->stack;
+  finding.title = fmt::format("pinned memory: {} taken for {} that were asked for",
+                              sized(rounding.asked + rounding.spare), sized(rounding.asked));
+  finding.evidence = {fmt::format("{} bytes beyond {} asked for, pinned at the peak of {} bytes",
+                                  rounding.spare, rounding.asked, peak.bytes),
+                      fmt::format("the peak would be {} bytes without them", without.peak)};
   finding.sentences = {
-      fmt::format("PyTorch's pinned allocator takes powers of two; {} of it is nobody's, in {}.", sized(spare),
-                  when(analysis.phase_name(peak.path), peak.step))};
-  if (most->stack != format::StackId{})
-    finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(most->bytes),
-                                            analysis.symbolizer->site(most->stack).title()));
+      fmt::format("PyTorch's pinned allocator takes powers of two; {} of it is nobody's, in {}.",
+                  sized(rounding.spare), when(analysis.phase_name(peak.path), peak.step))};
+  if (rounding.most->stack != format::StackId{})
+    finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(rounding.most->bytes),
+                                            analysis.symbolizer->site(rounding.most->stack).title()));
   finding.remedy = fmt::format(
       "PYTORCH_CUDA_ALLOC_CONF=pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -{}; or "
       "sizes "
       "just below a power of two",
       size(saved));
   finding.no_remedy = "empty_host_cache(): these bytes belong to blocks that are in use";
-  out.push_back(std::move(finding));
+  return finding;
 }
 
-void cache(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& out) {
+} // namespace
+
+PeakCandidates propose_pinned_rounding(ProcessAnalysis& analysis) {
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
+  if (peak.bytes <= 0 || peak.bucket) return {};
+  const PinnedRounding rounding = rounding_in(analysis.set({0, Measure::live, peak.at}));
+  if (rounding.most == nullptr || !worthwhile(static_cast<std::int64_t>(rounding.spare), peak.bytes)) return {};
+  return {{{.measure = Measure::live, .rounding = true}, [&analysis, rounding](const replay::Without& without) {
+             return judge(analysis, rounding, without);
+           }}};
+}
+
+Findings find_pinned_cache(ProcessAnalysis& analysis) {
   const replay::MemoryPeaks& peaks = analysis.account.peaks.at(0);
-  if (!peaks.reserved || peaks.reserved->bytes <= 0) return; // the allocator made no report
+  if (peaks.live.bytes <= 0 || peaks.live.bucket) return {};
+  if (!peaks.reserved || peaks.reserved->bytes <= 0) return {}; // the allocator made no report
   const replay::PinnedCache cache =
       replay::pinned_cache(*analysis.trace, std::max(analysis.account.first_update, replay::Step{0}));
-  if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return;
-  if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return;
+  if (cache.reports < kFewestReports || cache.idle < kLeastIdle) return {};
+  if (!worthwhile(static_cast<std::int64_t>(cache.idle), peaks.live.bytes)) return {};
   Finding finding = finding_at(analysis, "pinned-cache-held", 0, peaks.live);
   finding.bytes = static_cast<std::int64_t>(cache.idle);
+  const replay::Holdings& alive = analysis.set({0, Measure::live, peaks.live.at});
   const auto most = std::find_if(alive.begin(), alive.end(),
                                  [](const Holding& holding) { return holding.kind == Kind::pinned; });
   if (most != alive.end()) finding.site = most->stack;
@@ -93,19 +113,7 @@ void cache(ProcessAnalysis& analysis, const replay::Holdings& alive, Findings& o
       "pin_memory for what is used once",
       sized(cache.idle));
   finding.no_remedy = "torch.cuda.empty_cache() or gc.collect(): neither reaches it";
-  out.push_back(std::move(finding));
-}
-
-} // namespace
-
-Findings find_pinned(ProcessAnalysis& analysis) {
-  Findings out;
-  const replay::Peak& peak = analysis.account.peaks.at(0).live;
-  if (peak.bytes <= 0 || peak.bucket) return out;
-  const replay::Holdings& alive = analysis.set({0, Measure::live, peak.at});
-  rounding(analysis, alive, out);
-  cache(analysis, alive, out);
-  return out;
+  return {std::move(finding)};
 }
 
 } // namespace memtrace::report

@@ -9,7 +9,6 @@
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
 #include "analyzer/findings/peak/loss_logits.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -51,20 +50,12 @@ RecomputedSegment segment_at(ProcessAnalysis& analysis, const replay::Holdings& 
   return out;
 }
 
-void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
+std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const RecomputedSegment& segment,
+                             const replay::Without& halved) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
-  if (peak.bytes <= 0 || peak.bucket) return;
-  const RecomputedSegment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
   const auto again = static_cast<std::int64_t>(segment.again);
-  const auto inputs = static_cast<std::int64_t>(segment.inputs);
-  if (!worthwhile(again / 2 - inputs, peak.bytes)) return; // avoids a pass
-  const replay::Without halved =
-      replay::peaks_without(
-          *analysis.trace,
-          {{.memory = memory, .stacks = segment.stacks, .born = KnownPhase::recompute, .parts = 2}})
-          .front();
-  const std::int64_t lower = replay::wrapping_add(halved.peak, inputs);
-  if (!worthwhile(replay::wrapping_sub(peak.bytes, lower), peak.bytes)) return;
+  const std::int64_t lower = replay::wrapping_add(halved.peak, static_cast<std::int64_t>(segment.inputs));
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, lower), peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "recompute-peak", memory, peak);
   finding.bytes = again;
   finding.site = segment.site;
@@ -87,13 +78,26 @@ void of_memory(ProcessAnalysis& analysis, MemoryId memory, Findings& out) {
       "attention and MLP apart: -{} at least",
       size(replay::wrapping_sub(peak.bytes, lower)));
   finding.no_remedy = "longer segments: they keep fewer inputs, and make more again at once";
-  out.push_back(std::move(finding));
+  return finding;
+}
+
+void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket) return;
+  const RecomputedSegment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
+  const auto again = static_cast<std::int64_t>(segment.again);
+  const auto inputs = static_cast<std::int64_t>(segment.inputs);
+  if (!worthwhile(again / 2 - inputs, peak.bytes)) return;
+  out.push_back({{.memory = memory, .stacks = segment.stacks, .born = KnownPhase::recompute, .parts = 2},
+                 [&analysis, memory, segment](const replay::Without& halved) {
+                   return judge(analysis, memory, segment, halved);
+                 }});
 }
 
 } // namespace
 
-Findings find_recompute(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, of_memory);
+PeakCandidates propose_recompute(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, propose);
 }
 
 } // namespace memtrace::report

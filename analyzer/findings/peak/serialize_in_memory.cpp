@@ -9,7 +9,6 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
-#include "analyzer/passes/peak_without.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -81,36 +80,43 @@ std::map<std::string, Copy> copies(ProcessAnalysis& analysis, const replay::Hold
   return out;
 }
 
+std::optional<Finding> judge(const ProcessAnalysis& analysis, const std::string& line, const Copy& copy,
+                             const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
+  const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
+  if (!worthwhile(saved, peak.bytes)) return std::nullopt;
+  Finding finding = finding_at(analysis, "serialize-in-memory", 0, peak);
+  finding.phase = copy.of.phase;
+  finding.step = copy.of.step;
+  finding.bytes = static_cast<std::int64_t>(copy.of.bytes);
+  finding.site = copy.of.site;
+  finding.title = fmt::format("{}: {} written to memory by {}", line, size(finding.bytes), copy.writer->name);
+  finding.evidence = {
+      fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.of.bytes,
+                  copy.of.blocks, peak.bytes),
+      fmt::format("the peak would be {} bytes without them", without.peak),
+      fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
+  finding.sentences = {fmt::format(
+      "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
+      "without the bytes {}.",
+      size(peak.bytes), when(analysis.phase_name(peak.path), peak.step), size(without.peak))};
+  finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
+  finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
+  return finding;
+}
+
 } // namespace
 
-Findings find_serialized(ProcessAnalysis& analysis) {
-  Findings out;
+PeakCandidates propose_serialized(ProcessAnalysis& analysis) {
+  PeakCandidates out;
   const replay::Peak& peak = analysis.account.peaks.at(0).live;
   if (peak.bytes <= 0 || peak.bucket) return out;
   for (const auto& [line, copy] : copies(analysis, analysis.set({0, Measure::live, peak.at}))) {
-    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue; // avoids a pass
-    const replay::Without without =
-        replay::peaks_without(*analysis.trace, {{.measure = Measure::live, .stacks = copy.of.stacks}}).front();
-    const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
-    if (!worthwhile(saved, peak.bytes)) continue;
-    Finding finding = finding_at(analysis, "serialize-in-memory", 0, peak);
-    finding.phase = copy.of.phase;
-    finding.step = copy.of.step;
-    finding.bytes = static_cast<std::int64_t>(copy.of.bytes);
-    finding.site = copy.of.site;
-    finding.title = fmt::format("{}: {} written to memory by {}", line, size(finding.bytes), copy.writer->name);
-    finding.evidence = {
-        fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.of.bytes,
-                    copy.of.blocks, peak.bytes),
-        fmt::format("the peak would be {} bytes without them", without.peak),
-        fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
-    finding.sentences = {fmt::format(
-        "It makes the peak of host: {} of live bytes in {}, with the objects and their bytes both there; "
-        "without the bytes {}.",
-        size(peak.bytes), when(analysis.phase_name(peak.path), peak.step), size(without.peak))};
-    finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
-    finding.no_remedy = "a file on /dev/shm, which is memory, too; or another protocol of pickle";
-    out.push_back(std::move(finding));
+    if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue;
+    out.push_back({{.measure = Measure::live, .stacks = copy.of.stacks},
+                   [&analysis, line, copy](const replay::Without& without) {
+                     return judge(analysis, line, copy, without);
+                   }});
   }
   return out;
 }

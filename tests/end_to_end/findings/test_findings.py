@@ -45,6 +45,16 @@ class Findings(harness.Case):
         return int(re.search(pattern, "\n".join(finding["evidence"]))[1])
 
 
+class Together(Findings):
+    def test_five_causes(self):
+        """One replay measures all of them."""
+        done, report = self.trace([harness.torch_python(), harness.program("five_causes.py")],
+                                  {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        found = sorted(finding["id"] for finding in self.only_process(report)["findings"])
+        self.assertEqual(found, 3 * ["first-step-only"] + ["loss-logits", "serialize-in-memory"])
+
+
 class FirstStep(Findings):
     """A copy of 64 MiB of parameters."""
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "own_module.h"
@@ -24,19 +26,36 @@ using tests::Builder;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
+// Counts the replays of a trace that is so short that each replay reports its progress once.
+class ReplayCount : public trace::Progress {
+ public:
+  void at(const char* what, std::uint64_t, std::uint64_t) override {
+    replays += std::string_view(what) == "replaying" ? 1 : 0;
+  }
+  void on(std::string) override {}
+  void clear() override {}
+  int replays = 0;
+};
+
 class Findings : public testing::Test {
  protected:
   Findings() {
     const tests::OwnModule me = tests::own_module();
-    const auto call = reinterpret_cast<std::uint64_t>(&at::_ops::_foreach_sqrt::call);
-    builder.module("/proc/self/exe", me.bias, call & ~std::uint64_t{4095}, 2, me.build_id);
-    const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+    builder.module("/proc/self/exe", me.bias, call() & ~std::uint64_t{4095}, 2, me.build_id);
+    user = builder.python_frame("main", "/home/u/train.py", 3, 0);
     plain = builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", 171, user);
     foreach
-      = builder.native_frame(call + 1,
-                             builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", 774, user));
+      = foreach_in(774);
     builder.begin("load").tensor(1, 50 * kMiB, user).tensor(2, 50 * kMiB, user).end("load");
     builder.parameters(25 * kMiB, 100 * kMiB, 2);
+  }
+
+  static std::uint64_t call() { return reinterpret_cast<std::uint64_t>(&at::_ops::_foreach_sqrt::call); }
+
+  // Returns the stack of a foreach call in a line of Adam.
+  std::uint32_t foreach_in(std::uint32_t line) {
+    return builder.native_frame(
+        call() + 1, builder.python_frame("step", "/l/site-packages/torch/optim/adam.py", line, user));
   }
 
   // A forward with a peak of its own, then an optimizer's step with one list of two temporaries.
@@ -50,13 +69,15 @@ class Findings : public testing::Test {
 
   ProcessAnalysis& open() {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
-    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"), &count);
     ProcessEnd end = read_end(*trace);
     analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
     return *analysis_;
   }
 
   Builder builder;
+  ReplayCount count;
+  std::uint32_t user = 0;
   std::uint32_t plain = 0;
   std::uint32_t foreach = 0;
 
@@ -109,6 +130,28 @@ TEST_F(Findings, NoneForOtherTemporaries) {
     = plain;
   train(2, 10 * kMiB, 50 * kMiB);
   EXPECT_TRUE(find(open()).empty());
+}
+
+TEST_F(Findings, FiveTakeOneReplayTogether) {
+  constexpr std::uint32_t kLists = 5;
+  builder.begin("step");
+  for (std::uint32_t i = 0; i < kLists; ++i) builder.tensor(10 + i, 50 * kMiB, foreach_in(780 + i));
+  for (std::uint32_t i = 0; i < kLists; ++i) builder.tensor_death(10 + i);
+  builder.end("step");
+  ProcessAnalysis& analysis = open();
+  const int before = count.replays;
+  EXPECT_EQ(before, 3) << "the state at the end, the levels, the blocks alive at peaks";
+  EXPECT_EQ(find(analysis).size(), kLists);
+  EXPECT_EQ(count.replays - before, 1);
+}
+
+TEST_F(Findings, WithoutACandidateTakeNoReplay) {
+  builder.begin("step").tensor(10, 50 * kMiB, plain).tensor_death(10).end("step");
+  ProcessAnalysis& analysis = open();
+  const int before = count.replays;
+  EXPECT_GT(before, 0);
+  EXPECT_TRUE(find(analysis).empty());
+  EXPECT_EQ(count.replays, before);
 }
 
 TEST_F(Findings, AreOnlyLikelyWhereEventsWereLost) {

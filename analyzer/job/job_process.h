@@ -17,8 +17,7 @@ struct Process {
   trace::Facts facts;
   trace::Samples samples;
   std::string directory; // of its cgroup; "": unknown
-  // set if it is the only process, because reading a trace twice takes long
-  std::unique_ptr<trace::Trace> trace;
+  std::unique_ptr<trace::Trace> trace; // as the survey opened it; null: the survey had too many open
   ProcessEnd end;
   bool failed = false; // true: it gave up after one of its allocations had failed
   std::optional<evidence::End>

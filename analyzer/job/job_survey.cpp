@@ -13,6 +13,7 @@
 #include "analyzer/decode/read_error.h"
 #include "analyzer/evidence/evidence_store.h"
 #include "analyzer/evidence/sources/evidence_file.h"
+#include "analyzer/files/read_budget.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/job/evidence_query.h"
@@ -88,6 +89,14 @@ void bring(const std::vector<std::string>& files, std::vector<Process>& processe
   }
 }
 
+// True if one more trace may stay open for the command, which then need not read it again. An open trace takes
+// memory for its definitions, and up to five descriptors. A process has 1,024 descriptors by default.
+bool may_stay_open(std::size_t open) {
+  constexpr std::size_t kMostOpen = 128;
+  constexpr std::uint64_t kMostHeld = 256 * files::kMiB;
+  return open == 0 || (open < kMostOpen && files::Budget::of_command().held() < kMostHeld);
+}
+
 std::string stem_of(const std::string& path) {
   return std::filesystem::path(path).stem().string();
 }
@@ -131,13 +140,16 @@ void hear_witnesses(std::vector<Process>& processes) {
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
                             trace::Progress& progress) {
   std::vector<Process> processes;
+  std::size_t open = 0;
   for (const std::string& file : files) {
     try {
       if (files.size() > 1)
         progress.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
       auto trace = std::make_unique<trace::Trace>(file, &progress);
       processes.push_back(process_of(file, *trace));
-      if (files.size() == 1) processes.back().trace = std::move(trace);
+      if (!may_stay_open(open)) continue;
+      processes.back().trace = std::move(trace);
+      ++open;
     } catch (const trace::ReadError& fault) {
       if (files.size() == 1) throw;
       progress.clear();

@@ -15,8 +15,10 @@ namespace memtrace::cli {
 std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, Meter& meter) {
   std::vector<report::Process> processes = report::survey(report::find_traces(argument), {}, meter);
   report::Process& main = processes.front();
-  if (!main.trace) main.trace = std::make_unique<trace::Trace>(main.path, &meter);
-  return report::analyze_process(std::move(main.trace), main.kind, main.end, {});
+  auto trace = std::move(main.trace);
+  for (report::Process& process : processes) process.trace.reset(); // frees the memory of the others
+  if (!trace) trace = std::make_unique<trace::Trace>(main.path, &meter);
+  return report::analyze_process(std::move(trace), main.kind, main.end, {});
 }
 
 replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked) {

@@ -75,8 +75,6 @@ std::uint64_t Losses::total() const {
 Trace::Trace(const std::string& path, Progress* progress)
     : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
   files::Budget::of_command().about(path);
-  build_parts();
-  survey(); // finds the note that tells where the rings are
   find_rings();
   const std::string stem = stem_of(file_.path());
   windows_ = find_windows(stem, index_.trace_id());
@@ -115,10 +113,14 @@ format::LostBlocks Trace::lost_blocks() const {
   return lost;
 }
 
+// Surveys the trace only if no rings lie beside it. A note may then name their place. With rings, the survey
+// has to wait for their records.
 void Trace::find_rings() {
   const std::uint64_t id = index_.trace_id();
   rings_ = read_rings(stem_of(file_.path()) + ".rings", id);
   if (rings_) return;
+  build_parts();
+  survey();
   if (const auto elsewhere = facts_.note("rings")) rings_ = read_rings(*elsewhere, id);
 }
 

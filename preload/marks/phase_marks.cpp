@@ -7,7 +7,7 @@
 
 #include "preload/blocks/recording.h"
 #include "preload/format/phase_events.h"
-#include "preload/format/process_events.h"
+#include "preload/marks/mark_text.h"
 #include "preload/record/interner.h"
 #include "preload/record/thread_entry.h"
 #include "preload/rss/ledger_handshake.h"
@@ -25,12 +25,6 @@ namespace memtrace::record {
 using format::TextId;
 
 namespace {
-
-constexpr std::size_t kMaxName = 200;
-
-TextId name_of(const char* name, std::size_t bytes) {
-  return intern_text(name, bytes < kMaxName ? bytes : kMaxName);
-}
 
 // Returns the depth of the innermost open phase of that name, from 1; 0: none.
 std::uint32_t depth_of(const Thread& thread, TextId name) {
@@ -58,7 +52,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   begin_if_cold();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
-  const TextId text = name_of(name, bytes);
+  const TextId text = mark_text(name, bytes);
   here.mark(format::PhaseBeginEvent{text, thread->depth}, flags);
   if (thread->depth < kMaxPhases) thread->phases[thread->depth] = text;
   ++thread->depth;
@@ -71,7 +65,7 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   notice_fork();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
-  const TextId text = name_of(name, bytes);
+  const TextId text = mark_text(name, bytes);
   if (thread->depth <= kMaxPhases) {
     const std::uint32_t depth = depth_of(*thread, text);
     if (depth == 0) return;
@@ -105,7 +99,7 @@ std::size_t phase_current(char* out, std::size_t capacity) {
 bool phase_inside(const char* name, std::size_t bytes) {
   const Thread* const thread = local.thread;
   if (thread == nullptr || thread->depth == 0) return false;
-  char text[kMaxName];
+  char text[kMaxMarkText];
   for (std::uint32_t i = 0; i < thread->depth && i < kMaxPhases; ++i) {
     const std::size_t have = copy_text(thread->phases[i], text, sizeof text);
     if (have == bytes && std::memcmp(text, name, bytes) == 0) return true;
@@ -118,34 +112,6 @@ void step_begin(std::uint64_t number) {
   if (!here) return;
   begin_if_cold();
   here.mark(format::StepEvent{number});
-}
-
-void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors) {
-  if (const Recording here; here) here.mark(format::ParametersEvent{count, trainable, bytes, tensors});
-}
-
-void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) {
-  const Recording here;
-  if (here) here.mark(format::ParameterDtypeEvent{name_of(dtype, bytes), 0, count});
-}
-
-void pinned_use(std::uint64_t in_use, std::uint64_t held) {
-  if (const Recording here; here) here.mark(format::ReservedEvent{in_use, held});
-}
-
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
-  const Recording here;
-  if (!here) return;
-  const TextId role_text = name_of(role, std::strlen(role));
-  const TextId name_text = name_of(name, std::strlen(name));
-  here.mark(format::LabelEvent{reinterpret_cast<std::uint64_t>(address), bytes, role_text, name_text},
-            static_cast<std::uint16_t>(memory << format::kMemoryShift));
-}
-
-void note(const char* text, std::size_t bytes) {
-  constexpr char kWorker[] = "kind=worker";
-  if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
-  if (const Recording here; here) here.mark(format::NoteEvent{name_of(text, bytes), 0});
 }
 
 void outside_hook() {

@@ -18,17 +18,6 @@ std::size_t phase_current(char* out, std::size_t capacity);
 bool phase_inside(const char* name, std::size_t bytes);
 
 void step_begin(std::uint64_t number);
-// The sizes of a model. The last call counts; its dtypes follow it.
-void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors);
-void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count);
-// The framework's allocator of pinned memory reuses blocks without a call to CUDA: bytes in use, and bytes
-// held.
-void pinned_use(std::uint64_t in_use, std::uint64_t held);
-// Sets the role and the name of the bytes at `address` of a memory (0 host, n device n-1). Both texts are
-// copied.
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0);
-// Writes `key=value` for the reader of the trace.
-void note(const char* text, std::size_t bytes);
 
 // Called outside any hook. Cheap: restarts the background thread if a fork or unshare ended it.
 void outside_hook();

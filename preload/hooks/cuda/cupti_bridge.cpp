@@ -7,6 +7,7 @@
 #include "preload/format/process_events.h"
 #include "preload/format/sample_events.h"
 #include "preload/hooks/cuda/torch_allocators.h"
+#include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/environ.h"
 #include "preload/os/timestamp.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/bounded/fixed_string.h"
-#include "preload/marks/phase_marks.h"
+#include "preload/marks/framework_facts.h"
 #include "preload/os/environ.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/state/settings.h"
 

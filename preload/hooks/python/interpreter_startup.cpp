@@ -10,6 +10,7 @@
 
 #include "preload/allocator/pymalloc_arenas.h"
 #include "preload/hooks/python/python_module.h"
+#include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/stack/python_frames.h"

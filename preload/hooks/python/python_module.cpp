@@ -8,6 +8,7 @@
 
 #include "preload/device/device_blocks.h"
 #include "preload/format/records.h"
+#include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"

@@ -1,0 +1,44 @@
+// Purpose: facts that the hooks in the framework report: the size of the model, its pinned memory, roles of
+// tensors, notes.
+// Runs: on the program's thread, outside malloc.
+#include "preload/marks/framework_facts.h"
+
+#include <cstring>
+
+#include "preload/blocks/recording.h"
+#include "preload/format/block_events.h"
+#include "preload/format/process_events.h"
+#include "preload/marks/mark_text.h"
+#include "preload/trace/write_allowance.h"
+
+namespace memtrace::record {
+
+void parameters(std::uint64_t count, std::uint64_t trainable, std::uint64_t bytes, std::uint64_t tensors) {
+  if (const Recording here; here) here.mark(format::ParametersEvent{count, trainable, bytes, tensors});
+}
+
+void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) {
+  const Recording here;
+  if (here) here.mark(format::ParameterDtypeEvent{mark_text(dtype, bytes), 0, count});
+}
+
+void pinned_use(std::uint64_t in_use, std::uint64_t held) {
+  if (const Recording here; here) here.mark(format::ReservedEvent{in_use, held});
+}
+
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
+  const Recording here;
+  if (!here) return;
+  const format::TextId role_text = mark_text(role, std::strlen(role));
+  const format::TextId name_text = mark_text(name, std::strlen(name));
+  here.mark(format::LabelEvent{reinterpret_cast<std::uint64_t>(address), bytes, role_text, name_text},
+            static_cast<std::uint16_t>(memory << format::kMemoryShift));
+}
+
+void note(const char* text, std::size_t bytes) {
+  constexpr char kWorker[] = "kind=worker";
+  if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
+  if (const Recording here; here) here.mark(format::NoteEvent{mark_text(text, bytes), 0});
+}
+
+} // namespace memtrace::record

@@ -2,10 +2,14 @@
 """Purpose: runs one test file, with the modules of support/ in its path and an unchanged environment.
 
 usage: run.py FOLDER/test_NAME [-v] [CLASS[.METHOD] ...], or options of the file itself, as --soak 30
+
+It prints a line `skipped: CASE: REASON` for each skipped case, and ends with 77 if no case ran. MEMTRACE_TEST_SEED
+sets the seed of the tests that choose at random; each prints its seed.
 """
 import os
 import runpy
 import sys
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -20,6 +24,8 @@ def main():
     os.chdir(place)
     sys.path[0:1] = [place, os.path.join(HERE, "support")]
     sys.argv[0:2] = [name + ".py"]
+    import case_runner  # from support/
+    unittest.main = case_runner.main
     runpy.run_path(name + ".py", run_name="__main__")
 
 

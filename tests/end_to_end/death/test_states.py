@@ -17,7 +17,7 @@ class States(deaths.Case):
     def run_in_group(self, optimizer, limit):
         """Returns the memory of the process as the kernel counted it, without page cache, and the process in
         the report."""
-        self.setUp()
+        self.new_scratch()
         group = self.group(limit)
         done = self.run_in("traced", group.inside([harness.torch_python(), harness.program("states.py"), optimizer]),
                            self.environment(MEMTRACE_QUIET="1", OMP_NUM_THREADS="1"))

@@ -129,7 +129,7 @@ class Cuda(harness.Case):
 
     def run_one(self, way, function, more=None, program="opened_cuda", library=harness.LIBRARY):
         """Returns its output and its figures; no figures if there are no records."""
-        self.setUp()
+        self.new_scratch()
         command = [os.path.join(harness.FAKES, program), way, function]
         environment = self.environment(**self.MORE, **(more or {}))
         environment["LD_PRELOAD"] = library
@@ -182,7 +182,7 @@ class Cuda(harness.Case):
         for runtime, name in hooked():
             way, function = WAYS.get(name, ("module", name))
             with self.subTest(name):
-                self.setUp()
+                self.new_scratch()
                 library = self.removed(name)
                 # cuGetProcAddress also returns its own newer form, so the library must not have that.
                 done, found = self.run_one(way, function, TABLE if runtime else None, library=library)
@@ -219,7 +219,7 @@ class Cuda(harness.Case):
         for cupti in ("auto", "on"):
             for name in ("lookups", "weak", "dlopen"):
                 with self.subTest(name, cupti=cupti):
-                    self.setUp()
+                    self.new_scratch()
                     bare = self.bare([harness.victim(name)])
                     self.assertEqual(bare.returncode, 0, bare.stdout)
                     done, _ = self.trace([harness.victim(name)], {**self.MORE, "MEMTRACE_CUPTI": cupti})
@@ -231,7 +231,7 @@ class Cuda(harness.Case):
     def test_locked_memory_is_marked_and_counted_once(self):
         for function in ("mlock", "cudaHostRegister"):
             with self.subTest(function):
-                self.setUp()
+                self.new_scratch()
                 done, report = self.trace([os.path.join(harness.FAKES, "opened_cuda"), "module", function], self.MORE)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 rows = [row for entry in self.only_process(report)["peaks"]

@@ -36,7 +36,7 @@ class WithFakes(harness.Case):
         return {**harness.RECORD_ALL, "MEMTRACE_CUPTI": mode, "LD_LIBRARY_PATH": path, **more}
 
     def run_function(self, function, way="module", runtime=False, without=None, program="opened_cuda", **more):
-        self.setUp()
+        self.new_scratch()
         library = harness.LIBRARY
         if without is not None:
             library = test_cuda.Cuda.removed(self, without)
@@ -163,7 +163,7 @@ class Cards(WithFakes):
 
     def beside_the_context(self, what, **more):
         """Returns the ledger of the first GPU, and the findings."""
-        self.setUp()
+        self.new_scratch()
         done, report = self.trace([os.path.join(harness.FAKES, "use_contexts"), what], self.around(**more))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
         process = self.only_process(report)

@@ -12,7 +12,7 @@ class Fakes(harness.Case):
         """Linked, and opened RTLD_LOCAL: the output is that of the bare run, and one process is recorded."""
         for way in ("linked", "opened"):
             with self.subTest(way):
-                self.setUp()
+                self.new_scratch()
                 command = [os.path.join(harness.FAKES, f"{way}_{name}")]
                 bare = self.bare(command)
                 # If the machine has no driver, CUDA's names look missing unless the user sets this.

@@ -29,7 +29,7 @@ class Torch(harness.Case):
     MORE = {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on"}
 
     def run_one(self, program, *words, more=None):
-        self.setUp()
+        self.new_scratch()
         command = [os.path.join(harness.FAKES, program), *words]
         bare = self.bare(command, more)
         done, report = self.trace(command, {**self.MORE, **(more or {})})
@@ -92,7 +92,7 @@ class Torch(harness.Case):
     def test_pinned_cache(self):
         for how, found in (("held", [64 * MIB]), ("used", []), ("emptied", [])):
             with self.subTest(how):
-                self.setUp()
+                self.new_scratch()
                 command = [harness.torch_python(), harness.program("pinned_cache.py"),
                            os.path.join(harness.FAKES, "libcudart.so.13"), how]
                 done, report = self.trace(command, self.MORE)

@@ -15,7 +15,7 @@ class Findings(harness.Case):
     def run_program(self, name, *words):
         """Returns the process, and its findings by id. Each occurs once, and has the keys that a reader needs.
         """
-        self.setUp()
+        self.new_scratch()
         done, report = self.trace([harness.torch_python(), harness.program(name), *words],
                                   {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))

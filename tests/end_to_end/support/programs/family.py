@@ -3,13 +3,18 @@
 usage: family.py CHILDREN EATER MIB [--enter GROUP]   the child EATER (from 0) takes up to MIB, 1 MiB at a
 time;
 with --enter it first moves itself into the cgroup directory GROUP. The other children hold 48 MiB until it
-ends.
+ends. The OOM killer chooses the eater first.
 """
 import os
 import sys
 import time
 
 MIB = 1 << 20
+
+
+def be_chosen_first():
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
 
 
 def eat(mib):
@@ -23,6 +28,7 @@ def eat(mib):
 def child(eats, mib, group, told):
     held = bytearray(os.urandom(1024)) * (48 * 1024)
     if eats:
+        be_chosen_first()
         if group:
             with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))

@@ -80,7 +80,8 @@ class VersionTwo:
         group.write("cgroup.subtree_control", "+memory")
 
     def kills(self, group):
-        return number_of("oom_kill", group.read("memory.events"))
+        # As in version 1, not those in groups below it, which memory.events counts, too.
+        return number_of("oom_kill", group.read("memory.events.local"))
 
     def cache(self, group):
         stat = group.read("memory.stat")

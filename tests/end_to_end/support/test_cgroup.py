@@ -90,7 +90,8 @@ class VersionTwo(Tree):
         self.assertEqual(self.text(group.directory, "memory.max"), str(100 * MIB))
         self.assertEqual(self.text(group.directory, "cgroup.subtree_control"), "+memory")
         self.assertEqual(inner.path, f"{group.path}/{os.path.basename(inner.directory)}")
-        self.put(group.path, memory__events="low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 1\n",
+        self.put(group.path, memory__events="low 0\nhigh 0\nmax 9\noom 4\noom_kill 5\noom_group_kill 1\n",
+                 memory__events__local="low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 1\n",
                  memory__peak="12345\n", memory__stat="anon 1\nfile 5000\nkernel 2\nshmem 1000\nfile_mapped 7\n")
         self.assertEqual((group.kills(), group.highest(), group.cache()), (2, 12345, 4000))
 

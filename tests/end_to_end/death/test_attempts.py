@@ -47,7 +47,7 @@ class Attempts(harness.Case):
             self.assertEqual(self.start(300, group, expect=-9), [
                 self.recording(),
                 f"memtrace: attempt 1 here was killed for memory: memtrace postmortem --attempt 1 {self.out}"])
-            group.write("memory.limit_in_bytes", 900 * MIB)
+            group.write(group.version.LIMIT, 900 * MIB)
             self.assertEqual(self.start(300, group), [
                 self.recording(),
                 f"memtrace: attempt 2 here was killed for memory: memtrace postmortem --attempt 2 {self.out}"])
@@ -91,7 +91,7 @@ class Attempts(harness.Case):
                 self.assertRegex(said[0], rf"^memtrace: recording to {place}/[-0-9]+$")
                 self.assertEqual(said[1], "memtrace: attempt 1 here was killed for memory: "
                                           f"memtrace postmortem --attempt 1 {place}")
-                group.write("memory.limit_in_bytes", 900 * MIB)
+                group.write(group.version.LIMIT, 900 * MIB)
                 said = self.start(300, group, run=run, out=False)
                 self.assertEqual(said[1:], ["memtrace: attempt 2 here was killed for memory: "
                                             f"memtrace postmortem --attempt 2 {place}"])

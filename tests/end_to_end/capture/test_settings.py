@@ -1,4 +1,5 @@
 """Purpose: tests the settings and marks that the documentation promises."""
+import json
 import os
 import re
 import unittest
@@ -114,40 +115,68 @@ class Marks(harness.Case):
 
 
 class Damage(harness.Case):
-    """A trace that is cut off or damaged anywhere is read as far as possible, or refused in one line."""
+    """A trace that is cut off or damaged anywhere is read as far as possible and says how much is damaged, or is
+    refused in one line."""
 
     def outcome(self, path):
+        """Returns the only process in the report, or None if the file is refused."""
         done = self.run_in("damage", [harness.COMMAND, "report", path, "--format", "json"], harness.bare_environment())
         if done.returncode == 0:
-            return done
+            return self.only_process(json.loads(done.stdout))
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(len(done.stderr.decode(errors="replace").strip().splitlines()), 1, done.stderr)
         self.assertIn(os.path.basename(path).encode(), done.stderr)
         self.assertEqual(done.stdout, b"")
-        return done
+        return None
+
+    def assert_says_how_much(self, path, process, at):
+        """The byte at `at` differs from the recorder's, or is missing."""
+        trace = process["trace"]
+        size = os.path.getsize(path)
+        self.assertGreater(trace["damaged_bytes"], 0, f"at byte {at} of {size}: {trace}")
+        self.assertEqual(trace["damaged_file"], os.path.basename(path))
+        self.assertLessEqual(trace["damaged_at"], at)
+        self.assertLessEqual(at, trace["damaged_at"] + trace["damaged_bytes"])
+        self.assertLessEqual(trace["damaged_at"] + trace["damaged_bytes"], size)
+        text = " ".join(self.report_text(path=path).split())
+        self.assertIn(f"{trace['damaged_bytes']:,} of {size:,} bytes are damaged", text)
 
     def test_cut_off_and_damaged(self):
         self.trace(["python3", "-c", LARGE], {"MEMTRACE_QUIET": "1"})
         with open(self.trace_files()[0], "rb") as file:
             whole = file.read()
+        chance = harness.chance(1)
         path = os.path.join(self.scratch, "damaged.memtrace")
-        samples = [whole[:length] for length in (0, 1, 63, 64, 65, len(whole) // 2, len(whole) - 1)]
-        for at in range(0, len(whole), max(1, len(whole) // 12)):
-            samples.append(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1:])
-            samples.append(whole[:at] + whole[at + 777:])
-        samples += [b"not a trace\n" * 100, b"\x7fELF" + bytes(5000), os.urandom(5000), b"MTS\x02" + b"\xff" * 60]
-        for number, sample in enumerate(samples):
-            with self.subTest(number):
+        samples = [(whole[:length], length) for length in (0, 1, 63, 64, 65, len(whole) // 2, len(whole) - 1)]
+        for start in range(0, len(whole), len(whole) // 12):
+            at = min(start + chance.randrange(len(whole) // 12), len(whole) - 1)
+            samples.append((whole[:at] + bytes([whole[at] ^ chance.randrange(1, 256)]) + whole[at + 1:], at))
+            samples.append((whole[:at] + whole[at + 777:], at))
+        read = 0
+        for sample, at in samples:
+            with self.subTest(at=at, bytes=len(sample)):
                 with open(path, "wb") as file:
                     file.write(sample)
-                self.outcome(path)
+                if process := self.outcome(path):
+                    self.assert_says_how_much(path, process, at)
+                    read += 1
+        self.assertGreater(read, len(samples) // 2, "a trace of several segments is read around the damage")
+
+    def test_other_files(self):
+        path = os.path.join(self.scratch, "other.memtrace")
+        for sample in (b"not a trace\n" * 100, b"\x7fELF" + bytes(5000), harness.chance(1).randbytes(5000),
+                       b"MTS\x02" + b"\xff" * 60):
+            with self.subTest(sample[:8]):
+                with open(path, "wb") as file:
+                    file.write(sample)
+                self.assertIsNone(self.outcome(path))
 
     def test_what_is_no_trace(self):
         for name in ("nothing-here.memtrace", "empty-folder"):
             path = os.path.join(self.scratch, name)
             if name == "empty-folder":
                 os.mkdir(path)
-            self.assertEqual(self.outcome(path).returncode, 2)
+            self.assertIsNone(self.outcome(path))
 
     def test_usage(self):
         done = self.run_in("usage", [harness.COMMAND, "no-such-command"], harness.bare_environment())

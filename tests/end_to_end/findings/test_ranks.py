@@ -1,8 +1,6 @@
 """Purpose: tests that a rank with more memory than the other ranks is named with the cause, and that equal
 ranks are not."""
 import collections
-import os
-import random
 import subprocess
 import sys
 import time
@@ -44,9 +42,8 @@ class Workers(harness.Case):
 
     def test_every_rank_is_recorded_beside_its_workers(self):
         python, script = harness.torch_python(), harness.program("rank_with_workers.py")
-        seed = int(os.environ.get("MEMTRACE_TEST_SEED", "1"))
         ranks = []
-        for rank in random.Random(seed).sample(range(self.RANKS), self.RANKS):
+        for rank in harness.chance(1).sample(range(self.RANKS), self.RANKS):
             environment = self.environment(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(self.RANKS),
                                            MEMTRACE_JOB=f"job;{self.out}")
             ranks.append(subprocess.Popen([python, script, str(self.WORKERS), "12"], stdout=subprocess.PIPE,

@@ -1,6 +1,5 @@
 """Purpose: tests that after SIGKILL at any instant no recorded event is lost."""
 import os
-import random
 import signal
 import struct
 import subprocess
@@ -62,7 +61,7 @@ class Kill(harness.Case):
             os.unlink(path)
 
     def rounds(self, count, *options, size=8192, threads=1, longest=0.3):
-        chance = random.Random(20)
+        chance = harness.chance(20)
         for i in range(count):
             delay = chance.uniform(0, longest)
             with self.subTest(round=i, delay=delay):

@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import random
 import shutil
 import subprocess
 import tempfile
@@ -48,6 +49,13 @@ def torch_python():
     if not os.path.exists(TORCH_PYTHON):
         raise unittest.SkipTest(f"no Python with PyTorch at {TORCH_PYTHON}: run scripts/setup")
     return TORCH_PYTHON
+
+
+def chance(seed):
+    """Returns a source of random numbers. Prints its seed: MEMTRACE_TEST_SEED, or `seed` by default."""
+    seed = int(os.environ.get("MEMTRACE_TEST_SEED", seed))
+    print(f"seed {seed}; MEMTRACE_TEST_SEED sets another", flush=True)
+    return random.Random(seed)
 
 
 def bare_environment(**more):

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -282,8 +281,9 @@ def allocations(process):
 
 
 def random_ways(count, threads, bounds=("",), kinds=("main",), seed=1, starved=("",)):
-    """Returns `count` ways and delays, which depend only on the seed."""
-    chance = random.Random(seed)
+    """Returns `count` ways and delays, which depend only on the seed; MEMTRACE_TEST_SEED sets another."""
+    chance = harness.chance(seed)
+    seed = int(os.environ.get("MEMTRACE_TEST_SEED", seed))
     for i in range(count):
         way = Way(threads=chance.choice(threads), as_=chance.choice(kinds), bound=chance.choice(bounds),
                   sizes=chance.choice(("mixed", "large", "narrow")), seed=seed * 100000 + i, starved=chance.choice(starved))

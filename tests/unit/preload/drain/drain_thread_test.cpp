@@ -40,9 +40,10 @@ std::vector<std::string> tasks() {
   return out;
 }
 
+// The wait ends with the condition. The minute is for a machine with many busy processes.
 template <class Condition>
 bool becomes(Condition condition) {
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (condition()) return true;
     ::usleep(10'000); // libc's: the recorder's own makes no call in a sandbox
   }
@@ -75,8 +76,7 @@ TEST(Drain, StartsDrainsRetires) {
     EXPECT_TRUE(retire_drain()) << "there is none";
     EXPECT_EQ(all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth).size(), 1499u);
     append(1500);
-    os::sleep_ns(250'000'000);
-    EXPECT_TRUE(waits()) << "nobody drains now";
+    EXPECT_TRUE(waits()) << "no thread drains now";
   });
 }
 
@@ -89,10 +89,11 @@ TEST(Drain, ComesBackWhenDue) {
     EXPECT_TRUE(tasks().empty()) << "none was ever wanted";
     start_drain();
     ASSERT_TRUE(retire_drain());
-    restart_drain_after(300'000'000);
+    restart_drain_after(3'600'000'000'000);
     keep_drain_running();
-    EXPECT_TRUE(tasks().empty()) << "too early";
-    os::sleep_ns(310'000'000);
+    EXPECT_TRUE(tasks().empty()) << "an hour too early";
+    restart_drain_after(10'000'000);
+    os::sleep_ns(11'000'000);
     EXPECT_TRUE(tasks().empty()) << "it waits for an event";
     keep_drain_running();
     EXPECT_EQ(tasks().size(), 1u);

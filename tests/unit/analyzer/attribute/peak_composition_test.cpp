@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "folded.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::replay {
 namespace {
@@ -246,7 +247,7 @@ constexpr std::uint64_t kPage = 4096;
 
 class Random {
  public:
-  explicit Random(unsigned seed) : random_(seed) {}
+  explicit Random(std::uint64_t seed) : random_(seed) {}
 
   void run(int events) {
     for (int i = 0; i < events; ++i) {
@@ -359,7 +360,8 @@ Model::Set sums(const Holdings& holdings, const Paths& paths) {
 }
 
 TEST(Peak, AgreesWithTheModel) {
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  const std::uint64_t first = tests::seed(1);
+  for (std::uint64_t seed = first; seed < first + 60; ++seed) {
     Random random(seed);
     random.run(600);
     const Folded folded(random.builder, 50);
@@ -379,7 +381,7 @@ TEST(Peak, AgreesWithTheModel) {
 }
 
 TEST(Peak, SeveralInstantsInOnePassAreAsIfAskedForAlone) {
-  Random random(99);
+  Random random(tests::seed(99));
   random.run(800);
   const Folded folded(random.builder, 50);
   std::vector<Instant> instants;

@@ -7,6 +7,7 @@
 
 #include "analyzer/replay/block_table.h"
 #include "folded.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::replay {
 namespace {
@@ -77,7 +78,7 @@ Row any_row(std::mt19937_64& random) {
 }
 
 TEST(Rows, ComeOutAsTheyWentIn) {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(tests::seed(7));
   std::vector<Row> plain;
   Rows rows;
   for (int i = 0; i < 2000; ++i) rows.add(plain.emplace_back(any_row(random)));
@@ -115,7 +116,7 @@ TEST(Rows, AStepThatComesAgainGoesOnWithItsRow) {
 }
 
 TEST(BlockTable, HasWhatAMapHas) {
-  std::mt19937_64 random(3);
+  std::mt19937_64 random(tests::seed(3));
   BlockTable<std::uint64_t> table;
   std::map<std::pair<std::uint8_t, std::uint64_t>, std::uint64_t> map;
   for (std::uint64_t i = 0; i < 200'000; ++i) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "folder.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::report {
 namespace {
@@ -76,7 +77,7 @@ TEST_F(Sampled, MayOvershootAndSaysSo) {
 
 // The writer's rule, drawn a thousand times: on average the estimate is the truth, and the interval holds it.
 TEST_F(Sampled, AreUnbiased) {
-  std::mt19937_64 random(11);
+  std::mt19937_64 random(tests::seed(11));
   std::uniform_real_distribution<double> uniform;
   double sum = 0;
   int held = 0;

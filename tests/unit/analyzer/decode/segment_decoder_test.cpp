@@ -8,6 +8,7 @@
 #include <random>
 
 #include "preload/trace/record_encoder.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::trace {
 namespace {
@@ -74,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Types, RoundTrip, testing::Range(std::size_t{0}, format
                          [](const auto& type) { return std::string(format::kEventNames[type.param]); });
 
 TEST(Decoder, NoiseEndsInDamageOrRecordsButNeverOutside) {
-  std::mt19937 random(1);
+  std::mt19937 random(tests::seed(1));
   std::uniform_int_distribution<int> byte(0, 255);
   std::uniform_int_distribution<int> type(0, static_cast<int>(format::kEventTypes));
   trace::Model reading;

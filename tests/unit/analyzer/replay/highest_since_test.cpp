@@ -1,6 +1,7 @@
 // Purpose: the highest since each of many instants is what a look at all of them finds, and few values are
 // kept.
 #include "analyzer/replay/highest_since.h"
+#include "tests/unit/seed.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ class Plain {
 };
 
 TEST(HighestSince, IsWhatALookAtEachPhaseFinds) {
-  std::mt19937 random(5);
+  std::mt19937 random(tests::seed(5));
   for (int run = 0; run < 200; ++run) {
     Levels levels;
     Plain plain;

@@ -18,6 +18,7 @@
 
 #include "child.h"
 #include "reading.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::record {
 namespace {
@@ -34,7 +35,7 @@ struct Given {
 };
 
 std::vector<Given> blocks(std::size_t count) {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(tests::seed(7));
   std::vector<Given> all;
   for (std::size_t i = 0; i < count; ++i) all.push_back({(i + 1) << 12, 16 + random() % 4000});
   return all;

@@ -12,6 +12,7 @@
 #include "preload/record/sampled_address_filter.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/settings.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::record {
 namespace {
@@ -79,7 +80,7 @@ bool maybe(std::uint64_t address) {
 
 TEST(Sampled, AgreesWithASet) {
   in_child([] {
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(tests::seed(1));
     std::set<std::uint64_t> model;
     // Few addresses, so that many are put, taken and asked for again, and runs of the table are long.
     const auto some = [&] { return 0x7F0000000000 + (random() % 60'000) * 48; };
@@ -160,7 +161,7 @@ TEST(Sampled, AmongThreads) {
         for (const std::uint64_t address : mine) wrong += !sampled_take(address);
       });
     threads.emplace_back([&] {
-      std::mt19937_64 random(9);
+      std::mt19937_64 random(tests::seed(9));
       while (!stop) wrong += sampled_take(std::uint64_t{9} << 40 | (random() % 20'000) << 6);
     });
     for (std::size_t t = 0; t + 1 < threads.size(); ++t) threads[t].join();

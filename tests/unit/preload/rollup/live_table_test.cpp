@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "host.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::rollup {
 namespace {
@@ -28,7 +29,7 @@ TEST(Live, LikeAMap) {
   const Host host = tests::host();
   Live live;
   std::map<Key, std::uint64_t> model;
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(tests::seed(7));
   constexpr format::Kind kinds[] = {format::Kind::heap, format::Kind::none, format::Kind::registered};
   for (int i = 0; i < 200'000; ++i) {
     // Few addresses, close together: clusters that wrap around the table's end.

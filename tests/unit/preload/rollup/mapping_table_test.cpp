@@ -7,6 +7,7 @@
 #include <random>
 
 #include "host.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::rollup {
 namespace {
@@ -18,7 +19,7 @@ TEST(Mappings, LikeAPageTable) {
   const Host host = tests::host();
   Mappings mappings;
   std::array<std::uint32_t, kPages> owner{}; // by page: which mapping, 0 none
-  std::mt19937_64 random(11);
+  std::mt19937_64 random(tests::seed(11));
   for (std::uint32_t number = 1; number < 5'000; ++number) {
     const std::uint64_t first = random() % (kPages - 1);
     const std::uint64_t last = first + 1 + random() % (kPages - first - 1 < 40 ? kPages - first - 1 : 40);

@@ -11,6 +11,7 @@
 
 #include "host.h"
 #include "rows.h"
+#include "tests/unit/seed.h"
 
 namespace memtrace::rollup {
 namespace {
@@ -45,7 +46,7 @@ TEST(FileRows, EveryBucketEnclosesItsSteps) {
   tests::RollupFile file(64 * 1024);
   FileRows rows;
   rows.attach(file.memory(), file.bytes(), 42, 1);
-  std::mt19937_64 random(3);
+  std::mt19937_64 random(tests::seed(3));
   std::map<std::uint32_t, std::map<std::uint64_t, PhaseRow>> model; // path, step
   constexpr std::uint64_t kFirst = 777, kSteps = 20'000;
   for (std::uint32_t path = 1; path < 4; ++path) {
@@ -91,7 +92,7 @@ TEST(FileRows, SitesThatDoNotFitAreCountedWithoutStack) {
   tests::RollupFile file(64 * 1024);
   FileRows rows;
   rows.attach(file.memory(), file.bytes(), 42, 1);
-  std::mt19937_64 random(5);
+  std::mt19937_64 random(tests::seed(5));
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> truth; // path: count, sum
   for (std::uint64_t step = 0; step < 300; ++step)
     for (int i = 0; i < 40; ++i) {

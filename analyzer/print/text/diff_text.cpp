@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -17,26 +17,25 @@ namespace {
 
 class DiffTable {
  public:
-  DiffTable(const Diff& diff, Lines& lines)
-      : unit_(unit_for(std::max(diff.a.peak.bytes, diff.b.peak.bytes))), lines_(lines) {}
+  explicit DiffTable(const Diff& diff)
+      : unit_(unit_for(std::max(diff.a.peak.bytes, diff.b.peak.bytes))),
+        table_(2,
+               {Column::number(shortened(diff.a.name, 10), 10), Column::number(shortened(diff.b.name, 10), 10),
+                Column::number("change", 10), Column::text("role", 15, 15), Column::text("phase", 10, 10),
+                Column::rest(fmt::format("site ({})", unit_.name))}) {}
 
-  void head(const Diff& diff) {
-    lines_.faint(fmt::format("  {:>10} {:>10} {:>10}  {:<15}  {:<10}  site ({})", shortened(diff.a.name, 10),
-                             shortened(diff.b.name, 10), "change", "role", "phase", unit_.name));
-  }
   void row(std::int64_t a, std::int64_t b, const std::string& role, const std::string& phase,
            const std::string& site) {
-    lines_.plain(fmt::format("  {:>10} {:>10} {:>10}  {}  {}  {}", in_unit(a, unit_), in_unit(b, unit_),
-                             signed_in_unit(b - a, unit_), pad(shortened(role, 15), 15),
-                             pad(shortened(phase, 10), 10), shortened(site, kColumns - 66)));
+    table_.row({in_unit(a, unit_), in_unit(b, unit_), signed_in_unit(b - a, unit_), role, phase, site});
   }
+  void write(Lines& lines) const { table_.write(lines); }
   std::string half_interval(double variance) const {
     return in_unit(static_cast<std::int64_t>(std::sqrt(variance)), unit_);
   }
 
  private:
   Unit unit_;
-  Lines& lines_;
+  Table table_;
 };
 
 void write_row(DiffTable& table, const DiffRow& row) {
@@ -65,8 +64,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
                            size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
-  DiffTable table(diff, lines);
-  table.head(diff);
+  DiffTable table(diff);
   // Sums up rows below the precision of the figures, unless all rows were requested.
   const bool everything = top > diff.rows.size();
   const ShortDiff shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
@@ -75,6 +73,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
     table.row(shortened.rest.a, shortened.rest.b, fmt::format("{} more", shortened.left), "",
               "memtrace diff --top N");
   table.row(diff.a.peak.bytes, diff.b.peak.bytes, "=", "", "");
+  table.write(lines);
   return lines.take();
 }
 

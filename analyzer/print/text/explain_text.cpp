@@ -9,7 +9,7 @@
 #include <string>
 
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -30,12 +30,7 @@ class ExplainText {
   std::string write(std::optional<std::uint64_t> project) {
     head();
     lines_.plain("");
-    lines_.faint(fmt::format("{:<18} {:>9} {:>9} {:>8} {:>7}  {:<11} site ({})", "", "asked", "resident",
-                             "B/param", "theory", "since", unit_.name));
-    for (const KeptRow& row : from_.kept) write_row(row);
-    std::uint64_t asked = 0;
-    for (const KeptRow& row : from_.kept) asked += row.asked;
-    figures("kept", asked, from_.kept_bytes(), theory(from_.theory), "", "");
+    table();
     transients();
     for (const PartOfStep& part : from_.parts)
       lines_.plain(printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
@@ -47,8 +42,8 @@ class ExplainText {
                                    sized(from_.pinned_idle), per(from_.pinned_idle)));
     lines_.paragraph("", fmt::format("not per parameter: {} live beside (Python, libraries, small blocks)",
                                      sized(from_.beside)));
-    lines_.plain(fmt::format("{:<18} {:>9} {:>9} {:>8.2f}", "unaccounted", "",
-                             in_unit(from_.unaccounted, unit_), from_.per_parameter(from_.unaccounted)));
+    lines_.plain(fmt::format("unaccounted: {} = {:.2f}", size(from_.unaccounted),
+                             from_.per_parameter(from_.unaccounted)));
     if (project) projection(*project);
     return lines_.take();
   }
@@ -84,28 +79,39 @@ class ExplainText {
     return out;
   }
 
-  void figures(const std::string& name, std::uint64_t asked, std::uint64_t bytes, const std::string& in_theory,
-               const std::string& since, const std::string& where) {
-    lines_.plain(fmt::format("{} {:>9} {:>9} {:>8.2f} {:>7}  {} {}", pad(shortened(printable(name), 18), 18),
-                             in_unit(static_cast<std::int64_t>(asked), unit_),
-                             in_unit(static_cast<std::int64_t>(bytes), unit_), per(bytes), in_theory,
-                             pad(shortened(printable(since), 11), 11),
-                             shortened(printable(where), kColumns - 70)));
+  // Writes the rows of kept bytes and their sum.
+  void table() {
+    Table table(0, {Column::text("", 18, 18), Column::number("asked", 9), Column::number("resident", 9),
+                    Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 11),
+                    Column::rest(fmt::format("site ({})", unit_.name))});
+    const auto figure = [this](std::uint64_t bytes) {
+      return in_unit(static_cast<std::int64_t>(bytes), unit_);
+    };
+    std::uint64_t asked = 0;
+    for (const KeptRow& row : from_.kept) {
+      const bool live = row.state == KeptRow::Retention::live;
+      table.row({printable(row.name), figure(row.asked), figure(row.resident),
+                 fmt::format("{:.2f}", per(row.resident)), theory(row.theory),
+                 live ? printable(when(row.phase, row.step)) : "freed",
+                 live ? printable(site(row)) : "not given back to the kernel"});
+      remarks(row, table, from_.parameters);
+      asked += row.asked;
+    }
+    const std::uint64_t kept = from_.kept_bytes();
+    table.row({"kept", figure(asked), figure(kept), fmt::format("{:.2f}", per(kept)), theory(from_.theory)});
+    table.write(lines_);
   }
 
-  void write_row(const KeptRow& row) {
-    const bool live = row.state == KeptRow::Retention::live;
-    figures(row.name, row.asked, row.resident, theory(row.theory), live ? when(row.phase, row.step) : "freed",
-            live ? site(row) : "not given back to the kernel");
-    const std::uint64_t least = std::max<std::uint64_t>(row.bytes / 100, from_.parameters / 100);
+  // Writes below a row which bytes of it never came into memory, or came late.
+  static void remarks(const KeptRow& row, Table& table, std::uint64_t parameters) {
+    const std::uint64_t least = std::max<std::uint64_t>(row.bytes / 100, parameters / 100);
     if (row.bytes > row.resident + least)
-      lines_.plain(fmt::format("  of {} given, {} never came into memory", sized(row.bytes),
+      table.remark(fmt::format("  of {} given, {} never came into memory", sized(row.bytes),
                                sized(row.bytes - row.resident)));
     if (row.late > row.resident / 2)
-      lines_.plain(printable(fmt::format("  ! {} of it came into memory only in {}", sized(row.late),
+      table.remark(printable(fmt::format("  ! {} of it came into memory only in {}", sized(row.late),
                                          when(row.late_phase, row.late_step))));
   }
-
   void transients() {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];

@@ -11,6 +11,7 @@
 #include "analyzer/explain/block_owner.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -83,24 +84,15 @@ std::vector<HeldLine> lines_of(ProcessAnalysis& analysis, const Held& held, std:
 
 } // namespace
 
-std::size_t write_held(ProcessAnalysis& analysis, const Held& held, const std::string& title, std::size_t most,
-                       Lines& lines) {
-  const std::vector<HeldLine> all = lines_of(analysis, held, most);
-  std::size_t what = 4, since = 5;
-  for (const HeldLine& line : all) {
-    what = std::clamp(columns(line.what), what, std::size_t{16});
-    since = std::clamp(columns(line.since), since, std::size_t{16});
-  }
-  what = std::max(what, title.size() - 2);
-  lines.faint(fmt::format("{} {:>9} {:>7}  {}  site", pad(title, what + 2), held.unit.name, "blocks",
-                          pad("since", since)));
-  for (const HeldLine& line : all) {
-    lines.plain(fmt::format("  {} {:>9} {:>7}  {}  {}", pad(shortened(line.what, what), what),
-                            in_unit(line.bytes, held.unit), line.blocks == 0 ? "" : count(line.blocks),
-                            pad(shortened(line.since, since), since),
-                            shortened(line.site, kColumns - what - since - 24)));
-  }
-  return what;
+void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, Lines& lines) {
+  Table table(2, {Column::text("", 4, 16), Column::number(held.unit.name, 9), Column::number("blocks", 7),
+                  Column::text("since", 0, 16), Column::rest("site")});
+  table.head(held.title);
+  for (const HeldLine& line : lines_of(analysis, held, most))
+    table.row({line.what, in_unit(line.bytes, held.unit), line.blocks == 0 ? "" : count(line.blocks),
+               line.since, line.site});
+  table.row({held.sum, in_unit(held.total, held.unit)});
+  table.write(lines);
 }
 
 } // namespace memtrace::report

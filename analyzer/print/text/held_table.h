@@ -15,14 +15,14 @@ struct Held {
   const replay::Holdings& set;
   std::int64_t total;
   Unit unit;
+  std::string title;
+  std::string sum; // the name of the total
 };
 
 // Returns "allocating line <- the user's line that called it".
 std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack);
 
-// Writes at most `most` lines, then the rest in a line. Returns the width of the first column, which the title
-// may widen.
-std::size_t write_held(ProcessAnalysis& analysis, const Held& held, const std::string& title, std::size_t most,
-                       Lines& lines);
+// Writes at most `most` lines, then the rest in a line, then the total.
+void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, Lines& lines);
 
 } // namespace memtrace::report

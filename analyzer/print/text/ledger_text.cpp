@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -35,24 +36,21 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   lines.plain("");
   lines.plain(title(ledger));
-  lines.faint(fmt::format("  {:<26} {:>9}", "", unit.name));
+  const auto figure = [&unit](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
+  Table table(2, {Column::text("", 26), Column::number(unit.name, 9), Column::rest("")});
   std::uint64_t little = 0;
   for (const RssRow& row : ledger.rows) {
-    if (row.bytes < ledger.total / kTooLittle) {
+    if (row.bytes >= ledger.total / kTooLittle)
+      table.row(
+          {printable(row.name), figure(row.bytes), (row.sampled ? "sampled " : "") + not_resident(row, unit)});
+    else
       little += row.bytes;
-      continue;
-    }
-    lines.plain(fmt::format("  {:<26} {:>9}  {}{}", printable(row.name),
-                            in_unit(static_cast<std::int64_t>(row.bytes), unit), row.sampled ? "sampled " : "",
-                            not_resident(row, unit)));
   }
-  if (little != 0)
-    lines.plain(fmt::format("  {:<26} {:>9}", "the rest", in_unit(static_cast<std::int64_t>(little), unit)));
-  lines.plain(fmt::format("  {:<26} {:>9}  {:.1f} %", "residual: not explained", in_unit(ledger.residual, unit),
-                          percent(ledger.residual, ledger.total)));
-  lines.plain(fmt::format("  {:<26} {:>9}  VmHWM {}", "= VmRSS",
-                          in_unit(static_cast<std::int64_t>(ledger.total), unit),
-                          in_unit(static_cast<std::int64_t>(ledger.high_water), unit)));
+  if (little != 0) table.row({"the rest", figure(little)});
+  table.row({"residual: not explained", in_unit(ledger.residual, unit),
+             fmt::format("{:.1f} %", percent(ledger.residual, ledger.total))});
+  table.row({"= VmRSS", figure(ledger.total), "VmHWM " + figure(ledger.high_water)});
+  table.write(lines);
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
@@ -77,20 +75,21 @@ std::string family_text(const Family& family, bool color) {
   lines.plain(
       fmt::format("Processes together at their most, {:.1f} s: pages that several have count once in PSS",
                   family.ledger.t));
-  lines.faint(fmt::format("  {:<34} {:>9} {:>9} {:>9}", unit.name, "PSS", "RSS", "written"));
+  Table table(2, {Column::text(unit.name, 34), Column::number("PSS", 9), Column::number("RSS", 9),
+                  Column::number("written", 9)});
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < std::min(kShown, family.members.size()); ++i) {
     const Family::Member& one = family.members[i];
-    lines.plain(fmt::format("  {:<34} {:>9} {:>9} {:>9}", one.name, figure(one.share.pss),
-                            figure(one.share.resident), figure(one.share.private_dirty)));
+    table.row({one.name, figure(one.share.pss), figure(one.share.resident), figure(one.share.private_dirty)});
   }
   if (family.members.size() > kShown)
-    lines.plain(fmt::format("  {} more, see --format json", family.members.size() - kShown));
+    table.remark(fmt::format("  {} more, see --format json", family.members.size() - kShown));
+  table.row({fmt::format("= {} processes", family.members.size()), figure(family.ledger.total),
+             figure(family.resident)});
+  table.write(lines);
   std::string rows;
   for (const RssRow& row : family.ledger.rows)
     if (row.bytes != 0) rows += (rows.empty() ? "" : " + ") + row.name + " " + figure(row.bytes);
-  lines.plain(fmt::format("  {:<34} {:>9} {:>9}", fmt::format("= {} processes", family.members.size()),
-                          figure(family.ledger.total), figure(family.resident)));
   lines.paragraph("  ", rows);
   for (const std::string& remark : family.ledger.remarks) lines.paragraph("  ", remark);
   return lines.take();

@@ -11,7 +11,7 @@
 #include "analyzer/print/text/held_table.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -175,30 +175,27 @@ class Postmortem {
     const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
     const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
                                                 : "charged to cgroup " + printable(ledger.of) + " then";
-    std::size_t width = 10;
-    for (const JobLedger::NamedBytes& line : ledger.lines) width = std::max(width, columns(line.name));
     lines_.plain("");
     lines_.faint(fmt::format("{}, {}", shortened(title, kColumns - 6), unit.name));
     std::size_t hidden = 0;
     std::uint64_t more = 0;
-    const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& note) {
-      lines_.plain(fmt::format("  {} {:>9}  {}", pad(name, width), in_unit(bytes, unit),
-                               shortened(note, kColumns - width - 14)));
-    };
+    Table table(2, {Column::text("", 10), Column::number("", 9), Column::rest("")});
     for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
       const JobLedger::NamedBytes& line = ledger.lines[i];
       if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
-        row(line.name, static_cast<std::int64_t>(line.bytes), line.note);
+        table.row({line.name, in_unit(static_cast<std::int64_t>(line.bytes), unit), line.note});
       } else {
         ++hidden;
         more += line.bytes;
       }
     }
-    if (hidden != 0) row(fmt::format("{} more", hidden), static_cast<std::int64_t>(more), "");
-    if (!ledger.total) return;
-    std::string note = fmt::format("residual {}", in_unit(ledger.residual, unit));
-    if (ledger.residual < 0) note += ": pages that forks share count in each";
-    row("= charge", static_cast<std::int64_t>(*ledger.total), note);
+    if (hidden != 0)
+      table.row({fmt::format("{} more", hidden), in_unit(static_cast<std::int64_t>(more), unit)});
+    if (ledger.total)
+      table.row({"= charge", in_unit(static_cast<std::int64_t>(*ledger.total), unit),
+                 fmt::format("residual {}{}", in_unit(ledger.residual, unit),
+                             ledger.residual < 0 ? ": pages that forks share count in each" : "")});
+    table.write(lines_);
   }
 
   std::string site(format::StackId stack) {
@@ -217,22 +214,21 @@ class Postmortem {
     const bool blocks = then.memory != 0 && then.level.tensor != 0;
     const std::int64_t total = blocks ? then.level.tensor : then.level.live;
     const replay::Measure measure = blocks ? replay::Measure::tensor : replay::Measure::live;
-    const Unit unit = unit_for(total);
     lines_.plain("");
-    const std::size_t what =
-        write_held(analysis_, {analysis_.set({then.memory, measure, then.at}), total, unit}, held_title(),
-                   style_.holders, lines_);
-    std::string sum =
-        fmt::format("  {} {:>9}", pad(blocks ? "= tensors" : "= live", what), in_unit(total, unit));
-    if (blocks) sum += fmt::format(", in segments of {}", size(then.level.live));
-    if (!blocks && then.level.tensor != 0) sum += fmt::format(", of it tensors {}", size(then.level.tensor));
-    if (then.memory == 0) sum += resident();
-    lines_.paragraph("", sum);
+    write_held(analysis_,
+               {analysis_.set({then.memory, measure, then.at}), total, unit_for(total), held_title(),
+                blocks ? "= tensors" : "= live"},
+               style_.holders, lines_);
+    if (blocks)
+      lines_.paragraph("  ", fmt::format("in segments of {}", size(then.level.live)));
+    else if (then.level.tensor != 0)
+      lines_.paragraph("  ", fmt::format("of it tensors {}", size(then.level.tensor)));
+    if (then.memory == 0) lines_.paragraph("  ", resident());
   }
 
   std::string resident() const {
     const replay::Resident& resident = death().resident;
-    std::string text = fmt::format("; resident {}: anon {}, file {}, shmem {}",
+    std::string text = fmt::format("resident {}: anon {}, file {}, shmem {}",
                                    death().at_kill ? "at the kill" : "at the last sample", sized(resident.anon),
                                    sized(resident.file), sized(resident.shmem));
     // The program's static data has anonymous pages, too. So at least `without` live bytes have no pages.

@@ -17,7 +17,7 @@
 #include "analyzer/print/text/transients_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_lines.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -134,22 +134,17 @@ class ReportText {
   }
 
   void table(const std::vector<replay::ShownRow>& rows, std::size_t steady_from) {
-    std::vector<std::string> labels;
-    std::size_t width = 5;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      labels.push_back(label(rows[i], i >= steady_from));
-      width = std::max(width, columns(labels.back()));
-    }
-    lines_.faint(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  mostly ({}, {})", pad("phase", width), "entry",
-                             "peak", "exit", "kept", "transient", unit_.name,
-                             measure_ == Measure::tensor ? "tensors" : "live"));
+    Table table(0, {Column::text("phase"), Column::number("entry", 9), Column::number("peak", 8),
+                    Column::number("exit", 8), Column::number("kept", 9), Column::number("transient", 9),
+                    Column::rest(fmt::format("mostly ({}, {})", unit_.name,
+                                             measure_ == Measure::tensor ? "tensors" : "live"))});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const replay::Figures& f = figures(*rows[i].row);
-      lines_.plain(fmt::format("{}  {:>8} {:>8} {:>8} {:>9} {:>9}  {}", pad(labels[i], width),
-                               in_unit(f.entry, unit_), in_unit(f.peak, unit_), in_unit(f.exit, unit_),
-                               signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
-                               rows[i].bucket != nullptr ? "" : mostly(*rows[i].row, i >= steady_from)));
+      table.row({label(rows[i], i >= steady_from), in_unit(f.entry, unit_), in_unit(f.peak, unit_),
+                 in_unit(f.exit, unit_), signed_in_unit(f.net, unit_), in_unit(f.transient, unit_),
+                 rows[i].bucket != nullptr ? "" : mostly(*rows[i].row, i >= steady_from)});
     }
+    table.write(lines_);
   }
 
   // Writes which steps exist only as rows, and how many steps a row covers.
@@ -248,20 +243,6 @@ class ReportText {
     return p < 0.0005 ? "" : fmt::format("{:.3f}", p);
   }
 
-  // Column widths of the holders' table. The site gets the rest of the line.
-  struct Widths {
-    std::size_t role = 4;
-    std::size_t since = 5;
-  };
-
-  void holder(const Widths& widths, const OwnerLine& row) {
-    const std::size_t taken = 2 + widths.role + 1 + 9 + 1 + 6 + 2 + widths.since + 2;
-    lines_.plain(fmt::format("  {} {:>9} {:>6}  {}  {}", pad(shortened(row.role, widths.role), widths.role),
-                             in_unit(row.bytes, unit_), in_parameters(row.bytes),
-                             pad(shortened(row.since, widths.since), widths.since),
-                             shortened(certainty(row) + row.site, kColumns - taken)));
-  }
-
   // Half of the interval that holds the truth in 95 of 100 cases.
   std::string certainty(const OwnerLine& row) const {
     if (!row.sampled) return "";
@@ -307,16 +288,15 @@ class ReportText {
           {more, fmt::format("{} more", dropped), "", "memtrace report --all", more_variance, sampled});
     if (left != 0) all.push_back({left, rest_name(), "", rest_reason(left, samples)});
     all.push_back({peak().bytes, "=", "", fmt::format("at {:.1f} s", analysis_.seconds(peak().stamp))});
-    Widths widths;
-    for (const OwnerLine& row : all) {
-      widths.role = std::clamp(columns(row.role), widths.role, std::size_t{16});
-      widths.since = std::clamp(columns(row.since), widths.since, std::size_t{16});
-    }
     lines_.plain("");
     lines_.plain(fmt::format("{} at the peak", memory_name(memory_)));
-    lines_.faint(fmt::format("  {} {:>9} {:>6}  {}  site", pad("", widths.role), unit_.name,
-                             analysis_.facts().parameters ? "P" : "", pad("since", widths.since)));
-    for (const OwnerLine& row : all) holder(widths, row);
+    Table table(2, {Column::text("", 4, 16), Column::number(unit_.name, 9),
+                    Column::number(analysis_.facts().parameters ? "P" : "", 6), Column::text("since", 0, 16),
+                    Column::rest("site")});
+    for (const OwnerLine& row : all)
+      table.row({row.role, in_unit(row.bytes, unit_), in_parameters(row.bytes), row.since,
+                 certainty(row) + row.site});
+    table.write(lines_);
   }
 
   static const char* rest_reason(std::int64_t left, bool samples) {

@@ -8,28 +8,52 @@
 
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
 
-constexpr std::size_t kShown = 5; // lines; similar segments share a line
+constexpr std::size_t kShown = 5; // rows; similar segments share a row
 
-// Returns "424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load".
-std::string line_of(ProcessAnalysis& analysis, const replay::AllocatorSegment& segment) {
-  const std::string text =
-      fmt::format("{:>11} of {:>11} unused, ", sized(segment.unused()), sized(segment.bytes));
-  if (segment.blocks == 0) return text + "empty";
-  const std::string site =
-      segment.holder == format::StackId{} ? "-" : printable(analysis.symbolizer->site(segment.holder).title());
-  const std::string blocks =
-      fmt::format("{} {}: ", count(segment.blocks), segment.blocks == 1 ? "block" : "blocks");
-  const std::string since =
-      ", " + when(printable(analysis.account.paths.text(segment.holder_phase)), segment.holder_step);
-  constexpr std::size_t kIndent = 8, kLeast = 12; // the least columns of a site
-  const std::size_t taken = kIndent + columns(text + blocks + since);
-  return text + blocks + shortened(site, taken + kLeast > kColumns ? kLeast : kColumns - taken) + since;
+// Returns the cells of a row, without the number of segments.
+std::vector<std::string> cells_of(ProcessAnalysis& analysis, const replay::AllocatorSegment& segment,
+                                  const Unit& unit) {
+  const auto figure = [&unit](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
+  if (segment.blocks == 0) return {figure(segment.unused()), figure(segment.bytes), "", "", "empty"};
+  return {
+      figure(segment.unused()), figure(segment.bytes), count(segment.blocks),
+      when(printable(analysis.account.paths.text(segment.holder_phase)), segment.holder_step),
+      segment.holder == format::StackId{} ? "-" : printable(analysis.symbolizer->site(segment.holder).title())};
+}
+
+// Writes the segments with the most unused bytes.
+void write_table(ProcessAnalysis& analysis, const replay::Segments& segments, std::uint64_t held,
+                 Lines& lines) {
+  const Unit unit =
+      unit_for(segments.each.empty() ? 0 : static_cast<std::int64_t>(segments.each.front().bytes));
+  std::vector<std::pair<std::vector<std::string>, std::size_t>> alike;
+  for (const replay::AllocatorSegment& segment : segments.each) {
+    if (segment.unused() < held / 100) break;
+    std::vector<std::string> cells = cells_of(analysis, segment, unit);
+    if (!alike.empty() && alike.back().first == cells) {
+      ++alike.back().second;
+    } else if (alike.size() == kShown) {
+      break;
+    } else {
+      alike.emplace_back(std::move(cells), 1);
+    }
+  }
+  if (alike.empty()) return;
+  Table table(2, {Column::number("segments", 8), Column::number("unused", 9),
+                  Column::number(fmt::format("of {}", unit.name), 9), Column::number("blocks", 6),
+                  Column::text("since", 0, 16), Column::rest("site of most bytes")});
+  for (auto& [cells, number] : alike) {
+    cells.insert(cells.begin(), count(number));
+    table.row(std::move(cells));
+  }
+  table.write(lines);
 }
 
 // Returns the bytes of expandable segments: the allocator's total less the bytes of the other segments.
@@ -53,19 +77,7 @@ void write_segments(ProcessAnalysis& analysis, Lines& lines) {
       text += fmt::format("; {} in pages mapped one by one, for blocks of {}",
                           sized(mapped(analysis, memory, segments)), sized(segments.outside));
     lines.paragraph("", text);
-    std::vector<std::pair<std::string, std::size_t>> alike;
-    for (const replay::AllocatorSegment& segment : segments.each) {
-      if (segment.unused() < static_cast<std::uint64_t>(peak.bytes) / 100) break;
-      const std::string line = line_of(analysis, segment);
-      if (!alike.empty() && alike.back().first == line) {
-        ++alike.back().second;
-      } else if (alike.size() == kShown) {
-        break;
-      } else {
-        alike.emplace_back(line, 1);
-      }
-    }
-    for (const auto& [line, number] : alike) lines.plain(fmt::format("  {:>3} x {}", number, line));
+    write_table(analysis, segments, static_cast<std::uint64_t>(peak.bytes), lines);
   }
 }
 

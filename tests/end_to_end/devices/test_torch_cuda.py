@@ -154,7 +154,8 @@ class Torch(harness.Case):
         self.assertEqual(found[0]["site"]["id"], segments["most_unused"][0]["site"]["id"])
         text = " ".join(self.report_text("--memory", "cuda:0").split())
         self.assertIn("its allocator held 10.00 GiB at most, in other: 6.27 GiB in blocks, unused 3816.00 MiB in 9 segments "
-                      "beside blocks 9 x 424.00 MiB of 1024.00 MiB unused, 1 block: fake_cuda_tensor", text)
+                      "beside blocks segments unused of MiB blocks since site of most bytes "
+                      "9 424.00 1024.00 1 other fake_cuda_tensor", text)
 
     def test_no_fragmentation(self):
         """As above, but the remaining blocks fill the segments."""

@@ -101,7 +101,9 @@ TEST_F(Devices, SegmentsThatBlocksKeep) {
   EXPECT_NE(finding.remedy.find("expandable_segments:True: up to -4.14 GiB"), std::string::npos)
       << finding.remedy;
   EXPECT_NE(finding.site, format::StackId{});
-  EXPECT_NE(text().find("10 x 424.00 MiB of 1024.00 MiB unused, 1 block: train.py:7, load"), std::string::npos)
+  EXPECT_NE(
+      text().find("segments unused of MiB blocks since site of most bytes 10 424.00 1024.00 1 load train.py:7"),
+      std::string::npos)
       << text();
 }
 

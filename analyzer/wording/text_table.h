@@ -1,0 +1,62 @@
+// Purpose: lays out a table of text in the width of a report.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/wording/text_lines.h"
+
+namespace memtrace::report {
+
+// A column of a table. Its width is that of its widest cell, within these limits.
+struct Column {
+  enum class Align : std::uint8_t { left, right };
+
+  std::string title;
+  Align align = Align::left;
+  std::size_t least = 0;       // columns of the terminal
+  std::size_t most = kColumns; // the middle of a wider cell is cut out
+  bool shrinks = false;        // gives up columns if the table is wider than kColumns
+
+  // A left-aligned column of texts.
+  static Column text(std::string title, std::size_t least = 0, std::size_t most = kColumns);
+  // A right-aligned column of numbers. No number is cut.
+  static Column number(std::string title, std::size_t least);
+  // A left-aligned column that shrinks.
+  static Column rest(std::string title);
+};
+
+// Collects the rows of a table, then writes them as lines of at most kColumns columns. The cells must be
+// printable, see utf8.h. Two blanks precede a text and one blank precedes a number.
+class Table {
+ public:
+  Table(std::size_t indent, std::vector<Column> columns) : indent_(indent), columns_(std::move(columns)) {}
+
+  // Begins the header with `text` at the start of the line. The first column becomes as wide as it.
+  void head(std::string text) { head_ = std::move(text); }
+  // Adds a row. Cells that are left out at its end are empty.
+  void row(std::vector<std::string> cells) { lines_.push_back({std::move(cells), ""}); }
+  // Adds a line of text between the rows.
+  void remark(std::string text) { lines_.push_back({{}, std::move(text)}); }
+  // Writes the titles as a faint line, then the rows. If no column has a title, writes the rows alone.
+  void write(Lines& lines) const;
+
+ private:
+  struct TableLine {
+    std::vector<std::string> cells;
+    std::string remark; // if the line has no cells
+  };
+
+  std::vector<std::size_t> widths() const;
+  std::size_t gap(std::size_t column) const;
+  std::string laid_out(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+
+  std::size_t indent_;
+  std::vector<Column> columns_;
+  std::string head_;
+  std::vector<TableLine> lines_;
+};
+
+} // namespace memtrace::report

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "analyzer/cli/command_line.h"
 #include "analyzer/files/read_budget.h"
@@ -20,29 +21,21 @@ int say(const std::string& line) {
   return kUnreadable;
 }
 
-int run(int argc, char** argv) {
-  const memtrace::cli::Command command = memtrace::cli::parse(argc, argv);
-  if (const auto* text = std::get_if<memtrace::cli::Say>(&command)) {
-    std::fputs(text->text.c_str(), stdout);
+// Runs the command that was parsed. Returns the exit status.
+struct Start {
+  int operator()(const memtrace::cli::Say& help) const {
+    std::fputs(help.text.c_str(), stdout);
     return 0;
   }
-  if (const auto* report = std::get_if<memtrace::cli::ReportArguments>(&command)) {
-    return memtrace::cli::report_command(*report);
+  int operator()(const memtrace::cli::ReportArguments& arguments) const { return report_command(arguments); }
+  int operator()(const memtrace::cli::DiffArguments& arguments) const { return diff_command(arguments); }
+  int operator()(const memtrace::cli::ExplainArguments& arguments) const { return explain_command(arguments); }
+  int operator()(const memtrace::cli::PostmortemArguments& arguments) const {
+    return postmortem_command(arguments);
   }
-  if (const auto* postmortem = std::get_if<memtrace::cli::PostmortemArguments>(&command)) {
-    return memtrace::cli::postmortem_command(*postmortem);
-  }
-  if (const auto* diff = std::get_if<memtrace::cli::DiffArguments>(&command)) {
-    return memtrace::cli::diff_command(*diff);
-  }
-  if (const auto* explain = std::get_if<memtrace::cli::ExplainArguments>(&command)) {
-    return memtrace::cli::explain_command(*explain);
-  }
-  if (const auto* doctor = std::get_if<memtrace::cli::DoctorArguments>(&command)) {
-    return memtrace::cli::doctor_command(*doctor);
-  }
-  return memtrace::cli::run_command(std::get<memtrace::cli::RunArguments>(command));
-}
+  int operator()(const memtrace::cli::RunArguments& arguments) const { return run_command(arguments); }
+  int operator()(const memtrace::cli::DoctorArguments& arguments) const { return doctor_command(arguments); }
+};
 
 // Prints one line about the error and returns the exit status.
 int say(const std::exception_ptr& error) {
@@ -74,7 +67,7 @@ int main(int argc, char** argv) {
   std::set_terminate(give_up);
   try {
     memtrace::files::set_warning_writer([](const std::string& line) { say(line); });
-    return run(argc, argv);
+    return std::visit(Start{}, memtrace::cli::parse(argc, argv));
   } catch (...) {
     return say(std::current_exception());
   }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/format/setting_values.h"
 #include "preload/os/environ.h"
 #include "preload/state/messages.h"
 #include "preload/state/settings.h"
@@ -25,7 +26,7 @@ void complain(const char* name, const char* value, const char* expected) {
 void read_size(const char* name, std::uint64_t* out) {
   const char* const value = environment(name);
   if (value == nullptr || *value == '\0') return;
-  if (!parse_size(value, out)) complain(name, value, "bytes, with K, M or G");
+  if (!format::parse_size(value, out)) complain(name, value, "bytes, with K, M or G");
 }
 
 void read_bound(const char* name, std::uint64_t* out) {
@@ -53,24 +54,6 @@ bool is_set(const char* name) {
 }
 
 } // namespace
-
-bool parse_size(const char* text, std::uint64_t* bytes) {
-  std::uint64_t value = 0;
-  const char* at = text;
-  for (; *at >= '0' && *at <= '9'; ++at) {
-    if (value > (~std::uint64_t{0} - 9) / 10) return false;
-    value = value * 10 + static_cast<std::uint64_t>(*at - '0');
-  }
-  if (at == text) return false;
-  unsigned shift = 0;
-  if (*at == 'K' || *at == 'k') shift = 10;
-  if (*at == 'M' || *at == 'm') shift = 20;
-  if (*at == 'G' || *at == 'g') shift = 30;
-  if (shift != 0) ++at;
-  if (*at != '\0' || value > ~std::uint64_t{0} >> shift) return false;
-  *bytes = value << shift;
-  return true;
-}
 
 bool matches(const char* pattern, std::size_t bytes, const char* name) {
   if (bytes == 0) return *name == '\0';
@@ -103,10 +86,10 @@ void read_settings(const char* exe) {
   read_bound("MEMTRACE_MAX_TRACE", &settings.max_trace);
   read_bound("MEMTRACE_MAX_NODE", &settings.max_node);
   read_size("MEMTRACE_MIN_PEAK", &settings.min_peak);
-  static constexpr const char* stacks[] = {"none", "python", "native", "both"};
-  read_choice("MEMTRACE_STACKS", stacks, &settings.stacks, "python, native, both or none");
-  static constexpr const char* phases[] = {"auto", "marks", "off"};
-  read_choice("MEMTRACE_PHASES", phases, &settings.phases, "auto, marks or off");
+  read_choice("MEMTRACE_STACKS", format::kStackNames, &settings.stacks, "python, native, both or none");
+  read_choice("MEMTRACE_PHASES", format::kPhaseSourceNames, &settings.phases, "auto, marks or off");
+  std::size_t cupti = 0; // hooks/cuda reads it again; here only a value that cannot be read is named
+  read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
   const char* const enabled = environment("MEMTRACE");

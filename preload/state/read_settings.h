@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace memtrace::record {
 
@@ -15,7 +14,5 @@ void read_settings(const char* exe);
 bool matches(const char* pattern, std::size_t bytes, const char* name);
 // True if `name` matches a pattern of a comma-separated list.
 bool matches_any(const char* list, const char* name);
-// Reads "4096", "512K", "32M" or "4G". Returns false if the text has another form.
-bool parse_size(const char* text, std::uint64_t* bytes);
 
 } // namespace memtrace::record

@@ -112,8 +112,6 @@ class JobReport {
 report::Options options_of(const ReportArguments& arguments) {
   report::Options options = arguments.options;
   options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
-  if (options.memory && !report::memory_named(*options.memory))
-    throw report::UsageError("--memory " + *options.memory + ": expected host or cuda:N");
   return options;
 }
 

@@ -1,12 +1,19 @@
 // Purpose: what arguments mean, and what is refused in one line.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "analyzer/cli/command_line.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "builder.h"
+#include "preload/state/read_settings.h"
 
 namespace memtrace::cli {
 namespace {
@@ -83,7 +90,113 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
-  EXPECT_NE(refused({"top"}).find("not supported yet"), std::string::npos);
+  EXPECT_EQ(refused({"top"}),
+            "top: not supported yet; this version has report, diff, explain, postmortem, run, doctor");
+}
+
+// One line for each kind of value: it names the option, the value, and the values that are taken.
+TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
+  EXPECT_EQ(refused({"report", "--format", "xml"}),
+            "--format: xml not in {text,json}; see memtrace report --help");
+  EXPECT_EQ(refused({"doctor", "--format", "html"}),
+            "--format: html is not supported yet; use text or json; see memtrace doctor --help");
+  EXPECT_EQ(refused({"report", "--memory", "disk"}),
+            "--memory: disk is not host or cuda:N; see memtrace report --help");
+  EXPECT_EQ(refused({"report", "--steps", "x:2"}),
+            "--steps: x:2 is not A:B, two step numbers, as in 0:9; see memtrace report --help");
+  EXPECT_EQ(refused({"report", "--steps", "5:2"}),
+            "--steps: 5:2: the first step is behind the last; see memtrace report --help");
+  EXPECT_EQ(refused({"explain", "--params", "many"}),
+            "--params: many is not a number of parameters, as in 7e9; see memtrace explain --help");
+  EXPECT_EQ(refused({"run", "--sample", "1kb", "--", "x"}),
+            "--sample: 1kb is not a size: expected bytes, with K, M or G, as in 512K; see memtrace run --help");
+  EXPECT_EQ(refused({"run", "--stacks", "all", "--", "x"}),
+            "--stacks: all not in {none,python,native,both}; see memtrace run --help");
+  EXPECT_EQ(refused({"run", "--phases", "on", "--", "x"}),
+            "--phases: on not in {auto,marks,off}; see memtrace run --help");
+  EXPECT_EQ(refused({"run", "--cupti", "yes", "--", "x"}),
+            "--cupti: yes not in {off,auto,on}; see memtrace run --help");
+  EXPECT_EQ(
+      refused({"run"}),
+      "run: expected a command behind --, as in: memtrace run -- python train.py; see memtrace run --help");
+  EXPECT_EQ(
+      refused({"diff"}),
+      "diff: expected two runs, A B, or one with --first-vs-steady, --steps A:B or --phases P:Q; see memtrace "
+      "diff --help");
+}
+
+TEST(Arguments, ThatAreNumbersAreNamedToo) {
+  EXPECT_EQ(refused({"postmortem", "--rank", "x"}),
+            "--rank: x is not a number; see memtrace postmortem --help");
+  EXPECT_EQ(refused({"postmortem", "--attempt", "-1"}),
+            "--attempt: -1 is not a number; see memtrace postmortem --help");
+  EXPECT_EQ(refused({"report", "--top", "-1"}),
+            "--top: Value -1 not in range 0 to 1048576; see memtrace report --help");
+}
+
+TEST(Arguments, OfEachSizeAreChecked) {
+  for (const char* option : {"--exact-min", "--sample", "--max-trace", "--max-node", "--min-peak"})
+    EXPECT_EQ(
+        refused({"run", option, "1.5G", "--", "x"}).rfind(std::string(option) + ": 1.5G is not a size", 0), 0u)
+        << option;
+}
+
+TEST(Arguments, ThatNameStepsCountsAndPhases) {
+  const auto diff = std::get<DiffArguments>(
+      parsed({"diff", "t", "--steps", "9:3", "--phases", "forward:step", "--memory", "cuda:12"}));
+  EXPECT_EQ(diff.steps->from, 9u);
+  EXPECT_EQ(diff.steps->to, 3u);
+  EXPECT_EQ(diff.phases, (std::vector<std::string>{"forward", "step"}));
+  EXPECT_EQ(diff.memory, "cuda:12");
+  const auto explain =
+      std::get<ExplainArguments>(parsed({"explain", "--params", "6921720704", "--project", "1.5e9"}));
+  EXPECT_EQ(explain.parameters, 6921720704u);
+  EXPECT_EQ(explain.project, 1500000000u);
+  EXPECT_FALSE(std::get<ExplainArguments>(parsed({"explain"})).parameters);
+  EXPECT_EQ(std::get<PostmortemArguments>(parsed({"postmortem", "--rank", "3"})).rank, 3u);
+}
+
+// True if the recorder prints no line about the value of this variable.
+bool recorder_reads(const char* variable, const char* value) {
+  const tests::Scratch scratch;
+  const std::string path = scratch.file("said");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int file = ::open(path.c_str(), O_CREAT | O_WRONLY, 0600);
+    ::dup2(file, STDERR_FILENO);
+    ::setenv(variable, value, 1);
+    record::read_settings("python3");
+    ::_exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::ifstream in(path);
+  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  return said.find("cannot be read") == std::string::npos;
+}
+
+TEST(Arguments, OfRunAreThoseThatTheRecorderReads) {
+  const std::pair<const char*, const char*> options[] = {
+      {"--exact-min", "MEMTRACE_EXACT_MIN"}, {"--sample", "MEMTRACE_SAMPLE"},
+      {"--max-trace", "MEMTRACE_MAX_TRACE"}, {"--max-node", "MEMTRACE_MAX_NODE"},
+      {"--min-peak", "MEMTRACE_MIN_PEAK"},   {"--stacks", "MEMTRACE_STACKS"},
+      {"--phases", "MEMTRACE_PHASES"},       {"--cupti", "MEMTRACE_CUPTI"}};
+  std::size_t read = 0, all = 0;
+  for (const auto& [option, variable] : options) {
+    for (const char* value :
+         {"",     "0",    "1",     "4096",         "512K", "512k",         "2M",     "32m",    "4G",
+          "4g",   "1T",   "1KB",   "1kb",          "1KiB", "1.5G",         "-1",     "+1",     "1 K",
+          " 1",   "0x10", "1e6",   "17179869183G", "K",    "none",         "python", "native", "both",
+          "Both", "auto", "marks", "off",          "on",   "17179869184G", "AUTO",   "ON",     "all",
+          "yes",  "lots", "1,0",   "1B",           "1b",   "python,native"}) {
+      const bool command_reads = refused({"run", option, value, "--", "x"}) == "not refused";
+      EXPECT_EQ(command_reads, recorder_reads(variable, value)) << option << " '" << value << "'";
+      read += command_reads ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_EQ(read, 5 * 11 + 5 + 4 + 4) << "of " << all;
 }
 
 TEST(Arguments, HelpAndVersionAreSaid) {

@@ -1,5 +1,6 @@
 // Purpose: what the variables may say, and what is told about those that say something else.
 #include "preload/state/read_settings.h"
+#include "preload/format/setting_values.h"
 #include "preload/state/settings.h"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 namespace memtrace::record {
 namespace {
 
+using format::parse_size;
 using tests::in_child;
 using tests::Scratch;
 
@@ -116,7 +118,7 @@ std::string said(const Scratch& scratch, const char* exe) {
 void clear_variables() {
   for (const char* name : {"MEMTRACE", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE",
                            "MEMTRACE_MAX_NODE", "MEMTRACE_MIN_PEAK", "MEMTRACE_STACKS", "MEMTRACE_PHASES",
-                           "MEMTRACE_QUIET", "MEMTRACE_ONLY", "MEMTRACE_SKIP"})
+                           "MEMTRACE_CUPTI", "MEMTRACE_QUIET", "MEMTRACE_ONLY", "MEMTRACE_SKIP"})
     ::unsetenv(name);
 }
 
@@ -161,11 +163,14 @@ TEST(ReadSettings, NamesWhatItCannotRead) {
     clear_variables();
     ::setenv("MEMTRACE_STACKS", "Python", 1);
     ::setenv("MEMTRACE_MAX_TRACE", "lots", 1);
+    ::setenv("MEMTRACE_CUPTI", "yes", 1);
     const std::string told = said(scratch, "python3");
     EXPECT_NE(told.find("MEMTRACE_STACKS=Python"), std::string::npos) << told;
     EXPECT_NE(told.find("python, native, both or none"), std::string::npos) << told;
     EXPECT_NE(told.find("MEMTRACE_MAX_TRACE=lots"), std::string::npos) << told;
-    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
+    EXPECT_NE(told.find("MEMTRACE_CUPTI=yes cannot be read (expected auto, on or off)"), std::string::npos)
+        << told;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 3) << told;
     EXPECT_EQ(settings.stacks, Stacks::both);
     EXPECT_EQ(settings.max_trace, 256u << 20);
   });

@@ -1,0 +1,65 @@
+// Purpose: the options of `memtrace diff`.
+#include <memory>
+
+#include "analyzer/cli/commands/diff_command.h"
+#include "analyzer/cli/common/options.h"
+
+namespace memtrace::cli {
+namespace {
+
+// Returns both phases of "P:Q", or the one phase.
+std::vector<std::string> phases_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// Throws if the arguments do not name two sides that differ.
+void check_sides(const DiffArguments& arguments) {
+  const auto refuse = [](const char* text) { throw CLI::ValidationError("diff", text); };
+  const bool one_phase = arguments.phases.empty() || arguments.phases.front() == arguments.phases.back();
+  const bool one_step = !arguments.steps || arguments.steps->from == arguments.steps->to;
+  const bool places = arguments.steps || !arguments.phases.empty();
+  if (arguments.traces.size() == 2) {
+    if (places || arguments.first_vs_steady)
+      refuse("A B compares two runs at their peaks; --steps, --phases and --first-vs-steady are of one run");
+  } else if (arguments.first_vs_steady) {
+    if (arguments.steps) refuse("--first-vs-steady and --steps are two questions; ask one");
+  } else if (!places) {
+    refuse("expected two runs, A B, or one with --first-vs-steady, --steps A:B or --phases P:Q");
+  } else if (one_phase && one_step) {
+    refuse(arguments.phases.empty()
+               ? "both sides are the same; name two steps, as in --steps 0:5"
+               : "both sides are the same; name two steps (--steps A:B) or two phases (--phases P:Q)");
+  }
+}
+
+} // namespace
+
+void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  CLI::App* const command = app.add_subcommand("diff", "what differs between two runs, or two places of one");
+  command
+      ->add_option("TRACES", arguments->traces,
+                   "A and B: two runs, each at its peak; one, or none for the newest job, with an option below")
+      ->type_name("")
+      ->expected(0, 2);
+  command->add_flag("--first-vs-steady", arguments->first_vs_steady,
+                    "the first step that updated, and one of those that are alike");
+  add_steps(*command, arguments->steps, false, "these two steps of one run; or one, with --phases");
+  command
+      ->add_option_function<std::string>(
+          "--phases", [arguments](const std::string& text) { arguments->phases = phases_of(text); },
+          "these two phases of one run; or one, for both sides")
+      ->type_name("P:Q");
+  add_memory(*command, arguments->memory);
+  add_top(*command, arguments->top, "rows (20)");
+  add_output(*command, arguments->format, arguments->output);
+  add_reading(*command);
+  command->callback([arguments, parsed] {
+    check_sides(*arguments);
+    parsed(*arguments);
+  });
+}
+
+} // namespace memtrace::cli

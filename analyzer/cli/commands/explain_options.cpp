@@ -1,0 +1,22 @@
+// Purpose: the options of `memtrace explain`.
+#include <memory>
+
+#include "analyzer/cli/commands/explain_command.h"
+#include "analyzer/cli/common/options.h"
+
+namespace memtrace::cli {
+
+void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed) {
+  const auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* const command = app.add_subcommand("explain", "bytes per parameter, line by line, against theory");
+  add_trace(*command, arguments->trace);
+  add_count(*command, "--params", arguments->parameters,
+            "so many parameters, as in 7e9; default: what was found");
+  add_count(*command, "--project", arguments->project, "what so many parameters would take, as in 80e9");
+  add_memory(*command, arguments->memory);
+  add_output(*command, arguments->format, arguments->output);
+  add_reading(*command);
+  command->callback([arguments, parsed] { parsed(*arguments); });
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,33 @@
+// Purpose: the options of `memtrace postmortem`.
+#include <memory>
+
+#include "analyzer/cli/commands/postmortem_command.h"
+#include "analyzer/cli/common/options.h"
+
+namespace memtrace::cli {
+
+void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed) {
+  const auto arguments = std::make_shared<PostmortemArguments>();
+  CLI::App* const command =
+      app.add_subcommand("postmortem", "how it ended, who held memory then, what would have fit");
+  add_trace(*command, arguments->trace);
+  command->add_option("--rank", arguments->rank, "the process of this rank; default: the one that died first")
+      ->type_name("N")
+      ->check(check_number);
+  command
+      ->add_option("--attempt", arguments->attempt,
+                   "where a job began anew in its directory: 1 for the first time; default: the last")
+      ->type_name("N")
+      ->check(check_number);
+  command
+      ->add_option("--evidence", arguments->evidence,
+                   "a pod's JSON, the output of sacct, or a kernel's log from elsewhere; kept beside the trace")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_output(*command, arguments->format, arguments->output);
+  add_reading(*command);
+  command->callback([arguments, parsed] { parsed(*arguments); });
+}
+
+} // namespace memtrace::cli

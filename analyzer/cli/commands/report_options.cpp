@@ -1,0 +1,28 @@
+// Purpose: the options of `memtrace report`.
+#include <memory>
+
+#include "analyzer/cli/commands/report_command.h"
+#include "analyzer/cli/common/options.h"
+
+namespace memtrace::cli {
+
+void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>& parsed) {
+  const auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* const command = app.add_subcommand("report", "who held what, in which phase, and when it peaked");
+  add_trace(*command, arguments->trace);
+  add_memory(*command, arguments->memory);
+  add_steps(*command, arguments->options.steps.range, true, "these steps one by one");
+  command->add_flag("--all-steps", arguments->options.steps.all, "every step");
+  command->add_flag("--all", arguments->all, "every row of what the process's peaks hold");
+  const CLI::Option* const top =
+      add_top(*command, arguments->options.top, "rows of what a peak holds (20; text: 12)");
+  add_output(*command, arguments->format, arguments->output);
+  add_reading(*command);
+  command->callback([arguments, top, parsed] {
+    if (!arguments->memory.empty()) arguments->options.memory = arguments->memory;
+    arguments->top_given = top->count() != 0;
+    parsed(*arguments);
+  });
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,122 @@
+// Purpose: the options that several commands have, and the checks of values by CLI11.
+#include "analyzer/cli/common/options.h"
+
+#include <charconv>
+
+#include "analyzer/explain/process_analysis.h"
+#include "analyzer/files/read_budget.h"
+#include "analyzer/symbols/debug_lines.h"
+
+namespace memtrace::cli {
+namespace {
+
+template <class Number>
+std::optional<Number> number(const std::string& text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<replay::StepRange> steps_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto from = number<std::uint64_t>(text.substr(0, colon));
+  const auto to = colon == std::string::npos ? from : number<std::uint64_t>(text.substr(colon + 1));
+  if (!from || !to) return std::nullopt;
+  return replay::StepRange{*from, *to};
+}
+
+std::optional<std::uint64_t> count_of(const std::string& text) {
+  const auto value = number<double>(text);
+  if (!value || !(*value >= 1 && *value <= 1e18)) return std::nullopt;
+  return static_cast<std::uint64_t>(*value);
+}
+
+// The text that a validator returns refuses the value; "" accepts it.
+
+std::string check_html(const std::string& text) {
+  return text == "html" ? "html is not supported yet; use text or json" : "";
+}
+
+std::string check_steps(const std::string& text) {
+  return steps_of(text) ? "" : text + " is not A:B, two step numbers, as in 0:9";
+}
+
+std::string check_order(const std::string& text) {
+  const auto steps = steps_of(text);
+  return steps && steps->from > steps->to ? text + ": the first step is behind the last" : "";
+}
+
+std::string check_count(const std::string& text) {
+  return count_of(text) ? "" : text + " is not a number of parameters, as in 7e9";
+}
+
+std::string check_memory(const std::string& text) {
+  return report::memory_named(text) ? "" : text + " is not host or cuda:N";
+}
+
+} // namespace
+
+std::string check_number(const std::string& text) {
+  return number<std::uint32_t>(text) ? "" : text + " is not a number";
+}
+
+void add_trace(CLI::App& command, std::string& trace) {
+  command
+      .add_option("TRACE", trace, "a trace or a directory of them; default: the newest job under memtrace-out")
+      ->type_name("");
+}
+
+void add_output(CLI::App& command, std::string& format, std::string& output) {
+  command.add_option("--format", format, "form of the output (text)")
+      ->type_name("text|json")
+      ->check(check_html)
+      ->check(CLI::IsMember({"text", "json"}).description(""));
+  command.add_option("-o", output, "write to this file")->type_name("FILE");
+}
+
+void add_memory(CLI::App& command, std::string& memory) {
+  command
+      .add_option("--memory", memory,
+                  "host or cuda:N; default: that of the first finding, or with the most tensors")
+      ->type_name("MEMORY")
+      ->check(check_memory);
+}
+
+CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& help) {
+  return command.add_option("--top", top, help)
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20).description(""));
+}
+
+void add_reading(CLI::App& command) {
+  // The size of the traces bounds the memory and work of reading. --unbounded lifts both limits for the whole
+  // command.
+  command.add_flag_callback(
+      "--unbounded", [] { files::Budget::of_command().lift(); },
+      "no bound of memory and work (1 GiB and 4 times the size of the files)");
+  command.add_flag_callback("--debuginfod", symbols::allow_debuginfod,
+                            "ask the servers of DEBUGINFOD_URLS for lines of native code");
+}
+
+void add_steps(CLI::App& command, std::optional<replay::StepRange>& steps, bool ordered,
+               const std::string& help) {
+  CLI::Option* const option =
+      command
+          .add_option_function<std::string>(
+              "--steps", [&steps](const std::string& text) { steps = steps_of(text); }, help)
+          ->type_name("A:B")
+          ->check(check_steps);
+  if (ordered) option->check(check_order);
+}
+
+void add_count(CLI::App& command, const std::string& name, std::optional<std::uint64_t>& count,
+               const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          name, [&count](const std::string& text) { count = count_of(text); }, help)
+      ->type_name("COUNT")
+      ->check(check_count);
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,17 @@
+// Purpose: the options of `memtrace doctor`.
+#include <memory>
+
+#include "analyzer/cli/common/options.h"
+#include "analyzer/cli/doctor/doctor_command.h"
+
+namespace memtrace::cli {
+
+void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed) {
+  const auto arguments = std::make_shared<DoctorArguments>();
+  CLI::App* const command =
+      app.add_subcommand("doctor", "what of this machine memtrace can use, and why not the rest");
+  add_output(*command, arguments->format, arguments->output);
+  command->callback([arguments, parsed] { parsed(*arguments); });
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,89 @@
+// Purpose: the options of `memtrace run`. The recorder reads their values from the environment.
+#include <cstdint>
+#include <memory>
+
+#include "analyzer/cli/common/options.h"
+#include "analyzer/cli/run/run_command.h"
+#include "preload/format/setting_values.h"
+
+namespace memtrace::cli {
+namespace {
+
+// The recorder takes an empty value as none, so no check refuses it.
+
+// CLI::AsSizeValue accepts other units than the recorder: "1kb", "1T".
+std::string check_size(const std::string& text) {
+  std::uint64_t bytes = 0;
+  return text.empty() || format::parse_size(text.c_str(), &bytes)
+             ? ""
+             : text + " is not a size: expected bytes, with K, M or G, as in 512K";
+}
+
+template <std::size_t N>
+std::string check_choice(const char* const (&names)[N], std::string text) {
+  return text.empty() ? "" : CLI::IsMember(std::vector<std::string>(names, names + N))(text);
+}
+
+std::string check_stacks(const std::string& text) {
+  return check_choice(format::kStackNames, text);
+}
+
+std::string check_phases(const std::string& text) {
+  return check_choice(format::kPhaseSourceNames, text);
+}
+
+std::string check_cupti(const std::string& text) {
+  return check_choice(format::kCuptiNames, text);
+}
+
+// An option that sets one environment variable of the recorder.
+struct RunOption {
+  const char* option;
+  const char* variable;
+  const char* value; // what it takes, for --help
+  const char* help;
+  std::string (*check)(const std::string& text) = nullptr;
+};
+constexpr RunOption kRunOptions[] = {
+    {"-o", "MEMTRACE_OUT", "DIR", "directory of the traces; %p pid, %h host, %r rank, %j job"},
+    {"--spool", "MEMTRACE_SPOOL", "DIR", "directory of the rings, on a local disk"},
+    {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE", "blocks of at least this size are recorded one by one (4096)",
+     check_size},
+    {"--sample", "MEMTRACE_SAMPLE", "SIZE", "smaller blocks: a stack every so many bytes (512K)", check_size},
+    {"--stacks", "MEMTRACE_STACKS", "python|native|both|none", "which frames (both)", check_stacks},
+    {"--max-trace", "MEMTRACE_MAX_TRACE", "SIZE", "bound of one process's files (256M)", check_size},
+    {"--max-node", "MEMTRACE_MAX_NODE", "SIZE", "bound of the job's files on this host (4G)", check_size},
+    {"--phases", "MEMTRACE_PHASES", "auto|marks|off", "of PyTorch too, only your marks, or none (auto)",
+     check_phases},
+    {"--cupti", "MEMTRACE_CUPTI", "auto|on|off", "device memory by CUPTI's callbacks (auto)", check_cupti},
+    {"--only", "MEMTRACE_ONLY", "GLOBS", "trace only programs whose names match these globs"},
+    {"--skip", "MEMTRACE_SKIP", "GLOBS", "leave programs whose names match these globs alone"},
+    {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE", "processes that never hold so much leave no trace (32M)",
+     check_size},
+};
+
+} // namespace
+
+void add_run(CLI::App& app, const std::vector<std::string>& command,
+             const std::function<void(const RunArguments&)>& parsed) {
+  const auto arguments = std::make_shared<RunArguments>();
+  arguments->command = command;
+  CLI::App* const run = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
+  for (const RunOption& one : kRunOptions) {
+    CLI::Option* const option = run->add_option_function<std::string>(
+        one.option,
+        [arguments, &one](const std::string& value) { arguments->variables.emplace_back(one.variable, value); },
+        one.help);
+    option->type_name(one.value);
+    if (one.check != nullptr) option->check(one.check);
+  }
+  run->add_flag_callback(
+      "--quiet", [arguments] { arguments->variables.emplace_back("MEMTRACE_QUIET", "1"); }, "print nothing");
+  run->callback([arguments, parsed] {
+    if (arguments->command.empty())
+      throw CLI::ValidationError("run", "expected a command behind --, as in: memtrace run -- python train.py");
+    parsed(*arguments);
+  });
+}
+
+} // namespace memtrace::cli

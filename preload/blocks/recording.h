@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "preload/record/emit.h"
+#include "preload/stack/native_unwinder.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/new_record.h"
 #include "preload/state/recorder_state.h"
@@ -82,9 +83,9 @@ class Recording {
 };
 
 // Returns true, and counts a lost event, if the recorder is busy on this thread: then the caller is a signal
-// handler.
+// handler, or the unwinder, whose blocks are not the program's.
 inline bool event_is_lost() {
-  if (!active() || local.busy == 0) return false;
+  if (!active() || local.busy == 0 || unwinder_may_allocate()) return false;
   lost(format::Loss::reentered);
   return true;
 }

@@ -3,7 +3,7 @@
 #include "preload/device/device_blocks.h"
 #include "preload/record/interner.h"
 #include "preload/record/stack_capture.h"
-#include "preload/stack/unwind_rule_cache.h"
+#include "preload/stack/native_unwinder.h"
 #include "preload/state/upcalls.h"
 #include "preload/trace/coding_models.h"
 #include "preload/trace/trace_windows.h"
@@ -19,7 +19,7 @@ constexpr std::uint64_t kFixedBytes = 512 * 1024;
 } // namespace
 
 std::uint64_t own_bytes() {
-  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + frame_rules_bytes() +
+  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + unwinder_bytes() +
          model_bytes() + device_memory_bytes() + window_buffer_bytes() + kFixedBytes;
 }
 

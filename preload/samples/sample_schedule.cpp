@@ -11,7 +11,7 @@
 #include "preload/record/stack_capture.h"
 #include "preload/samples/block_residency.h"
 #include "preload/samples/kernel_samples.h"
-#include "preload/stack/unwind_rule_cache.h"
+#include "preload/stack/native_unwinder.h"
 #include "preload/state/doorbell.h"
 
 namespace memtrace::record {
@@ -84,7 +84,7 @@ void give_back_caches(std::uint64_t now) {
   if (given_back != 0 && now - given_back < kGiveBackNs) return;
   given_back = now;
   drop_stack_cache();
-  drop_frame_rules();
+  drop_unwind_caches();
   drop_definition_cache();
 }
 

@@ -1,5 +1,5 @@
-// Purpose: return addresses of the calling thread, by the unwind tables. It takes no lock, allocates nothing
-// and does not call the loader.
+// Purpose: return addresses of the calling thread. It takes no lock of the loader. The build chooses the back
+// end, MEMTRACE_UNWINDER: own_unwinder.cpp (x86-64) or libunwind_unwinder.cpp.
 // Runs: inside the program's malloc.
 #pragma once
 
@@ -15,41 +15,35 @@ struct Range {
   bool holds(std::uint64_t address) const { return address - start < end - start; }
 };
 
-// The part of a thread's stack that is known to be readable. It grows as the thread goes deeper.
-struct Reach {
-  std::uint64_t low;
-  std::uint64_t high;
+// Memory of one thread for its walks. Zeroed at first; then only the back end knows its contents. It has one
+// size for all back ends of a processor, so that all other code is compiled once.
+struct alignas(16) UnwindMemory {
+#if defined(__x86_64__)
+  static constexpr std::size_t kBytes = 4128;
+#else
+  static constexpr std::size_t kBytes = 8192; // a ucontext_t of aarch64 alone takes 4,560
+#endif
+  std::uint8_t opaque[kBytes];
 };
 
-// One frame of a walk. The words that led to it are below `sp` and at `bp_slot`. While they are unchanged, the
-// inner frame still leads to it.
-struct WalkedFrame {
-  std::uint64_t ip;
-  std::uint64_t sp;
-  std::uint64_t bp;
-  std::uint64_t bp_slot; // 0: bp was not read from memory; 1: other words were read, which are not kept
-};
-
-// The frames of a thread's last walk. Most walks differ from the last one only in their innermost frames.
-// Comparing two words takes a fifth of the time of finding a rule.
-struct Walk {
-  static constexpr std::size_t kMost = 64; // deeper ones are not kept
-  Reach reach;
-  WalkedFrame known[kMost]; // outermost first
-  WalkedFrame fresh[kMost]; // innermost first, of the current walk
-  std::uint32_t count;      // entries of `known`
-  std::uint32_t unloads;    // unloads of code before the last walk
-};
-
-// Maps memory for the rules. False: no memory, or glibc is older than 2.35; then stacks have only Python
-// frames. Constructor only.
+// Prepares walks. False: there is no memory, or what the back end needs is missing; then stacks have only
+// Python frames. Both need glibc 2.35. Constructor only.
 bool open_unwinder();
 
 // Called after a dlclose, because other code may be loaded at the addresses of the library.
 void code_was_unloaded();
 
 // Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. Returns their
-// number. `walk` belongs to the calling thread.
-std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop, Walk& walk);
+// number. The address of an interrupted instruction is 1 more, because callers treat each address as one after
+// a call. `memory` belongs to the calling thread, which is not in another walk.
+std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
+                   UnwindMemory& memory);
+
+// True if the calling thread is in a walk, and the back end may allocate there. Such a block is not the
+// program's.
+bool unwinder_may_allocate();
+
+std::uint64_t unwinder_bytes(); // private memory that the back end has touched, without UnwindMemory
+void drop_unwind_caches();      // frees pages that the back end can fill again; on any thread
 
 } // namespace memtrace::record

@@ -70,7 +70,7 @@ struct alignas(64) Thread {
   format::TextId phases[kMaxPhases];
   std::uint32_t depth;
   Pace pace;
-  Walk walk; // of its stack
+  UnwindMemory walk; // of its native stack
   Scratch scratch;
 };
 

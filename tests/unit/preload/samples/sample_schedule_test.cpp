@@ -128,6 +128,7 @@ TEST(SampleTimes, NearALimitOftenAndLessWhereItStandsStill) {
   });
 }
 
+#ifdef MEMTRACE_OWN_UNWINDER
 // By the kernel.
 std::uint64_t private_bytes() {
   std::ifstream file("/proc/self/smaps_rollup");
@@ -159,6 +160,7 @@ TEST(SampleTimes, WhatIsOnlyACacheIsGivenBackNearALimit) {
     }
   });
 }
+#endif
 
 TEST(SampleTimes, PageCacheIsNotNear) {
   in_pod([](const Scratch&) {

@@ -1,9 +1,10 @@
-// Purpose: stacks by our own reading of the unwind tables are those that libgcc finds, in frames made to
-// deceive.
+// Purpose: stacks by the back end that is linked are those that libgcc finds, in frames made to deceive.
 #include "preload/stack/native_unwinder.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -15,7 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "preload/stack/eh_frame.h"
 #include "preload/stack/loaded_modules.h"
 
 namespace memtrace::record {
@@ -24,7 +24,7 @@ namespace {
 using Addresses = std::vector<std::uint64_t>;
 constexpr std::size_t kRoom = 512;
 
-thread_local Walk walk{};
+thread_local UnwindMemory walk{};
 int compared = 0;
 
 _Unwind_Reason_Code add(_Unwind_Context* context, void* out) {
@@ -52,7 +52,7 @@ class Unwinder : public testing::Test {
     find_modules_by("");
     if (!modules_can_be_found()) GTEST_SKIP() << "glibc is older than 2.35";
     static const bool opened = open_unwinder();
-    ASSERT_TRUE(opened);
+    ASSERT_TRUE(opened) << "is libunwind.so.8 there?";
     compared = 0;
   }
 };
@@ -234,13 +234,18 @@ TEST_F(Unwinder, WildFramePointers) {
     outer_of_wild(wild);
 }
 
-TEST_F(Unwinder, NoRuleForWhatIsNoCode) {
-  FrameRule rule{};
-  void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_FALSE(find_frame_rule(reinterpret_cast<std::uint64_t>(page) + 8, &rule));
-  EXPECT_FALSE(find_frame_rule(0, &rule));
-  EXPECT_TRUE(find_frame_rule(reinterpret_cast<std::uint64_t>(&sink), &rule)) << "of an object, but not code";
-  EXPECT_EQ(rule.cfa, FrameRule::Cfa::none);
+// A library that a stack has named is gone: what is known of addresses is dropped.
+TEST_F(Unwinder, AfterAnUnload) {
+  recurse(7, [] { compare(); });
+  void* const library = dlopen("libresolv.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << "there is no libresolv.so.2";
+  bool added = false;
+  const auto name = [](const char*, std::size_t) { return format::TextId{1}; };
+  ASSERT_NE(find_module(static_cast<const link_map*>(library)->l_addr, &added, name), 0u);
+  dlclose(library);
+  code_was_unloaded();
+  for (int depth : {7, 1, 100}) recurse(depth, [] { compare(); });
+  EXPECT_EQ(compared, 4);
 }
 
 } // namespace

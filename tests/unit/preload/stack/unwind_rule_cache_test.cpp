@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "preload/stack/loaded_modules.h"
 
@@ -52,6 +53,16 @@ TEST_F(FrameRules, NothingIsKeptOfWhatNoObjectHolds) {
   std::uint32_t place = 0;
   EXPECT_EQ(frame_rule(16, place).cfa, FrameRule::Cfa::none);
   EXPECT_EQ(place, 0u);
+}
+
+TEST_F(FrameRules, NoRuleForWhatIsNoCode) {
+  static int data;
+  FrameRule rule{};
+  void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_FALSE(find_frame_rule(reinterpret_cast<std::uint64_t>(page) + 8, &rule));
+  EXPECT_FALSE(find_frame_rule(0, &rule));
+  EXPECT_TRUE(find_frame_rule(reinterpret_cast<std::uint64_t>(&data), &rule)) << "of an object, but not code";
+  EXPECT_EQ(rule.cfa, FrameRule::Cfa::none);
 }
 
 } // namespace

@@ -20,7 +20,7 @@ import harness
 ORDERLY = [
     ("throw",), ("fork",), ("vfork_exec",), ("exec_fail",), ("exec_chain",), ("signal_malloc",), ("longjmp",),
     ("threads",), ("realloc_race",), ("aligned",), ("heap_edges",), ("dlopen",), ("weak",), ("tls_end",), ("chdir",),
-    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",), ("fork_race",),
+    ("unshare",), ("next_fd",), ("own_malloc",), ("environment",), ("fork_race",), ("fork_in_loader",),
     ("exits", "return"), ("exits", "exit"), ("exits", "_exit"), ("exits", "quick_exit"), ("exits", "thread_exit"),
     ("exits", "pthread_exit"),
     ("ucontext",), ("boost_context",), ("io_uring",), ("clock_back",), ("locked",), ("posix_spawn",), ("cancelled",),

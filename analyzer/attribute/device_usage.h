@@ -46,8 +46,8 @@ struct DeviceUsage {
   std::int64_t pools = 0; // bytes that the driver's pools hold and have not given out
   Residual residual;
 
-  // True if the residual belongs to this process. That is also so for a figure of the whole GPU if the GPU
-  // reports one process. It must be this process, which the GPU knows by a pid of another namespace.
+  // True if the residual belongs to this process. A figure of the whole GPU also does if the GPU reports one
+  // process: that is this process, under the pid of another namespace.
   bool alone() const { return own || (others == 1 && others_used != format::kNotSaid); }
 };
 

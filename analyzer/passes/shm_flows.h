@@ -20,7 +20,8 @@ struct SharedFlows {
   std::vector<SharedFlow> deaths;
 };
 
-// Returns blocks of at least kLeastShared bytes, in order, after one pass. Needs some bytes for each block.
+// Returns the births and deaths of shared blocks of at least kLeastShared bytes, in order, after one pass. Its
+// memory grows with the number of such blocks.
 inline constexpr std::uint64_t kLeastShared = 64 << 10;
 SharedFlows shared_flows(const trace::Trace& trace);
 

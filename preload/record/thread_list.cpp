@@ -28,7 +28,7 @@ std::uint64_t bytes_until(const std::uint64_t& look_at, std::uint64_t published)
   return then > published ? then - published : 0;
 }
 
-// Returns the most bytes of another thread without a slot that a kill leaves in no file.
+// Returns the most bytes that a kill leaves in no file, for another thread that has no slot.
 std::uint64_t most_uncounted(const Thread& thread) {
   const std::uint64_t births =
       bytes_until(thread.pace.look_at_allocated, thread.published.allocated) + thread.folded.allocated;

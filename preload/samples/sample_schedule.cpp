@@ -45,8 +45,7 @@ std::uint64_t larger(std::uint64_t a, std::uint64_t b) {
   return a > b ? a : b;
 }
 
-// Returns the mean of the last few costs, because a single one may be an outlier. Many levels of groups and
-// slow kernels make a sample expensive.
+// Returns the mean of the last few costs, because a single cost may be an outlier.
 std::uint64_t mean(std::uint64_t before, std::uint64_t cost) {
   return (3 * before + cost) / 4;
 }

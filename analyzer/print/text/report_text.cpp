@@ -105,7 +105,7 @@ class ReportText {
                              size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
   }
 
-  // True if the row belongs in the text. In the default selection, the steady rows represent steps 1 and last.
+  // True if the text shows the row. By default the steady rows stand for step 1 and the last step.
   bool telling(const replay::ShownRow& shown) const {
     if (style_.all_steps || !analysis_.shown.steady || analysis_.steady.rows.empty()) return true;
     return shown.as == Step::none || shown.as == Step{0} || shown.as == peak().step;

@@ -16,7 +16,7 @@ struct Process {
   std::string kind; // as the report's contract names it: main, worker, rank, child
   trace::Facts facts;
   trace::Samples samples;
-  std::string directory; // of its cgroup; "": unknown
+  std::string directory;               // of its cgroup; "": unknown
   std::unique_ptr<trace::Trace> trace; // as the survey opened it; null: the survey had too many open
   ProcessEnd end;
   bool failed = false; // true: it gave up after one of its allocations had failed

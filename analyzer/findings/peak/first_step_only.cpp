@@ -137,7 +137,7 @@ void propose(ProcessAnalysis& analysis, MemoryId memory, Measure measure, PeakCa
   for (const auto& [place, line] : lines_of_first_step(analysis, {memory, measure, peak.at}, first)) {
     if (!worthwhile(static_cast<std::int64_t>(line.bytes), peak.bytes)) continue;
     out.push_back({{.memory = memory, .measure = measure, .stacks = line.stacks},
-                   [&analysis, memory, measure, line](const replay::Without& without) {
+                   [&analysis, memory, measure, line = line](const replay::Without& without) {
                      return judge(analysis, memory, measure, line, without);
                    }});
   }

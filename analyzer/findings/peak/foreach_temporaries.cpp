@@ -137,7 +137,7 @@ void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   for (const auto& [title, list] : foreach_lists(analysis, alive)) {
     if (!worthwhile(static_cast<std::int64_t>(list.bytes), peak.bytes)) continue;
     out.push_back({{.memory = memory, .stacks = list.stacks, .born = KnownPhase::step},
-                   [&analysis, memory, list](const replay::Without& without) {
+                   [&analysis, memory, list = list](const replay::Without& without) {
                      return judge(analysis, memory, list, without);
                    }});
   }

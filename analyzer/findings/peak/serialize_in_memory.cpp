@@ -114,7 +114,7 @@ PeakCandidates propose_serialized(ProcessAnalysis& analysis) {
   for (const auto& [line, copy] : copies(analysis, analysis.set({0, Measure::live, peak.at}))) {
     if (!worthwhile(static_cast<std::int64_t>(copy.of.bytes), peak.bytes)) continue;
     out.push_back({{.measure = Measure::live, .stacks = copy.of.stacks},
-                   [&analysis, line, copy](const replay::Without& without) {
+                   [&analysis, line = line, copy = copy](const replay::Without& without) {
                      return judge(analysis, line, copy, without);
                    }});
   }

@@ -33,7 +33,7 @@ constinit LockAll real_mlockall = nullptr;
 constinit UnlockAll real_munlockall = nullptr;
 
 // Records a range that the program locked.
-int locked(int result, const void* address, std::size_t n) {
+int record_locked(int result, const void* address, std::size_t n) {
   const int errno_after = errno;
   if (result == 0 && n != 0 && record::active())
     record::device_born({reinterpret_cast<std::uint64_t>(address), n, n, format::Kind::registered});
@@ -41,7 +41,7 @@ int locked(int result, const void* address, std::size_t n) {
   return result;
 }
 
-int noted(int result, int flags) {
+int note_future_locks(int result, int flags) {
   if (result == 0) record::os::set_new_are_locked((flags & MCL_FUTURE) != 0);
   return result;
 }
@@ -50,11 +50,11 @@ int noted(int result, int flags) {
 
 EXPORT int mlock(const void* address, std::size_t n) noexcept {
   if (real_mlock == nullptr) memtrace::hooks::find_next(&real_mlock, "mlock");
-  return locked(real_mlock(address, n), address, n);
+  return record_locked(real_mlock(address, n), address, n);
 }
 EXPORT int mlock2(const void* address, std::size_t n, unsigned flags) noexcept {
   if (real_mlock2 == nullptr) memtrace::hooks::find_next(&real_mlock2, "mlock2");
-  return locked(real_mlock2(address, n, flags), address, n);
+  return record_locked(real_mlock2(address, n, flags), address, n);
 }
 EXPORT int munlock(const void* address, std::size_t n) noexcept {
   if (real_munlock == nullptr) memtrace::hooks::find_next(&real_munlock, "munlock");
@@ -75,16 +75,17 @@ EXPORT int mlockall(int flags) noexcept {
   // Only the real call can end an earlier MCL_FUTURE, and return the error for invalid flags.
   const bool real = (flags & ~kKnown) != 0 || (flags & MCL_CURRENT) == 0 ||
                     ((flags & MCL_FUTURE) == 0 && record::os::new_are_locked());
-  if (real) return noted(real_mlockall(flags), flags);
+  if (real) return note_future_locks(real_mlockall(flags), flags);
   const int errno_before = errno;
   if (record::program_bytes() > record::os::resource_limit(RLIMIT_MEMLOCK)) { // allowed with CAP_IPC_LOCK
-    const int result = noted(real_mlockall(flags), flags);
+    const int result = note_future_locks(real_mlockall(flags), flags);
     const int errno_after = errno;
     if (result == 0) record::unlock_own();
     errno = errno_after;
     return result;
   }
-  if ((flags & MCL_FUTURE) != 0 && noted(real_mlockall(flags & ~MCL_CURRENT), flags) != 0) return -1;
+  if ((flags & MCL_FUTURE) != 0 && note_future_locks(real_mlockall(flags & ~MCL_CURRENT), flags) != 0)
+    return -1;
   record::lock_program((flags & MCL_ONFAULT) != 0);
   errno = errno_before;
   return 0;

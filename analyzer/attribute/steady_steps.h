@@ -14,10 +14,11 @@ struct Steady {
 };
 
 // Returns the steps that are alike. Candidates are the steps after the first update of an optimizer, because
-// that step creates states and caches. Only candidates with the most common set of phases remain. Of these, a
-// step is steady if each peak and transient of its phases is within 1 MiB or 1 % of the median. The figures are
-// `tensor` if the trace has tensors, else `live`. An exceptional step (an eval, a save) has other phases, so it
-// is left out. If memory drifts slowly, the steps in the middle remain.
+// that step creates states and caches. If no optimizer updated, they are the steps after the first one. Only
+// candidates with the most common set of phases remain. Of these, a step is steady if each peak and transient
+// of its phases is within 1 MiB or 1 % of the median. Peaks and transients are those of `tensor` if the trace
+// has tensors, else of `live`. An exceptional step (an eval, a save) has other phases, so it is left out. If
+// memory drifts slowly, only the steps with figures near the median remain.
 Steady steady(const Account& account);
 
 } // namespace memtrace::replay

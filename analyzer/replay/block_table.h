@@ -48,8 +48,8 @@ class BlockTable {
     return {&pool_[slot], true};
   }
 
-  // Removes the block at this address and returns it. Returns null if there is none. Valid until the next
-  // insert.
+  // Removes the block at this address and returns it. Returns null if there is none. The pointer is valid until
+  // the next insert.
   const Block* take(std::uint8_t memory, std::uint64_t address) {
     const std::size_t at = search(memory, address);
     const std::uint32_t slot = cells_[at].slot;

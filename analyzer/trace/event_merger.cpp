@@ -106,7 +106,7 @@ Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(begi
     if (thread == format::kSharedThread) end_known_ = false;
     if (const auto carried = beginning.small.find(stream.thread); carried != beginning.small.end())
       threads_.back().seen = carried->second;
-    // A thread is opened when its turn comes. Until then the header of its first segment is enough.
+    // The merge decodes the first segment of a thread when it reaches the stamp in that segment's header.
     const format::Stamp first = threads_.back().cursor.next_not_before();
     if (first != ~format::Stamp{0} || stream.small) turns_.push({first, threads_.size() - 1});
   }

@@ -113,8 +113,8 @@ format::LostBlocks Trace::lost_blocks() const {
   return lost;
 }
 
-// Surveys the trace only if no rings lie beside it. A note may then name their place. With rings, the survey
-// has to wait for their records.
+// If the ring file lies beside the trace, the survey waits for its records. If not, surveys the trace now,
+// because a note in it may give the path of the ring file.
 void Trace::find_rings() {
   const std::uint64_t id = index_.trace_id();
   rings_ = read_rings(stem_of(file_.path()) + ".rings", id);

@@ -18,7 +18,7 @@ struct Column {
   Align align = Align::left;
   std::size_t least = 0;       // columns of the terminal
   std::size_t most = kColumns; // the middle of a wider cell is cut out
-  bool shrinks = false;        // gives up columns if the table is wider than kColumns
+  bool shrinks = false;        // becomes narrower if the table is wider than kColumns
 
   // A left-aligned column of texts.
   static Column text(std::string title, std::size_t least = 0, std::size_t most = kColumns);

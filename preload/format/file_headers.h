@@ -118,8 +118,8 @@ struct RingFileHeader {
   std::uint64_t trace_bytes; // written to the trace file so far
   std::uint64_t ended;       // 1: the end record is in the trace file; 2: abort() was called, it is in a ring
   std::uint64_t own_bytes;   // private memory of the recorder without rings; updated while it runs
-  // The last sample of the process's cgroups. If the process is killed, the next attempt explains the death by
-  // it.
+  // The last sample of the process's cgroups. If the process is killed, the next attempt of the job (its next
+  // start in this directory) explains the death from these fields.
   std::uint64_t near;  // 1: a limit was close
   std::uint64_t left;  // bytes until the closest limit
   std::uint64_t limit; // the closest limit; all ones: there is none

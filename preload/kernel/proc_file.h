@@ -9,8 +9,8 @@ namespace memtrace::record {
 
 // Returns the whole file, NUL-terminated and valid until the next call, or null if the file cannot be read.
 const char* read_kernel_file(const char* path);
-// Returns a file that a process of this user wrote, in the manner of read_kernel_file(). Returns null also if
-// another user owns it.
+// Like read_kernel_file(), for a file that a process of this user wrote. Also returns null if another user owns
+// the file.
 const char* read_own_file(const char* path);
 // Returns the file `directory/name`; `directory` has `bytes` bytes.
 const char* read_kernel_file(const char* directory, std::size_t bytes, const char* name);

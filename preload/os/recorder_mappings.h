@@ -15,7 +15,7 @@ using OwnRanges = NotedRanges<256>; // a process of 4,096 threads has 100
 void note_own(const void* address, std::size_t bytes);
 void forget_own(const void* address);
 void own_stays_behind(const void* address);
-// In a forked child: removes the mappings that the child did not inherit.
+// In a forked child: removes from this table the mappings that the child did not inherit.
 void forget_own_of_parent();
 
 const OwnRanges& own_ranges();

@@ -137,7 +137,8 @@ void hide_interpreter(const void* some_function_of_it) {
   interpreter = range_of(some_function_of_it);
 }
 
-// If another thread looks a stack up meanwhile, it finds zeros. If it enters one, a page stays touched.
+// Empties the cache and frees its pages. If another thread looks up a stack meanwhile, it finds zeros. If it
+// adds a stack, the page that it writes stays in memory.
 void drop_stack_cache() {
   if (cache == nullptr) return;
   __atomic_store_n(&cache_slots, kFirstSlots, __ATOMIC_RELAXED);

@@ -57,8 +57,8 @@ enum class Spare : std::uint8_t { none, quarter, half };
 std::uint32_t lease_ring(std::uint32_t log2_records, Spare spare);
 // Frees the ring at once. The caller also holds the pass lock, so no pass reads the ring.
 void give_back_ring(std::uint32_t ring);
-// Marks a ring that its owner left while a pass may still read it. free_outgrown() frees it at the end of a
-// pass.
+// Marks a ring whose thread moved to a longer ring. A pass may still read the old ring, so free_outgrown()
+// frees it at the end of a pass.
 void outgrow_ring(std::uint32_t ring);
 void free_outgrown();
 

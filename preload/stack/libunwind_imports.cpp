@@ -59,7 +59,7 @@ struct Replaced {
 constinit Replaced replaced{};
 
 // dl_iterate_phdr takes the loader's lock: a thread in dlopen that waits for a thread in malloc would hang
-// (memray#662). The data of the library's search begins with the address that it is for.
+// (memray#662). libunwind passes a struct of its own as `data`. Its first field is the address to find.
 int search_module(Visit visit, void* data) {
   if (!in_walk) return replaced.search(visit, data);
   std::uint64_t address;
@@ -78,8 +78,8 @@ int search_module(Visit visit, void* data) {
   return visit(&info, sizeof info, data);
 }
 
-// The library writes from an address to learn whether it is readable, into a pipe that it keeps open. The
-// program's first descriptor would be 5.
+// To test an address, libunwind writes one byte from it into a pipe, and keeps the pipe open. If it opened this
+// pipe, the first descriptor of the program would be 5.
 constexpr int kNoPipe = -1;
 int make_no_pipe(int* ends, int) {
   ends[0] = ends[1] = kNoPipe;
@@ -97,7 +97,7 @@ ssize_t write_pipe(int fd, const void* from, std::size_t bytes) {
 int close_pipe(int fd) {
   return fd == kNoPipe ? 0 : replaced.close(fd);
 }
-// The library makes no other call this way.
+// libunwind uses syscall() only to write. Calls with other numbers go to the original.
 long write_by_system_call(long number, long fd, const void* from, std::size_t bytes, long d, long e, long f) {
   if (number != SYS_write) return replaced.system_call(number, fd, from, bytes, d, e, f);
   return write_pipe(static_cast<int>(fd), from, bytes);
@@ -114,7 +114,7 @@ int test_synchronised(void* at, std::size_t, int) {
   return -1;
 }
 
-// In a walk it would look for files of debug information.
+// In a walk, libunwind would open files to look for debug information.
 int open_nothing(const char* path, int flags, int mode) {
   if (!in_walk) return replaced.open(path, flags, mode);
   errno = ENOENT;

@@ -8,8 +8,8 @@
 
 namespace memtrace::record {
 
-// Redirects the imports of this library, which is opened and bound. False: an import that must not stay as it
-// is was not found, so the library is not used. Constructor only.
+// Redirects the imports of this library, which is opened and bound. False: an import that must be
+// redirected was not found, so the library is not used. Constructor only.
 bool redirect_imports(const link_map* library);
 
 // True if the library searched a module through the redirected import. Then it takes no lock of the loader.
@@ -21,7 +21,7 @@ bool shared_memory_is_sound();
 std::uint64_t libunwind_bytes(); // mapped by the library, in walks
 
 // Marks the thread as in a walk of memtrace during its lifetime. The program may open the same library. Outside
-// of walks, the functions that are not the same for both call the functions that they replace.
+// of walks, a function that would change what the program sees calls the function that it replaces.
 class InWalk {
  public:
   InWalk();

@@ -87,7 +87,8 @@ struct WalkedAddresses {
 
 #if defined(__x86_64__)
 // True if a handler of a signal returns to this address, so that the next frame was interrupted. unw_backtrace
-// does not tell. The function of libc is aligned, and its code is fixed, because debuggers look for it.
+// does not mark such frames. The address is the start of libc's function that returns from a signal. It is
+// aligned, and its code never changes, because debuggers look for it.
 bool is_signal_return(std::uint64_t address) {
   constexpr unsigned char kCode[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; // mov $15, %rax; syscall
   dl_find_object object{};
@@ -95,7 +96,8 @@ bool is_signal_return(std::uint64_t address) {
          std::memcmp(reinterpret_cast<const void*>(address), kCode, sizeof kCode) == 0;
 }
 
-// By the library's cache of frame sizes, which is several times faster. The first address is in this file.
+// Walks by libunwind's cache of frame sizes, several times faster than walk_by_steps(). Skips the first
+// address, which is in this function.
 void walk_fast(LibunwindWalk& walk, WalkedAddresses& found, std::size_t own) {
   constexpr std::size_t kMost = sizeof walk.addresses / sizeof *walk.addresses;
   const std::size_t wanted = found.capacity + own < kMost ? found.capacity + own : kMost;
@@ -113,7 +115,7 @@ void walk_by_steps(LibunwindWalk& walk, WalkedAddresses& found) {
 #if defined(__x86_64__)
   if (library.get_context(&walk.context) != 0) return;
 #else
-  if (unw_getcontext(&walk.context) != 0) return; // code in place: no function of the library
+  if (unw_getcontext(&walk.context) != 0) return; // a macro with code of its own
 #endif
   if (library.init_local(&walk.cursor, &walk.context) != 0) return;
   for (;;) {
@@ -126,7 +128,7 @@ void walk_by_steps(LibunwindWalk& walk, WalkedAddresses& found) {
 }
 
 bool open_library() {
-  // Its imports would change for the program as well.
+  // If the program already uses libunwind, does not open it: its imports would change for the program, too.
   if (void* const used = libc.dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); used != nullptr) {
     dlclose(used);
     return false;
@@ -164,8 +166,8 @@ bool open_unwinder() {
   return out;
 }
 
-// The fast walk keeps the frame sizes of addresses for good, where other code may come to lie: it would read
-// invalid memory. The cache of the slow walk can be emptied.
+// The fast walk never forgets the frame size of an address. If other code is loaded there, it would read
+// invalid memory. So all later walks go step by step, by a cache that can be emptied.
 void code_was_unloaded() {
   if (!opened || !some_module_is_gone()) return;
   __atomic_store_n(&by_steps, true, __ATOMIC_RELEASE);

@@ -27,15 +27,15 @@ struct alignas(16) UnwindMemory {
 };
 
 // Prepares walks. False: there is no memory, or what the back end needs is missing; then stacks have only
-// Python frames. Both need glibc 2.35. Constructor only.
+// Python frames. Both back ends need glibc 2.35. Constructor only.
 bool open_unwinder();
 
 // Called after a dlclose, because other code may be loaded at the addresses of the library.
 void code_was_unloaded();
 
 // Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. Returns their
-// number. The address of an interrupted instruction is 1 more, because callers treat each address as one after
-// a call. `memory` belongs to the calling thread, which is not in another walk.
+// number. If a signal interrupted a frame, writes its address plus 1: callers take each address as one after a
+// call, and subtract 1. `memory` belongs to the calling thread, which is not in another walk.
 std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
                    UnwindMemory& memory);
 

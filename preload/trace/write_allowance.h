@@ -24,7 +24,7 @@ bool bound_became_known();
 
 // Notes that this process serves a data loader. Any thread may call it.
 void becomes_worker();
-// Notes that this process runs a model forward, backward or an optimizer. Any thread may call it.
+// Notes that this process runs a forward pass, a backward pass or an optimizer. Any thread may call it.
 void becomes_trainer();
 
 void forget_bound(); // in a forked child

@@ -38,7 +38,8 @@ void check_sides(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed) {
   const auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* const command = app.add_subcommand("diff", "what differs between two runs, or two places of one");
+  CLI::App* const command =
+      app.add_subcommand("diff", "what differs between two runs, or between two steps or phases of one run");
   command
       ->add_option("TRACES", arguments->traces,
                    "A and B: two runs, each at its peak; one, or none for the newest job, with an option below")

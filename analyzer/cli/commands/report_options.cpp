@@ -13,7 +13,7 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
   add_memory(*command, arguments->memory);
   add_steps(*command, arguments->options.steps.range, true, "these steps one by one");
   command->add_flag("--all-steps", arguments->options.steps.all, "every step");
-  command->add_flag("--all", arguments->all, "every row of what the process's peaks hold");
+  command->add_flag("--all", arguments->all, "all rows of what a peak holds, as --top without a limit");
   const CLI::Option* const top =
       add_top(*command, arguments->options.top, "rows of what a peak holds (20; text: 12)");
   add_output(*command, arguments->format, arguments->output);

@@ -77,8 +77,9 @@ void add_output(CLI::App& command, std::string& format, std::string& output) {
 
 void add_memory(CLI::App& command, std::string& memory) {
   command
-      .add_option("--memory", memory,
-                  "host or cuda:N; default: that of the first finding, or with the most tensors")
+      .add_option(
+          "--memory", memory,
+          "host or cuda:N; default: that of the first finding; without findings, the one with most tensors")
       ->type_name("MEMORY")
       ->check(check_memory);
 }
@@ -94,7 +95,7 @@ void add_reading(CLI::App& command) {
   // command.
   command.add_flag_callback(
       "--unbounded", [] { files::Budget::of_command().lift(); },
-      "no bound of memory and work (1 GiB and 4 times the size of the files)");
+      "no bound of work, nor of memory (1 GiB plus 4 times the size of the files)");
   command.add_flag_callback("--debuginfod", symbols::allow_debuginfod,
                             "ask the servers of DEBUGINFOD_URLS for lines of native code");
 }

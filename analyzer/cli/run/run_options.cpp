@@ -49,12 +49,13 @@ constexpr RunOption kRunOptions[] = {
     {"--spool", "MEMTRACE_SPOOL", "DIR", "directory of the rings, on a local disk"},
     {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE", "blocks of at least this size are recorded one by one (4096)",
      check_size},
-    {"--sample", "MEMTRACE_SAMPLE", "SIZE", "smaller blocks: a stack every so many bytes (512K)", check_size},
+    {"--sample", "MEMTRACE_SAMPLE", "SIZE",
+     "for smaller blocks: record one stack per SIZE bytes allocated (512K)", check_size},
     {"--stacks", "MEMTRACE_STACKS", "python|native|both|none", "which frames (both)", check_stacks},
     {"--max-trace", "MEMTRACE_MAX_TRACE", "SIZE", "bound of one process's files (256M)", check_size},
     {"--max-node", "MEMTRACE_MAX_NODE", "SIZE", "bound of the job's files on this host (4G)", check_size},
-    {"--phases", "MEMTRACE_PHASES", "auto|marks|off", "of PyTorch too, only your marks, or none (auto)",
-     check_phases},
+    {"--phases", "MEMTRACE_PHASES", "auto|marks|off",
+     "auto: PyTorch's phases and your marks; marks: only your marks; off: none (auto)", check_phases},
     {"--cupti", "MEMTRACE_CUPTI", "auto|on|off", "device memory by CUPTI's callbacks (auto)", check_cupti},
     {"--only", "MEMTRACE_ONLY", "GLOBS", "trace only programs whose names match these globs"},
     {"--skip", "MEMTRACE_SKIP", "GLOBS", "leave programs whose names match these globs alone"},
@@ -78,7 +79,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
     if (one.check != nullptr) option->check(one.check);
   }
   run->add_flag_callback(
-      "--quiet", [arguments] { arguments->variables.emplace_back("MEMTRACE_QUIET", "1"); }, "print nothing");
+      "--quiet", [arguments] { arguments->variables.emplace_back("MEMTRACE_QUIET", "1"); },
+      "memtrace prints nothing");
   run->callback([arguments, parsed] {
     if (arguments->command.empty())
       throw CLI::ValidationError("run", "expected a command behind --, as in: memtrace run -- python train.py");

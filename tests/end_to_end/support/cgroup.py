@@ -1,8 +1,8 @@
 """Purpose: makes memory cgroups of version 1 or 2, and reads the kernel's log of kills in them.
 
 Version 2 has three rules more. A group has a memory controller only if its parent lists `memory` in
-cgroup.subtree_control. A group that lists one may hold no processes, but for the root of the machine. A process
-may only be moved below a group whose cgroup.procs its user may write.
+cgroup.subtree_control. A group that lists a controller there may hold no processes, unless it is the root of the
+machine. A user may move a process only if he may write cgroup.procs of a group above both the old and the new place.
 """
 import itertools
 import os
@@ -80,7 +80,7 @@ class VersionTwo:
         group.write("cgroup.subtree_control", "+memory")
 
     def kills(self, group):
-        # As in version 1, not those in groups below it, which memory.events counts, too.
+        # Counts the kills of this group alone, as version 1 does. memory.events also counts those of groups below.
         return number_of("oom_kill", group.read("memory.events.local"))
 
     def cache(self, group):
@@ -117,8 +117,9 @@ def enabled(directory):
 
 
 def emptied(directory):
-    """Moves the processes of `directory` to a leaf below it, until the memory controller can be enabled. They may
-    fork meanwhile; their children are then in the leaf. Returns false if the kernel refuses."""
+    """Moves the processes of `directory` to a leaf below it, until the memory controller can be enabled. If a
+    process forks before its move, its child is still in `directory`, and the next round moves it. Returns false if the
+    kernel refuses, or after 60 s."""
     leaf = os.path.join(directory, LEAF)
     try:
         os.makedirs(leaf, exist_ok=True)
@@ -198,7 +199,7 @@ class Group:
 
     @property
     def path(self):
-        """Returns the path in its hierarchy. In a cgroup namespace it is the end of the path of the kernel's log."""
+        """Returns the path in its hierarchy. In a cgroup namespace, the kernel's log has a longer path with this end."""
         return self.directory[len(self.version.root.rstrip("/")):]
 
     def write(self, file, text):

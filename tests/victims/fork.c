@@ -1,5 +1,5 @@
 // Purpose: forks from a process with allocating threads; the children allocate, fork again and end.
-// A victim: its output must be the same with and without the tracer.
+// A victim: its output must be the same with and without the tracer. usage: fork [CHILDREN], 50 by default.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,11 +28,12 @@ static int child(int depth) {
   return below + 1;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int children = argc > 1 ? atoi(argv[1]) : 50;
   pthread_t threads[4];
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, churn, NULL);
   int total = 0;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < children; ++i) {
     pid_t pid = fork();
     if (pid == 0) _exit(child(i % 3));
     int status;

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "analyzer/decode/read_error.h"
 #include "builder.h"
+#include "trace/read_files.h"
 
 namespace memtrace::trace {
 namespace {
@@ -15,60 +15,6 @@ using format::EventType;
 using format::Kind;
 using tests::Builder;
 using tests::RingSlotContent;
-using tests::Scratch;
-
-struct Read {
-  std::vector<Event> events;
-  Losses losses;
-  OrderCounts counts;
-};
-
-Read read(const std::string& path) {
-  const Trace trace(path);
-  Read out;
-  out.counts = trace.each([&](const Event& event) { out.events.push_back(event); });
-  out.losses = trace.losses(out.counts);
-  return out;
-}
-
-std::vector<std::uint64_t> addresses(const std::vector<Event>& events) {
-  std::vector<std::uint64_t> out;
-  for (const Event& event : events) {
-    if (event.type == EventType::birth) out.push_back(event.as<format::BirthEvent>().address);
-  }
-  return out;
-}
-
-std::vector<std::uint64_t> count_up(std::uint64_t from, std::uint64_t to) {
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t i = from; i < to; ++i) out.push_back(i);
-  return out;
-}
-
-Builder births(std::uint64_t count) {
-  Builder builder;
-  for (std::uint64_t i = 0; i < count; ++i) builder.birth(i, 8192);
-  return builder;
-}
-
-class Files : public testing::Test {
- protected:
-  std::string write(const std::string& bytes) {
-    tests::write_file(path(), bytes);
-    return path();
-  }
-  std::string path() const { return scratch_.file("t.memtrace"); }
-  std::string rings() const { return scratch_.file("t.rings"); }
-  std::string fault(const std::string& bytes) {
-    try {
-      const Trace trace(write(bytes));
-      return "no fault";
-    } catch (const ReadError& fault) {
-      return fault.what();
-    }
-  }
-  Scratch scratch_;
-};
 
 TEST_F(Files, AWholeTraceIsReadInOrder) {
   Builder builder = births(500);
@@ -354,48 +300,6 @@ TEST_F(Files, WhatCameBeforeRecordingIsCertainButForWhatIsLeft) {
   for (const Event& event : out.events)
     if (event.type == EventType::counters) allocated += event.as<format::CountersEvent>().flows.allocated;
   EXPECT_EQ(allocated, 905'400u) << "300 bytes after the last record: the blocks are not in the ring's totals";
-}
-
-TEST_F(Files, ThreadsAreMergedByStamp) {
-  Builder builder;
-  for (std::uint64_t i = 0; i < 300; ++i) builder.on(static_cast<std::uint32_t>(i * 7 % 5)).birth(i, 8192);
-  const Read out = read(write(builder.bytes(16)));
-  EXPECT_EQ(addresses(out.events), count_up(0, 300));
-}
-
-TEST_F(Files, ColdComesBeforeRingWhateverItsPlace) {
-  Builder builder = births(10);
-  const std::string cold =
-      tests::encode({builder.records(0).begin(), builder.records(0).begin() + 5}, 0, format::Source::cold, 0);
-  const std::string ring =
-      tests::encode({builder.records(0).begin() + 5, builder.records(0).end()}, 0, format::Source::ring, 0);
-  const Read out = read(write(ring + builder.definitions() + cold));
-  EXPECT_EQ(addresses(out.events), count_up(0, 10));
-  EXPECT_EQ(out.losses.total(), 0u);
-}
-
-TEST_F(Files, AMoveIsADeathAndLaterABirth) {
-  Builder builder;
-  builder.birth(1, 8192).move(1, 2, 16384, 8192, 1500);
-  builder.on(1).birth(3, 8192); // a microsecond after the death, before the birth
-  builder.on(0).birth(4, 8192);
-  const Read out = read(write(builder.bytes()));
-  ASSERT_EQ(out.events.size(), 5u);
-  EXPECT_EQ(addresses(out.events), (std::vector<std::uint64_t>{1, 3, 2, 4}));
-  EXPECT_EQ(out.events[1].type, EventType::death);
-  EXPECT_EQ(out.events[1].as<format::DeathEvent>().given, 8192u);
-  EXPECT_EQ(out.counts.records, 4u);
-}
-
-TEST_F(Files, StampsThatRunBackwardsLoseNothing) {
-  Builder builder;
-  const std::uint64_t base = Builder::kStart;
-  builder.put(EventType::birth, 1, 0, {1, 1, 1}, base + 500);
-  builder.put(EventType::birth, 1, 0, {2, 1, 1}, base + 100); // a signal handler's
-  builder.put(EventType::birth, 1, 0, {3, 1, 1}, base + 600);
-  builder.on(1).put(EventType::birth, 1, 0, {4, 1, 1}, base + 550);
-  const Read out = read(write(builder.bytes()));
-  EXPECT_EQ(addresses(out.events), (std::vector<std::uint64_t>{1, 2, 4, 3}));
 }
 
 TEST_F(Files, TextsInChunksAndIdsThatWereLost) {

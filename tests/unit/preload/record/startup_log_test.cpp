@@ -360,53 +360,5 @@ TEST(Cold, KeepsWhatIsNoPair) {
   });
 }
 
-TEST(Cold, ClosedOnceFlushed) {
-  const Scratch scratch;
-  in_child([&] {
-    become_cold();
-    tests::open_files(scratch);
-    flush_startup_log();
-    EXPECT_EQ(append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1)), AppendResult::closed);
-    // Who saw the process cold a moment ago still gets its event into the trace.
-    const Recording here;
-    here.born({8192, 4096, 4096, Kind::heap});
-    drain_rings(true);
-    const auto segments = tests::read_segments(scratch.file("t.memtrace"));
-    EXPECT_EQ(all_of(segments, EventType::birth).size(), 1u);
-    EXPECT_EQ(tests::lost_in_all(), 0u);
-  });
-}
-
-// Threads record already while the log is written, so a kill then leaves a peak that is in neither.
-TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
-  const Scratch scratch;
-  in_child([&] {
-    become_cold();
-    tests::open_files(scratch);
-    note_beginning();
-    level(0, 1 << 20);
-    level(0, -(1 << 20));
-    EXPECT_GE(ring_header()->beginning, 1u << 20);
-    flush_startup_log();
-    level(0, 1 << 21);
-    EXPECT_EQ(ring_header()->beginning, 0u) << "it has begun";
-  });
-}
-
-TEST(Cold, ForgottenAfterFork) {
-  const Scratch scratch;
-  in_child([&] {
-    become_cold();
-    append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1));
-    forget_startup_log();
-    append_to_startup_log(*this_thread(), tests::birth_of(8192, 4096, 2));
-    tests::open_files(scratch);
-    flush_startup_log();
-    const auto births = all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::birth);
-    ASSERT_EQ(births.size(), 1u);
-    EXPECT_EQ(births[0].as<format::BirthEvent>().address, 8192u);
-  });
-}
-
 } // namespace
 } // namespace memtrace::record

@@ -14,7 +14,7 @@ namespace {
 using format::RingRecord;
 using format::RingSlot;
 
-constexpr int kTries = 8; // for one slot, which may get a longer ring or a new owner while it is read
+constexpr int kSlotTries = 8; // for one slot, which may get a longer ring or a new owner while it is read
 
 std::uint64_t offset_of_slot(const format::RingFileHeader& header, std::uint32_t index) {
   if (index < format::kFirstSlots) return format::kPage + index * format::kSlotBytes;
@@ -72,7 +72,7 @@ bool kept_its_ring(const SlotInFile& before, const SlotInFile& after) {
 // it, slots that share a ring would be read many times.
 bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Leftover& out,
                std::uint64_t& missing) {
-  for (int tries = 0; tries < kTries; ++tries) {
+  for (int tries = 0; tries < kSlotTries; ++tries) {
     SlotInFile place{}, after{};
     const RingSlot& slot = place.slot;
     if (file.read(offset, &place, sizeof place) < sizeof slot || !is_ring(slot.ring)) {

@@ -17,7 +17,7 @@ using format::RollupHeader;
 using format::SiteRow;
 
 constexpr std::uint64_t kMostBytes = 1 << 28; // of a half: the recorder's has some MiB
-constexpr int kTries = 8;
+constexpr int kReadTries = 8;
 
 bool sound(const RollupHeader& header, std::uint64_t trace_id, std::uint64_t file_bytes) {
   return std::memcmp(header.magic, format::kRollupMagic, sizeof header.magic) == 0 &&
@@ -114,7 +114,7 @@ RollupFile read_rollup(const std::string& path, std::uint64_t trace_id) try {
   RollupFile out;
   out.bytes = file.size();
   bool again = true;
-  for (int i = 0; i < kTries && again; ++i) out.rollup = read_once(file, trace_id, again);
+  for (int i = 0; i < kReadTries && again; ++i) out.rollup = read_once(file, trace_id, again);
   return out;
 } catch (const ReadError&) {
   return {}; // there is no rollup

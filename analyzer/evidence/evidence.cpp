@@ -1,6 +1,7 @@
 // Purpose: merges the evidence of several sources.
 #include "analyzer/evidence/evidence.h"
 
+#include <chrono>
 #include <set>
 
 namespace memtrace::evidence {
@@ -26,6 +27,10 @@ void add_new(std::vector<T>& to, const std::vector<T>& from) {
 }
 
 } // namespace
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 void add(Evidence& to, const Evidence& from, const std::string& file) {
   if (!file.empty()) add_new(to.files, {file});

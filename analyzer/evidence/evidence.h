@@ -110,6 +110,9 @@ struct Evidence {
   ShmLeftovers left;
 };
 
+// Returns the time of day: seconds, unix.
+double unix_now();
+
 // Adds the kills, faults, groups and statements that `to` lacks, and the name of the evidence file, if any.
 void add(Evidence& to, const Evidence& from, const std::string& file = "");
 

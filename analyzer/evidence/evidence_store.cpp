@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kSchema[] = "memtrace.evidence/1";
+constexpr char kStoreSchema[] = "memtrace.evidence/1";
 constexpr std::string_view kTrace = ".memtrace";
 constexpr std::uint64_t kMostBytes = 64 * files::kMiB;
 
@@ -229,14 +229,14 @@ std::optional<Evidence> load(const std::string& path) {
   FieldReader reader(from);
   std::string schema;
   reader("schema", schema);
-  if (schema != kSchema) return std::nullopt;
+  if (schema != kStoreSchema) return std::nullopt;
   Evidence evidence;
   fields(reader, evidence);
   return evidence;
 }
 
 bool save(const std::string& path, const Evidence& evidence) {
-  Json out = {{"schema", kSchema}};
+  Json out = {{"schema", kStoreSchema}};
   FieldWriter writer(out);
   fields(writer, evidence);
   return files::replace(path, out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostEntries = 100'000; // entries of a directory
-constexpr double kEarly = 0.05; // s: file times are those of the kernel's last tick, on another clock
-constexpr double kAtOnce = 1;   // s: between the creation of a file and its mapping
-constexpr double kIdle = 2;     // s: a process lives on after its last record
+constexpr double kEarly = 0.05;      // s: file times are those of the kernel's last tick, on another clock
+constexpr double kBeforeMapping = 1; // s: between the creation of a file and its mapping
+constexpr double kIdle = 2;          // s: a process lives on after its last record
 
 double seconds(const struct statx_timestamp& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
@@ -106,7 +106,7 @@ std::uint64_t in_pages(std::uint64_t bytes) {
 // nullptr if there is none.
 const ShmMapping* mapping_of(const SharedFile& file, const ShmCreator& maker) {
   const auto then = [](double unix, double file_time) {
-    return unix >= file_time - kEarly && unix <= file_time + kAtOnce;
+    return unix >= file_time - kEarly && unix <= file_time + kBeforeMapping;
   };
   for (const ShmMapping& one : maker.mapped) {
     if (one.bytes == in_pages(file.size) && (then(one.unix, file.made) || then(one.unix, file.changed)))

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kSchema[] = "memtrace.ends/1";
+constexpr char kEndsSchema[] = "memtrace.ends/1";
 constexpr std::uint64_t kMostRead = 16 << 20; // bytes of one file: a hundred thousand ends
 
 template <class T>
@@ -34,7 +34,7 @@ T value(const Json& from, const char* key, T otherwise) {
 
 bool parse(const std::string& line, End& end) {
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object() || value<std::string>(json, "schema", "") != kSchema) return false;
+  if (!json.is_object() || value<std::string>(json, "schema", "") != kEndsSchema) return false;
   const std::string how = value<std::string>(json, "how", "");
   if (how != "signal" && how != "exit") return false;
   end.host = value<std::string>(json, "host", "");
@@ -51,7 +51,7 @@ bool parse(const std::string& line, End& end) {
 } // namespace
 
 std::string line_of(const End& end) {
-  Json json = {{"schema", kSchema}, {"host", end.host}, {"pid", end.pid}};
+  Json json = {{"schema", kEndsSchema}, {"host", end.host}, {"pid", end.pid}};
   if (!end.trace.empty()) json["trace"] = end.trace;
   json["how"] = end.signal ? "signal" : "exit";
   json["code"] = end.code;

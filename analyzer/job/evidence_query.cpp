@@ -3,7 +3,6 @@
 #include "analyzer/job/evidence_query.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "analyzer/evidence/sources/cgroup_counters.h"
 #include "analyzer/evidence/sources/kernel_buffer.h"
@@ -14,11 +13,6 @@ namespace {
 
 constexpr double kBefore = 5;   // s: evidence this much older than the trace is about another process
 constexpr double kAfter = 3600; // s
-
-double unix_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 double seconds(format::Stamp stamp) {
   return static_cast<double>(stamp) / 1e9;
@@ -42,7 +36,7 @@ bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
     into.log = "this is another machine than it ran on, or was booted since";
     return false;
   }
-  into.read_unix = unix_now();
+  into.read_unix = evidence::unix_now();
   evidence::Evidence here;
   into.log = evidence::read_kernel(here);
   into.log_from = here.log_from;

@@ -2,7 +2,6 @@
 #include "analyzer/job/shm_orphan_scan.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,11 +18,6 @@ namespace {
 using evidence::SharedFile;
 using evidence::ShmLeftovers;
 using evidence::ShmOrphan;
-
-double unix_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 // False for exec too: the next trace of the pid says what became of the program.
 bool is_over(const Process& process) {
@@ -61,7 +55,7 @@ class Search {
     const Claims claims = claims_of(process);
     if (claims.empty() || job_goes_on(process)) return;
     ShmLeftovers& left = evidence.left;
-    left.looked = unix_now();
+    left.looked = evidence::unix_now();
     left.pids = own_pids();
     // From a pid namespace other than the first one, processes outside it are not visible.
     left.unseen = left.pids == kFirstPids ? living().unseen : evidence::kUnknown;

@@ -20,10 +20,6 @@ namespace {
 
 bool debuginfod_allowed = false;
 
-struct EndDwfl {
-  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
-};
-
 struct FreeScopes {
   void operator()(Dwarf_Die* scopes) const { std::free(scopes); }
 };
@@ -223,6 +219,9 @@ class DebugLines::Reader {
     }
   }
 
+  struct EndDwfl {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   std::uint64_t to_dwarf_ = 0;
   std::vector<Dwarf_Die> units_;

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <optional>
 
+#include "analyzer/evidence/evidence.h"
 #include "analyzer/evidence/watched_ends.h"
 #include "analyzer/files/writing.h"
 
@@ -44,10 +44,6 @@ std::optional<int> status_of(int fd) {
   info.mask = kExit;
   if (::ioctl(fd, kGetInfo, &info) != 0 || (info.mask & kExit) == 0) return std::nullopt;
   return info.status;
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 } // namespace
@@ -104,7 +100,7 @@ void Watch::write(pid_t pid, WatchedProcess& process, int status, const char* se
   end.signal = process.signal;
   end.code = end.signal ? WTERMSIG(status) : WEXITSTATUS(status);
   end.dumped = end.signal && WCOREDUMP(status);
-  end.unix = now();
+  end.unix = evidence::unix_now();
   end.seen = seen;
   const fs::path file = fs::path(process.path).parent_path() /
                         fmt::format("{}-{}-{:016x}{}", place_.host, ::getpid(), since_, evidence::kEndsSuffix);

@@ -129,7 +129,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, Measure
   return finding;
 }
 
-void propose(ProcessAnalysis& analysis, MemoryId memory, Measure measure, PeakCandidates& out) {
+void propose_first_step_in(ProcessAnalysis& analysis, MemoryId memory, Measure measure, PeakCandidates& out) {
   const replay::Peak& peak = peak_of(analysis, memory, measure);
   const Step first = first_of(analysis.account);
   if (peak.bytes <= 0 || peak.bucket || peak.step == Step::none) return;
@@ -147,8 +147,9 @@ void propose(ProcessAnalysis& analysis, MemoryId memory, Measure measure, PeakCa
 
 PeakCandidates propose_first_step(ProcessAnalysis& analysis) {
   PeakCandidates out;
-  for (const auto& [memory, peaks] : analysis.account.peaks) propose(analysis, memory, Measure::tensor, out);
-  propose(analysis, 0, Measure::live, out);
+  for (const auto& [memory, peaks] : analysis.account.peaks)
+    propose_first_step_in(analysis, memory, Measure::tensor, out);
+  propose_first_step_in(analysis, 0, Measure::live, out);
   return out;
 }
 

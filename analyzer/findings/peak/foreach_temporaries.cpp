@@ -128,7 +128,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const S
   return finding;
 }
 
-void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+void propose_foreach_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket ||
       analysis.account.paths.text(analysis.account.paths.last(peak.path)) != "step")
@@ -146,7 +146,7 @@ void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
 } // namespace
 
 PeakCandidates propose_foreach(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, propose);
+  return in_each_memory(analysis, propose_foreach_in);
 }
 
 } // namespace memtrace::report

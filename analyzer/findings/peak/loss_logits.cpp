@@ -120,7 +120,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const L
   return finding;
 }
 
-void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+void propose_loss_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
@@ -152,7 +152,7 @@ bool has_one_of(const Holding& holding, const std::vector<replay::Sizes>& sizes)
 }
 
 PeakCandidates propose_loss(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, propose);
+  return in_each_memory(analysis, propose_loss_in);
 }
 
 } // namespace memtrace::report

@@ -81,7 +81,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const R
   return finding;
 }
 
-void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+void propose_recompute_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket) return;
   const RecomputedSegment segment = segment_at(analysis, analysis.set({memory, Measure::tensor, peak.at}));
@@ -97,7 +97,7 @@ void propose(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
 } // namespace
 
 PeakCandidates propose_recompute(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, propose);
+  return in_each_memory(analysis, propose_recompute_in);
 }
 
 } // namespace memtrace::report

@@ -11,13 +11,14 @@
 #include "program.h"
 #include "rings_input.h"
 #include "segment_edit.h"
+#include "tests/unit/sizes.h"
 #include "trace_use.h"
 #include "windows_input.h"
 
 namespace memtrace::tests {
 namespace {
 
-constexpr std::uint64_t kMib = 1 << 20;
+using tests::kMiB;
 
 RingRecord record_of(EventType type, std::uint16_t flags, std::initializer_list<std::uint64_t> words,
                      std::uint8_t kind = 0) {
@@ -67,17 +68,17 @@ std::string windows() {
   Builder builder;
   const std::uint32_t site = builder.python_frame("build", "/home/u/model.py", 7, 0);
   const std::uint32_t forward = builder.text("forward");
-  builder.step(0).begin("forward").tensor(0x1000, kMib, site).end("forward");
+  builder.step(0).begin("forward").tensor(0x1000, kMiB, site).end("forward");
   const std::size_t head = builder.records(0).size();
   builder.begin("backward").tensor_death(0x1000).death(0x2000).end("backward").step(9).exit(0);
   const std::string window =
       encode({record_of(EventType::window, 0, {format::halves(3, 6), builder.now(), format::halves(0, 1), 1}),
-              record_of(EventType::level, 0, {6 * kMib, 3 * kMib, 0, kMib}),
-              record_of(EventType::flows, 0, {0, 5 * kMib, 4 * kMib, 10, 8}),
+              record_of(EventType::level, 0, {6 * kMiB, 3 * kMiB, 0, kMiB}),
+              record_of(EventType::flows, 0, {0, 5 * kMiB, 4 * kMiB, 10, 8}),
               record_of(EventType::open_phase, format::kAuto,
                         {format::halves(0, forward), format::halves(0, 6), builder.now()}),
               record_of(EventType::held, format::kTensor,
-                        {0x1000, kMib + 8, kMib, site, format::halves(forward, 0), 5}, 1),
+                        {0x1000, kMiB + 8, kMiB, site, format::halves(forward, 0), 5}, 1),
               record_of(EventType::displaced, 0, {0x4000, 8192, 8192, site, builder.now(), 5}, 1),
               record_of(EventType::early_death, 0, {0x5000, 8192, 0, 0, 0, builder.now()}, 1)},
              0, Source::snapshot, 0);

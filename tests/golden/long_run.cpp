@@ -6,6 +6,7 @@
 
 #include "builder.h"
 #include "preload/format/rollup_layout.h"
+#include "tests/unit/sizes.h"
 #include "window_files.h"
 
 namespace memtrace::tests {
@@ -15,7 +16,6 @@ using format::halves;
 using format::kMemoryShift;
 using format::kTensor;
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint16_t kCuda = 1 << kMemoryShift;
 constexpr std::uint64_t kFolded = 500; // records of the thread whose window was dropped
 

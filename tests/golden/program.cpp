@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/sizes.h"
+
 namespace memtrace::tests {
 
 using format::halves;
@@ -14,7 +16,6 @@ using Block = Writer::Block;
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kModule = 0x7E0000000000;
 constexpr std::uint16_t kCuda = 1 << kMemoryShift;
 

@@ -16,6 +16,7 @@
 #include "preload/ring/ring_file.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/recorder_state.h"
+#include "preload/state/settings.h"
 #include "preload/trace/trace_windows.h"
 
 namespace memtrace::tests {
@@ -55,6 +56,12 @@ void open_files(const Scratch& scratch, std::uint64_t max_bytes) {
   ASSERT_TRUE(record::start_rings(rings, kTraceId));
   record::keep_losses_in(record::ring_header());
   record::start_windows(false, 0, 0, &record::copy_text, &record::has_ring);
+}
+
+void become_cold() {
+  record::settings.min_peak = ~std::uint64_t{0} >> 1;
+  record::settings.stacks = record::Stacks::none;
+  record::enter(record::State::buffering);
 }
 
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes) {

@@ -30,6 +30,8 @@ inline constexpr std::uint64_t kTraceId = 0x0123456789ABCDEF;
 
 // Trace and ring file in `scratch`, t.memtrace and t.rings; the recorder records and has no drain.
 void open_files(const Scratch& scratch, std::uint64_t max_bytes = std::uint64_t{256} << 20);
+// The recorder buffers in its startup log, and nothing that the test does ends that.
+void become_cold();
 void become_hot(const Scratch& scratch, std::uint64_t max_bytes = std::uint64_t{256} << 20);
 
 std::uint64_t lost_for(format::Loss reason);

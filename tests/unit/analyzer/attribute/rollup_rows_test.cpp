@@ -6,6 +6,7 @@
 
 #include "folder.h"
 #include "tests/unit/seed.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::report {
 namespace {
@@ -18,7 +19,7 @@ using format::SiteRow;
 using tests::Builder;
 using tests::rollup_file;
 
-constexpr std::int64_t kMib = 1 << 20;
+using tests::kSignedMiB;
 
 void set(PhaseRow& row, Figure which, std::int64_t max, std::int64_t min) {
   row.figures[static_cast<std::size_t>(which)] = {max, min};
@@ -30,7 +31,7 @@ class Buckets : public tests::Folder {
   void SetUp() override {
     site = builder.python_frame("layer", "/home/u/model.py", 12, 0);
     for (std::uint64_t i = 0; i < 2; ++i) {
-      builder.begin("forward").tensor(0x1000, 10 * kMib, site).end("forward");
+      builder.begin("forward").tensor(0x1000, 10 * kSignedMiB, site).end("forward");
       builder.begin("backward").tensor_death(0x1000).end("backward").begin("step").end("step");
     }
     builder.begin("forward"); // of step 2, in which the trace file ends
@@ -47,10 +48,10 @@ class Buckets : public tests::Folder {
       row.path = forward;
       const auto b = static_cast<std::int64_t>(bucket);
       set(row, Figure::live_entry, 5, 4);
-      set(row, Figure::live_peak, (20 + b) * kMib, 8 * kMib);
+      set(row, Figure::live_peak, (20 + b) * kSignedMiB, 8 * kSignedMiB);
       set(row, Figure::live_net, 3, -3);
-      set(row, Figure::tensor_peak, (19 + b) * kMib, 7 * kMib);
-      set(row, Figure::allocated, 30 * kMib, 9 * kMib);
+      set(row, Figure::tensor_peak, (19 + b) * kSignedMiB, 7 * kSignedMiB);
+      set(row, Figure::allocated, 30 * kSignedMiB, 9 * kSignedMiB);
       set(row, Figure::allocations, 3, 1);
       set(row, Figure::count, 2, 1);
       phases.push_back(row);
@@ -60,7 +61,7 @@ class Buckets : public tests::Folder {
     }
     phases.push_back({}); // an empty place of the table
     sites.push_back({0, forward, site, static_cast<std::uint8_t>(Kind::heap), 0, format::kTensor, 0, 40,
-                     400 * kMib, 5 * kMib, 20 * kMib});
+                     400 * kSignedMiB, 5 * kSignedMiB, 20 * kSignedMiB});
     sites.push_back({0, forward, 0, static_cast<std::uint8_t>(Kind::heap), 0, 0, 0, 3, 90, 20, 40});
     sites.push_back(
         {1, forward, site, static_cast<std::uint8_t>(Kind::heap), 0, format::kTensor, 0, 7, 70, 10, 10});
@@ -93,14 +94,14 @@ class Buckets : public tests::Folder {
 
 TEST_F(Buckets, DoNotKnowWhatACardShowed) {
   builder.put(format::EventType::sample_device, 0, 1 << format::kMemoryShift,
-              {500 * kMib, 500 * kMib, 1000 * kMib, 0, 0, 0});
+              {500 * kSignedMiB, 500 * kSignedMiB, 1000 * kSignedMiB, 0, 0, 0});
   head = builder.records(0).size();
   write_all(rollup_file(half, phases, sites));
   const Json out = process();
   const auto used = std::find_if(out["peaks"].begin(), out["peaks"].end(),
                                  [](const Json& peak) { return peak["measure"] == "used"; });
   ASSERT_NE(used, out["peaks"].end());
-  EXPECT_EQ((*used)["bytes"], 500 * kMib);
+  EXPECT_EQ((*used)["bytes"], 500 * kSignedMiB);
   EXPECT_EQ((*used)["not_known_in"], (Json{2, 998}));
   std::string text_on_a_line = text();
   std::replace(text_on_a_line.begin(), text_on_a_line.end(), '\n', ' ');
@@ -110,26 +111,26 @@ TEST_F(Buckets, DoNotKnowWhatACardShowed) {
 }
 
 TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
-  write_all(rollup_file(half, phases, sites, 1, 123456, 9 * kMib));
+  write_all(rollup_file(half, phases, sites, 1, 123456, 9 * kSignedMiB));
   options.steps.range = replay::StepRange{0, 600};
   const Json out = process();
   EXPECT_EQ(out["trace"]["coarsened_events"], 123456);
-  EXPECT_EQ(out["trace"]["own_bytes"], 9 * kMib);
+  EXPECT_EQ(out["trace"]["own_bytes"], 9 * kSignedMiB);
   EXPECT_EQ(out["trace"]["lost_events"], 0);
   EXPECT_EQ(out["trace"]["bytes"], file_bytes());
   EXPECT_EQ(out["trace"]["buckets"], (Json{{"steps", {2, 998}}, {"count", 4}, {"width", 256}}));
   EXPECT_EQ(row(out, "forward", 1)["bucket"], (Json{1, 1}));
-  EXPECT_EQ(row(out, "forward", 1)["peak_live"], 10 * kMib + 8);
+  EXPECT_EQ(row(out, "forward", 1)["peak_live"], 10 * kSignedMiB + 8);
   const Json at = row(out, "forward", 500);
   EXPECT_EQ(at["bucket"], (Json{256, 511}));
   EXPECT_EQ(row(out, "forward", 2)["bucket"], (Json{2, 255})) << "from the first that was folded";
-  EXPECT_EQ(at["peak_live"], 21 * kMib);
-  EXPECT_EQ(at["min"]["peak_live"], 8 * kMib);
+  EXPECT_EQ(at["peak_live"], 21 * kSignedMiB);
+  EXPECT_EQ(at["min"]["peak_live"], 8 * kSignedMiB);
   EXPECT_EQ(at["net"], 3);
   EXPECT_EQ(at["min"]["net"], -3);
-  EXPECT_EQ(at["tensor"]["peak_live"], 20 * kMib);
-  EXPECT_EQ(at["min"]["tensor"]["peak_live"], 7 * kMib);
-  EXPECT_EQ(at["allocated"], 30 * kMib);
+  EXPECT_EQ(at["tensor"]["peak_live"], 20 * kSignedMiB);
+  EXPECT_EQ(at["min"]["tensor"]["peak_live"], 7 * kSignedMiB);
+  EXPECT_EQ(at["allocated"], 30 * kSignedMiB);
   EXPECT_EQ(at["min"]["allocations"], 1);
   EXPECT_EQ(at["rss"]["peak"]["shmem"], 108);
   EXPECT_EQ(at["min"]["rss"]["entry"]["anon"], 50);
@@ -137,9 +138,9 @@ TEST_F(Buckets, AnswerEachStepUnderItsOwnNumber) {
   EXPECT_EQ(at["tensor"]["at_peak"], Json::array());
   for (const auto& [key, value] : at["min"].items()) EXPECT_TRUE(at.contains(key)) << key;
   EXPECT_EQ(at["allocated_by"].size(), 2u);
-  EXPECT_EQ(at["allocated_by"][0]["bytes"], 400 * kMib);
+  EXPECT_EQ(at["allocated_by"][0]["bytes"], 400 * kSignedMiB);
   EXPECT_EQ(at["allocated_by"][0]["bucket"], (Json{2, 511})) << "sites are folded into wider buckets";
-  EXPECT_EQ(at["allocated_by"][0]["min"], 5 * kMib);
+  EXPECT_EQ(at["allocated_by"][0]["min"], 5 * kSignedMiB);
   EXPECT_EQ(at["allocated_by"][0]["site"]["frames"][0]["function"], "layer");
   EXPECT_EQ(at["allocated_by"][1]["site"], nullptr);
   options.top = 1;
@@ -165,7 +166,7 @@ TEST_F(Buckets, TellAPeakThatNoEventIsLeftOf) {
   ASSERT_FALSE(out["peaks"].empty());
   for (const Json& peak : out["peaks"]) {
     if (peak["measure"] != "live") continue;
-    EXPECT_EQ(peak["bytes"], 23 * kMib);
+    EXPECT_EQ(peak["bytes"], 23 * kSignedMiB);
     EXPECT_EQ(peak["bucket"], (Json{768, 999}));
     EXPECT_EQ(peak["at_peak"], Json::array());
     EXPECT_EQ(peak["t"], nullptr);

@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/evidence/kill_matching.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::evidence {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 constexpr double kBoot = 1'700'000'000; // Unix time
 
 // A process that was last seen 100 s after boot, with 500 MiB.

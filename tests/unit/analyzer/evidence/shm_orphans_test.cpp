@@ -11,6 +11,7 @@
 #include "analyzer/print/json/document.h"
 #include "builder.h"
 #include "parsed.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::evidence {
 namespace {
@@ -20,7 +21,7 @@ using tests::Kind;
 using tests::Scratch;
 using tests::write_file;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 TEST(Names, ThatHaveAPid) {
   EXPECT_EQ(pid_in("torch_4242_1873465_0"), 4242u);

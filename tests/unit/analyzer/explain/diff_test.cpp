@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "builder.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::report {
 namespace {
 
 using tests::Builder;
 
-constexpr std::int64_t kMiB = 1 << 20;
+using tests::kSignedMiB;
 
 // A run of its own directory, whose stacks have ids in another order than another run's.
 struct Job {
@@ -62,11 +63,11 @@ const DiffRow* row_at(const Diff& diff, const std::string& where) {
 // What only the first step holds: a cache of 30 MiB; 8 bytes of small blocks more in each step.
 void train(Job& run) {
   Builder& b = run.builder;
-  b.begin("load").birth(1 << 20, 100 * kMiB, format::Kind::heap, 0, run.weights).end("load");
+  b.begin("load").birth(1 << 20, 100 * kSignedMiB, format::Kind::heap, 0, run.weights).end("load");
   for (int step = 0; step < 6; ++step) {
     b.begin("forward");
-    if (step == 0) b.birth(1 << 30, 30 * kMiB, format::Kind::heap, 0, run.cache);
-    b.birth(2 << 20, 2 * kMiB, format::Kind::heap, 0, run.more).death(2 << 20).end("forward");
+    if (step == 0) b.birth(1 << 30, 30 * kSignedMiB, format::Kind::heap, 0, run.cache);
+    b.birth(2 << 20, 2 * kSignedMiB, format::Kind::heap, 0, run.more).death(2 << 20).end("forward");
     b.begin("step");
     if (step == 0) b.death(1 << 30);
     b.counters(8, 0, 1, 0).end("step");
@@ -78,17 +79,17 @@ TEST(Diff, FirstStepAgainstSteady) {
   train(run);
   ProcessAnalysis& analysis = run.open();
   const Diff diff = difference(0, first_step(analysis, 0, ""), steady_step(analysis, 0, ""));
-  EXPECT_EQ(diff.a.peak.bytes, 132 * kMiB);
-  EXPECT_LT(diff.b.peak.bytes - 102 * kMiB, 64);
+  EXPECT_EQ(diff.a.peak.bytes, 132 * kSignedMiB);
+  EXPECT_LT(diff.b.peak.bytes - 102 * kSignedMiB, 64);
   EXPECT_EQ(sum(diff), diff.total());
   ASSERT_FALSE(diff.rows.empty());
   const DiffRow& first = diff.rows.front();
   EXPECT_EQ(analysis.symbolizer->site(first.stack).where, "m/cache.py:20");
-  EXPECT_EQ(first.a, 30 * kMiB);
+  EXPECT_EQ(first.a, 30 * kSignedMiB);
   EXPECT_EQ(first.b, 0);
   EXPECT_EQ(first.phase, "forward");
   EXPECT_EQ(row_at(diff, "m/net.py")->change(), 0);
-  EXPECT_EQ(diff.rows.back().b, 2 * kMiB) << "of what did not change the smallest";
+  EXPECT_EQ(diff.rows.back().b, 2 * kSignedMiB) << "of what did not change the smallest";
 }
 
 TEST(Diff, TwoStepsAndTwoPhases) {
@@ -97,33 +98,33 @@ TEST(Diff, TwoStepsAndTwoPhases) {
   ProcessAnalysis& analysis = run.open();
   const Diff steps = difference(0, one_place(analysis, 0, replay::Step{0}, "step"),
                                 one_place(analysis, 0, replay::Step{3}, "step"));
-  EXPECT_EQ(steps.a.peak.bytes, 130 * kMiB);
-  EXPECT_EQ(steps.b.peak.bytes, 100 * kMiB + 4 * 8);
+  EXPECT_EQ(steps.a.peak.bytes, 130 * kSignedMiB);
+  EXPECT_EQ(steps.b.peak.bytes, 100 * kSignedMiB + 4 * 8);
   EXPECT_EQ(sum(steps), steps.total());
-  EXPECT_EQ(row_at(steps, "m/cache.py")->change(), -30 * kMiB);
+  EXPECT_EQ(row_at(steps, "m/cache.py")->change(), -30 * kSignedMiB);
   const Diff phases = difference(0, one_place(analysis, 0, {}, "load"), one_place(analysis, 0, {}, "forward"));
-  EXPECT_EQ(phases.total(), 32 * kMiB);
-  EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kMiB);
+  EXPECT_EQ(phases.total(), 32 * kSignedMiB);
+  EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kSignedMiB);
   EXPECT_THROW(one_place(analysis, 0, replay::Step{99}, ""), NothingToShow);
   EXPECT_THROW(one_place(analysis, 0, {}, "backward"), NothingToShow);
 }
 
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   Job a("/home/a", 20), b("/opt/env", 25, true); // another place, other ids, a line that moved
-  a.builder.begin("load").birth(1 << 20, 100 * kMiB, format::Kind::heap, 0, a.weights);
-  a.builder.birth(1 << 30, 30 * kMiB, format::Kind::heap, 0, a.cache).counters(500, 0, 5, 0).end("load");
-  b.builder.begin("load").birth(1 << 20, 60 * kMiB, format::Kind::heap, 0, b.weights);
-  b.builder.birth(1 << 30, 35 * kMiB, format::Kind::heap, 0, b.cache);
-  b.builder.birth(2 << 30, 3 * kMiB, format::Kind::heap, 0, b.more).end("load");
+  a.builder.begin("load").birth(1 << 20, 100 * kSignedMiB, format::Kind::heap, 0, a.weights);
+  a.builder.birth(1 << 30, 30 * kSignedMiB, format::Kind::heap, 0, a.cache).counters(500, 0, 5, 0).end("load");
+  b.builder.begin("load").birth(1 << 20, 60 * kSignedMiB, format::Kind::heap, 0, b.weights);
+  b.builder.birth(1 << 30, 35 * kSignedMiB, format::Kind::heap, 0, b.cache);
+  b.builder.birth(2 << 30, 3 * kSignedMiB, format::Kind::heap, 0, b.more).end("load");
   ProcessAnalysis &view_a = a.open(), &view_b = b.open();
   const Diff diff = difference(0, whole_run(view_a, 0, "a"), whole_run(view_b, 0, "b"));
-  EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kMiB - 500);
+  EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kSignedMiB - 500);
   EXPECT_EQ(sum(diff), diff.total());
-  EXPECT_EQ(row_at(diff, "m/net.py")->a, 100 * kMiB);
-  EXPECT_EQ(row_at(diff, "m/net.py")->b, 60 * kMiB);
-  EXPECT_EQ(row_at(diff, "m/cache.py")->a, 30 * kMiB) << "alike but for the line";
-  EXPECT_EQ(row_at(diff, "m/cache.py")->b, 35 * kMiB);
-  EXPECT_EQ(row_at(diff, "m/more.py")->change(), 3 * kMiB);
+  EXPECT_EQ(row_at(diff, "m/net.py")->a, 100 * kSignedMiB);
+  EXPECT_EQ(row_at(diff, "m/net.py")->b, 60 * kSignedMiB);
+  EXPECT_EQ(row_at(diff, "m/cache.py")->a, 30 * kSignedMiB) << "alike but for the line";
+  EXPECT_EQ(row_at(diff, "m/cache.py")->b, 35 * kSignedMiB);
+  EXPECT_EQ(row_at(diff, "m/more.py")->change(), 3 * kSignedMiB);
   const Json json = diff_json(diff, 1);
   ASSERT_EQ(json["rows"].size(), 2u) << "the largest, and the rest in one";
   EXPECT_EQ(json["rows"][0]["change"].get<std::int64_t>() + json["rows"][1]["change"].get<std::int64_t>(),

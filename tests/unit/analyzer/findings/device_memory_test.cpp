@@ -8,6 +8,7 @@
 #include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "folded.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::report {
 namespace {
@@ -16,7 +17,7 @@ using tests::Builder;
 using tests::EventType;
 using tests::Kind;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 constexpr std::uint16_t kCard = 1 << format::kMemoryShift, kOther = 2 << format::kMemoryShift;
 
 class Devices : public testing::Test {

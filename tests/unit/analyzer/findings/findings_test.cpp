@@ -8,6 +8,7 @@
 #include "analyzer/print/text/report_text.h"
 #include "builder.h"
 #include "own_module.h"
+#include "tests/unit/sizes.h"
 
 // Named as PyTorch names its operators: the finding knows them by their symbols.
 namespace at::_ops {
@@ -24,7 +25,7 @@ namespace {
 
 using tests::Builder;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 // Counts the replays of a trace that is so short that each replay reports its progress once.
 class ReplayCount : public trace::Progress {
@@ -37,9 +38,9 @@ class ReplayCount : public trace::Progress {
   int replays = 0;
 };
 
-class Findings : public testing::Test {
+class FindingsOfATrace : public testing::Test {
  protected:
-  Findings() {
+  FindingsOfATrace() {
     const tests::OwnModule me = tests::own_module();
     builder.module("/proc/self/exe", me.bias, call() & ~std::uint64_t{4095}, 2, me.build_id);
     user = builder.python_frame("main", "/home/u/train.py", 3, 0);
@@ -86,7 +87,7 @@ class Findings : public testing::Test {
   std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
-TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
+TEST_F(FindingsOfATrace, ForeachTemporariesThatMakeThePeak) {
   train(3, 10 * kMiB, 50 * kMiB);
   ProcessAnalysis& analysis = open();
   const std::vector<Finding> findings = find(analysis);
@@ -105,34 +106,34 @@ TEST_F(Findings, ForeachTemporariesThatMakeThePeak) {
   EXPECT_EQ(process_text(analysis, findings, Options{}, TextStyle{}).rfind(finding.title + "\n", 0), 0u);
 }
 
-TEST_F(Findings, NoneWhereTheRemedyHardlyLowersThePeak) {
+TEST_F(FindingsOfATrace, NoneWhereTheRemedyHardlyLowersThePeak) {
   train(2, 97 * kMiB, 50 * kMiB); // 200 with the temporaries, 197 without
   EXPECT_TRUE(find(open()).empty());
 }
 
-TEST_F(Findings, NoneWhereThePeakIsElsewhere) {
+TEST_F(FindingsOfATrace, NoneWhereThePeakIsElsewhere) {
   train(2, 300 * kMiB, 50 * kMiB);
   EXPECT_TRUE(find(open()).empty());
 }
 
-TEST_F(Findings, NoneOutsideAnOptimizersStep) {
+TEST_F(FindingsOfATrace, NoneOutsideAnOptimizersStep) {
   train(2, 10 * kMiB, 50 * kMiB, "clip");
   EXPECT_TRUE(find(open()).empty());
 }
 
-TEST_F(Findings, NoneForWhatTheStepKeeps) {
+TEST_F(FindingsOfATrace, NoneForWhatTheStepKeeps) {
   builder.begin("forward").end("forward").begin("step").tensor(4, 100 * kMiB, foreach).end("step");
   EXPECT_TRUE(find(open()).empty());
 }
 
-TEST_F(Findings, NoneForOtherTemporaries) {
+TEST_F(FindingsOfATrace, NoneForOtherTemporaries) {
   foreach
     = plain;
   train(2, 10 * kMiB, 50 * kMiB);
   EXPECT_TRUE(find(open()).empty());
 }
 
-TEST_F(Findings, FiveTakeOneReplayTogether) {
+TEST_F(FindingsOfATrace, FiveTakeOneReplayTogether) {
   constexpr std::uint32_t kLists = 5;
   builder.begin("step");
   for (std::uint32_t i = 0; i < kLists; ++i) builder.tensor(10 + i, 50 * kMiB, foreach_in(780 + i));
@@ -145,7 +146,7 @@ TEST_F(Findings, FiveTakeOneReplayTogether) {
   EXPECT_EQ(count.replays - before, 1);
 }
 
-TEST_F(Findings, WithoutACandidateTakeNoReplay) {
+TEST_F(FindingsOfATrace, WithoutACandidateTakeNoReplay) {
   builder.begin("step").tensor(10, 50 * kMiB, plain).tensor_death(10).end("step");
   ProcessAnalysis& analysis = open();
   const int before = count.replays;
@@ -154,7 +155,7 @@ TEST_F(Findings, WithoutACandidateTakeNoReplay) {
   EXPECT_EQ(count.replays, before);
 }
 
-TEST_F(Findings, AreOnlyLikelyWhereEventsWereLost) {
+TEST_F(FindingsOfATrace, AreOnlyLikelyWhereEventsWereLost) {
   train(1, 10 * kMiB, 50 * kMiB);
   builder.note("lost.disk=1");
   ASSERT_EQ(find(open()).size(), 1u);

@@ -7,6 +7,7 @@
 #include "analyzer/print/text/postmortem_text.h"
 #include "builder.h"
 #include "parsed.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::report {
 namespace {
@@ -16,8 +17,8 @@ using tests::EventType;
 using tests::Kind;
 using tests::Scratch;
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kSecond = 1'000'000'000;
+using tests::kMiB;
+using tests::kSecond;
 
 class Deaths : public testing::Test {
  protected:

@@ -2,6 +2,7 @@
 #include "analyzer/replay/live_blocks.h"
 
 #include "folded.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::replay {
 namespace {
@@ -10,7 +11,7 @@ using format::Kind;
 using tests::Builder;
 using tests::Folded;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 constexpr std::uint32_t kNone = 0;
 constexpr std::uint32_t kReadWrite = 3;
 

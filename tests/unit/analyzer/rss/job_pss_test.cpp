@@ -6,10 +6,12 @@
 
 #include <random>
 
+#include "tests/unit/sizes.h"
+
 namespace memtrace::report {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+using tests::kSecond;
 
 struct Process {
   std::uint64_t began = 0, ended = 0;                        // seconds

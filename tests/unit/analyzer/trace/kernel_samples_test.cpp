@@ -5,6 +5,7 @@
 
 #include "analyzer/trace/trace.h"
 #include "builder.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::trace {
 namespace {
@@ -15,18 +16,18 @@ using tests::EventType;
 using tests::Kind;
 using tests::Scratch;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
-struct Read {
+struct ReadSamples {
   Samples samples;
   Definitions definitions;
 };
 
-Read read(Builder& builder) {
+ReadSamples read_samples(Builder& builder) {
   const Scratch scratch;
   tests::write_file(scratch.file("t.memtrace"), builder.bytes());
   const Trace trace(scratch.file("t.memtrace"));
-  Read out;
+  ReadSamples out;
   trace.each([&](const Event& event) { out.samples.add(event); });
   out.definitions = trace.definitions();
   return out;
@@ -48,7 +49,7 @@ TEST(Samples, FirstLastAndHighestOfEachGroup) {
           charge == 800 ? format::kNearLimit | format::kVersionTwo : format::kVersionTwo);
     group(b, 1, parent, (charge + 50) * kMiB);
   }
-  const Read out = read(b);
+  const ReadSamples out = read_samples(b);
   ASSERT_EQ(out.samples.groups().size(), 2u);
   const SampledCgroup& g = out.samples.groups()[0];
   EXPECT_EQ(out.definitions.text(g.path), "/sys/fs/cgroup/job/step");
@@ -77,7 +78,7 @@ TEST(Samples, AProcessThatIsMovedLeavesItsGroups) {
   group(b, 1, root, 500 * kMiB);
   group(b, 0, after, 200 * kMiB);
   group(b, 1, root, 600 * kMiB);
-  const Read out = read(b);
+  const ReadSamples out = read_samples(b);
   ASSERT_EQ(out.samples.groups().size(), 3u);
   EXPECT_TRUE(out.samples.groups()[0].left);
   EXPECT_FALSE(out.samples.groups()[1].left) << "the ancestor is the same";
@@ -100,7 +101,7 @@ TEST(Samples, LimitsPressureMachineAddressSpace) {
   b.put(EventType::sample_node, 0, 0, {1, 2, 3, format::halves(4, 5), 6, format::halves(7, 8)});
   b.put(EventType::sample_node, 0, 0, {1, 1, 9, 0, 6, 0}); // less that only its owners can give back
   b.put(EventType::sample_address_space, 0, 0, {100, 200, 50, kNotSaid, 0, 64});
-  const Read out = read(b);
+  const ReadSamples out = read_samples(b);
   const SampledCgroup& g = out.samples.groups().at(0);
   EXPECT_EQ(g.limits->high, kNotSaid);
   EXPECT_EQ(g.limits->highest, 80 * kMiB);
@@ -136,7 +137,7 @@ TEST(Samples, FailuresAreCountedAndTheLastKept) {
           {i * kMiB, halves(12, 0x22), 7, 5 * kMiB, kNotSaid, kNotSaid});
   b.put(EventType::failure, static_cast<std::uint8_t>(Kind::device),
         static_cast<std::uint16_t>(format::kTensor | 2 << format::kMemoryShift), {kMiB, 2, 8, 1, 2, 3});
-  const Read out = read(b);
+  const ReadSamples out = read_samples(b);
   EXPECT_EQ(out.samples.failed(), 101u);
   ASSERT_EQ(out.samples.failures().size(), Samples::kLate);
   const Failure& map = out.samples.failures()[Samples::kLate - 2];

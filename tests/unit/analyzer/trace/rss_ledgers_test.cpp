@@ -14,7 +14,7 @@ using tests::Builder;
 using tests::EventType;
 using tests::Scratch;
 
-Ledgers read(Builder& builder) {
+Ledgers read_ledgers(Builder& builder) {
   const Scratch scratch;
   tests::write_file(scratch.file("t.memtrace"), builder.bytes());
   const Trace trace(scratch.file("t.memtrace"));
@@ -45,7 +45,7 @@ TEST(Ledgers, HighestAndLastWithTheirRows) {
   row(b, LedgerRow::tensors, 250, format::kRowIsSampled);
   head(b, 200, 305, format::kLedgerLast);
   row(b, LedgerRow::heap, 150);
-  const Ledgers out = read(b);
+  const Ledgers out = read_ledgers(b);
   EXPECT_EQ(out.taken(), 3u);
   EXPECT_EQ(out.high_water(), 310u) << "the largest that was read, though the program reset it";
   ASSERT_TRUE(out.highest() && out.last());
@@ -64,14 +64,14 @@ TEST(Ledgers, OfTwoAboutAsHighTheSoundOne) {
   b.on(0);
   head(b, 1000, 0, kAsked);
   head(b, 1009, 0); // nobody asked the allocator
-  EXPECT_EQ(read(b).highest()->total, 1000u);
+  EXPECT_EQ(read_ledgers(b).highest()->total, 1000u);
   head(b, 1020, 0);
-  EXPECT_EQ(read(b).highest()->total, 1020u) << "that much higher counts for more";
+  EXPECT_EQ(read_ledgers(b).highest()->total, 1020u) << "that much higher counts for more";
   head(b, 1015, 0, kAsked);
-  EXPECT_EQ(read(b).highest()->total, 1015u);
+  EXPECT_EQ(read_ledgers(b).highest()->total, 1015u);
   head(b, 1016, 0, kAsked);
-  EXPECT_EQ(read(b).highest()->total, 1016u);
-  EXPECT_TRUE(read(b).highest()->allocator_asked);
+  EXPECT_EQ(read_ledgers(b).highest()->total, 1016u);
+  EXPECT_TRUE(read_ledgers(b).highest()->allocator_asked);
 }
 
 TEST(Ledgers, OneSaidAgainIsTheHighestOrNothing) {
@@ -81,7 +81,7 @@ TEST(Ledgers, OneSaidAgainIsTheHighestOrNothing) {
   row(b, LedgerRow::heap, 190);
   head(b, 800, 900, format::kLedgerAgain, 3); // the window that had it is gone
   row(b, LedgerRow::heap, 700);
-  const Ledgers out = read(b);
+  const Ledgers out = read_ledgers(b);
   EXPECT_EQ(out.taken(), 1u);
   EXPECT_EQ(out.highest()->total, 800u);
   EXPECT_EQ(out.highest()->stamp, 3u) << "when it was taken";
@@ -96,7 +96,7 @@ TEST(Ledgers, RowsOfNothingAndOfNoNameAreLeftOut) {
   row(b, LedgerRow::heap, 60);
   head(b, 100, 0);
   b.put(EventType::sample_resident, 0, 200 << format::kRowShift, {50, 50, 1});
-  const Ledgers out = read(b);
+  const Ledgers out = read_ledgers(b);
   for (const auto& amount : out.highest()->rows) EXPECT_FALSE(amount);
 }
 

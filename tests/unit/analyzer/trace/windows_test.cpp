@@ -5,6 +5,7 @@
 
 #include "folder.h"
 #include "tests/unit/seed.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::report {
 namespace {
@@ -15,12 +16,12 @@ using format::Kind;
 using tests::Builder;
 using tests::record_of;
 
-constexpr std::uint64_t kMib = 1 << 20;
+using tests::kMiB;
 
 // Steps in which a forward makes `mib` MiB that its backward frees; as many records each.
 void train(Builder& builder, std::uint64_t from, std::uint64_t to, std::uint64_t mib) {
   for (std::uint64_t i = from; i < to; ++i) {
-    builder.begin("forward").tensor(0x10000000 + i, mib * kMib).end("forward");
+    builder.begin("forward").tensor(0x10000000 + i, mib * kMiB).end("forward");
     builder.begin("backward").tensor_death(0x10000000 + i).end("backward");
     builder.begin("step").end("step");
   }
@@ -31,7 +32,7 @@ using Windows = tests::Folder;
 
 TEST_F(Windows, ThatFollowEachOtherReadAsOne) {
   Builder builder;
-  builder.begin("load").tensor(1, 100 * kMib).end("load");
+  builder.begin("load").tensor(1, 100 * kMiB).end("load");
   train(builder, 0, 40, 20);
   builder.exit(0);
   write(".memtrace", builder.bytes());
@@ -64,7 +65,7 @@ class Gap : public Windows {
  protected:
   void SetUp() override {
     site = builder.python_frame("build", "/home/u/model.py", 7, 0);
-    builder.begin("load").tensor(0x1000, 100 * kMib, site).end("load");
+    builder.begin("load").tensor(0x1000, 100 * kMiB, site).end("load");
     train(builder, 0, 1, 20);
     builder.begin("forward"); // of step 1
     head = builder.records(0).size();
@@ -73,20 +74,20 @@ class Gap : public Windows {
     const std::uint32_t load = builder.text("load"), forward = builder.text("forward");
     states = {
         record_of(EventType::window, 0, 0, {halves(3, 6), builder.now(), halves(0, 1), 1}, builder.now()),
-        record_of(EventType::level, 0, 0, {116 * kMib, 113 * kMib, 0, kMib}, builder.now()),
-        record_of(EventType::flows, 0, 0, {0, 5 * kMib, 4 * kMib, 10, 8}, builder.now()),
+        record_of(EventType::level, 0, 0, {116 * kMiB, 113 * kMiB, 0, kMiB}, builder.now()),
+        record_of(EventType::flows, 0, 0, {0, 5 * kMiB, 4 * kMiB, 10, 8}, builder.now()),
         record_of(EventType::open_phase, 0, format::kAuto, {halves(0, forward), halves(0, 6), builder.now()},
                   builder.now()),
         record_of(EventType::held, static_cast<std::uint8_t>(Kind::heap), format::kTensor,
-                  {0x1000, 100 * kMib + 8, 100 * kMib, site, halves(load, 0), born}, builder.now()),
+                  {0x1000, 100 * kMiB + 8, 100 * kMiB, site, halves(load, 0), born}, builder.now()),
         record_of(EventType::held, static_cast<std::uint8_t>(Kind::heap), format::kTensor,
-                  {0x2000, 10 * kMib + 8, 10 * kMib, site, halves(forward, 6), builder.now()}, builder.now()),
+                  {0x2000, 10 * kMiB + 8, 10 * kMiB, site, halves(forward, 6), builder.now()}, builder.now()),
     };
     builder.end("forward"); // of step 5
     builder.begin("backward").tensor_death(0x2000).end("backward").begin("step").end("step");
     train(builder, 6, 8, 30);
-    builder.begin("forward").tensor(0x9000, 40 * kMib, site).end("forward");
-    builder.begin("backward").tensor_death(0x9000).death(0x3000, 3 * kMib, Kind::heap, format::kTensor);
+    builder.begin("forward").tensor(0x9000, 40 * kMiB, site).end("forward");
+    builder.begin("backward").tensor_death(0x9000).death(0x3000, 3 * kMiB, Kind::heap, format::kTensor);
     builder.end("backward").begin("step").end("step").exit(0);
   }
   // As if the thread had recorded 500 events in between.
@@ -112,14 +113,14 @@ TEST_F(Gap, BeginsAnewFromTheSnapshot) {
   EXPECT_EQ(out["trace"]["unknown_deaths"], 0);
   EXPECT_EQ(out["trace"]["damaged_bytes"], 0);
   // Step 5 began before the window: its forward was open, so its exit is known and its entry is the snapshot's.
-  EXPECT_EQ(row(out, "backward", 5)["tensor"]["entry_live"], 113 * kMib);
-  EXPECT_EQ(row(out, "backward", 5)["tensor"]["exit_live"], 103 * kMib);
+  EXPECT_EQ(row(out, "backward", 5)["tensor"]["entry_live"], 113 * kMiB);
+  EXPECT_EQ(row(out, "backward", 5)["tensor"]["exit_live"], 103 * kMiB);
   EXPECT_TRUE(row(out, "forward", 5)["partial"].get<bool>());
-  EXPECT_EQ(row(out, "forward", 6)["tensor"]["peak_live"], 133 * kMib);
-  EXPECT_EQ(row(out, "forward", 8)["tensor"]["peak_live"], 143 * kMib);
-  EXPECT_EQ(row(out, "backward", 8)["tensor"]["exit_live"], 100 * kMib)
+  EXPECT_EQ(row(out, "forward", 6)["tensor"]["peak_live"], 133 * kMiB);
+  EXPECT_EQ(row(out, "forward", 8)["tensor"]["peak_live"], 143 * kMiB);
+  EXPECT_EQ(row(out, "backward", 8)["tensor"]["exit_live"], 100 * kMiB)
       << "what was not listed carries its size";
-  EXPECT_EQ(row(out, "backward", 8)["exit_live"], 116 * kMib - (10 * kMib + 8) - 3 * kMib);
+  EXPECT_EQ(row(out, "backward", 8)["exit_live"], 116 * kMiB - (10 * kMiB + 8) - 3 * kMiB);
 }
 
 TEST_F(Gap, BlocksThatAreHeldKeepTheirBirth) {
@@ -127,17 +128,17 @@ TEST_F(Gap, BlocksThatAreHeldKeepTheirBirth) {
   const Json out = process();
   for (const Json& peak : out["peaks"]) {
     if (peak["measure"] != "tensor") continue;
-    EXPECT_EQ(peak["bytes"], 143 * kMib);
+    EXPECT_EQ(peak["bytes"], 143 * kMiB);
     EXPECT_EQ(peak["step"], 8);
     const Json& first = peak["at_peak"][0];
-    EXPECT_EQ(first["bytes"], 100 * kMib);
+    EXPECT_EQ(first["bytes"], 100 * kMiB);
     EXPECT_EQ(first["born_phase"], "load");
     EXPECT_EQ(first["born_step"], nullptr);
     EXPECT_EQ(first["role"], "parameter");
     EXPECT_GT(first["lifetime"].get<double>(), 1.0) << "since its birth before the gap";
     std::int64_t sum = 0;
     for (const Json& one : peak["at_peak"]) sum += one["bytes"].get<std::int64_t>();
-    EXPECT_EQ(sum, 143 * kMib);
+    EXPECT_EQ(sum, 143 * kMiB);
   }
 }
 
@@ -171,17 +172,17 @@ class Late : public Gap {
 };
 
 TEST_F(Late, ADeathIsNotOfTheNewerBlockAtItsPlace) {
-  hold(0x5000, kMib);
-  displace(0x5000, 2 * kMib);
-  EXPECT_EQ(more_with({late(EventType::death, Kind::heap, 0, {0x5000, 2 * kMib})}), 0);
+  hold(0x5000, kMiB);
+  displace(0x5000, 2 * kMiB);
+  EXPECT_EQ(more_with({late(EventType::death, Kind::heap, 0, {0x5000, 2 * kMiB})}), 0);
 }
 
 TEST_F(Late, ADeathIsNotOneOfABlockThatIsNotListed) {
-  displace(0x5000, kMib);
-  const auto death = late(EventType::death, Kind::heap, 0, {0x5000, kMib});
+  displace(0x5000, kMiB);
+  const auto death = late(EventType::death, Kind::heap, 0, {0x5000, kMiB});
   EXPECT_EQ(more_with({death}), 0);
   states.pop_back();
-  EXPECT_EQ(more_with({death}), -static_cast<std::int64_t>(kMib)) << "one that is not listed";
+  EXPECT_EQ(more_with({death}), -static_cast<std::int64_t>(kMiB)) << "one that is not listed";
 }
 
 TEST_F(Late, AMappingThatMovesIsTheOneBeforeTheNewer) {
@@ -210,16 +211,16 @@ TEST_F(Late, AnUnmappingSparesTheNewerMapping) {
 
 // Without its birth it is the death of a block that is not listed.
 TEST_F(Late, ABirthWhoseDeathTheSnapshotHasLeavesNothing) {
-  say(EventType::early_death, Kind::heap, 0, {0x5000, kMib, 0, 0, 0, kBorn + 150});
+  say(EventType::early_death, Kind::heap, 0, {0x5000, kMiB, 0, 0, 0, kBorn + 150});
   say(EventType::early_death, Kind::mmap_anon, format::kRange, {0x50000, 8192, 0, 0, 0, kBorn + 150});
-  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, kMib, kMib, site})}), kMib);
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, kMiB, kMiB, site})}), kMiB);
   EXPECT_EQ(more_with({late(EventType::birth, Kind::mmap_anon, 0, {0x50000, 8192, 8192, site})}), 8192);
 }
 
 TEST_F(Late, ABirthUnderANewerBlockLeavesNothing) {
-  hold(0x5000, kMib);
+  hold(0x5000, kMiB);
   hold(0x50000, 4096, Kind::mmap_anon);
-  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, 2 * kMib, 2 * kMib, site})}), 0);
+  EXPECT_EQ(more_with({late(EventType::birth, Kind::heap, 0, {0x5000, 2 * kMiB, 2 * kMiB, site})}), 0);
   EXPECT_EQ(more_with({late(EventType::birth, Kind::mmap_anon, 0, {0x50000, 8192, 8192, site})}), 0);
 }
 
@@ -251,7 +252,7 @@ TEST_F(Gap, ADamagedSnapshotIsDamageAndItsEventsAreCounted) {
 TEST_F(Gap, TotalsOfTheRingsGoOnFromTheSnapshot) {
   write_all(tests::snapshot(states));
   const auto& all = builder.records(0);
-  write(".rings", tests::ring_file({{0, all.size() + 500, {}, {5 * kMib + 700, 4 * kMib + 200, 12, 9}}}));
+  write(".rings", tests::ring_file({{0, all.size() + 500, {}, {5 * kMiB + 700, 4 * kMiB + 200, 12, 9}}}));
   const std::int64_t with = process()["peaks"][0]["bytes"];
   options.steps.all = true;
   EXPECT_EQ(process()["trace"]["live_error"], 700);

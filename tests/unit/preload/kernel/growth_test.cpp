@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sizes.h"
+
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kGiB = 1 << 30;
-constexpr std::uint64_t kSecond = 1'000'000'000;
+using tests::kGiB;
+using tests::kMiB;
+using tests::kSecond;
 
 struct Told {
   std::uint64_t missing; // bytes between the last sample and the limit

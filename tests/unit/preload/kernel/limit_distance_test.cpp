@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sizes.h"
+
 namespace memtrace::record {
 namespace {
 
 using format::kNotSaid;
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kGiB = 1 << 30;
+using tests::kGiB;
+using tests::kMiB;
 
 TEST(Near, WithoutALimitNothingIs) {
   Closeness closeness;

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sizes.h"
+
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 constexpr std::uint64_t kMs = 1'000'000;
 
 RssCounters on(std::uint64_t cpus) {

@@ -21,16 +21,10 @@ using format::Kind;
 using tests::in_child;
 using tests::Scratch;
 
-void become_cold() {
-  settings.min_peak = ~std::uint64_t{0} >> 1;
-  settings.stacks = Stacks::none;
-  enter(State::buffering);
-}
-
 TEST(Cold, ClosedOnceFlushed) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     tests::open_files(scratch);
     flush_startup_log();
     EXPECT_EQ(append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1)), AppendResult::closed);
@@ -48,7 +42,7 @@ TEST(Cold, ClosedOnceFlushed) {
 TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     tests::open_files(scratch);
     note_beginning();
     level(0, 1 << 20);
@@ -63,7 +57,7 @@ TEST(Cold, LevelsAreNotedWhileRecordingBegins) {
 TEST(Cold, ForgottenAfterFork) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     append_to_startup_log(*this_thread(), tests::birth_of(4096, 4096, 1));
     forget_startup_log();
     append_to_startup_log(*this_thread(), tests::birth_of(8192, 4096, 2));

@@ -39,12 +39,6 @@ using tests::operator+=;
 
 constexpr std::size_t kCapacity = 16 * 1024; // of the log
 
-void become_cold() {
-  settings.min_peak = ~std::uint64_t{0} >> 1;
-  settings.stacks = Stacks::none;
-  enter(State::buffering);
-}
-
 // What a program did, as it knows it itself.
 struct Model {
   std::mutex mutex;
@@ -187,7 +181,7 @@ void compare(const std::vector<tests::Segment>& segments, const Model& model) {
 void fold_and_compare(std::uint64_t seed) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     constexpr int kThreads = 4;
     Model model;
     std::barrier done(kThreads + 1), hot(kThreads + 1);
@@ -219,7 +213,7 @@ TEST(Cold, FoldsLikeTheModel) {
 TEST(Cold, CrowdedAsksForRecordingAndKeepsAll) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     Thread& thread = *this_thread();
     for (std::uint64_t i = 1; i < kCapacity; ++i)
       ASSERT_EQ(append_to_startup_log(thread, tests::birth_of(i * 0x987654321000, i * 0x1234567890, i)),
@@ -261,7 +255,7 @@ RingRecord folded_blocks_in(const Scratch& scratch) {
 TEST(Cold, AHalfFullLogGoesOn) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     Thread& thread = *this_thread();
     // 10,000 live blocks, then pairs for ever.
     for (std::uint64_t i = 1; i <= 10'000; ++i)
@@ -285,7 +279,7 @@ TEST(Cold, AHalfFullLogGoesOn) {
 TEST(Cold, ReservationsFoldWithoutFlows) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     Thread& thread = *this_thread();
     for (std::uint64_t i = 0; i < kCapacity; ++i) {
       RingRecord record = tests::birth_of(0x5000, 1 << 20, 2 * i);
@@ -305,7 +299,7 @@ TEST(Cold, ReservationsFoldWithoutFlows) {
 // Their bytes were counted when they were given and freed.
 TEST(Cold, SampledPairsFoldWithoutFlows) {
   in_child([] {
-    become_cold();
+    tests::become_cold();
     Thread& thread = *this_thread();
     constexpr std::uint32_t kCarried = 77;
     for (std::uint64_t i = 0; i < kCapacity; ++i) {
@@ -328,7 +322,7 @@ TEST(Cold, SampledPairsFoldWithoutFlows) {
 TEST(Cold, KeepsWhatIsNoPair) {
   const Scratch scratch;
   in_child([&] {
-    become_cold();
+    tests::become_cold();
     Thread& thread = *this_thread();
     const auto put = [&](EventType type, std::uint64_t address, std::uint64_t given, std::uint16_t flags,
                          Kind kind) {

@@ -17,6 +17,7 @@
 #include "group_files.h"
 #include "preload/os/timestamp.h"
 #include "reading.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::record {
 namespace {
@@ -26,7 +27,7 @@ using format::RingRecord;
 using tests::in_child;
 using tests::Scratch;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 std::uint64_t status(const std::string& key) {
   std::ifstream file("/proc/self/status");

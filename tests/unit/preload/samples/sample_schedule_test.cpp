@@ -21,6 +21,7 @@
 #include "child.h"
 #include "group_files.h"
 #include "reading.h"
+#include "tests/unit/sizes.h"
 
 namespace memtrace::record {
 namespace {
@@ -30,7 +31,7 @@ using format::RingRecord;
 using tests::in_child;
 using tests::Scratch;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 constexpr std::uint64_t kFar = 500'000'000;
 constexpr std::uint64_t kNear = 25'000'000;
 

@@ -157,7 +157,7 @@ TEST_F(Unwinder, SignalOnItsOwnStack) {
     action.sa_flags = flags;
     ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
     recurse(3, [] {
-      raise(SIGUSR1);
+      ::raise(SIGUSR1);
       compare();
     });
   }

@@ -103,15 +103,15 @@ TEST(Windows, NothingIsLostAndNoByteTooMuch) {
     EXPECT_GT(last, 5u);
     EXPECT_TRUE(windows.contains(last - 1)) << "the two most recent";
     // Every record is in the trace file, in a window, or was dropped with one.
-    std::uint64_t there = 0;
+    std::uint64_t kept = 0;
     for (const auto& segment : tests::read_segments(scratch.file("t.memtrace")))
       if (segment.header.source == static_cast<std::uint8_t>(format::Source::ring))
-        there += segment.records.size();
+        kept += segment.records.size();
     for (const auto& [number, path] : windows)
       for (const auto& segment : tests::read_segments(path))
         if (segment.header.source == static_cast<std::uint8_t>(format::Source::ring))
-          there += segment.records.size();
-    EXPECT_EQ(there + folded.header().coarsened, 200'000u);
+          kept += segment.records.size();
+    EXPECT_EQ(kept + folded.header().coarsened, 200'000u);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "analyzer/cli/command_line.h"
+#include "analyzer/cli/options/command_line.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/wording/utf8.h"

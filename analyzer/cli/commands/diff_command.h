@@ -1,16 +1,11 @@
 // Purpose: `memtrace diff`.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/attribute/step_selection.h"
-
-namespace CLI {
-class App;
-}
 
 namespace memtrace::cli {
 
@@ -24,9 +19,6 @@ struct DiffArguments {
   std::string format = "text";
   std::string output;
 };
-
-// Adds the subcommand to the command line. If the user gives it, `parsed` gets its arguments.
-void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed);
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if a trace could not be read.
 int diff_command(const DiffArguments& arguments);

@@ -2,14 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace memtrace::cli {
 
@@ -28,9 +23,6 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
 
 // Returns the report in pieces, with colours if `color`. Throws as postmortem_command does.
 std::vector<std::string> explain(const PostmortemArguments& arguments, bool color);
-
-// Adds the subcommand to the command line. If the user gives it, `parsed` gets its arguments.
-void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int postmortem_command(const PostmortemArguments& arguments);

@@ -1,14 +1,9 @@
 // Purpose: `memtrace report`.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "analyzer/explain/process_analysis.h"
-
-namespace CLI {
-class App;
-}
 
 namespace memtrace::cli {
 
@@ -21,9 +16,6 @@ struct ReportArguments {
   report::Options options;
   bool top_given = false;
 };
-
-// Adds the subcommand to the command line. If the user gives it, `parsed` gets its arguments.
-void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>& parsed);
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int report_command(const ReportArguments& arguments);

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "analyzer/cli/common/options.h"
-#include "analyzer/cli/run/run_command.h"
+#include "analyzer/cli/options/shared_options.h"
+#include "analyzer/cli/options/subcommands.h"
 #include "preload/format/setting_values.h"
 
 namespace memtrace::cli {

@@ -1,11 +1,12 @@
 // Purpose: parses argv into a command and its arguments.
-#include "analyzer/cli/command_line.h"
+#include "analyzer/cli/options/command_line.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/cli/options/subcommands.h"
 #include "analyzer/job/usage_error.h"
 
 #ifndef MEMTRACE_VERSION

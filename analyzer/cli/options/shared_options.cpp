@@ -1,5 +1,5 @@
 // Purpose: the options that several commands have, and the checks of values by CLI11.
-#include "analyzer/cli/common/options.h"
+#include "analyzer/cli/options/shared_options.h"
 
 #include <charconv>
 

@@ -1,8 +1,8 @@
 // Purpose: the options of `memtrace diff`.
 #include <memory>
 
-#include "analyzer/cli/commands/diff_command.h"
-#include "analyzer/cli/common/options.h"
+#include "analyzer/cli/options/shared_options.h"
+#include "analyzer/cli/options/subcommands.h"
 
 namespace memtrace::cli {
 namespace {

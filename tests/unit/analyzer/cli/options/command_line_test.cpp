@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "analyzer/cli/command_line.h"
+#include "analyzer/cli/options/command_line.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "builder.h"

@@ -1,0 +1,31 @@
+// Purpose: adds each subcommand with its options to the command line. If the user gives it, `parsed` gets its
+// arguments.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/commands/diff_command.h"
+#include "analyzer/cli/commands/explain_command.h"
+#include "analyzer/cli/commands/postmortem_command.h"
+#include "analyzer/cli/commands/report_command.h"
+#include "analyzer/cli/doctor/doctor_command.h"
+#include "analyzer/cli/run/run_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace memtrace::cli {
+
+void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>& parsed);
+void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed);
+void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed);
+void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
+void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed);
+// `command`: the words after "--".
+void add_run(CLI::App& app, const std::vector<std::string>& command,
+             const std::function<void(const RunArguments&)>& parsed);
+
+} // namespace memtrace::cli

@@ -4,11 +4,11 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <sstream>
-#include <vector>
+#include <string_view>
+#include <utility>
 
+#include "analyzer/cli/common/program_file.h"
 #include "analyzer/files/reading.h"
 
 namespace memtrace::cli {
@@ -17,34 +17,12 @@ namespace {
 constexpr int kMostScripts = 4; // the kernel's limit of scripts that name scripts
 constexpr std::size_t kMostPath = 4096;
 
-std::string found_in_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return program;
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string file = (folder.empty() ? "." : folder) + "/" + program;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
-}
-
 // Returns `bytes` bytes of a file, fewer at its end.
 std::string part(int fd, std::uint64_t offset, std::size_t bytes) {
   std::string out(bytes, '\0');
   const ssize_t got = ::pread(fd, out.data(), bytes, static_cast<off_t>(offset));
   out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return out;
-}
-
-// Returns the program that a script line starts: for "#!/usr/bin/env -S python3 -u" it is python3.
-std::string of_script(const std::string& first) {
-  std::istringstream words(first.substr(2, first.find('\n') - 2));
-  std::string program, word;
-  words >> program;
-  if (!program.ends_with("/env")) return program;
-  while (words >> word)
-    if (!word.starts_with('-') && word.find('=') == std::string::npos) return word;
-  return "";
 }
 
 std::string of_elf(int fd, const std::string& first) {
@@ -69,15 +47,18 @@ std::string of_elf(int fd, const std::string& first) {
 std::string loader_of(const std::string& program) {
   std::string file = program;
   for (int i = 0; i < kMostScripts; ++i) {
+    file = found_in_path(file);
+    if (std::string interpreter = interpreter_of(file); !interpreter.empty()) {
+      file = std::move(interpreter);
+      continue;
+    }
     std::string why;
-    const int fd = files::open_to_read(found_in_path(file), files::Origin::system, why);
+    const int fd = files::open_to_read(file, files::Origin::system, why);
     if (fd < 0) return "";
-    const std::string first = part(fd, 0, 256);
-    const bool elf = first.starts_with(std::string_view(ELFMAG, SELFMAG));
-    std::string loader = elf ? of_elf(fd, first) : "";
+    const std::string first = part(fd, 0, sizeof(Elf64_Ehdr));
+    std::string loader = first.starts_with(std::string_view(ELFMAG, SELFMAG)) ? of_elf(fd, first) : "";
     ::close(fd);
-    if (elf || !first.starts_with("#!")) return loader;
-    file = of_script(first);
+    return loader;
   }
   return "";
 }

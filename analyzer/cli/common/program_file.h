@@ -1,0 +1,15 @@
+// Purpose: finds the file that a command starts.
+#pragma once
+
+#include <string>
+
+namespace memtrace::cli {
+
+// Returns the first file in PATH that can be executed, or "". A name with a slash is returned as it is.
+std::string found_in_path(const std::string& program);
+
+// Returns the program that the first line of a script names, or "" if `path` is no script. For
+// "#!/usr/bin/env -S python3 -u" that is "python3".
+std::string interpreter_of(const std::string& path);
+
+} // namespace memtrace::cli

@@ -36,9 +36,9 @@ class Ranks(harness.Case):
 
 
 class Workers(harness.Case):
-    """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 72 processes claimed 18 of 4 GiB."""
+    """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 36 processes claimed 9 of 4 GiB."""
 
-    RANKS, WORKERS = 8, 8
+    RANKS, WORKERS = 4, 8
 
     def test_every_rank_is_recorded_beside_its_workers(self):
         python, script = harness.torch_python(), harness.program("rank_with_workers.py")

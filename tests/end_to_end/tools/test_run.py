@@ -185,14 +185,14 @@ class Families(Run):
 
     def ranks(self, *arguments):
         python = harness.torch_python()
-        return self.run_it(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4",
+        return self.run_it(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
                            harness.program("ranks.py"), *arguments, settings={"OMP_NUM_THREADS": "1"}, timeout=240)
 
     def test_torchrun(self):
         done = self.ranks()
-        self.assertEqual((done.returncode, done.stdout), (0, b"trained on 4\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, b"trained on 2\n"), done.stderr)
         processes = self.report()["processes"]
-        self.assertEqual(sorted(process["rank"] for process in processes if process["kind"] == "rank"), [0, 1, 2, 3])
+        self.assertEqual(sorted(process["rank"] for process in processes if process["kind"] == "rank"), [0, 1])
         for process in processes:
             self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
             self.assert_nothing_lost(process)
@@ -203,13 +203,13 @@ class Families(Run):
         self.assertNotIn(b"Killed", done.stderr)
 
     def test_torchrun_with_a_rank_that_is_killed(self):
-        done = self.ranks("2")
+        done = self.ranks("1")
         self.assertEqual(done.returncode, 1)
         processes = {process["rank"]: process for process in self.report()["processes"] if process["kind"] == "rank"}
-        self.assertEqual(sorted(processes), [0, 1, 2, 3])
+        self.assertEqual(sorted(processes), [0, 1])
         if others_are_seen():
-            self.assertEqual(self.ends()[processes[2]["pid"]][:3], ("signal", 9, "pidfd"))
-            self.assertEqual((processes[2]["end"]["how"], processes[2]["end"]["code"]), ("unknown", 9))
+            self.assertEqual(self.ends()[processes[1]["pid"]][:3], ("signal", 9, "pidfd"))
+            self.assertEqual((processes[1]["end"]["how"], processes[1]["end"]["code"]), ("unknown", 9))
         self.assertNotIn(b"Killed for memory", done.stderr, "nobody says why")
 
 

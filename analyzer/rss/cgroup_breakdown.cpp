@@ -23,7 +23,7 @@ std::string note_of(const JobPeer& other) {
   // If the kernel killed that process too, it is not known whether it only followed.
   const bool gave_up = other.end.how == "exit" && other.end.code != 0;
   if (other.later >= 0 && (gave_up || other.end.how == "signal" || other.end.how == "unknown"))
-    note += ": it only followed";
+    note += ": a consequence";
   return note;
 }
 

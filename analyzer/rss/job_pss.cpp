@@ -113,8 +113,8 @@ class Together {
   std::uint64_t pss_ = 0;
 };
 
-// Returns the highest moment at which all processes had reported since the last change. If there is none, the
-// highest of all moments.
+// Returns the moment with the most PSS of all processes. Moments at which each process had reported since the
+// last start or end of a process come first.
 PssMoment highest(const std::vector<FamilyMember>& processes) {
   Together together(processes.size());
   std::optional<PssMoment> best;

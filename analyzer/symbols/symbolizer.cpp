@@ -74,8 +74,8 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
   return out;
 }
 
-// Returns the operator of PyTorch that the program called, or "" if there is none. It is the outermost of the
-// operators below Python; it called the others.
+// Returns the operator of PyTorch that the program called, or "" if there is none. Operators call each other.
+// This is the one that the innermost Python frame called.
 std::string called_operator(const std::vector<SiteFrame>& frames) {
   std::string out;
   for (const SiteFrame& frame : frames) {

@@ -35,8 +35,8 @@ format::LedgerWorth worth(const ProcessLedger& ledger) {
 
 } // namespace
 
-// A ledger with the flag `again` is a repetition, because the window that has the original may be gone. It is
-// used only if it is the highest.
+// The flag `again` marks a repetition. The recorder repeats the highest ledger in a new window, because the
+// window that has the original may be dropped. A repetition is used only if it is the highest.
 void Ledgers::head(const Event& event) {
   const bool again = (event.flags & format::kLedgerAgain) != 0;
   const auto said = event.as<format::SampleLedgerEvent>();

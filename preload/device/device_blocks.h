@@ -6,10 +6,11 @@
 
 namespace memtrace::record {
 
-// Called after the real call, by the source that owns device memory (device/device_call_scope.h).
-// `Block::flags` kNoAccess: a reservation, or a mapping of another process's memory; it is recorded and counts
-// in no level. If the table has no room, the block's birth and death are not recorded, and the loss is counted.
-// `context`: the block dies at the latest with it; 0: none, or not known.
+// Called after the real call, by the hooks or by CUPTI's callback, whichever records device memory
+// (device/device_call_scope.h). If `block.flags` has kNoAccess, the block is a reservation, or memory of
+// another process. It is recorded, but counts in no level. If the table has no room, the block's birth and
+// death are not recorded, and the loss is counted. `context` is the CUDA context whose end also ends the block.
+// 0: none, or not known.
 void device_born(const HookedBlock& block, std::uint64_t context = 0);
 // `kind` selects the table: `registered`, or any other kind. Ignores an address that is not in the table.
 void device_died(std::uint64_t address, format::Kind kind, format::Stamp death);

@@ -30,8 +30,8 @@ struct RollupHeader {
 };
 static_assert(sizeof(RollupHeader) <= kPage);
 
-// A bucket (step range) has the steps with an equal step / width. Widths are powers of two and only ever
-// double.
+// Step s is in bucket s / width, so a bucket (step range) has `width` consecutive steps. Widths are powers of
+// two and only ever double.
 struct RollupHalf {
   std::uint64_t phase_width; // steps
   std::uint64_t site_width;

@@ -39,7 +39,7 @@ Quota claim_quota(const char* directory, const char* stem, const char* rings, st
 const Quota& quota();
 
 // Raises this process's claim to `bytes`, if all claims together leave room for it. True if it was raised. If
-// two processes raise their claims at the same time, both may be refused, but never are both admitted beyond
+// two processes raise their claims at the same time, both may be refused. They are never both admitted beyond
 // the bound. Called after claim_quota().
 bool raise_claim(std::uint64_t bytes);
 

@@ -43,8 +43,8 @@ class Writing {
   format::RingSlot* slot_;
 };
 
-// Returns how many records before `sequence` are not written out. All other places may be overwritten, because
-// passes no longer read them.
+// Returns how many records before `sequence` are not written out. The entries of earlier records may be
+// overwritten, because passes no longer read them.
 inline std::uint64_t waiting_in(const format::RingSlot* slot, std::uint64_t sequence) {
   return sequence - __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
 }

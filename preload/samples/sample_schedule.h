@@ -14,11 +14,11 @@ void sample_last();
 
 // Takes the samples that are due. Returns the time in ns until the next one, if no sample is requested before.
 //
-// Far from a limit, it samples the process and its groups each half second, and the machine each fourth time.
-// Both together take at most 0.1 % of the time. Within an eighth of a limit, it samples everything 40 times a
-// second while the limit comes closer. That takes at most 1 % of the time. If the limit does not come closer,
-// each gap is twice as long as the one before. At any distance, it samples when half of the distance will be
-// gone at the present pace, and once it is gone.
+// Far from a limit, it samples the process and its cgroups each half second, and the machine every two seconds.
+// These samples, and those that phases request, take at most 0.1 % of the time together. Within an eighth of a
+// limit, it samples everything 40 times a second while the limit comes closer. That takes at most 1 % of the
+// time. If the limit does not come closer, each gap is twice as long as the one before. At any distance, it
+// also samples when, at the present pace, half of the bytes to the limit will be used, and once they are.
 std::uint64_t sample_if_due();
 
 // Reads RSS between two samples, in some us, and samples if RSS has grown. The pause until the next look

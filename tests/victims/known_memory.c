@@ -1,7 +1,7 @@
 // Purpose: takes memory of every kind in known sizes, and prints the figures of the allocator and the kernel.
-// Half of the first blocks are freed, every other one, and malloc retains them. With an argument: a peak of 256
-// MiB that ends at once (spike), or 100 MiB that are read but not written (zeros); then there is no second
-// thread.
+// It frees every other of its first blocks, and malloc retains their memory. With the argument `spike`, it only
+// takes 256 MiB and frees them at once. With `zeros`, it reads 100 MiB that it never wrote to, and
+// writes 50 MiB.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>

@@ -66,9 +66,9 @@ void second_copy(ProcessAnalysis& analysis, Findings& out) {
                                   held.blocks, analysis.symbolizer->site(held.site).title()),
                       fmt::format("{} bytes of tensors that modules made, alive at the end", held.model)};
   finding.remedy = fmt::format(
-      "with torch.device(\"meta\"): build the model; model.load_state_dict(torch.load(file, "
-      "mmap=True), assign=True): -{} and no copy; or del the state dict once it is loaded, "
-      "before the model is converted or moved",
+      "build the model under torch.device(\"meta\"), then load_state_dict(torch.load(file, mmap=True), "
+      "assign=True): it makes no copy, -{}; or del the state dict once it is loaded, before the model is "
+      "converted or moved",
       sized(held.state));
   out.push_back(std::move(finding));
 }

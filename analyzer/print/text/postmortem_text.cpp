@@ -194,7 +194,7 @@ class Postmortem {
     if (ledger.total)
       table.row({"= charge", in_unit(static_cast<std::int64_t>(*ledger.total), unit),
                  fmt::format("residual {}{}", in_unit(ledger.residual, unit),
-                             ledger.residual < 0 ? ": pages that forks share count in each" : "")});
+                             ledger.residual < 0 ? ": each fork counts the pages that it shares" : "")});
     table.write(lines_);
   }
 
@@ -293,7 +293,7 @@ class Postmortem {
                       sized(short_by), sized(*death().limit));
       if (const Finding* copy = finding("second-copy-on-load"))
         text += fmt::format(
-            "; without the second copy {} would have done up to here",
+            "; without the second copy, {} would have been enough so far",
             size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
       lines_.paragraph("", text);
     }

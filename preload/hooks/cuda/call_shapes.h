@@ -187,7 +187,7 @@ int opens(Function function, Out* out, After... after) {
       Kind::device, 1, [&] { return call(out, after...); },
       [&] { return uncounted(word(*out), bytes_at(word(*out)), Kind::device); });
 }
-// Imports memory of another interface: graphics, or a file descriptor of unknown origin.
+// Imports external memory: of a graphics API, or behind a file descriptor of unknown origin.
 inline int imports(Function function, void** out, const ExternalMemory* wanted) {
   auto* const call = real<int(void**, const ExternalMemory*)>(function);
   if (call == nullptr) return absent(function);

@@ -84,7 +84,7 @@ class Family(deaths.Case):
         [main] = [process for process in report["processes"] if process["kind"] == "main"]
         self.assertEqual((main["end"]["how"], main["end"]["code"], main["death"]), ("exit", 1, None))
         self.assertEqual(main["findings"], [])
-        self.assertRegex(self.postmortem_text(), rf"main pid {main['pid']} +[0-9.]+  exited with 1, .* later: it only followed")
+        self.assertRegex(self.postmortem_text(), rf"main pid {main['pid']} +[0-9.]+  exited with 1, .* later: a consequence")
         self.assert_adds_up(report)
 
 

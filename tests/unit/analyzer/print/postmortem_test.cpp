@@ -269,7 +269,7 @@ TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {
   EXPECT_EQ(ledger.lines[0].name, "main pid 4242");
   EXPECT_EQ(ledger.lines[1].name, "worker pid 9");
   EXPECT_FALSE(ledger.lines[1].counted);
-  EXPECT_NE(ledger.lines[2].note.find("it only followed"), std::string::npos);
+  EXPECT_NE(ledger.lines[2].note.find(": a consequence"), std::string::npos);
 }
 
 TEST_F(Deaths, TheChargeOfAJobIsOfTheMomentOfItsKill) {

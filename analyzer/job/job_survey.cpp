@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "analyzer/decode/read_error.h"
@@ -25,6 +26,14 @@
 namespace memtrace::report {
 namespace {
 
+// True if a process above the parent left a trace. The parent did not if its name is skipped or it was small.
+bool has_traced_ancestor(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
+  std::istringstream ancestors(facts.note("ancestors").value_or(""));
+  for (std::uint32_t pid = 0; ancestors >> pid;)
+    if (pids.contains(pid)) return true;
+  return false;
+}
+
 // Returns the role of a process in its job, as far as its trace and the other traces show it.
 std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
   if (const auto said = facts.note("kind")) {
@@ -35,7 +44,7 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
   if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
   // a loader forked it, and it inherited the loader's phase
   if (facts.fork && facts.data_phases) return "worker";
-  if (facts.fork || pids.contains(facts.ppid)) return "child";
+  if (facts.fork || pids.contains(facts.ppid) || has_traced_ancestor(facts, pids)) return "child";
   return "main";
 }
 

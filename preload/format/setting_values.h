@@ -10,6 +10,9 @@ inline constexpr const char* kStackNames[] = {"none", "python", "native", "both"
 inline constexpr const char* kPhaseSourceNames[] = {"auto", "marks", "off"};
 inline constexpr const char* kCuptiNames[] = {"off", "auto", "on"};
 
+// MEMTRACE_MIN_PEAK
+inline constexpr std::uint64_t kDefaultMinPeak = std::uint64_t{32} << 20;
+
 // Reads "4096", "512K", "32M" or "4G". Returns false if the text has another form or the size needs more than
 // 64 bits.
 constexpr bool parse_size(const char* text, std::uint64_t* bytes) {

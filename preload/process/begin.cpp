@@ -152,6 +152,7 @@ void begin_recording() {
       if (settings.counting) put_flows_of_others();
       note_ring_place();
       note_kernel();
+      note_ancestors();
       note_quota();
       note_unseen();
       put_inherited_phases();

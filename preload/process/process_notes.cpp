@@ -2,7 +2,11 @@
 // Runs: when recording begins or ends, guard held.
 #include "preload/process/process_notes.h"
 
+#include <cstring>
+
 #include "preload/job/host_quota.h"
+#include "preload/kernel/proc_file.h"
+#include "preload/os/threads.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/emit.h"
 #include "preload/record/interner.h"
@@ -37,6 +41,18 @@ void put_flows_of_others() {
 
 namespace {
 
+constexpr int kMostAncestors = 8;
+
+// Returns 0 if /proc hides the process.
+std::uint64_t parent_of(std::uint64_t pid) {
+  Line<48> path;
+  const char* const stat = read_kernel_file(path.add("/proc/").add(pid).add("/stat").text());
+  const char* const name_end = stat == nullptr ? nullptr : std::strrchr(stat, ')'); // "7 (name) S 6 ..."
+  if (name_end == nullptr || std::strlen(name_end) < 4) return 0;
+  const std::uint64_t parent = number_at(name_end + 3);
+  return parent == format::kNotSaid ? 0 : parent;
+}
+
 // Puts "lost.births=EVENTS BYTES UNCOUNTED TENSOR" and "lost.deaths=" with these fields, see LostBlocks.
 void note_lost_blocks() {
   const format::LostBlocks lost = lost_blocks_so_far();
@@ -54,6 +70,17 @@ void note_lost_blocks() {
 }
 
 } // namespace
+
+void note_ancestors() {
+  Line<160> text;
+  text.add("ancestors=");
+  std::uint64_t pid = parent_of(static_cast<std::uint64_t>(os::parent_id()));
+  for (int i = 0; i < kMostAncestors && pid > 1; ++i) {
+    text.add(i == 0 ? "" : " ").add(pid);
+    pid = parent_of(pid);
+  }
+  if (text.size() > std::strlen("ancestors=")) put_note(text);
+}
 
 void note_losses() {
   for (std::size_t i = 0; i < format::kLosses; ++i) {

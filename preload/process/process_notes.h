@@ -19,7 +19,13 @@ void put_note(const Line<N>& text) {
 // Puts the flows of the other threads since their last records. The ring slots end with the process, and these
 // flows with them.
 void put_flows_of_others();
+// Notes the processes above the parent, the nearest first. If the parent leaves no trace, a reader finds there
+// the process of the job that this one belongs to.
+void note_ancestors();
 // They put the losses and the size of the recorder's memory. Both are in the ring file, which will be removed.
+// Notes the processes above the parent, the nearest first. If the parent leaves no trace, a reader finds there
+// the process of the job that this one belongs to.
+void note_ancestors();
 void note_losses();
 void note_own_memory();
 // Puts that MEMTRACE_MAX_NODE granted less than the process asked for, if so.

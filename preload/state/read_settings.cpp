@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/format/recorded_programs.h"
 #include "preload/format/setting_values.h"
 #include "preload/os/environ.h"
 #include "preload/state/messages.h"
@@ -12,12 +13,6 @@
 namespace memtrace::record {
 
 namespace {
-
-// Programs that a training job starts by the hundred and that do not train: compilers, the programs that
-// compilers start, and shells.
-constexpr char kDefaultSkip[] =
-    "cc1,cc1plus,lto1,lto-wrapper,collect2,as,ld,ld.*,gold,*gcc*,*g++*,clang*,c++,cc,nvcc,cicc,cudafe++,ptxas,"
-    "fatbinary,nvlink,ninja,make,cmake,sh,bash,dash,zsh,fish,busybox,git,git-*";
 
 void complain(const char* name, const char* value, const char* expected) {
   say({name, "=", value, " cannot be read (expected ", expected, "): the default is used"});
@@ -55,27 +50,6 @@ bool is_set(const char* name) {
 
 } // namespace
 
-bool matches(const char* pattern, std::size_t bytes, const char* name) {
-  if (bytes == 0) return *name == '\0';
-  if (*pattern == '*') {
-    for (const char* rest = name;; ++rest) {
-      if (matches(pattern + 1, bytes - 1, rest)) return true;
-      if (*rest == '\0') return false;
-    }
-  }
-  if (*name == '\0' || (*pattern != '?' && *pattern != *name)) return false;
-  return matches(pattern + 1, bytes - 1, name + 1);
-}
-
-bool matches_any(const char* list, const char* name) {
-  for (const char* at = list; *at != '\0';) {
-    const std::size_t bytes = std::strcspn(at, ",");
-    if (bytes != 0 && matches(at, bytes, name)) return true;
-    at += bytes + (at[bytes] == ',' ? 1 : 0);
-  }
-  return false;
-}
-
 void read_settings(const char* exe) {
   std::uint64_t exact = settings.exact_min, sample = settings.sample;
   read_size("MEMTRACE_EXACT_MIN", &exact);
@@ -92,12 +66,8 @@ void read_settings(const char* exe) {
   read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
-  const char* const enabled = environment("MEMTRACE");
-  const char* const only = environment("MEMTRACE_ONLY");
-  const char* const skip = environment("MEMTRACE_SKIP");
-  settings.active = (enabled == nullptr || std::strcmp(enabled, "0") != 0) &&
-                    (only == nullptr || *only == '\0' || matches_any(only, exe)) &&
-                    !matches_any(skip != nullptr ? skip : kDefaultSkip, exe);
+  settings.active = format::records_in(exe, environment("MEMTRACE"), environment("MEMTRACE_ONLY"),
+                                       environment("MEMTRACE_SKIP"));
 }
 
 } // namespace memtrace::record

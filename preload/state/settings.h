@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/format/setting_values.h"
+
 namespace memtrace::record {
 
 // The smallest useful trace: its rings take 140 KiB, the names of a Python program take some hundred KiB.
@@ -21,7 +23,7 @@ struct Settings {
   std::size_t sample = 512 * 1024; // mean bytes of smaller blocks between two recorded ones; 0: none
   std::uint64_t max_trace = std::uint64_t{256} << 20;
   std::uint64_t max_node = std::uint64_t{4} << 30;
-  std::uint64_t min_peak = std::uint64_t{32} << 20;
+  std::uint64_t min_peak = format::kDefaultMinPeak;
   Stacks stacks = Stacks::both;
   PhaseSource phases = PhaseSource::automatic;
   bool active = true; // false for MEMTRACE=0 or a skipped program: disabled

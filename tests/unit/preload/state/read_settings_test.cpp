@@ -1,5 +1,6 @@
 // Purpose: what the variables may say, and what is told about those that say something else.
 #include "preload/state/read_settings.h"
+#include "preload/format/recorded_programs.h"
 #include "preload/format/setting_values.h"
 #include "preload/state/settings.h"
 
@@ -19,6 +20,8 @@
 namespace memtrace::record {
 namespace {
 
+using format::matches;
+using format::matches_any;
 using format::parse_size;
 using tests::in_child;
 using tests::Scratch;
@@ -184,9 +187,34 @@ TEST(ReadSettings, WhoIsTraced) {
   in_child([&] {
     clear_variables();
     EXPECT_TRUE(active("python3.11"));
-    EXPECT_TRUE(active("torchrun"));
-    for (const char* skipped :
-         {"cc1plus", "x86_64-linux-gnu-g++-12", "ld.gold", "ptxas", "bash", "git", "nvcc"})
+    for (const char* traced : {"torchrun", "save-as", "gold-miner", "cmaker", "lldb", "assess", "git2rdf"})
+      EXPECT_TRUE(active(traced)) << traced;
+    for (const char* skipped : {"cc1plus",
+                                "x86_64-linux-gnu-g++-12",
+                                "x86_64-linux-gnu-as",
+                                "x86_64-conda-linux-gnu-ld",
+                                "ld.gold",
+                                "x86_64-linux-gnu-ld.bfd",
+                                "aarch64-linux-gnu-ld.gold",
+                                "ld.lld-14",
+                                "lld",
+                                "lld-14",
+                                "mold",
+                                "collect2",
+                                "aarch64-none-linux-gnu-c++",
+                                "clang++-14",
+                                "gfortran-12",
+                                "ninja",
+                                "ninja-build",
+                                "cmake",
+                                "nvcc",
+                                "cicc",
+                                "cudafe++",
+                                "ptxas",
+                                "fatbinary",
+                                "nvlink",
+                                "bash",
+                                "git"})
       EXPECT_FALSE(active(skipped)) << skipped;
     ::setenv("MEMTRACE_SKIP", "", 1);
     EXPECT_TRUE(active("bash"));

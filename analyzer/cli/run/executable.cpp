@@ -1,12 +1,11 @@
-// Purpose: finds the dynamic loader of a program. musl's loader cannot load the preload object.
-#include "analyzer/cli/run/loader.h"
+// Purpose: the executable that a command starts: the program itself, or the interpreter of a script.
+#include "analyzer/cli/run/executable.h"
 
 #include <elf.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "analyzer/cli/common/program_file.h"
 #include "analyzer/files/reading.h"
@@ -25,42 +24,41 @@ std::string part(int fd, std::uint64_t offset, std::size_t bytes) {
   return out;
 }
 
-std::string of_elf(int fd, const std::string& first) {
+// Reads the class and the loader of an ELF file.
+void read_elf(int fd, Executable& out) {
+  const std::string first = part(fd, 0, sizeof(Elf64_Ehdr));
   Elf64_Ehdr header{};
-  if (first.size() < sizeof header) return "";
+  if (first.size() < sizeof header || !first.starts_with(std::string_view(ELFMAG, SELFMAG))) return;
   std::memcpy(&header, first.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) return "";
+  out.bits = header.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
+  if (out.bits == 32 || header.e_phentsize != sizeof(Elf64_Phdr)) return;
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     const std::string bytes = part(fd, header.e_phoff + i * sizeof segment, sizeof segment);
-    if (bytes.size() < sizeof segment) return "";
+    if (bytes.size() < sizeof segment) return;
     std::memcpy(&segment, bytes.data(), sizeof segment);
     if (segment.p_type != PT_INTERP || segment.p_filesz > kMostPath) continue;
     const std::string name = part(fd, segment.p_offset, segment.p_filesz);
-    return name.substr(0, name.find('\0'));
+    out.loader = name.substr(0, name.find('\0'));
+    return;
   }
-  return "";
 }
 
 } // namespace
 
-std::string loader_of(const std::string& program) {
-  std::string file = program;
-  for (int i = 0; i < kMostScripts; ++i) {
-    file = found_in_path(file);
-    if (std::string interpreter = interpreter_of(file); !interpreter.empty()) {
-      file = std::move(interpreter);
-      continue;
-    }
-    std::string why;
-    const int fd = files::open_to_read(file, files::Origin::system, why);
-    if (fd < 0) return "";
-    const std::string first = part(fd, 0, sizeof(Elf64_Ehdr));
-    std::string loader = first.starts_with(std::string_view(ELFMAG, SELFMAG)) ? of_elf(fd, first) : "";
-    ::close(fd);
-    return loader;
+Executable executable_of(const std::string& program) {
+  Executable out;
+  std::string name = program;
+  for (int i = 0; i < kMostScripts && !name.empty(); ++i) {
+    out.path = found_in_path(name);
+    name = interpreter_of(out.path);
   }
-  return "";
+  std::string why;
+  const int fd = files::open_to_read(out.path, files::Origin::system, why);
+  if (fd < 0) return out;
+  read_elf(fd, out);
+  ::close(fd);
+  return out;
 }
 
 bool is_musl(const std::string& loader) {

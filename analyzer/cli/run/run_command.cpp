@@ -16,8 +16,9 @@
 
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/common/install_paths.h"
+#include "analyzer/cli/run/executable.h"
 #include "analyzer/cli/run/job_directory.h"
-#include "analyzer/cli/run/loader.h"
+#include "analyzer/cli/run/nothing_recorded.h"
 #include "analyzer/cli/run/process_watcher.h"
 #include "analyzer/cli/run/sanitizer_runtime.h"
 #include "analyzer/files/writing.h"
@@ -54,7 +55,7 @@ std::string preload_object() {
 
 void set_environment(const RunArguments& arguments, const std::string& object) {
   for (const auto& [name, value] : arguments.variables) ::setenv(name.c_str(), value.c_str(), 1);
-  const std::string loader = loader_of(arguments.command.front());
+  const std::string loader = executable_of(arguments.command.front()).loader;
   if (is_musl(loader)) { // else it would end with "Error relocating" and status 127
     std::fprintf(stderr,
                  "memtrace: run: %s is not traced: its loader is musl's (%s), and memtrace needs glibc\n",
@@ -125,6 +126,11 @@ void explain_kill(const Watch& watch) {
   }
 }
 
+void say_that_nothing_was_recorded(const std::string& program) {
+  const std::string why = why_nothing_was_recorded(program);
+  if (!why.empty()) std::fprintf(stderr, "memtrace: run: nothing was recorded: %s\n", why.c_str());
+}
+
 bool is_on(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
@@ -179,9 +185,9 @@ int run_command(const RunArguments& arguments) {
   if (never_began) {
     std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n",
                  report::printable(arguments.command.front()).c_str(), std::strerror(error));
-  } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0 &&
-             (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0)) {
-    explain_kill(watch);
+  } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0) {
+    if (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0) explain_kill(watch);
+    if (traces_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,7 +51,7 @@ class Status(Run):
     def test_stdout_status_and_stdin_are_the_commands(self):
         for code in (0, 3, 255):
             done = self.run_it(sys.executable, "-c", f"import sys; print(sys.stdin.read()); sys.exit({code})",
-                               stdin=None, input=b"from outside")
+                               stdin=None, input=b"from outside", options=["--quiet"])
             self.assertEqual((done.returncode, done.stdout, done.stderr), (code, b"from outside\n", b""))
         self.assertFalse(os.path.exists(self.out), "a small process leaves nothing, and so does who watches it")
 
@@ -183,6 +184,20 @@ class Families(Run):
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
         self.assert_nothing_lost(process)
 
+    def test_a_child_of_a_program_that_is_left_out(self):
+        """Truth: the pids that the programs print. A compiler driver starts its assembler, and leaves no trace."""
+        inner = "import os; print(os.getpid())"
+        outer = f"import os, subprocess; print(os.getpid(), flush=True); subprocess.run(['sh', '-c', '{sys.executable} -c \"{inner}\"; :'])"
+        done = self.run_in("traced", self.command(sys.executable, "-c", outer, options=["--min-peak", "0", "--quiet"]),
+                           harness.bare_environment())
+        parent, child = map(int, done.stdout.split())
+        kinds = {process["pid"]: process["kind"] for process in self.report()["processes"]}
+        self.assertEqual(kinds, {parent: "main", child: "child"})
+        done = self.run_in("traced", self.command("sh", "-c", f"{sys.executable} -c '{inner}'; :",
+                                                  options=["--min-peak", "0", "--quiet"]), harness.bare_environment())
+        kinds = {process["pid"]: process["kind"] for process in self.report()["processes"]}
+        self.assertEqual(kinds[int(done.stdout)], "main", "the shell at the top leaves no trace, so nothing is above")
+
     def ranks(self, *arguments):
         python = harness.torch_python()
         return self.run_it(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
@@ -211,6 +226,49 @@ class Families(Run):
             self.assertEqual(self.ends()[processes[1]["pid"]][:3], ("signal", 9, "pidfd"))
             self.assertEqual((processes[1]["end"]["how"], processes[1]["end"]["code"]), ("unknown", 9))
         self.assertNotIn(b"Killed for memory", done.stderr, "nobody says why")
+
+
+class NothingRecorded(Run):
+    """Tests the line that says why no process left a trace."""
+
+    def why(self, *command, options=(), **settings):
+        done = self.run_in("traced", self.command(*command, options=options), harness.bare_environment(**settings))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr.decode()
+
+    def copy(self, name, **rights):
+        path = os.path.join(self.scratch, name)
+        shutil.copy("/bin/true", path)
+        if rights:
+            os.chown(path, rights["owner"], -1)
+            os.chmod(path, rights["mode"])
+        return path
+
+    def test_a_small_process(self):
+        small = "memtrace: run: nothing was recorded: no process held 32.00 MiB at once; --min-peak 0 "
+        self.assertTrue(self.why("/bin/true").startswith(small))
+        self.assertIn("held 1024.00 MiB at once", self.why("/bin/true", options=["--min-peak", "1G"]))
+        self.assertEqual(self.why("/bin/true", options=["--min-peak", "0"]), f"memtrace: recording to {self.out}\n")
+        self.assertEqual(self.why("/bin/true", options=["--quiet"]), "")
+
+    def test_a_name_that_is_left_out(self):
+        self.assertIn("leaves out x86_64-linux-gnu-as, and no other process", self.why(self.copy("x86_64-linux-gnu-as")))
+        self.assertIn("leaves out true, and", self.why("/bin/true", options=["--only", "python*"]))
+
+    def test_a_static_program(self):
+        source = os.path.join(self.scratch, "program.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("int main(void) { return 0; }")
+        program = os.path.join(self.scratch, "program")
+        built = subprocess.run(["cc", "-static", "-o", program, source], capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            self.skipTest(f"no static program can be built here: {built.stderr.strip().splitlines()[-1]}")
+        self.assertIn("program is statically linked", self.why(program))
+
+    def test_a_program_with_more_rights(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a program of another user")
+        self.assertIn("runs with more rights than you", self.why(self.copy("program", owner=65534, mode=0o4755)))
 
 
 class ForMemory(Run):

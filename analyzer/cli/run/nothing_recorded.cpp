@@ -1,0 +1,65 @@
+// Purpose: says why `memtrace run` recorded nothing.
+#include "analyzer/cli/run/nothing_recorded.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "analyzer/cli/run/executable.h"
+#include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
+#include "preload/format/recorded_programs.h"
+#include "preload/format/setting_values.h"
+
+namespace memtrace::cli {
+namespace {
+
+// True if the program starts with rights that this process lacks. The dynamic loader then ignores LD_PRELOAD.
+bool gains_rights(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  return ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::geteuid()) ||
+         ((status.st_mode & S_ISGID) != 0 && status.st_gid != ::getegid()) ||
+         (::geteuid() != 0 && ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
+std::uint64_t min_peak() {
+  std::uint64_t bytes = format::kDefaultMinPeak;
+  const char* const value = std::getenv("MEMTRACE_MIN_PEAK");
+  if (value != nullptr && *value != '\0') format::parse_size(value, &bytes);
+  return bytes;
+}
+
+bool is_left_out(const std::string& name) {
+  return !format::records_in(name.c_str(), std::getenv("MEMTRACE"), std::getenv("MEMTRACE_ONLY"),
+                             std::getenv("MEMTRACE_SKIP"));
+}
+
+} // namespace
+
+std::string why_nothing_was_recorded(const std::string& program) {
+  const Executable file = executable_of(program);
+  std::error_code error; // the recorder knows a program by the name of its file, not of a link to it
+  const std::filesystem::path real = std::filesystem::canonical(file.path, error);
+  const std::string name = (error ? std::filesystem::path(file.path) : real).filename().string();
+  const std::string shown = report::printable(name);
+  if (is_musl(file.loader)) return "";
+  if (file.bits == 32) return shown + " is a 32-bit program, and memtrace traces 64-bit programs";
+  if (file.bits == 64 && file.loader.empty())
+    return shown + " is statically linked, and memtrace traces programs that a dynamic loader starts";
+  if (gains_rights(file.path))
+    return shown +
+           " runs with more rights than you (setuid, setgid or capabilities), and the dynamic loader "
+           "then ignores LD_PRELOAD";
+  const bool left_out = is_left_out(name);
+  const std::string small = fmt::format("no {}process held {} at once; --min-peak 0 records small ones, too",
+                                        left_out ? "other " : "", report::sized(min_peak()));
+  if (!left_out) return min_peak() == 0 ? "no process left a trace" : small;
+  return fmt::format("MEMTRACE, MEMTRACE_ONLY or MEMTRACE_SKIP leaves out {}, and {}", shown, small);
+}
+
+} // namespace memtrace::cli

@@ -24,7 +24,8 @@ struct InheritedPart {
   std::uint64_t start;
   std::uint64_t end;
 };
-// Returns the parts in order of address. Parts behind the last one that had room are missing.
+// Returns the parts in order of address. Parts at the highest addresses are missing if the list is full, or if
+// the time to read the mappings was over.
 const InheritedPart* inherited_parts(std::uint32_t* count);
 
 template <class Take>

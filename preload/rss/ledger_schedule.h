@@ -11,9 +11,10 @@ namespace memtrace::record {
 // read then. While a ledger is half done, it is 0 or the time until its next turn.
 std::uint64_t ledger_pause();
 
-// Takes one turn, of some us if nothing is due. Calls for a ledger if one is due, and takes it after a thread
-// of the program has answered. Each turn has a limit of CPU time (kTurnNs). So rings and samples have their
-// turns, however much the program has mapped.
+// Takes one turn, of some us if nothing is due. If a ledger is due, asks the program's threads for
+// an answer. Takes the ledger after one has answered, or with the previous answer if none does in time. Each
+// turn has a limit of CPU time (kTurnNs). So rings and samples have their turns, however much the program has
+// mapped.
 void ledger_turn();
 // Abandons a ledger that is half done, because the background thread ends.
 void leave_ledger();

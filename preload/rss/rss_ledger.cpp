@@ -96,7 +96,8 @@ bool walk_on(Pages& pages, const Turn& turn, Residents* out) {
   }
 }
 
-// Returns false if the walk has to be repeated, because pages were read and never written to.
+// Returns false if the walk has to be repeated: by the figures, the program has pages that it read but never
+// wrote to, which the kernel does not count in RSS.
 bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   walk.maps.close();
   close_anonymous_rows();

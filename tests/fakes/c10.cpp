@@ -1,6 +1,5 @@
-// Purpose: its CPU allocator and its report of device blocks, called inside it through the PLT as the real one
-// does.
-// Stands for PyTorch's libc10.so.
+// Purpose: a substitute for PyTorch's libc10.so: the CPU allocator and the report of device blocks. Like the
+// real library, it calls them through its own PLT.
 #include "tests/fakes/c10.h"
 
 #include <cstdlib>

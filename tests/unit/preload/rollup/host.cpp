@@ -1,4 +1,5 @@
-// Purpose: a world for the rollup: memory that is counted, texts of the test's own.
+// Purpose: what the rollup asks of its host, for tests: memory, whose bytes it counts and can refuse, and
+// texts.
 #include "host.h"
 
 #include <cstdlib>

@@ -8,10 +8,9 @@ namespace memtrace::format {
 // Programs that a training job starts by the hundred and that do not train: compilers, the programs that
 // compilers start, build tools, shells and git. "*-*-" stands for a target, as in x86_64-linux-gnu-as.
 inline constexpr char kDefaultSkip[] =
-    "cc1*,f951,lto1,lto-wrapper,collect2,as,*-*-as,ld,*-*-ld,ld.*,*-*-ld.*,ld64.*,gold,lld,lld-*,mold,*gcc*,*g+"
-    "+*,"
-    "gfortran*,*-*-gfortran*,clang*,cc,*-*-cc,c++,*-*-c++,ccache,sccache,nvcc,cicc,cudafe++,ptxas,fatbinary,"
-    "nvlink,"
+    "cc1*,f951,lto1,lto-wrapper,collect2,cc,*-*-cc,c++,*-*-c++,*gcc*,*g++*,gfortran*,*-*-gfortran*,clang*,"
+    "as,*-*-as,ld,*-*-ld,ld.*,*-*-ld.*,ld64.*,gold,lld,lld-*,mold,ccache,sccache,"
+    "nvcc,cicc,cudafe++,ptxas,fatbinary,nvlink,"
     "ninja,ninja-*,make,gmake,cmake,sh,bash,dash,zsh,fish,busybox,git,git-*";
 
 // True if `name` matches the glob of `bytes` bytes: "*" is any text, "?" any character.

@@ -22,10 +22,8 @@ void put_flows_of_others();
 // Notes the processes above the parent, the nearest first. If the parent leaves no trace, a reader finds there
 // the process of the job that this one belongs to.
 void note_ancestors();
+
 // They put the losses and the size of the recorder's memory. Both are in the ring file, which will be removed.
-// Notes the processes above the parent, the nearest first. If the parent leaves no trace, a reader finds there
-// the process of the job that this one belongs to.
-void note_ancestors();
 void note_losses();
 void note_own_memory();
 // Puts that MEMTRACE_MAX_NODE granted less than the process asked for, if so.

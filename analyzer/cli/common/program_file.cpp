@@ -24,7 +24,8 @@ bool can_run(const std::string& path) {
 std::string found_in_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  // With a colon at the end, the list has an empty last entry, which is the current directory.
+  std::istringstream folders(std::string(path != nullptr ? path : "/bin:/usr/bin") + ":");
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::string file = (folder.empty() ? "." : folder) + "/" + program;
     if (can_run(file)) return file;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "analyzer/cli/run/executable.h"
@@ -39,6 +40,16 @@ bool is_left_out(const std::string& name) {
                              std::getenv("MEMTRACE_SKIP"));
 }
 
+// What a process needs to leave a trace. The recorder does not say how much a small process held.
+std::string needs() {
+  return fmt::format("leaves a trace only if it holds {} at once; --min-peak 0 records small ones, too",
+                     report::sized(min_peak()));
+}
+
+std::string others() {
+  return min_peak() == 0 ? "" : ", and any other process " + needs();
+}
+
 } // namespace
 
 std::string why_nothing_was_recorded(const std::string& program) {
@@ -53,13 +64,13 @@ std::string why_nothing_was_recorded(const std::string& program) {
     return shown + " is statically linked, and memtrace traces programs that a dynamic loader starts";
   if (gains_rights(file.path))
     return shown +
-           " runs with more rights than you (setuid, setgid or capabilities), and the dynamic loader "
+           " starts with the rights of its file (setuid, setgid or capabilities), and the dynamic loader "
            "then ignores LD_PRELOAD";
-  const bool left_out = is_left_out(name);
-  const std::string small = fmt::format("no {}process held {} at once; --min-peak 0 records small ones, too",
-                                        left_out ? "other " : "", report::sized(min_peak()));
-  if (!left_out) return min_peak() == 0 ? "no process left a trace" : small;
-  return fmt::format("MEMTRACE, MEMTRACE_ONLY or MEMTRACE_SKIP leaves out {}, and {}", shown, small);
+  const char* const enabled = std::getenv("MEMTRACE");
+  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) return "MEMTRACE=0 switches memtrace off";
+  if (is_left_out(name)) return fmt::format("MEMTRACE_ONLY or MEMTRACE_SKIP leaves out {}{}", shown, others());
+  if (min_peak() == 0) return "no process left a trace";
+  return "a process " + needs();
 }
 
 } // namespace memtrace::cli

@@ -36,7 +36,8 @@ class Ranks(harness.Case):
 
 
 class Workers(harness.Case):
-    """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 36 processes claimed 9 of 4 GiB."""
+    """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 72 processes claimed 18 of 4 GiB,
+    so these 36 would claim 9."""
 
     RANKS, WORKERS = 4, 8
 

@@ -245,15 +245,17 @@ class NothingRecorded(Run):
         return path
 
     def test_a_small_process(self):
-        small = "memtrace: run: nothing was recorded: no process held 32.00 MiB at once; --min-peak 0 "
+        small = "memtrace: run: nothing was recorded: a process leaves a trace only if it holds 32.00 MiB at once; "
         self.assertTrue(self.why("/bin/true").startswith(small))
-        self.assertIn("held 1024.00 MiB at once", self.why("/bin/true", options=["--min-peak", "1G"]))
+        self.assertIn("holds 1024.00 MiB at once", self.why("/bin/true", options=["--min-peak", "1G"]))
         self.assertEqual(self.why("/bin/true", options=["--min-peak", "0"]), f"memtrace: recording to {self.out}\n")
         self.assertEqual(self.why("/bin/true", options=["--quiet"]), "")
 
     def test_a_name_that_is_left_out(self):
-        self.assertIn("leaves out x86_64-linux-gnu-as, and no other process", self.why(self.copy("x86_64-linux-gnu-as")))
+        self.assertIn("leaves out x86_64-linux-gnu-as, and any other process", self.why(self.copy("x86_64-linux-gnu-as")))
         self.assertIn("leaves out true, and", self.why("/bin/true", options=["--only", "python*"]))
+        self.assertTrue(self.why("/bin/true", options=["--only", "python*", "--min-peak", "0"]).endswith("leaves out true\n"))
+        self.assertTrue(self.why("/bin/true", MEMTRACE="0").endswith(": MEMTRACE=0 switches memtrace off\n"))
 
     def test_a_static_program(self):
         source = os.path.join(self.scratch, "program.c")
@@ -268,7 +270,7 @@ class NothingRecorded(Run):
     def test_a_program_with_more_rights(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make a program of another user")
-        self.assertIn("runs with more rights than you", self.why(self.copy("program", owner=65534, mode=0o4755)))
+        self.assertIn("starts with the rights of its file", self.why(self.copy("program", owner=65534, mode=0o4755)))
 
 
 class ForMemory(Run):

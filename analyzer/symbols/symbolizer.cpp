@@ -15,11 +15,6 @@ namespace {
 using format::high;
 using format::low;
 
-bool library_file(std::string_view file) {
-  return file.empty() || file.front() == '<' || file.find("-packages/") != std::string::npos ||
-         file.find("/lib/python") != std::string::npos;
-}
-
 // True for Python code between the user's line and the work. Without this test, it would name every gradient
 // and every import.
 bool passage(std::string_view file) {
@@ -63,13 +58,13 @@ struct PythonFrames {
   const SiteFrame* own = nullptr;     // not in a library
 };
 
-PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
+PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFolders& libraries) {
   PythonFrames out;
   for (const SiteFrame& frame : frames) {
     if (!frame.python) continue;
     if (out.innermost == nullptr) out.innermost = &frame;
     if (out.telling == nullptr && !passage(frame.file)) out.telling = &frame;
-    if (out.own == nullptr && !library_file(frame.file)) out.own = &frame;
+    if (out.own == nullptr && !libraries.holds(frame.file)) out.own = &frame;
   }
   return out;
 }
@@ -231,16 +226,20 @@ SiteFrame Symbolizer::python(std::uint64_t value) {
 
 void Symbolizer::describe(Site& site) const {
   const auto place = [this](const SiteFrame& frame) {
-    return fmt::format("{}:{}", short_path(frame.file, facts_.working_directory), frame.line);
+    std::string path(libraries_.below(frame.file));
+    if (path.empty()) path = short_path(frame.file, facts_.working_directory);
+    if (frame.file == libraries_.main_script()) path = path.substr(path.rfind('/') + 1);
+    return fmt::format("{}:{}", path, frame.line);
   };
   site.op = called_operator(site.frames);
-  const PythonFrames python = python_frames(site.frames);
+  const PythonFrames python = python_frames(site.frames, libraries_);
   if (python.innermost == nullptr) {
     site.where = native_place(site.frames, facts_.working_directory);
     return;
   }
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
-  if (python.own != nullptr && place(*python.own) != site.where) site.caller = place(*python.own);
+  if (python.own != nullptr) site.own_line = place(*python.own);
+  if (site.own_line != site.where) site.caller = site.own_line;
 }
 
 const Site& Symbolizer::site(format::StackId stack) {

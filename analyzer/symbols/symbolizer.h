@@ -12,6 +12,7 @@
 #include "analyzer/decode/definitions.h"
 #include "analyzer/symbols/debug_lines.h"
 #include "analyzer/symbols/elf_symbols.h"
+#include "analyzer/symbols/library_folders.h"
 #include "analyzer/trace/module_map.h"
 #include "analyzer/trace/process_facts.h"
 
@@ -32,8 +33,8 @@ struct Site {
   std::vector<SiteFrame> frames; // innermost first
   std::string op;                // "torch._foreach_sqrt", or empty
   std::string where;             // "torch/optim/adam.py:774", or a native function and its line or module
-  // the innermost Python frame of the user's own code; empty if there is none or it is `where`
-  std::string caller;
+  std::string own_line;          // the innermost Python line of the user's own code; empty if there is none
+  std::string caller;            // own_line, or empty if that is `where`
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
 
@@ -51,7 +52,7 @@ std::string operator_of(std::string_view function);
 class Symbolizer {
  public:
   Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts)
-      : definitions_(definitions), facts_(facts), modules_(definitions, facts.page_bytes) {}
+      : definitions_(definitions), facts_(facts), libraries_(facts), modules_(definitions, facts.page_bytes) {}
 
   // Returns the site of a stack id that is not 0. The reference is valid as long as the symbolizer.
   const Site& site(format::StackId stack);
@@ -74,6 +75,7 @@ class Symbolizer {
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;
+  const LibraryFolders libraries_;
   std::unordered_map<const trace::Module*, Object> objects_;
   trace::ModuleMap modules_;
   std::unordered_set<std::string> names_; // names that the trace does not contain

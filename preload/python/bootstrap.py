@@ -19,6 +19,8 @@ class _Finder:
     `memtrace` alone, beside the library, when nobody else does."""
 
     def find_spec(self, name, path=None, target=None):
+        if not _library_notes:
+            _note_libraries()
         if name == "memtrace" and path is None:
             return self._of_others(name, path, target) or self._package()
         if name not in _PATCHES:
@@ -54,6 +56,43 @@ class _Finder:
             loader.exec_module = _memtrace.then(loader.exec_module, imported)
         except Exception:
             _memtrace.note("python-unpatched=" + name)
+
+
+_python_path = []
+_library_notes = []
+
+
+def _note_libraries():
+    """The folders of installed code, once `site` has decided about the user's own: then it knows the environment."""
+    site = sys.modules.get("site")
+    decided = getattr(site, "ENABLE_USER_SITE", None)
+    if _library_notes or (decided is None and not sys.flags.no_site):
+        return
+    encodings = getattr(sys.modules.get("encodings"), "__file__", None) or ""
+    folders = [encodings.rpartition("/")[0].rpartition("/")[0]]
+    try:
+        if site is not None:
+            folders.extend(site.getsitepackages())
+        if decided:
+            folders.append(site.getusersitepackages())
+    except Exception as error:  # an embedder's own `site`
+        _memtrace.note("python-site=%r" % (error,))
+    _library_notes.extend(["python-library=" + folder for folder in folders if folder])
+    _library_notes.extend(["python-path=" + folder for folder in _python_path])
+    _repeat_library_notes()
+
+
+def _repeat_library_notes():
+    """Also in a worker: a forked process has a trace of its own."""
+    for text in _library_notes:
+        _memtrace.note(text)
+
+
+def _in_python_path():
+    """What PYTHONPATH names stands before the standard library, as long as nothing changed sys.path."""
+    archive = "python%d%d.zip" % sys.version_info[:2]
+    before = [entry.endswith(archive) for entry in sys.path]
+    return [entry for entry in sys.path[: before.index(True)][:16] if entry] if True in before else []
 
 
 def _patch_after(name):
@@ -187,9 +226,16 @@ def _at_exit(call):
         atexit.register(call)
 
 
+def _detach():
+    _note_libraries()  # without a finder, nothing called it
+    _memtrace.detach()
+
+
 def _start():
     if _memtrace.attach(sys._getframe().f_code):
-        _at_exit(_memtrace.detach)
+        _at_exit(_detach)
+    _python_path.extend(_in_python_path())
+    _note_libraries()
     if _memtrace.mode != "auto":
         _PATCHES.clear()
     if _PATCHES or _memtrace.package:

@@ -299,6 +299,7 @@ def _worker_loop(module):
     @wraps(loop)
     def worker(*args, **kwargs):
         _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
+        _repeat_library_notes()
         return loop(*args, **kwargs)
 
     _replace(module, "_worker_loop", worker)
@@ -360,5 +361,16 @@ def _cpu_adam(module):
 
 
 def _generate(module):
+    """Calls its module within; the first call of a program that only generates ends `load`, too."""
     cls = module.GenerationMixin
-    cls.generate = _marked("generate", cls.generate)
+    generate = _marked("generate", cls.generate)
+
+    @wraps(generate)
+    def wrapper(self, *args, **kwargs):
+        if not is_compiling():
+            _end_load()
+            if not _is_known(self):
+                _report_parameters(self)
+        return generate(self, *args, **kwargs)
+
+    cls.generate = wrapper

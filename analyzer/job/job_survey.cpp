@@ -4,12 +4,10 @@
 #include <fmt/core.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include "analyzer/decode/read_error.h"
 #include "analyzer/evidence/evidence_store.h"
@@ -20,6 +18,7 @@
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/job/fatal_failure.h"
 #include "analyzer/job/keep_evidence.h"
+#include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
 #include "analyzer/job/usage_error.h"
 
@@ -174,12 +173,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   find_left_behind(processes, progress);
   hear_watchers(processes);
   hear_witnesses(processes);
-  std::sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
-    const auto order = [](const Process& p) {
-      return std::tuple(p.kind != "main", p.facts.rank, p.facts.start_unix_ns, p.facts.pid, p.path);
-    };
-    return order(a) < order(b);
-  });
+  put_leading_first(processes);
   return processes;
 }
 

@@ -9,10 +9,10 @@
 
 namespace memtrace::report {
 
-// Returns the main process first, then the other processes by their start. Their traces stay open, within
-// bounds, so that the command need not read them again. Warns of a file that cannot be read, unless it is the
-// only one. Queries outside evidence about an end once and saves it beside the trace. `brought`: evidence files
-// to add.
+// Returns the processes, the one that a report leads with first (process_order.h). Their traces stay open,
+// within bounds, so that the command need not read them again. Warns of a file that cannot be read, unless it
+// is the only one. Queries outside evidence about an end once and saves it beside the trace. `brought`:
+// evidence files to add.
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
                             trace::Progress& progress);
 

@@ -11,6 +11,7 @@
 #include "analyzer/cli/common/progress_meter.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/job_survey.h"
+#include "analyzer/job/process_order.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/print/json/document.h"
@@ -22,32 +23,6 @@ namespace {
 
 constexpr double kAtOnce = 0.5; // s: longest time between the ends of processes that one kill ended
 
-// Ranks an end; the lowest rank is explained first. 0: died for memory. 1: a signal or unknown. 2: a failing
-// exit. 3: the other ends.
-int gravity(const report::Process& process) {
-  const std::string& how = process.end.how;
-  if (how == "oom_kill" || process.failed) return 0;
-  if (how == "unknown" || how == "signal") return 1;
-  return how == "exit" && process.end.code != 0 ? 2 : 3;
-}
-
-double last_unix(const report::Process& process) {
-  const trace::Facts& facts = process.facts;
-  const auto ns = static_cast<double>(facts.last_stamp) - static_cast<double>(facts.start_stamp);
-  return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
-}
-
-// Returns the seconds by which `a` ended after `b`. The kernel log decides if it has both, else their last
-// records do.
-double after(const report::Process& a, const report::Process& b) {
-  const auto killed = [](const report::Process& process) {
-    const evidence::Kill* const kill = process.end.witness.kill;
-    return kill != nullptr ? kill->when.boot : std::nullopt;
-  };
-  const auto one = killed(a), other = killed(b);
-  return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
-}
-
 // Returns the index of the process to explain: the first that died for memory. If none did, the first that
 // ended in the next worst way.
 std::size_t subject(const std::vector<report::Process>& processes, const PostmortemArguments& arguments) {
@@ -58,8 +33,9 @@ std::size_t subject(const std::vector<report::Process>& processes, const Postmor
       best = i;
       continue;
     }
-    const int weight = gravity(processes[i]), least = gravity(processes[best]);
-    if (weight < least || (weight == least && weight < 3 && after(processes[i], processes[best]) < 0)) best = i;
+    const report::Gravity weight = gravity(processes[i]), least = gravity(processes[best]);
+    const bool earlier = report::ended_after(processes[i], processes[best]) < 0;
+    if (weight < least || (weight == least && weight != report::Gravity::other && earlier)) best = i;
   }
   if (best == processes.size())
     throw report::UsageError(
@@ -71,7 +47,8 @@ std::size_t subject(const std::vector<report::Process>& processes, const Postmor
 std::optional<trace::ProcessSample> sample_at(const report::Process& process, double unix) {
   const trace::Facts& facts = process.facts;
   const double since = unix - static_cast<double>(facts.start_unix_ns) / 1e9;
-  if (since < 0 || (process.end.how != "running" && last_unix(process) < unix - kAtOnce)) return std::nullopt;
+  if (since < 0 || (process.end.how != "running" && report::last_unix(process) < unix - kAtOnce))
+    return std::nullopt;
   const trace::ProcessSample* const sample =
       process.samples.process_at(facts.start_stamp + static_cast<format::Stamp>(since * 1e9));
   return sample == nullptr ? std::nullopt : std::optional(*sample);
@@ -82,10 +59,10 @@ std::vector<report::JobPeer> others(const std::vector<report::Process>& processe
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const report::Process& process = processes[i];
     if (i == subject) continue;
-    const double later = after(process, processes[subject]);
+    const double later = report::ended_after(process, processes[subject]);
     const bool beside = process.facts.host == processes[subject].facts.host;
     out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
-                   sample_at(process, last_unix(processes[subject])), beside ? process.directory : ""});
+                   sample_at(process, report::last_unix(processes[subject])), beside ? process.directory : ""});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const report::JobPeer& a, const report::JobPeer& b) { return a.later < b.later; });
@@ -102,12 +79,13 @@ std::unique_ptr<report::ProcessAnalysis> open(report::Process& process, const re
 report::Json order_json(const std::vector<report::Process>& processes, const report::Process& first) {
   std::vector<std::pair<double, const report::Process*>> ended;
   for (const report::Process& process : processes) {
-    if (process.end.how != "running") ended.emplace_back(after(process, first), &process);
+    if (process.end.how != "running") ended.emplace_back(report::ended_after(process, first), &process);
   }
   std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   report::Json out = report::Json::array();
   for (const auto& [later, process] : ended)
-    out.push_back({{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", last_unix(first) + later}});
+    out.push_back(
+        {{"pid", process->facts.pid}, {"how", process->end.how}, {"unix", report::last_unix(first) + later}});
   return out;
 }
 
@@ -130,8 +108,9 @@ std::vector<std::string> json_of(std::vector<report::Process>& processes, std::s
     if (&process == &processes[chosen] && analysis->death)
       ledger.push_back(report::ledger_json(report::job_ledger(*analysis, others(processes, chosen))));
   }
-  const report::Json first =
-      gravity(processes[chosen]) < 3 ? report::Json(processes[chosen].facts.pid) : report::Json(nullptr);
+  const report::Json first = gravity(processes[chosen]) != report::Gravity::other
+                                 ? report::Json(processes[chosen].facts.pid)
+                                 : report::Json(nullptr);
   return std::move(document).take(
       {{"ledger", std::move(ledger)}, {"first", first}, {"order", order_json(processes, processes[chosen])}});
 }
@@ -143,7 +122,7 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
   Meter meter(STDERR_FILENO);
   std::vector<report::Process> processes = report::survey(traces, {}, meter);
   const std::size_t chosen = subject(processes, {});
-  if (gravity(processes[chosen]) != 0) return std::nullopt;
+  if (gravity(processes[chosen]) != report::Gravity::died_for_memory) return std::nullopt;
   std::string text = text_of(processes, chosen, color, meter);
   meter.clear();
   return text;

@@ -1,0 +1,66 @@
+// Purpose: orders the processes of a job: which of them a report leads with, and which ended first.
+#include "analyzer/job/process_order.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace memtrace::report {
+namespace {
+
+// True if the memory that only its owners can free came within a tenth of the limit of a cgroup.
+bool came_near(const trace::SampledCgroup& group) {
+  if (group.left || !group.highest || group.highest->limit == trace::kNotSaid) return false;
+  const trace::GroupSample& sample = *group.highest;
+  const std::uint64_t shmem = sample.shmem == trace::kNotSaid ? 0 : std::min(sample.shmem, sample.file);
+  const std::uint64_t cache = std::min(sample.charge, sample.file - shmem);
+  return sample.charge - cache >= sample.limit - sample.limit / 10;
+}
+
+bool came_near(const Process& process) {
+  const auto& groups = process.samples.groups();
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const trace::SampledCgroup& one) { return came_near(one); });
+}
+
+std::uint64_t high_water(const Process& process) {
+  return process.samples.process() ? process.samples.process()->high_water : 0;
+}
+
+auto order_of(const Process& process) {
+  const bool died = gravity(process) == Gravity::died_for_memory;
+  const bool modelled = process.facts.parameters.has_value();
+  return std::tuple(!died, died ? last_unix(process) : 0, process.kind == "worker", !came_near(process),
+                    !modelled, modelled ? process.facts.rank : 0, ~high_water(process),
+                    process.facts.start_unix_ns, process.facts.pid, process.path);
+}
+
+} // namespace
+
+Gravity gravity(const Process& process) {
+  const std::string& how = process.end.how;
+  if (how == "oom_kill" || process.failed) return Gravity::died_for_memory;
+  if (how == "unknown" || how == "signal") return Gravity::signal_or_unknown;
+  return how == "exit" && process.end.code != 0 ? Gravity::failing_exit : Gravity::other;
+}
+
+double last_unix(const Process& process) {
+  const trace::Facts& facts = process.facts;
+  const auto ns = static_cast<double>(facts.last_stamp) - static_cast<double>(facts.start_stamp);
+  return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
+}
+
+double ended_after(const Process& a, const Process& b) {
+  const auto killed = [](const Process& process) {
+    const evidence::Kill* const kill = process.end.witness.kill;
+    return kill != nullptr ? kill->when.boot : std::nullopt;
+  };
+  const auto one = killed(a), other = killed(b);
+  return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
+}
+
+void put_leading_first(std::vector<Process>& processes) {
+  std::sort(processes.begin(), processes.end(),
+            [](const Process& a, const Process& b) { return order_of(a) < order_of(b); });
+}
+
+} // namespace memtrace::report

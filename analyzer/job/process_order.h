@@ -1,0 +1,26 @@
+// Purpose: orders the processes of a job: which of them a report leads with, and which ended first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/job/job_process.h"
+
+namespace memtrace::report {
+
+// How a process ended, the worst first.
+enum class Gravity : std::uint8_t { died_for_memory, signal_or_unknown, failing_exit, other };
+Gravity gravity(const Process& process);
+
+// Returns the time of the last record, in s since 1970.
+double last_unix(const Process& process);
+// Returns the seconds by which `a` ended after `b`. The kernel's log decides if it has both, else their last
+// records do.
+double ended_after(const Process& a, const Process& b);
+
+// Sorts the processes. The first is the one that a report leads with: a process that died for memory, the first
+// to die; one that came within a tenth of a limit of its cgroup; one with a model, rank 0 of equals; the one
+// with the highest VmHWM. Workers come after the others, which made them. Ties: by start time.
+void put_leading_first(std::vector<Process>& processes);
+
+} // namespace memtrace::report

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <utility>
 
@@ -57,6 +58,28 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
                                       sized(taken.drift)));
   close(out);
   return out;
+}
+
+// True if more than 1 % of the total is in no row.
+bool leaves_a_residual(const RssLedger& ledger) {
+  const std::uint64_t size = static_cast<std::uint64_t>(std::abs(ledger.residual));
+  return size > ledger.total / 100;
+}
+
+// Returns the ledger at the highest moment. If the allocator gave no answer then, the rows do not add up: what
+// it retains is in none of them. Then returns the highest ledger with an answer, and says so.
+RssLedger at_the_highest(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
+  RssLedger highest = of_process(analysis, *taken.highest(), "peak_rss");
+  if (!taken.highest_sound() || !leaves_a_residual(highest)) return highest;
+  RssLedger sound = of_process(analysis, *taken.highest_sound(), "peak_rss");
+  if (leaves_a_residual(sound) || sound.total < highest.total / 2) return highest;
+  sound.remarks.insert(
+      sound.remarks.begin(),
+      fmt::format(
+          "This ledger is of {:.1f} s: at the highest moment, {:.1f} s, RSS was {} higher and the allocator "
+          "did not answer how much it retains.",
+          sound.t, highest.t, sized(highest.total - std::min(highest.total, sound.total))));
+  return sound;
 }
 
 void add_rows(RssLedger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {
@@ -127,7 +150,7 @@ RssLedger of_node(const ProcessAnalysis& analysis, const trace::NodeSample& samp
 std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis) {
   std::vector<RssLedger> out;
   const trace::Ledgers& taken = analysis.account.ledgers;
-  if (taken.highest()) out.push_back(of_process(analysis, *taken.highest(), "peak_rss"));
+  if (taken.highest()) out.push_back(at_the_highest(analysis, taken));
   if (taken.last()) out.push_back(of_process(analysis, *taken.last(), analysis.death ? "death" : "end"));
   if (const trace::SampledCgroup* const group = group_of(analysis.trace->samples().groups()); group != nullptr)
     out.push_back(of_group(analysis, *group));

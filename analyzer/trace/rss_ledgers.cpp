@@ -51,8 +51,10 @@ void Ledgers::head(const Event& event) {
   if (!again) ++taken_;
   high_water_ = std::max(high_water_, ledger.high_water);
   into_highest_ = !highest_ || format::beats(worth(ledger), worth(*highest_));
+  into_sound_ = format::is_sound(worth(ledger)) && (!highest_sound_ || ledger.total > highest_sound_->total);
   into_last_ = !again;
   if (into_highest_) highest_ = ledger;
+  if (into_sound_) highest_sound_ = ledger;
   if (into_last_) {
     last_ = ledger;
     keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end, ledger.allocator_asked});
@@ -67,6 +69,7 @@ void Ledgers::row(const Event& event) {
   const LedgerBytes amount{said.resident, said.given, said.parts, sampled};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_highest_ && highest_) highest_->rows[which] = amount;
+  if (into_sound_ && highest_sound_) highest_sound_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;
 }
 

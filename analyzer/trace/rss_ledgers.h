@@ -44,6 +44,8 @@ class Ledgers {
   void add(const Event& event);
 
   const std::optional<ProcessLedger>& highest() const { return highest_; }
+  // Returns the highest ledger with the allocator's answer and little drift. It may be far below the highest.
+  const std::optional<ProcessLedger>& highest_sound() const { return highest_sound_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
   const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
   std::uint64_t taken() const { return taken_; }
@@ -53,9 +55,10 @@ class Ledgers {
   void head(const Event& event);
   void row(const Event& event);
 
-  std::optional<ProcessLedger> highest_, last_;
+  std::optional<ProcessLedger> highest_, highest_sound_, last_;
   std::vector<LedgerPoint> all_;
-  bool into_highest_ = false, into_last_ = false; // the ledgers that the next rows belong to
+  bool into_highest_ = false, into_sound_ = false,
+       into_last_ = false; // the ledgers that the next rows belong to
   std::uint64_t taken_ = 0, high_water_ = 0;
 };
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/wrapping_sum.h"
+
 namespace memtrace::replay {
 namespace {
 
@@ -70,11 +72,12 @@ Candidates candidates(const Account& account) {
   return {std::move(best->second), best->first};
 }
 
-// Returns the values that decide whether steps are alike: peak and transient of each phase in each memory, in a
-// fixed order. There is one vector over the steps for each of these values.
+// Returns the values that decide whether steps are alike: what each phase adds and gives back in each memory,
+// in a fixed order. There is one vector over the steps for each of these values. Levels do not decide: under a
+// leak, each step begins higher than the one before.
 std::vector<std::vector<std::int64_t>> signatures(const Account& account, const Candidates& candidates,
                                                   std::size_t memories) {
-  const std::size_t each = 2 * memories;
+  const std::size_t each = 3 * memories;
   std::vector<std::vector<std::int64_t>> values(candidates.paths.size() * each,
                                                 std::vector<std::int64_t>(candidates.steps.size()));
   for (const Row& row : account.rows) {
@@ -85,8 +88,9 @@ std::vector<std::vector<std::int64_t>> signatures(const Account& account, const 
     for (std::size_t i = 0; i < memories; ++i) {
       const MemoryRow& memory = row.of(static_cast<MemoryId>(i));
       const Figures& figures = account.tensors ? memory.tensor : memory.live;
-      values[at++][step] = figures.peak;
+      values[at++][step] = wrapping_sub(figures.peak, figures.entry);
       values[at++][step] = figures.transient;
+      values[at++][step] = figures.net;
     }
   }
   return values;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/explain/update_instant.h"
@@ -148,13 +149,25 @@ std::vector<PartOfStep> parts_of(const ProcessAnalysis& analysis, MemoryId memor
   return out;
 }
 
-// Adds the freed bytes that malloc retained, as the allocator reported them soon after the update.
+// Returns the ledger with an answer of the allocator that is nearest to `then`, or null. The one at the exit is
+// used only if there is no other: by then the program has freed what it kept, and malloc retains that, too.
+const trace::LedgerPoint* nearest_answer(const std::vector<trace::LedgerPoint>& all, format::Stamp then) {
+  const auto distance = [then](const trace::LedgerPoint& one) {
+    return one.stamp > then ? one.stamp - then : then - one.stamp;
+  };
+  const trace::LedgerPoint* best = nullptr;
+  for (const trace::LedgerPoint& one : all) {
+    if (!one.asked) continue;
+    if (best == nullptr || std::pair(one.at_end, distance(one)) < std::pair(best->at_end, distance(*best)))
+      best = &one;
+  }
+  return best;
+}
+
+// Adds the freed bytes that malloc retained, as the allocator reported them nearest to the update.
 void add_kept_by_malloc(Explanation& out) {
-  const std::vector<trace::LedgerPoint>& all = out.analysis->account.ledgers.all();
-  const format::Stamp then = out.analysis->account.last_update->stamp;
-  const trace::LedgerPoint* said = nullptr; // the first point after the update, else the last before it
-  for (const trace::LedgerPoint& one : all)
-    if (one.asked && (said == nullptr || said->stamp < then)) said = &one;
+  const trace::LedgerPoint* const said =
+      nearest_answer(out.analysis->account.ledgers.all(), out.analysis->account.last_update->stamp);
   if (out.memory != 0 || said == nullptr) return;
   KeptRow row;
   row.state = KeptRow::Retention::kept_by_malloc;

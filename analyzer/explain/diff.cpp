@@ -27,8 +27,8 @@ std::string number(Step step) {
 }
 
 std::string where(const ProcessAnalysis& analysis, const replay::Peak& peak) {
-  return fmt::format("{} pid {}, in {}", script(analysis.facts()), analysis.facts().pid,
-                     when(analysis.phase_name(peak.path), peak.step));
+  return fmt::format("{} pid {}, {}", script(analysis.facts()), analysis.facts().pid,
+                     analysis.place(peak.path, peak.step));
 }
 
 // Returns the steps that have their own events, for messages.
@@ -193,11 +193,12 @@ DiffSide first_step(ProcessAnalysis& analysis, MemoryId memory, const std::strin
 DiffSide steady_step(ProcessAnalysis& analysis, MemoryId memory, const std::string& phase) {
   const std::vector<Step>& steps = analysis.steady.steps;
   if (steps.size() < 2)
-    throw NothingToShow("no two steps after the first are alike, so there is no steady one; " +
+    throw NothingToShow("no two steps after the first are alike, so none is typical; " +
                         steps_in_detail(analysis));
-  DiffSide side = highest(analysis, memory, analysis.steady.representative, phase, "steady");
-  side.where += fmt::format(", which stands for the {} steps {} to {} that are alike", steps.size(),
-                            number(steps.front()), number(steps.back()));
+  DiffSide side = highest(analysis, memory, analysis.steady.representative, phase, "typical");
+  side.where +=
+      fmt::format(": a typical step ({} of {} agree)", steps.size(),
+                  static_cast<std::int64_t>(steps.back()) - static_cast<std::int64_t>(steps.front()) + 1);
   return side;
 }
 

@@ -17,9 +17,14 @@ LeakSteps leak_steps(const replay::Account& account) {
 
 std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory) {
   if (leak_steps(account).count() < kFewest) return std::nullopt;
+  return last_step_instant(account, memory, memory == 0 ? replay::Measure::live : replay::Measure::tensor);
+}
+
+std::optional<replay::Instant> last_step_instant(const replay::Account& account, replay::MemoryId memory,
+                                                 replay::Measure measure) {
   std::optional<replay::Instant> out;
   std::int64_t highest = 0;
-  const replay::Measure measure = memory == 0 ? replay::Measure::live : replay::Measure::tensor;
+  if (account.last_step == replay::Step::none) return out;
   for (const replay::Row& row : account.rows) {
     if (row.step != account.last_step || row.count == 0) continue;
     const replay::MemoryRow& of = row.of(memory);
@@ -29,6 +34,11 @@ std::optional<replay::Instant> leak_instant(const replay::Account& account, repl
     out = replay::Instant{memory, measure, figures.peak_at};
   }
   return out;
+}
+
+replay::Instant end_instant(const replay::Account& account, replay::MemoryId memory, replay::Measure measure) {
+  constexpr trace::Ordinal kAfterAll = ~trace::Ordinal{0} - 1;
+  return last_step_instant(account, memory, measure).value_or(replay::Instant{memory, measure, kAfterAll});
 }
 
 } // namespace memtrace::report

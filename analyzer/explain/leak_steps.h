@@ -18,6 +18,12 @@ struct LeakSteps {
 };
 LeakSteps leak_steps(const replay::Account& account);
 
+// Returns the highest point of the last step, or nullopt if there is no step.
+std::optional<replay::Instant> last_step_instant(const replay::Account& account, replay::MemoryId memory,
+                                                 replay::Measure measure);
+// Returns the highest point of the last step, else the end of the trace. At the end of the process, Python has
+// freed what its modules kept.
+replay::Instant end_instant(const replay::Account& account, replay::MemoryId memory, replay::Measure measure);
 // Returns the highest point of the last step, or nullopt if there are too few steps to detect a leak.
 std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory);
 

@@ -6,6 +6,7 @@
 
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/explain/update_instant.h"
+#include "analyzer/wording/labels.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -35,6 +36,8 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   for (const auto& [memory, peaks] : analysis.account.peaks) {
     if (!peaks.live.bucket) out.push_back({memory, Measure::live, peaks.live.at});
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
+    out.push_back(end_instant(analysis.account, memory, Measure::live));
+    if (peaks.tensor.bytes != 0) out.push_back(end_instant(analysis.account, memory, Measure::tensor));
   }
   if (analysis.account.last_update) {
     for (const auto& [memory, peaks] : analysis.account.peaks) {
@@ -97,9 +100,15 @@ const replay::Holdings& ProcessAnalysis::set(Instant instant) const {
 std::string ProcessAnalysis::phase_name(replay::PathId path) const {
   constexpr std::size_t kMost = 1024; // bytes: ten lines
   std::string out;
-  for (const std::string& name : account.paths.texts(path)) out += (out.empty() ? "" : "/") + printable(name);
+  for (const std::string& name : account.paths.texts(path))
+    out += (out.empty() ? "" : "/") + printable(phase_words(name));
   if (out.size() <= kMost) return out;
   return shortened(out, kMost);
+}
+
+std::string ProcessAnalysis::place(replay::PathId path, replay::Step step) const {
+  if (path != replay::PathId::other) return "in " + when(phase_name(path), step);
+  return step == replay::Step::none ? "outside the phases of training" : when("in step", step);
 }
 
 std::string memory_name(MemoryId memory) {

@@ -2,13 +2,18 @@
 #include "analyzer/findings/all_findings.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <tuple>
+#include <unordered_set>
 
+#include "analyzer/explain/leading_peak.h"
 #include "analyzer/findings/common/peak_candidate.h"
 #include "analyzer/findings/peak/first_step_only.h"
 #include "analyzer/findings/peak/foreach_temporaries.h"
 #include "analyzer/findings/peak/loss_logits.h"
 #include "analyzer/findings/peak/optimizer_states.h"
+#include "analyzer/findings/peak/parameter_copy.h"
 #include "analyzer/findings/peak/pinned_memory.h"
 #include "analyzer/findings/peak/recompute_peak.h"
 #include "analyzer/findings/peak/serialize_in_memory.h"
@@ -29,23 +34,75 @@ void append(std::vector<T>& out, std::vector<T> more) {
 Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
   for (const auto propose : {propose_foreach, propose_loss, propose_recompute, propose_first_step,
-                             propose_serialized, propose_pinned_rounding})
+                             propose_serialized, propose_pinned_rounding, propose_parameter_copy})
     append(candidates, propose(analysis));
   Findings out = judge_together(analysis, candidates);
   for (const auto family :
        {find_states, find_pinned_cache, find_leaks, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
   return out;
+}
+
+// Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
+// their stacks is about the peak, or about the whole process: there its bytes are what it holds.
+void weigh(const ProcessAnalysis& analysis, Finding& finding) {
+  finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
+  if (!analysis.account.peaks.contains(finding.memory)) return;
+  LeadingPeak leading = leading_peak(analysis, finding.memory);
+  if (!finding.stacks.empty())
+    finding.bytes_at_peak = bytes_of(alive_at_peak(analysis, leading), finding.stacks);
+  if (finding.stacks.empty() && finding.site == format::StackId{}) return;
+  if (finding.memory == 0) leading.measure = replay::Measure::live; // also blocks that are no tensors
+  finding.bytes_at_end = bytes_of(alive_at_end(analysis, leading),
+                                  finding.stacks.empty() ? std::vector{finding.site} : finding.stacks);
+}
+
+// A finding that says how the process ended, or one without a remedy that would lower the peak.
+bool ends_it(const Finding& finding) {
+  return finding.id == "cuda-oom" || finding.id == "allocation-failed" || finding.id == "shm-full";
+}
+bool states_a_fact(const Finding& finding) {
+  constexpr std::array kFacts = {"oom-kill", "device-context", "page-cache-not-memory", "reserved-not-resident",
+                                 "orphan-shm"};
+  return std::any_of(kFacts.begin(), kFacts.end(), [&](const char* id) { return finding.id == id; });
+}
+
+// Puts first what ended the process, then the causes, largest first, then facts. At a death, the bytes at the
+// death count, else those at the peak.
+void put_in_order(Findings& findings, bool died) {
+  std::stable_sort(findings.begin(), findings.end(), [died](const Finding& a, const Finding& b) {
+    const auto order = [died](const Finding& one) {
+      return std::tuple(!ends_it(one), states_a_fact(one), -(died ? one.bytes_at_end : one.bytes_at_peak),
+                        one.id);
+    };
+    return order(a) < order(b);
+  });
+}
+
+// Removes the causes that another one explains: logits that a step keeps for good are a leak.
+void remove_explained(Findings& findings) {
+  std::unordered_set<format::StackId> leaked;
+  for (const Finding& finding : findings)
+    if (finding.id == "leak-per-step") leaked.insert(finding.stacks.begin(), finding.stacks.end());
+  std::erase_if(findings, [&](const Finding& finding) {
+    return finding.id == "loss-logits" &&
+           std::any_of(finding.stacks.begin(), finding.stacks.end(),
+                       [&](format::StackId stack) { return leaked.contains(stack); });
+  });
 }
 
 } // namespace
 
 Findings find(ProcessAnalysis& analysis) {
   Findings out;
-  if (analysis.death) out = find_in_death(analysis);
+  if (analysis.death) {
+    out = find_in_death(analysis);
+    append(out, find_serialized_at_death(analysis));
+  }
   append(out, find_in_peaks(analysis));
+  remove_explained(out);
+  for (Finding& finding : out) weigh(analysis, finding);
+  put_in_order(out, analysis.death.has_value());
   return out;
 }
 

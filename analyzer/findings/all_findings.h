@@ -9,8 +9,8 @@
 
 namespace memtrace::report {
 
-// Returns first the findings about a death, then those about peaks, the largest first. If the remedy of a cause
-// does not lower the peak, the cause is not a finding.
+// Returns first what ended the process, then the causes, the largest first, then facts without a remedy. If the
+// remedy of a cause does not lower the peak, the cause is not a finding.
 Findings find(ProcessAnalysis& analysis);
 
 // Returns the memory that interests the reader: `asked`, else the memory of the first finding, else the memory

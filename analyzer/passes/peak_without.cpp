@@ -68,8 +68,9 @@ class Excluding : public Observer {
     std::int64_t level; // level of the excluded blocks
   };
 
-  static std::uint64_t bytes_of(const Excluded& what, const Block& block) {
+  std::uint64_t bytes_of(const Excluded& what, const Block& block) const {
     if (block.memory != what.memory || (what.born && *what.born != block.born.known)) return 0;
+    if (what.born_in && phases().paths().last(block.born.path) != *what.born_in) return 0;
     if (what.stacks && !what.stacks->contains(block.stack)) return 0;
     if (!what.spared.empty() && what.spared.contains(block.stack)) return 0;
     const std::uint64_t bytes = what.measure == Measure::tensor ? block.tensor_bytes()

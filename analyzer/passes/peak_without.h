@@ -21,6 +21,7 @@ struct Excluded {
   Measure measure = Measure::tensor;
   std::optional<std::unordered_set<format::StackId>> stacks{}; // nullopt: blocks of any stack
   std::optional<KnownPhase> born{}; // born in a phase of that name; nullopt: in any phase
+  std::optional<NameId> born_in{};  // born in the phase of that name, known or not; nullopt: in any phase
   std::uint64_t parts = 0;          // 1/parts of the bytes stays; 0: no byte stays
   std::vector<Sizes> sizes{};       // size ranges of one block; empty: any size
   bool rounding = false;            // true: only the bytes that an allocator used beyond the requested size

@@ -42,15 +42,18 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
   out.pid = analysis.facts().pid;
   out.memory = memory_name(memory);
   out.peak = peak_of(analysis.account.peaks.at(memory), memory);
-  out.phase = analysis.phase_name(out.peak.path);
+  out.phase = analysis.account.paths.text(analysis.account.paths.last(out.peak.path));
   const replay::Holdings& alive =
       analysis.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
   for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
     if (alive[i].stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(alive[i].stack);
     const std::string role = replay::role_name(alive[i].role);
-    OutlierRow& row = out.rows[role + "\n" + site.where + "\n" + site.caller];
-    if (row.site == nullptr) row = {role, site.title(), 0, symbols::keep(site)};
+    // By the user's line: a larger batch is larger in each layer of the model.
+    const std::string line = site.own_line.empty() ? site.where : site.own_line;
+    OutlierRow& row = out.rows[role + "\n" + line];
+    if (row.site == nullptr)
+      row = {role, site.op.empty() ? line : line + " by " + site.op, 0, symbols::keep(site)};
     row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes);
   }
   to.push_back(std::move(out));

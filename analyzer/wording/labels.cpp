@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "analyzer/wording/utf8.h"
@@ -38,6 +39,19 @@ std::string script(const trace::Facts& facts) {
     at = end + 1;
   }
   return shortened(printable(shown.substr(shown.rfind('/') + 1)), 40);
+}
+
+std::string words_of(const std::string& name) {
+  if (name == "mmap_anon") return "mapping";
+  if (name == "mmap_file") return "file mapping";
+  if (name == "shm") return "shared memory";
+  std::string out = name;
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+std::string phase_words(const std::string& name) {
+  return name == "step" ? "update" : name;
 }
 
 std::string pad(const std::string& text, std::size_t width) {

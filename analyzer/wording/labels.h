@@ -14,6 +14,10 @@ std::string when(const std::string& phase, replay::Step step);
 std::string step_range(replay::Step first, replay::Step last);
 // Returns the script that an interpreter runs, else the program; printable, at most 40 columns.
 std::string script(const trace::Facts& facts);
+// Returns the words for a role or kind of a block: "optimizer state" for "optimizer_state".
+std::string words_of(const std::string& name);
+// Returns the word for a phase: "update" for "step", which could be mistaken for the number of a step.
+std::string phase_words(const std::string& name);
 // Returns "SIGKILL", or the number if the signal has no name.
 std::string signal_name(std::uint32_t number);
 // Returns `text` with blanks at its end, at least `width` columns wide.

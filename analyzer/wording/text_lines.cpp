@@ -13,28 +13,37 @@ void Lines::add(const char* style, const std::string& text) {
   out_ += '\n';
 }
 
-void Lines::wrap(const char* style, const std::string& indent, const std::string& text) {
+void Lines::wrap(const char* style, std::string first, const std::string& indent, const std::string& text) {
   std::string line;
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
-    if (!line.empty() && columns(indent + line) + 1 + columns(word) > kColumns) {
-      add(style, indent + line);
+    if (!line.empty() && columns(first + line) + 1 + columns(word) > kColumns) {
+      add(style, first + line);
+      first = indent;
       line.clear();
     }
     line += (line.empty() ? "" : " ") + word;
     at = end + 1;
   }
-  if (!line.empty()) add(style, indent + line);
+  if (!line.empty()) add(style, first + line);
+}
+
+void Lines::gap() {
+  if (!out_.empty() && !out_.ends_with("\n\n")) out_ += '\n';
 }
 
 void Lines::strong(const std::string& text) {
-  wrap("\x1b[1m", "", text);
+  wrap("\x1b[1m", "", "", text);
 }
 
 void Lines::paragraph(const std::string& indent, const std::string& text) {
-  wrap("", indent, text);
+  wrap("", indent, indent, text);
+}
+
+void Lines::labelled(const std::string& label, const std::string& indent, const std::string& text) {
+  wrap("", label, indent, text);
 }
 
 } // namespace memtrace::report

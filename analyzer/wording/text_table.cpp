@@ -36,6 +36,14 @@ std::size_t Table::gap(std::size_t column) const {
   return columns_[column].align == Column::Align::left ? 2 : 1;
 }
 
+// Returns where the first titled column after the first begins: so many columns of the terminal the head may
+// take.
+std::size_t Table::under_head(const std::vector<std::size_t>& widths) const {
+  std::size_t out = indent_ + widths.front();
+  for (std::size_t i = 1; i < widths.size() && columns_[i].title.empty(); ++i) out += gap(i) + widths[i];
+  return out;
+}
+
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> out;
   std::size_t all = indent_;
@@ -44,12 +52,14 @@ std::vector<std::size_t> Table::widths() const {
     for (const TableLine& line : lines_)
       if (i < line.cells.size()) width = std::max(width, columns(line.cells[i]));
     width = std::min(width, std::max(columns_[i].most, columns_[i].least));
-    if (const std::size_t head = columns(head_); i == 0 && head > indent_)
-      width = std::max(width, head - indent_);
     out.push_back(width);
     all += gap(i) + width;
   }
-  for (std::size_t i = 0; i < out.size() && all > kColumns; ++i) {
+  if (const std::size_t room = under_head(out), head = columns(head_); head > room) {
+    out.front() += head - room;
+    all += head - room;
+  }
+  for (std::size_t i = out.size(); i-- > 0 && all > kColumns;) {
     if (!columns_[i].shrinks) continue;
     const std::size_t given = std::min(all - kColumns, out[i] - std::min(out[i], kLeastRest));
     out[i] -= given;
@@ -80,7 +90,8 @@ void Table::write(Lines& lines) const {
     // The head takes the place of the indent and of the first title.
     if (!head_.empty()) titles.front().clear();
     std::string header = laid_out(titles, wide);
-    if (!head_.empty()) header = pad(head_, indent_ + wide.front()) + header.substr(indent_ + wide.front());
+    if (!head_.empty())
+      header = pad(head_, under_head(wide)) + header.substr(std::min(under_head(wide), header.size()));
     lines.faint(header);
   }
   for (const TableLine& line : lines_)

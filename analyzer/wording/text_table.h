@@ -18,7 +18,7 @@ struct Column {
   Align align = Align::left;
   std::size_t least = 0;       // columns of the terminal
   std::size_t most = kColumns; // the middle of a wider cell is cut out
-  bool shrinks = false;        // becomes narrower if the table is wider than kColumns
+  bool shrinks = false;        // becomes narrower if the table is wider than kColumns; the last column first
 
   // A left-aligned column of texts.
   static Column text(std::string title, std::size_t least = 0, std::size_t most = kColumns);
@@ -34,7 +34,8 @@ class Table {
  public:
   Table(std::size_t indent, std::vector<Column> columns) : indent_(indent), columns_(std::move(columns)) {}
 
-  // Begins the header with `text` at the start of the line. The first column becomes as wide as it.
+  // Begins the header with `text` at the start of the line. It extends over columns without a title. If they
+  // are too narrow, the first column becomes wider.
   void head(std::string text) { head_ = std::move(text); }
   // Adds a row. Cells that are left out at its end are empty.
   void row(std::vector<std::string> cells) { lines_.push_back({std::move(cells), ""}); }
@@ -49,6 +50,7 @@ class Table {
     std::string remark; // if the line has no cells
   };
 
+  std::size_t under_head(const std::vector<std::size_t>& widths) const;
   std::vector<std::size_t> widths() const;
   std::size_t gap(std::size_t column) const;
   std::string laid_out(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;

@@ -2,8 +2,11 @@
 #include "analyzer/cli/commands/diff_command.h"
 
 #include "analyzer/cli/common/main_process.h"
+#include "analyzer/explain/first_step.h"
+#include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/print/json/diff_json.h"
 #include "analyzer/print/text/diff_text.h"
+#include "analyzer/print/text/first_step_text.h"
 
 namespace memtrace::cli {
 namespace {
@@ -29,11 +32,27 @@ std::string written(const DiffArguments& arguments, const report::Diff& diff) {
   return report::diff_text(diff, arguments.top, in_color(arguments.output));
 }
 
+// Returns the comparison of the first step with a typical one: first what the first step added, then row by
+// row.
+std::string first_and_typical(const DiffArguments& arguments, report::ProcessAnalysis& analysis) {
+  const report::Diff diff = within(arguments, analysis);
+  const report::Findings leaks = report::find_leaks(analysis);
+  std::vector<format::StackId> leaked;
+  for (const report::Finding& leak : leaks) leaked.insert(leaked.end(), leak.stacks.begin(), leak.stacks.end());
+  const report::FirstStep first = report::compare_first_step(analysis, diff.memory, leaked);
+  if (arguments.format != "json")
+    return report::first_step_text(first, leaks, in_color(arguments.output)) + written(arguments, diff);
+  report::Json out = report::diff_json(diff, arguments.top);
+  out["first_step"] = {{"for_good", first.for_good}, {"only_then", first.only_then}};
+  return report::json_text(out) + "\n";
+}
+
 } // namespace
 
 int diff_command(const DiffArguments& arguments) {
   return answer(arguments.output, [&](Meter& meter) {
     const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
+    if (arguments.first_vs_steady) return first_and_typical(arguments, *a);
     if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
     const auto b = main_view(arguments.traces.back(), meter);
     const replay::MemoryId memory = memory_of(*a, arguments.memory);

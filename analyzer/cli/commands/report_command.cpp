@@ -17,8 +17,8 @@
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/print/json/document.h"
+#include "analyzer/print/text/job_text.h"
 #include "analyzer/print/text/ledger_text.h"
-#include "analyzer/print/text/outlier_text.h"
 #include "analyzer/print/text/report_text.h"
 #include "analyzer/rss/rank_outliers.h"
 
@@ -49,7 +49,7 @@ class JobReport {
  public:
   JobReport(const report::Options& options, const report::TextStyle& style, bool json,
             const std::vector<report::Process>& processes)
-      : options_(options), style_(style), json_(json), alone_(processes.size() == 1), document_(options) {
+      : options_(options), style_(style), json_(json), document_(options) {
     if (!options.memory || *options.memory == "host") family_ = family_of(processes);
     workers_ = std::any_of(processes.begin(), processes.end(),
                            [](const report::Process& process) { return process.kind == "worker"; });
@@ -65,48 +65,52 @@ class JobReport {
     if (json_) {
       document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
     } else {
-      add_text(*analysis, findings);
+      summaries_.push_back(report::summary_of(*analysis, findings));
+      // Any rank may turn out to differ from the others.
+      const bool may_lead = first_ || style_.all || process.facts.rank != trace::kNoRank;
+      texts_.push_back(may_lead ? report::process_text(*analysis, findings, options_, style_) : "");
     }
     first_ = false;
   }
 
   std::vector<std::string> take() && {
-    if (family_) text_ += report::family_text(*family_, style_.color);
-    for (const report::Outlier& outlier : ranks_.outliers()) {
-      document_.add(outlier);
-      text_ += report::outlier_text(outlier, style_.color);
-    }
+    const std::vector<report::Outlier> outliers = ranks_.outliers();
     std::string causes;
     for (const report::JobFinding& found : across_.find()) {
       causes += report::finding_text(found.finding, style_);
       document_.add(found);
     }
-    return json_ ? std::move(document_).take() : std::vector{causes + text_};
+    for (const report::Outlier& outlier : outliers) document_.add(outlier);
+    if (json_) return std::move(document_).take();
+    return {causes + text(outliers)};
   }
 
  private:
-  // Adds the first process and each process with a finding in full. Each other process gets one line.
-  void add_text(report::ProcessAnalysis& analysis, const report::Findings& findings) {
-    if (!first_ && findings.empty()) {
-      text_ += report::process_line(analysis);
-      return;
-    }
-    if (!first_) text_ += "\n";
-    text_ += report::process_text(analysis, findings, options_, style_);
-    if (first_ && !alone_) text_ += "\n";
+  // Returns the ranks, the leading process in full, and a line for each other process. With `all`, each in
+  // full.
+  std::string text(const std::vector<report::Outlier>& outliers) const {
+    const std::size_t leading = report::shown_in_full(summaries_, outliers);
+    std::string out = report::ranks_text(summaries_, outliers, style_.color);
+    out += texts_[leading];
+    out += report::others_text(summaries_, leading, style_.color);
+    for (std::size_t i = 0; style_.all && i < texts_.size(); ++i)
+      if (i != leading) out += "\n" + texts_[i];
+    if (family_)
+      out += style_.all ? report::family_text(*family_, style_.color) : report::family_line(*family_);
+    return out;
   }
 
   const report::Options& options_;
   const report::TextStyle& style_;
   bool json_;
-  bool alone_;
   bool first_ = true;
   bool workers_ = false;
   report::Document document_;
   report::JobFindings across_;
   report::Ranks ranks_;
   std::optional<report::Family> family_;
-  std::string text_;
+  std::vector<report::ProcessSummary> summaries_;
+  std::vector<std::string> texts_; // of the same processes, in full; "" where it cannot lead
 };
 
 report::Options options_of(const ReportArguments& arguments) {
@@ -118,6 +122,7 @@ report::Options options_of(const ReportArguments& arguments) {
 report::TextStyle style_of(const ReportArguments& arguments, const report::Options& options) {
   report::TextStyle style;
   style.color = in_color(arguments.output);
+  style.all = arguments.all;
   style.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) style.holders = options.peak_top;
   return style;

@@ -16,11 +16,14 @@ struct Finding {
   std::string phase;
   replay::Step step = replay::Step::none;
   std::int64_t bytes = 0;
+  std::int64_t bytes_at_peak = 0; // of its blocks, at the peak that the reports lead with
+  std::int64_t bytes_at_end = 0;  // of its blocks, at the death or in the last step
   bool certain = false;
   std::vector<std::string> evidence;
   std::string remedy;
   std::string no_remedy; // an action that would not help; may be empty
   format::StackId site{};
+  std::vector<format::StackId> stacks; // of its blocks, if they are known by their stacks; else empty
   // For the text report, which states the evidence in sentences.
   std::uint64_t lifetime = 0; // ns
   std::vector<std::string> sentences;

@@ -31,6 +31,7 @@ void SiteTotals::add(const ProcessAnalysis& analysis, const replay::Holding& hol
     site = holding.stack;
     lifetime = holding.lifetime;
     phase = analysis.account.paths.text(holding.born_phase);
+    born_in = holding.born_phase;
     step = holding.born_step;
   }
   bytes += holding.bytes;

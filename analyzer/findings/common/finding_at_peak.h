@@ -28,6 +28,7 @@ struct SiteTotals {
   std::uint64_t lifetime = 0; // ns, of the largest holding, as are the fields below
   format::StackId site{};
   std::string phase;
+  replay::NameId born_in = replay::NameId::other; // the phase
   replay::Step step = replay::Step::none;
   std::unordered_set<format::StackId> stacks;
 

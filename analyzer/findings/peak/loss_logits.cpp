@@ -52,11 +52,13 @@ const Holding* loss_holding(ProcessAnalysis& analysis, const replay::Holdings& a
   return out;
 }
 
+// Blocks of an earlier step are not of this loss: something keeps them.
 LossFamily family_of(ProcessAnalysis& analysis, const replay::Holdings& alive,
-                     const std::vector<replay::Sizes>& sizes) {
+                     const std::vector<replay::Sizes>& sizes, replay::Step step) {
   LossFamily out;
   out.loss = loss_holding(analysis, alive);
   for (const Holding& holding : alive) { // largest first
+    if (holding.born_step != replay::Step::none && holding.born_step < step) continue;
     if (!holding.tensor || replay::is_kept(holding.role) || !has_one_of(holding, sizes)) continue;
     out.bytes += holding.bytes;
     out.blocks += holding.blocks;
@@ -116,6 +118,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, MemoryId memory, const L
   Finding finding = finding_at(analysis, "loss-logits", memory, peak);
   finding.bytes = static_cast<std::int64_t>(family.bytes);
   finding.site = family.loss->stack;
+  for (const Holding* holding : family.all) finding.stacks.push_back(holding->stack);
   say(finding, analysis, family, without);
   return finding;
 }
@@ -125,7 +128,7 @@ void propose_loss_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates&
   if (peak.bytes <= 0 || peak.bucket) return;
   const replay::Holdings& alive = analysis.set({memory, Measure::tensor, peak.at});
   const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
-  const LossFamily family = family_of(analysis, alive, sizes);
+  const LossFamily family = family_of(analysis, alive, sizes, peak.step);
   if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return;
   out.push_back({{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(analysis, memory)},
                  [&analysis, memory, family](const replay::Without& without) {

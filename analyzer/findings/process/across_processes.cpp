@@ -43,6 +43,7 @@ void JobFindings::add(ProcessAnalysis& analysis, bool workers) {
 
 void JobFindings::add_parent(ProcessAnalysis& analysis) {
   SiblingFlows& family = families_[analysis.facts().pid];
+  family.has_parent = true;
   family.whole = family.whole && analysis.losses.coarsened == 0;
   family.parents_peak = analysis.account.peaks.at(0).live.bytes;
   if (const auto& machine = analysis.trace->samples().machine();
@@ -124,7 +125,8 @@ JobFindings::Ahead JobFindings::measure_ahead(const SiblingFlows& family) {
 }
 
 void JobFindings::prefetch(const SiblingFlows& family, std::vector<JobFinding>& out) {
-  if (family.workers == 0 || !family.whole) return;
+  // The parent takes the batches. Without its trace, each batch would seem to wait for ever.
+  if (family.workers == 0 || !family.has_parent || !family.whole) return;
   const Ahead ahead = measure_ahead(family);
   const bool large = ahead.bytes >= kLeastAhead && ahead.bytes >= family.parents_peak / kShareOfPeak;
   const bool full = family.shm_size != 0 && 2 * ahead.bytes >= static_cast<std::int64_t>(family.shm_size);

@@ -53,6 +53,7 @@ class JobFindings {
     std::int64_t parents_peak = 0;
     std::uint64_t shm_size = 0;
     std::shared_ptr<const symbols::Site> site; // the site where a worker made its shared blocks
+    bool has_parent = false;
     bool whole = true;
   };
 

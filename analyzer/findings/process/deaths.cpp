@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/holder_rows.h"
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/wording/units.h"
@@ -73,6 +74,18 @@ void second_copy(ProcessAnalysis& analysis, Findings& out) {
   out.push_back(std::move(finding));
 }
 
+// Returns "less of X, or ", where X is the largest holder that training does not need as a whole, or "".
+std::string avoidable(ProcessAnalysis& analysis) {
+  const Death& death = *analysis.death;
+  for (const HolderRow& row :
+       holder_rows(analysis, analysis.set({0, replay::Measure::live, death.then.at}), HolderDetail::by_line)) {
+    if (row.line.empty() || replay::is_kept(row.role)) continue;
+    if (!worthwhile(row.bytes, death.then.level.live)) break;
+    return fmt::format("less of the largest holder, {} at {} ({}), or ", size(row.bytes), row.line, row.use);
+  }
+  return "";
+}
+
 void oom_kill(ProcessAnalysis& analysis, Findings& out) {
   if (analysis.end.how != "oom_kill") return;
   const Death& death = *analysis.death;
@@ -87,8 +100,7 @@ void oom_kill(ProcessAnalysis& analysis, Findings& out) {
   } else if (!death.then.births.empty()) {
     finding.site = death.then.births.front().stack;
   }
-  finding.remedy = "a higher limit, or less held in this phase";
-  if (analysis.account.last_step != replay::Step::none) finding.remedy += ": the holders are in the table";
+  finding.remedy = avoidable(analysis) + "a higher limit";
   out.push_back(std::move(finding));
 }
 

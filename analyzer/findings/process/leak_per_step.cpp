@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/wording/units.h"
 
@@ -27,12 +28,14 @@ struct LeakTrail {
   std::map<format::StackId, std::int64_t> stacks;
   std::string phase;
   bool sampled = false;
+  bool tensor = false;
 
   void add(const Holding& holding, const std::string& born_phase) {
     bytes[static_cast<std::int64_t>(holding.born_step)] += static_cast<std::int64_t>(holding.bytes);
     stacks[holding.stack] += static_cast<std::int64_t>(holding.bytes);
     phase = born_phase;
-    sampled = sampled || holding.sampled;
+    sampled = holding.sampled;
+    tensor = holding.tensor;
   }
   std::int64_t sum() const {
     std::int64_t out = 0;
@@ -65,7 +68,9 @@ std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay:
     if (step < range.from || step > range.to || holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     const bool arena = holding.kind == format::Kind::mmap_anon && is_arena(site);
-    out[arena ? std::string("arenas") : site.where + "\n" + site.caller].add(
+    // Samples have an error, so the exact blocks of a site are a trail of their own.
+    const std::string kind = holding.sampled ? "sampled" : holding.tensor ? "tensors" : "";
+    out[arena ? std::string("arenas") : kind + "\n" + site.where + "\n" + site.caller].add(
         holding, analysis.account.paths.text(holding.born_phase));
   }
   return out;
@@ -88,32 +93,112 @@ std::int64_t slope(const LeakTrail& trail) {
   return last == first ? 0 : (trail.sum() - of_first) / (last - first);
 }
 
-Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const LeakTrail& trail, const LeakSteps& range) {
-  const format::StackId stack = trail.largest();
-  const symbols::Site& site = analysis.symbolizer->site(stack);
-  const std::int64_t per_step = slope(trail);
+// Trails with one cause. What a step's graph keeps was born at several lines, in the same steps.
+struct Leak {
+  std::vector<const LeakTrail*> trails; // the largest first
+
+  std::int64_t per_step() const {
+    std::int64_t out = 0;
+    for (const LeakTrail* trail : trails) out += slope(*trail);
+    return out;
+  }
+  std::vector<format::StackId> stacks() const {
+    std::vector<format::StackId> out;
+    for (const LeakTrail* trail : trails)
+      for (const auto& [stack, bytes] : trail->stacks) out.push_back(stack);
+    return out;
+  }
+  const LeakTrail& largest() const { return *trails.front(); }
+};
+
+std::vector<Leak> leaks_of(const std::vector<const LeakTrail*>& trails) {
+  std::vector<const LeakTrail*> sorted = trails;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const LeakTrail* a, const LeakTrail* b) { return slope(*a) > slope(*b); });
+  const auto same_steps = [](const LeakTrail& a, const LeakTrail& b) {
+    return std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end(),
+                      [](const auto& one, const auto& other) { return one.first == other.first; });
+  };
+  std::vector<Leak> out;
+  for (const LeakTrail* trail : sorted) {
+    const auto known = std::find_if(out.begin(), out.end(), [&](const Leak& leak) {
+      return trail->tensor && leak.largest().tensor && same_steps(*trail, leak.largest());
+    });
+    (known != out.end() ? *known : out.emplace_back()).trails.push_back(trail);
+  }
+  return out;
+}
+
+struct LeakLine {
+  std::int64_t per_step = 0;
+  std::vector<std::string> allocators;
+};
+
+// Returns the user's lines that the leak was born at, the largest first.
+std::vector<std::pair<std::string, LeakLine>> lines_of(ProcessAnalysis& analysis, const Leak& leak) {
+  std::map<std::string, LeakLine> sums;
+  for (const LeakTrail* trail : leak.trails) {
+    const symbols::Site& site = analysis.symbolizer->site(trail->largest());
+    LeakLine& line = sums[site.own_line.empty() ? site.where : site.own_line];
+    line.per_step += slope(*trail);
+    if (const std::string allocator = site.op.empty() ? site.where : site.op; allocator != site.own_line)
+      line.allocators.push_back(allocator);
+  }
+  std::vector<std::pair<std::string, LeakLine>> out(sums.begin(), sums.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.second.per_step > b.second.per_step; });
+  return out;
+}
+
+std::string in_words(const std::vector<std::pair<std::string, LeakLine>>& lines) {
+  constexpr std::size_t kLines = 6;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kLines, lines.size()); ++i) {
+    const auto& [line, of] = lines[i];
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", line, size(of.per_step));
+    for (std::size_t k = 0; k < std::min<std::size_t>(3, of.allocators.size()); ++k)
+      out += (k == 0 ? " by " : ", ") + of.allocators[k];
+  }
+  if (lines.size() > kLines) out += fmt::format("; {} more lines", lines.size() - kLines);
+  return out;
+}
+
+Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak, const LeakSteps& range) {
+  const LeakTrail& trail = leak.largest();
+  const auto lines = lines_of(analysis, leak);
+  const bool exact =
+      std::none_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) { return one->sampled; });
   Finding finding;
   finding.id = "leak-per-step";
   finding.memory = memory;
   finding.phase = trail.phase;
-  finding.bytes = per_step;
-  finding.certain = analysis.losses.total() == 0 && !trail.sampled &&
+  finding.bytes = leak.per_step();
+  finding.certain = analysis.losses.total() == 0 && exact &&
                     static_cast<std::int64_t>(trail.bytes.size()) * 10 >= range.count() * 9;
-  finding.site = stack;
-  finding.title = fmt::format("{}: {} more in every step", site.title(), size(per_step));
+  finding.site = trail.largest();
+  finding.stacks = leak.stacks();
+  const std::int64_t held = bytes_of(alive_at_end(analysis, leading_peak(analysis, memory)), finding.stacks);
+  finding.title =
+      fmt::format("Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
+                  lines.size() == 1
+                      ? ""
+                      : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
+                  size(held), analysis.death ? "at the death" : "in the last step");
+  std::int64_t sum = 0;
+  for (const LeakTrail* one : leak.trails) sum += one->sum();
   const std::string left = fmt::format(
       "Of what was allocated there in steps {} to {}, {} in {} of {} steps {} still held in step {}",
-      range.from, range.to, size(trail.sum()), trail.bytes.size(), range.count(),
+      range.from, range.to, size(sum), trail.bytes.size(), range.count(),
       trail.bytes.size() == 1 ? "is" : "are", static_cast<std::int64_t>(analysis.account.last_step));
   finding.evidence.push_back(left);
-  finding.sentences.push_back(left + ".");
-  if (trail.stacks.size() > 1)
-    finding.sentences.push_back(fmt::format("It came by {} paths; the largest is named.", trail.stacks.size()));
-  if (!site.caller.empty()) finding.sentences.push_back("Called from " + site.caller + ".");
+  finding.evidence.push_back("each step: " + in_words(lines));
+  finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};
   finding.remedy = fmt::format(
-      "find what keeps a reference to it from step to step (a list, a cache, a tensor with "
-      "its graph: .detach() or .item()); 1,000 steps take {}",
-      size(1000 * per_step));
+      "find what keeps a reference to it after each step (a list, a cache, an attribute){}; 1,000 steps take "
+      "{}",
+      trail.tensor ? "; a tensor with a grad_fn keeps its graph: .detach(), .item() or .argmax() keep less"
+                   : "",
+      size(1000 * finding.bytes));
   return finding;
 }
 
@@ -125,10 +210,12 @@ Findings find_leaks(ProcessAnalysis& analysis) {
   for (const auto& [memory, peaks] : analysis.account.peaks) {
     const auto instant = leak_instant(analysis.account, memory);
     if (!instant) continue;
-    for (const auto& [place, trail] : trails(analysis, analysis.set(*instant), range)) {
-      if (trail.sum() < kLeastInAll || slope(trail) < kLeastPerStep || !steady_growth(trail, range)) continue;
-      out.push_back(finding_of(analysis, memory, trail, range));
-    }
+    const std::map<std::string, LeakTrail> all = trails(analysis, analysis.set(*instant), range);
+    std::vector<const LeakTrail*> growing;
+    for (const auto& [place, trail] : all)
+      if (trail.sum() >= kLeastInAll && slope(trail) >= kLeastPerStep && steady_growth(trail, range))
+        growing.push_back(&trail);
+    for (const Leak& leak : leaks_of(growing)) out.push_back(finding_of(analysis, memory, leak, range));
   }
   return out;
 }

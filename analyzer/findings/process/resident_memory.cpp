@@ -28,7 +28,7 @@ std::string at_its_highest(const ProcessAnalysis& analysis, const ProcessLedger&
 
 void files(const ProcessAnalysis& analysis, const ProcessLedger& highest, Findings& out) {
   const std::uint64_t bytes = resident(highest, LedgerRow::files);
-  if (analysis.kind == "worker" || bytes < 256 * kMiB || bytes < highest.total / 2) return;
+  if (bytes < 256 * kMiB || bytes < highest.total / 2) return;
   Finding finding;
   finding.id = "page-cache-not-memory";
   finding.bytes = static_cast<std::int64_t>(bytes);

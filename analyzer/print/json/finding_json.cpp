@@ -14,6 +14,8 @@ Json finding_json(const Finding& finding, Json site) {
           {"phase", finding.phase},
           {"step", step_json(finding.step)},
           {"bytes", finding.bytes},
+          {"bytes_at_peak", finding.bytes_at_peak},
+          {"bytes_at_end", finding.bytes_at_end},
           {"confidence", finding.certain ? "certain" : "likely"},
           {"evidence", std::move(evidence)},
           {"remedy", finding.remedy},

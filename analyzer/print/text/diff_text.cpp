@@ -46,9 +46,10 @@ void write_row(DiffTable& table, const DiffRow& row) {
   const bool kind = row.role == replay::Role::unknown;
   std::string site = row.stack == format::StackId{} ? "-" : row.analysis->symbolizer->site(row.stack).title();
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
-  table.row(row.a, row.b,
-            kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : replay::role_name(row.role),
-            printable(row.phase), printable(site));
+  table.row(
+      row.a, row.b,
+      words_of(kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : replay::role_name(row.role)),
+      printable(phase_words(row.phase)), printable(site));
 }
 
 } // namespace
@@ -59,7 +60,7 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
   const std::string change = diff.total() == 0 ? "no change"
                                                : fmt::format("{} {}", size(std::abs(diff.total())),
                                                              diff.total() > 0 ? "more" : "less");
-  lines.strong(fmt::format("{} against {}, {}: {} at the peak of live bytes, {} and {}", printable(diff.b.name),
+  lines.strong(fmt::format("{} against {}, {}: {} allocated at the peak, {} and {}", printable(diff.b.name),
                            printable(diff.a.name), memory_name(diff.memory), change, size(diff.b.peak.bytes),
                            size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));

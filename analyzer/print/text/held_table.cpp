@@ -1,20 +1,78 @@
-// Purpose: writes the table of the blocks alive at one instant, for a postmortem.
+// Purpose: writes the table of the blocks alive at one instant, by the user's line.
 #include "analyzer/print/text/held_table.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <cmath>
+#include <utility>
 #include <vector>
 
-#include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/holder_rows.h"
 #include "analyzer/replay/wrapping_sum.h"
-#include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
+namespace {
+
+struct ShownHolders {
+  std::vector<HolderRow> rows;
+  std::size_t hidden = 0; // rows that are only summed up
+  std::int64_t more = 0;  // their bytes
+  std::int64_t left = 0;  // bytes without records
+  bool samples = false;
+};
+
+// Rows below the precision of the figures are summed up, unless all were requested. So the rows add up to the
+// total.
+ShownHolders shown(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
+  ShownHolders out;
+  out.rows = holder_rows(analysis, held.set, held.all ? HolderDetail::by_site : HolderDetail::by_line);
+  out.left = held.total;
+  for (const HolderRow& row : out.rows) {
+    out.left = replay::wrapping_sub(out.left, row.bytes);
+    out.samples = out.samples || row.sampled;
+  }
+  std::size_t kept = 0;
+  while (kept < out.rows.size() && kept < most && (held.all || out.rows[kept].bytes >= held.total / 1000))
+    ++kept;
+  for (std::size_t i = kept; i < out.rows.size(); ++i)
+    out.more = replay::wrapping_add(out.more, out.rows[i].bytes);
+  out.hidden = out.rows.size() - kept;
+  out.rows.resize(kept);
+  return out;
+}
+
+std::string percent(std::int64_t part, std::int64_t of) {
+  return of <= 0 ? "" : fmt::format("{:.1f}", 100 * static_cast<double>(part) / static_cast<double>(of));
+}
+
+std::string in_parameters(const ProcessAnalysis& analysis, std::int64_t bytes) {
+  const auto& parameters = analysis.facts().parameters;
+  if (!parameters || parameters->bytes == 0) return "";
+  const double p = static_cast<double>(bytes) / static_cast<double>(parameters->bytes);
+  return p < 0.0005 || p >= 1000 ? "" : fmt::format("{:.3f}", p);
+}
+
+// Half of the interval that holds the truth in 95 of 100 cases.
+std::string certainty(const HolderRow& row, const Unit& unit) {
+  if (!row.sampled) return "";
+  return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit));
+}
+
+std::string allocated_by(const HolderRow& row, const Unit& unit) {
+  std::string text = certainty(row, unit) + printable(row.allocator);
+  if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
+  return text;
+}
+
+const char* left_because(std::int64_t left, bool samples) {
+  if (left < 0 && samples) return "sampling error: the total is counted exactly";
+  return samples ? "counted, and not in the samples" : "counted, not recorded one by one";
+}
+
+} // namespace
 
 std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack) {
   if (stack == format::StackId{}) return "-";
@@ -22,76 +80,33 @@ std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack) {
   return printable(at.caller.empty() ? at.title() : at.title() + " <- " + at.caller);
 }
 
-namespace {
-
-// Returns a shorter site for a column: for an operator with a known user line, its name and that line.
-std::string short_site(ProcessAnalysis& analysis, format::StackId stack) {
-  if (stack == format::StackId{}) return "-";
-  const symbols::Site& at = analysis.symbolizer->site(stack);
-  return at.op.empty() || at.caller.empty() ? site_and_caller(analysis, stack)
-                                            : printable(at.op + " <- " + at.caller);
-}
-
-struct HeldLine {
-  std::int64_t bytes = 0;
-  std::uint64_t blocks = 0;
-  std::string what, since, site;
-};
-
-std::vector<HeldLine> grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings) {
-  constexpr std::size_t kNamed = 400; // names cost time; sites after the first 400 are small
-  std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::int64_t, std::uint64_t>> groups;
-  std::size_t number = 0;
-  for (const replay::Holding& holding : holdings) {
-    const BlockOwner holder = owner_of(analysis, holding);
-    std::string what = holder.name;
-    if (what.empty()) what = replay::role_name(holder.role);
-    if (holder.role == replay::Role::unknown)
-      what = holding.tensor ? "tensor" : format::kKindNames[static_cast<std::size_t>(holding.kind)];
-    const std::string since =
-        when(printable(analysis.account.paths.text(holding.born_phase)), holding.born_step);
-    const bool named = ++number <= kNamed && holding.stack != format::StackId{};
-    auto& [bytes, blocks] = groups[{what, since, named ? short_site(analysis, holding.stack) : "-"}];
-    bytes = replay::wrapping_add(bytes, holding.bytes);
-    blocks += holding.blocks;
-  }
-  std::vector<HeldLine> out;
-  out.reserve(groups.size());
-  for (const auto& [key, sum] : groups)
-    out.push_back({sum.first, sum.second, std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-  std::stable_sort(out.begin(), out.end(),
-                   [](const HeldLine& a, const HeldLine& b) { return a.bytes > b.bytes; });
-  return out;
-}
-
-// Returns the lines of the set, the largest first. Small lines share one line, and bytes without records have
-// one line. So the bytes add up to the total.
-std::vector<HeldLine> lines_of(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
-  std::vector<HeldLine> all = grouped(analysis, held.set);
-  std::int64_t left = held.total, more = 0;
-  for (const HeldLine& line : all) left = replay::wrapping_sub(left, line.bytes);
-  std::size_t shown = 0;
-  while (shown < all.size() && shown < most && all[shown].bytes >= held.total / 200) ++shown;
-  for (std::size_t i = shown; i < all.size(); ++i) more = replay::wrapping_add(more, all[i].bytes);
-  const std::size_t hidden = all.size() - shown;
-  all.resize(shown);
-  if (hidden != 0) all.push_back({more, 0, fmt::format("{} more", hidden), "", "--format json has them"});
-  if (left != 0)
-    all.push_back({left, 0, analysis.facts().fork ? "inherited, small" : "small blocks", "",
-                   left < 0 ? "too much in the samples: the sum is counted exactly" : "counted, not recorded"});
-  return all;
-}
-
-} // namespace
-
 void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, Lines& lines) {
-  Table table(2, {Column::text("", 4, 16), Column::number(held.unit.name, 9), Column::number("blocks", 7),
-                  Column::text("since", 0, 16), Column::rest("site")});
-  table.head(held.title);
-  for (const HeldLine& line : lines_of(analysis, held, most))
-    table.row({line.what, in_unit(line.bytes, held.unit), line.blocks == 0 ? "" : count(line.blocks),
-               line.since, line.site});
-  table.row({held.sum, in_unit(held.total, held.unit)});
+  const ShownHolders holders = shown(analysis, held, most);
+  const bool lined = std::any_of(holders.rows.begin(), holders.rows.end(),
+                                 [](const HolderRow& row) { return !row.line.empty(); });
+  Column of_user = Column::rest(lined ? "your line" : "");
+  of_user.most = 30;
+  Table table(2, {Column::text("", 4, 16), Column::number("", 9), Column::number("%", 5),
+                  Column::number(held.of_tensors && analysis.facts().parameters ? "x P" : "", 6),
+                  Column::text("since", 0, 20), std::move(of_user), Column::rest("allocated by")});
+  table.head(held.title + ", " + held.unit.name);
+  const auto figures = [&](std::string name, std::int64_t bytes) {
+    return std::vector<std::string>{std::move(name), in_unit(bytes, held.unit), percent(bytes, held.total),
+                                    held.of_tensors ? in_parameters(analysis, bytes) : ""};
+  };
+  const auto row = [&](std::vector<std::string> cells, std::string when, std::string line, std::string by) {
+    cells.insert(cells.end(), {std::move(when), std::move(line), std::move(by)});
+    table.row(std::move(cells));
+  };
+  for (const HolderRow& one : holders.rows)
+    row(figures(printable(one.use), one.bytes), printable(since(one)), printable(one.line),
+        allocated_by(one, held.unit));
+  if (holders.hidden != 0)
+    row(figures(fmt::format("{} more", holders.hidden), holders.more), "", "", held.others);
+  if (holders.left != 0)
+    row(figures(analysis.facts().fork ? "inherited, small" : "small blocks", holders.left), "", "",
+        left_because(holders.left, holders.samples));
+  row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);
 }
 

@@ -1,4 +1,4 @@
-// Purpose: writes the table of the blocks alive at one instant, for a postmortem.
+// Purpose: writes the table of the blocks alive at one instant, by the user's line.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,23 @@
 
 namespace memtrace::report {
 
-// The live blocks. The lines of their table add up to `total` bytes.
+// The live blocks. The rows of their table add up to `total` bytes.
 struct Held {
   const replay::Holdings& set;
-  std::int64_t total;
+  std::int64_t total; // without reservations that were never touched
   Unit unit;
   std::string title;
-  std::string sum; // the name of the total
+  std::string sum;         // the name of the total
+  std::string at;          // the time of the instant; may be empty
+  std::string others;      // where the rows are that the table leaves out
+  bool of_tensors = false; // also as multiples of the parameters
+  bool all = false;        // a row for each site, also for the small ones
 };
 
 // Returns "allocating line <- the user's line that called it".
 std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack);
 
-// Writes at most `most` lines, then the rest in a line, then the total.
+// Writes at most `most` rows, then the rest in a row, then the total.
 void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, Lines& lines);
 
 } // namespace memtrace::report

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
@@ -13,6 +14,7 @@ namespace memtrace::report {
 namespace {
 
 constexpr std::uint64_t kTooLittle = 1000; // rows below 1/1000 of the total are summed up in one line
+constexpr std::uint64_t kOfSummary = 100;  // in a summary, rows below 1/100
 
 std::string title(const RssLedger& ledger) {
   const std::string when = fmt::format("at {:.1f} s", ledger.t);
@@ -54,6 +56,26 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
+void write_ledger_summary(const RssLedger& ledger, Lines& lines) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
+  std::string text = fmt::format("Resident at its highest {} {}, VmHWM {}, at {:.1f} s: ",
+                                 in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
+                                 in_unit(static_cast<std::int64_t>(ledger.high_water), unit), ledger.t);
+  std::int64_t rest = ledger.residual;
+  for (const RssRow& row : ledger.rows) {
+    const auto bytes = static_cast<std::int64_t>(row.bytes);
+    if (row.bytes >= ledger.total / kOfSummary)
+      text += fmt::format("{} {}, ", row.name, in_unit(bytes, unit));
+    else
+      rest = replay::wrapping_add(rest, bytes);
+  }
+  lines.plain("");
+  lines.paragraph("", printable(text + fmt::format("the rest {}; not explained {} ({:.1f} %)",
+                                                   in_unit(rest, unit), in_unit(ledger.residual, unit),
+                                                   percent(ledger.residual, ledger.total))));
+  for (const std::string& remark : ledger.remarks) lines.paragraph("", remark);
+}
+
 void write_ledger_line(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   std::string rows;
@@ -65,6 +87,15 @@ void write_ledger_line(const RssLedger& ledger, Lines& lines) {
       "", printable(fmt::format("{} {} at {:.1f} s: {} {} used = {}, residual {}", ledger.scope, ledger.of,
                                 ledger.t, in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
                                 rows, in_unit(ledger.residual, unit))));
+}
+
+std::string family_line(const Family& family) {
+  Lines lines(false);
+  lines.paragraph(
+      "", fmt::format("Processes together {} at most, at {:.1f} s: PSS, where each shared page counts once; "
+                      "the sum of RSS is {}",
+                      sized(family.ledger.total), family.ledger.t, sized(family.resident)));
+  return "\n" + lines.take();
 }
 
 std::string family_text(const Family& family, bool color) {

@@ -10,9 +10,13 @@
 namespace memtrace::report {
 
 void write_ledger(const RssLedger& ledger, Lines& lines);
+// Writes the ledger of a process as one paragraph, with its remarks.
+void write_ledger_summary(const RssLedger& ledger, Lines& lines);
 // Writes the ledger of a cgroup or a machine as a sentence.
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
 
+// Returns the line about all processes together, with its line end.
+std::string family_line(const Family& family);
 // Returns the lines about all processes together and about each, with line ends.
 std::string family_text(const Family& family, bool color);
 

@@ -4,28 +4,25 @@
 #include <fmt/core.h>
 
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_lines.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 
-std::string outlier_text(const Outlier& outlier, bool color) {
-  Lines lines(color);
+void write_outlier(const Outlier& outlier, Lines& lines) {
   std::string others = outlier.others == 1 ? "the other one " : fmt::format("the other {} ", outlier.others);
   others += size(outlier.median);
   if (outlier.least != outlier.most)
     others += fmt::format(" ({} to {})", size(outlier.least), size(outlier.most));
-  lines.plain("");
-  lines.paragraph("", printable(fmt::format("Rank {} (pid {}) has {} of {} at its peak in {}, {}: +{}",
-                                            outlier.rank, outlier.pid, size(outlier.bytes), outlier.memory,
-                                            when(outlier.phase, outlier.step), others,
-                                            size(outlier.bytes - outlier.median))));
-  const std::string role = outlier.role == replay::role_name(replay::Role::unknown) ? "" : outlier.role + " ";
+  lines.strong(printable(fmt::format("Rank {} (pid {}) has {} of {} at its peak in {}, {}: +{}", outlier.rank,
+                                     outlier.pid, size(outlier.bytes), outlier.memory,
+                                     when(phase_words(outlier.phase), outlier.step), others,
+                                     size(outlier.bytes - outlier.median))));
+  const std::string role =
+      outlier.role == replay::role_name(replay::Role::unknown) ? "" : words_of(outlier.role) + " ";
   if (outlier.here > outlier.there)
-    lines.paragraph("  ", printable(fmt::format("most of the difference: {}{}, {} here and {} there", role,
+    lines.paragraph("  ", printable(fmt::format("Most of the difference: {}{}, {} here and {} there", role,
                                                 outlier.title, size(outlier.here), size(outlier.there))));
-  return lines.take();
 }
 
 } // namespace memtrace::report

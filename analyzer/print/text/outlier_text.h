@@ -1,12 +1,11 @@
 // Purpose: writes a rank that holds more than the other ranks as text.
 #pragma once
 
-#include <string>
-
 #include "analyzer/rss/rank_outliers.h"
+#include "analyzer/wording/text_lines.h"
 
 namespace memtrace::report {
 
-std::string outlier_text(const Outlier& outlier, bool color);
+void write_outlier(const Outlier& outlier, Lines& lines);
 
 } // namespace memtrace::report

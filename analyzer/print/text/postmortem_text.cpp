@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/job/evidence_query.h"
@@ -49,9 +50,7 @@ class Postmortem {
 
  private:
   const Death& death() const { return *analysis_.death; }
-  std::string phase() const {
-    return when(analysis_.phase_name(death().then.place.path), death().then.place.step);
-  }
+  std::string place() const { return analysis_.place(death().then.place.path, death().then.place.step); }
   const Finding* finding(const char* id) const {
     for (const Finding& one : findings_) {
       if (one.id == id) return &one;
@@ -59,21 +58,33 @@ class Postmortem {
     return nullptr;
   }
 
+  // Returns the largest cause that held at least a fifth of the live bytes at the death, or null. The second
+  // copy of a checkpoint comes first: its remedy is the most specific.
+  const Finding* cause() const {
+    if (const Finding* copy = finding("second-copy-on-load")) return copy;
+    for (const Finding& one : findings_)
+      if (one.id != "oom-kill" && one.id != kLeftBehind && one.memory == death().then.memory &&
+          one.bytes_at_end >= death().then.level.live / 5)
+        return &one;
+    return nullptr;
+  }
+
   std::string verdict() {
     if (analysis_.end.how == "oom_kill") {
       std::string text =
-          fmt::format("Killed for memory ({}) in {}", analysis_.end.certain ? "certain" : "likely", phase());
-      if (const Finding* copy = finding("second-copy-on-load")) return text + ": " + copy->title + ".";
+          fmt::format("Killed for memory ({}) {}", analysis_.end.certain ? "certain" : "likely", place());
+      if (const Finding* one = cause()) return text + ": " + one->title + (one->certain ? "." : " (likely).");
       if (death().filling)
-        return text + fmt::format(": {} more was being filled, {}.", sized(death().filling->block.bytes),
-                                  site(death().filling->block.stack));
+        return text + fmt::format(": it was writing to a new block of {}, {}.",
+                                  sized(death().filling->block.bytes),
+                                  site_and_caller(analysis_, death().filling->block.stack));
       return text + ".";
     }
     for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
       if (const Finding* one = finding(id)) {
         return fmt::format(
-            "{} ({}) in {}: {}", analysis_.end.how == "exit" ? "Gave up" : "Ended",
-            one->certain ? "certain" : "likely", phase(),
+            "{} ({}) {}: {}", analysis_.end.how == "exit" ? "Gave up" : "Ended",
+            one->certain ? "certain" : "likely", place(),
             one->title + (analysis_.end.how == "unknown" ? ", and it ended without a word."
                                                          : ", and it " + ended(analysis_.end) + "."));
       }
@@ -212,18 +223,41 @@ class Postmortem {
     const DeathInstant& then = death().then;
     // On a device, the sites of PyTorch's blocks are more informative than those of its segments.
     const bool blocks = then.memory != 0 && then.level.tensor != 0;
-    const std::int64_t total = blocks ? then.level.tensor : then.level.live;
     const replay::Measure measure = blocks ? replay::Measure::tensor : replay::Measure::live;
+    const replay::Holdings& alive = analysis_.set({then.memory, measure, then.at});
+    const std::uint64_t reserved = untouched(alive);
+    const std::int64_t total =
+        blocks ? then.level.tensor : replay::wrapping_sub(then.level.live, static_cast<std::int64_t>(reserved));
     lines_.plain("");
     write_held(analysis_,
-               {analysis_.set({then.memory, measure, then.at}), total, unit_for(total), held_title(),
-                blocks ? "= tensors" : "= live"},
+               {.set = alive,
+                .total = total,
+                .unit = unit_for(total),
+                .title = held_title(),
+                .sum = "total",
+                .at = "",
+                .others = "--format json has them",
+                .of_tensors = blocks},
                style_.holders, lines_);
     if (blocks)
       lines_.paragraph("  ", fmt::format("in segments of {}", size(then.level.live)));
     else if (then.level.tensor != 0)
       lines_.paragraph("  ", fmt::format("of it tensors {}", size(then.level.tensor)));
-    if (then.memory == 0) lines_.paragraph("  ", resident());
+    if (reserved != 0)
+      lines_.paragraph("  ", fmt::format("reserved and never touched, not counted above: {}", sized(reserved)));
+    if (then.memory != 0) return;
+    if (const std::string text = retained(); !text.empty()) lines_.paragraph("  ", text);
+    lines_.paragraph("  ", resident());
+  }
+
+  // Returns what malloc retained at the last ledger, or "" if that is not known or little.
+  std::string retained() const {
+    const auto& last = analysis_.account.ledgers.last();
+    if (!last || !last->allocator_asked) return "";
+    const auto& kept = last->rows[static_cast<std::size_t>(format::LedgerRow::kept)];
+    if (!kept || kept->resident < last->total / 100) return "";
+    return fmt::format("beside it {} retained by malloc: freed, and not returned to the kernel ({})",
+                       sized(kept->resident), sampled(last->stamp));
   }
 
   std::string resident() const {
@@ -246,7 +280,7 @@ class Postmortem {
       std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
       text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
                             : " (how much of it was touched is not known)";
-      lines_.paragraph("", text + ": " + site_and_caller(analysis_, block.block.stack) + ", phase " + phase());
+      lines_.paragraph("", text + ": " + site_and_caller(analysis_, block.block.stack) + ", " + place());
     }
     last_births();
   }
@@ -297,11 +331,16 @@ class Postmortem {
             size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
       lines_.paragraph("", text);
     }
-    const Finding* remedy = finding("second-copy-on-load");
+    const Finding* remedy = cause();
+    if (remedy != nullptr && remedy->id != "second-copy-on-load" && death().limit &&
+        analysis_.end.how == "oom_kill")
+      lines_.paragraph("", fmt::format("would fit: without it, {} would have been enough so far",
+                                       size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit),
+                                                                 remedy->bytes_at_end))));
     for (const Finding& one : findings_)
       // leftovers of a job did not cause the kill
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one;
-    if (remedy != nullptr) lines_.paragraph("", "Do: " + printable(remedy->remedy));
+    if (remedy != nullptr) fix(*remedy);
     if (analysis_.end.how == "unknown" && analysis_.end.code == 0)
       lines_.paragraph(
           "",
@@ -314,8 +353,10 @@ class Postmortem {
     if (left == nullptr) return;
     lines_.paragraph("",
                      fmt::format("left behind ({}): {}", left->certain ? "certain" : "likely", left->title));
-    lines_.paragraph("", "Do: " + printable(left->remedy));
+    fix(*left);
   }
+
+  void fix(const Finding& one) { lines_.labelled("Fix      ", "         ", printable(one.remedy)); }
 
   void losses() {
     std::string text = fmt::format("events: {}, lost: {}", count(analysis_.account.counts.records),

@@ -1,4 +1,4 @@
-// Purpose: writes the text report: causes first, at most 100 columns.
+// Purpose: writes the text report: what happened, the causes with their remedies, then the evidence.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ struct TextStyle {
   bool color = false;
   std::size_t holders = 12; // rows of the table of blocks at the peak
   bool all_steps = false;   // show every selected row, not only the informative ones
+  bool all = false;         // all details: a row for each site, the ledgers as tables
 };
 
 // Returns the text of a finding about several processes.
@@ -20,8 +21,5 @@ std::string finding_text(const Finding& finding, const TextStyle& style);
 // Returns the full text of a process.
 std::string process_text(ProcessAnalysis& analysis, const Findings& findings, const Options& options,
                          const TextStyle& style);
-
-// Returns one line about another process.
-std::string process_line(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

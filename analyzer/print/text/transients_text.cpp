@@ -86,8 +86,8 @@ std::vector<std::string> transients(ProcessAnalysis& analysis, replay::MemoryId 
     if (who.empty()) continue;
     const std::string phase = analysis.phase_name(passing.row->path);
     out.push_back(fmt::format(
-        "transient in {}, {}: {}",
-        passing.steady ? fmt::format("{} of each of {} steady steps", phase, analysis.steady.steps.size())
+        "Temporary in {}, {}: {}",
+        passing.steady ? fmt::format("{} of each of {} typical steps", phase, analysis.steady.steps.size())
                        : when(phase, passing.row->step),
         size(passing.bytes), who));
   }

@@ -17,7 +17,7 @@ class Loaders(harness.Case):
         self.assertEqual([finding for process in report["processes"] for finding in process["findings"]], [])
         text = " ".join(self.report_text().split())
         for finding in report["findings"]:
-            self.assertIn(f"Do: {finding['remedy']} Not: {finding['no_remedy']}", text)
+            self.assertIn(f"Fix {finding['remedy']} No help {finding['no_remedy']}", text)
         return report["findings"]
 
     def test_far_ahead(self):

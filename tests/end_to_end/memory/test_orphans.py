@@ -113,9 +113,9 @@ class Orphans(deaths.Case):
         size = f"{bytes_ / MIB:.2f} MiB left in /dev/shm"
         report, postmortem = self.report_text(), self.postmortem_text()
         self.assertIn(size, report)
-        self.assertIn("Do: rm /dev/shm/", report)
+        self.assertIn("Fix      rm /dev/shm/", report)
         self.assertIn(size, postmortem)
-        self.assertEqual(postmortem.count("Do: rm /dev/shm/"), 1, postmortem)
+        self.assertEqual(postmortem.count("Fix      rm /dev/shm/"), 1, postmortem)
         return report, postmortem
 
     def test_by_name(self):

@@ -51,6 +51,15 @@ def torch_python():
     return TORCH_PYTHON
 
 
+def packages(name):
+    """Returns the folder of packages that scripts/setup installs apart from PyTorch's. Skips the test if it is
+    missing."""
+    path = os.path.join(CACHE, name)
+    if not os.path.exists(path):
+        raise unittest.SkipTest(f"no {path}: scripts/setup installs it where pip can reach the packages")
+    return path
+
+
 def chance(seed):
     """Returns a source of random numbers. Prints its seed: MEMTRACE_TEST_SEED, or `seed` by default."""
     seed = int(os.environ.get("MEMTRACE_TEST_SEED", seed))

@@ -102,8 +102,8 @@ TEST_F(Deaths, AKillWhileASecondCopyIsRead) {
   const Json process = json();
   EXPECT_EQ(process["end"]["how"], "oom_kill");
   EXPECT_FALSE(process["end"]["evidence"].empty());
-  EXPECT_EQ(findings(process), (Ids{"oom-kill", "second-copy-on-load"}));
-  EXPECT_EQ(process["findings"][1]["bytes"], 60 * kMiB);
+  EXPECT_EQ(findings(process), (Ids{"second-copy-on-load", "oom-kill"}));
+  EXPECT_EQ(process["findings"][0]["bytes"], 60 * kMiB);
   const Json& death = process["death"];
   EXPECT_EQ(death["phase"], "load");
   EXPECT_EQ(death["step"], nullptr);
@@ -148,7 +148,8 @@ TEST_F(Deaths, ByTheCounterOfTheirGroup) {
   outside.log = "Operation not permitted";
   const Json process = json();
   EXPECT_EQ(process["end"]["how"], "oom_kill");
-  EXPECT_EQ(process["findings"][0]["confidence"], "likely");
+  EXPECT_EQ(process["findings"][1]["id"], "oom-kill");
+  EXPECT_EQ(process["findings"][1]["confidence"], "likely");
   EXPECT_TRUE(text().starts_with("Killed for memory (likely) in load")) << text();
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/print/json/document.h"
+#include "analyzer/print/text/job_text.h"
 #include "analyzer/print/text/report_text.h"
 #include "analyzer/wording/text_lines.h"
 #include "analyzer/wording/units.h"
@@ -132,11 +133,11 @@ TEST_F(Report, OfAKillAHigherLevelBeforeRecordingBeganIsAdmitted) {
 TEST_F(Report, WhatAPhaseTookAndGaveBackIsToldWithItsLine) {
   Builder builder = training();
   const std::string said = text(builder);
-  const std::size_t at = said.find("transient in step");
+  const std::size_t at = said.find("Temporary in update");
   ASSERT_NE(at, std::string::npos) << said;
   EXPECT_NE(said.find("60.00 MiB", at), std::string::npos) << said;
   EXPECT_NE(said.find("optim/adam.py:790, alive", at), std::string::npos) << said;
-  EXPECT_EQ(said.find("transient in forward"), std::string::npos) << "what it made outlives it";
+  EXPECT_EQ(said.find("Temporary in forward"), std::string::npos) << "what it made outlives it";
 }
 
 TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
@@ -258,7 +259,8 @@ TEST_F(Report, NoLineIsWiderThanAHundredColumns) {
   const std::uint32_t frame = builder.python_frame(longer, "/" + longer + "/" + longer + ".py", 123456, 0);
   builder.begin(longer).begin(longer).tensor(77, 900ull << 40, frame).end(longer).end(longer);
   look.holders = 1000;
-  std::istringstream lines(text(builder) + process_line(open(builder)));
+  const ProcessSummary summary = summary_of(open(builder), {});
+  std::istringstream lines(text(builder) + others_text({summary, summary}, 0, false));
   std::string line;
   std::size_t number = 0;
   while (std::getline(lines, line)) {
@@ -268,13 +270,51 @@ TEST_F(Report, NoLineIsWiderThanAHundredColumns) {
   EXPECT_GT(number, 15u);
 }
 
-TEST_F(Report, WithoutAFindingTheFirstLineIsThePeak) {
+TEST_F(Report, TheFirstLineIsTheProcessAndItsPeak) {
   Builder builder = training();
-  EXPECT_EQ(text(builder).rfind("Peak of host: 260.00 MiB of tensors, in step, step 0\n", 0), 0u)
-      << text(builder);
+  const std::string said = text(builder);
+  EXPECT_NE(said.find("finished after"), std::string::npos) << said;
+  EXPECT_NE(said.find("tensors 260.00 MiB at most, in update 0"), std::string::npos) << said;
+  EXPECT_LT(said.find("tensors 260.00 MiB at most"), said.find("No finding")) << said;
   Builder heap;
   heap.birth(1, 5 << 20);
-  EXPECT_EQ(text(heap).rfind("Peak of host: 5.00 MiB of live bytes, in other\n", 0), 0u);
+  const std::string other = text(heap);
+  EXPECT_NE(other.find("allocated 5.00 MiB at most, outside\nthe phases of training\n"), std::string::npos)
+      << other;
+}
+
+TEST_F(Report, TheUsersLineOfTheMostIsBelowIt) {
+  Builder builder = training();
+  EXPECT_NE(text(builder).find("Most of the peak, by your line: train.py:3 160.00 MiB"), std::string::npos)
+      << text(builder);
+}
+
+// 30 MiB of tensors beside 100 MiB of heap: the table is of all allocations.
+TEST_F(Report, TensorsThatAreLessThanHalfAreNotTheTable) {
+  Builder builder;
+  builder.birth(1, 100 << 20).tensor(2, 30 << 20).exit(0);
+  const std::string said = text(builder);
+  EXPECT_NE(said.find("allocated 130.00 MiB at most"), std::string::npos) << said;
+  EXPECT_NE(said.find("tensors 30.00 MiB at most"), std::string::npos) << said;
+  Builder more;
+  more.birth(1, 30 << 20).tensor(2, 30 << 20).exit(0);
+  EXPECT_NE(text(more).find("tensors 30.00 MiB at most"), std::string::npos) << text(more);
+}
+
+TEST_F(Report, AHeadOfRanksNamesTheOneThatDiffersOrThatTheyAreAlike) {
+  Builder builder = training();
+  ProcessSummary one = summary_of(open(builder), {});
+  ProcessSummary other = one;
+  one.rank = 0, other.rank = 1;
+  EXPECT_EQ(ranks_text({one}, {}, false), "") << "one rank has no other to differ from";
+  EXPECT_EQ(ranks_text({one, other}, {}, false).rfind("The 2 ranks are alike", 0), 0u);
+  Outlier outlier;
+  outlier.rank = 1, outlier.others = 1;
+  EXPECT_EQ(ranks_text({one, other}, {outlier}, false).rfind("Rank 1 ", 0), 0u);
+  EXPECT_EQ(shown_in_full({one, other}, {outlier}), 1u);
+  EXPECT_EQ(shown_in_full({one, other}, {}), 0u);
+  one.died_for_memory = true;
+  EXPECT_EQ(shown_in_full({one, other}, {outlier}), 0u);
 }
 
 TEST_F(Report, SaysWhatWasLost) {

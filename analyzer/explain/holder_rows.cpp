@@ -1,0 +1,124 @@
+// Purpose: groups the blocks alive at one instant by what they are and by the user's line that made them.
+#include "analyzer/explain/holder_rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <set>
+
+#include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/reservations.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+
+namespace memtrace::report {
+namespace {
+
+using replay::Holding;
+using replay::Step;
+
+struct HolderKey {
+  std::string use, line, site, phase;
+  replay::Role role = replay::Role::unknown;
+  bool sampled = false;
+  auto operator<=>(const HolderKey&) const = default;
+};
+
+struct HolderSum {
+  std::int64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  double variance = 0;
+  std::set<Step> steps;
+  std::map<std::string, std::int64_t> allocators; // bytes
+
+  void add(const Holding& holding, const std::string& allocator) {
+    const auto more = static_cast<std::int64_t>(holding.bytes - untouched(holding));
+    bytes = replay::wrapping_add(bytes, more);
+    blocks += holding.blocks;
+    variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
+    steps.insert(holding.born_step);
+    std::int64_t& of = allocators[allocator];
+    of = replay::wrapping_add(of, more);
+  }
+};
+
+std::string use_of(const BlockOwner& owner, const Holding& holding) {
+  if (*owner.name != '\0') return owner.name;
+  if (owner.role != replay::Role::unknown) return words_of(replay::role_name(owner.role));
+  return holding.tensor ? "tensor" : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)]);
+}
+
+// Returns "torch.zeros_like adam.py:178" or "pandas/core/frame.py:761", without what the user's line says.
+std::string allocator_of(const symbols::Site& site) {
+  if (site.where == site.own_line) return site.op;
+  return site.op.empty() ? site.where : site.op + " " + site.where.substr(site.where.rfind('/') + 1);
+}
+
+HolderRow row_of(const HolderKey& key, HolderSum& sum) {
+  HolderRow out;
+  out.bytes = sum.bytes;
+  out.blocks = sum.blocks;
+  out.use = key.use;
+  out.role = key.role;
+  out.line = key.line;
+  out.phase = key.phase;
+  out.sampled = key.sampled;
+  out.variance = sum.variance;
+  out.sites = sum.allocators.size();
+  out.allocator =
+      std::max_element(sum.allocators.begin(), sum.allocators.end(), [](const auto& a, const auto& b) {
+        return a.second < b.second;
+      })->first;
+  sum.steps.erase(Step::none);
+  out.steps = sum.steps.size();
+  if (sum.steps.empty()) return out;
+  out.first = *sum.steps.begin();
+  out.last = *sum.steps.rbegin();
+  return out;
+}
+
+} // namespace
+
+std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
+                                   HolderDetail detail) {
+  constexpr std::size_t kNamed = 400; // names cost time; sites after the first 400 are small
+  std::map<HolderKey, HolderSum> sums;
+  std::size_t number = 0;
+  for (const Holding& holding : alive) {
+    if (is_reservation(holding) && holding.resident == 0) continue;
+    const BlockOwner owner = owner_of(analysis, holding);
+    HolderKey key{.use = use_of(owner, holding),
+                  .line = "",
+                  .site = "",
+                  .phase = analysis.account.paths.text(holding.born_phase),
+                  .role = owner.role,
+                  .sampled = holding.sampled};
+    std::string allocator;
+    if (++number <= kNamed && holding.stack != format::StackId{}) {
+      const symbols::Site& site = analysis.symbolizer->site(holding.stack);
+      allocator = allocator_of(site);
+      key.line = site.own_line;
+      if (detail == HolderDetail::by_site || key.line.empty()) key.site = allocator;
+    }
+    sums[key].add(holding, allocator);
+  }
+  std::vector<HolderRow> out;
+  out.reserve(sums.size());
+  for (auto& [key, sum] : sums) out.push_back(row_of(key, sum));
+  std::stable_sort(out.begin(), out.end(),
+                   [](const HolderRow& a, const HolderRow& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+std::string since(const HolderRow& row) {
+  const std::string phase = row.phase != "other"      ? phase_words(row.phase)
+                            : row.first == Step::none ? ""
+                                                      : "step";
+  if (row.first == row.last) return when(phase, row.first);
+  return fmt::format("{} {} to {}", phase, static_cast<std::int64_t>(row.first),
+                     static_cast<std::int64_t>(row.last));
+}
+
+} // namespace memtrace::report

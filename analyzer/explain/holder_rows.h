@@ -1,0 +1,39 @@
+// Purpose: groups the blocks alive at one instant by what they are and by the user's line that made them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/explain/process_analysis.h"
+
+namespace memtrace::report {
+
+// The blocks of one use, one line of the user's and one phase, of whatever step.
+struct HolderRow {
+  std::int64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  std::string use; // a role, "state dict", or the kind of the blocks
+  replay::Role role = replay::Role::unknown;
+  std::string line;      // the user's line, "" if no frame is the user's own
+  std::string allocator; // what the line called: of the site with the most bytes
+  std::size_t sites = 0; // the places in libraries that it covers
+  std::string phase;     // of birth
+  replay::Step first = replay::Step::none, last = replay::Step::none; // of birth
+  std::size_t steps = 0;                                              // with births
+  double variance = 0; // the sum of squared 95 % errors of the sampled bytes
+  bool sampled = false;
+};
+
+// By the user's line: a row covers all library sites that the line reached. By site: each has its row.
+enum class HolderDetail : std::uint8_t { by_line, by_site };
+
+// Returns the rows, the largest first. Leaves out the part of reservations that was never touched.
+std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
+                                   HolderDetail detail);
+
+// Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3" or "".
+std::string since(const HolderRow& row);
+
+} // namespace memtrace::report

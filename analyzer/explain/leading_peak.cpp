@@ -1,0 +1,48 @@
+// Purpose: the peak of one memory that the reports lead with: of tensors, or of all allocations.
+#include "analyzer/explain/leading_peak.h"
+
+#include <algorithm>
+
+#include "analyzer/explain/leak_steps.h"
+#include "analyzer/explain/reservations.h"
+#include "analyzer/replay/wrapping_sum.h"
+
+namespace memtrace::report {
+
+using replay::Measure;
+
+LeadingPeak leading_peak(const ProcessAnalysis& analysis, replay::MemoryId memory) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
+  LeadingPeak out{.memory = memory};
+  out.reserved = static_cast<std::int64_t>(untouched(analysis.set({memory, Measure::live, peaks.live.at})));
+  out.bytes = replay::wrapping_sub(peaks.live.bytes, out.reserved);
+  if (peaks.tensor.bytes <= 0 || peaks.tensor.bytes < out.bytes / 2) return out;
+  out.measure = Measure::tensor;
+  out.bytes = peaks.tensor.bytes;
+  return out;
+}
+
+const replay::Peak& peak_of(const ProcessAnalysis& analysis, const LeadingPeak& leading) {
+  const replay::MemoryPeaks& peaks = analysis.account.peaks.at(leading.memory);
+  return leading.measure == Measure::tensor ? peaks.tensor : peaks.live;
+}
+
+const replay::Holdings& alive_at_peak(const ProcessAnalysis& analysis, const LeadingPeak& leading) {
+  return analysis.set({leading.memory, leading.measure, peak_of(analysis, leading).at});
+}
+
+const replay::Holdings& alive_at_end(const ProcessAnalysis& analysis, const LeadingPeak& leading) {
+  if (analysis.death && analysis.death->then.memory == leading.memory)
+    return analysis.set({leading.memory, leading.measure, analysis.death->then.at});
+  return analysis.set(end_instant(analysis.account, leading.memory, leading.measure));
+}
+
+std::int64_t bytes_of(const replay::Holdings& alive, const std::vector<format::StackId>& stacks) {
+  std::int64_t out = 0;
+  for (const replay::Holding& holding : alive)
+    if (std::find(stacks.begin(), stacks.end(), holding.stack) != stacks.end())
+      out = replay::wrapping_add(out, static_cast<std::int64_t>(holding.bytes - untouched(holding)));
+  return out;
+}
+
+} // namespace memtrace::report

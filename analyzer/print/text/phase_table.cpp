@@ -1,0 +1,140 @@
+// Purpose: writes the table of phases and steps, with their levels.
+#include "analyzer/print/text/phase_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/print/text/transients_text.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_table.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::report {
+namespace {
+
+using replay::Holding;
+using replay::ShownRow;
+using replay::Step;
+
+class PhaseTable {
+ public:
+  PhaseTable(const ReportView& view, bool all_steps) : view_(view), all_steps_(all_steps) {
+    for (const ShownRow& shown : analysis().shown.rows)
+      if (shown.row->count != 0 && view_.figures(*shown.row).peak != 0 && telling(shown))
+        rows_.push_back(shown);
+    typical_from_ = rows_.size();
+    if (!has_typical()) return;
+    for (const replay::Row& row : analysis().steady.rows)
+      if (view_.figures(row).peak != 0) rows_.push_back({&row, row.step, nullptr});
+  }
+
+  void write(Lines& lines) const {
+    if (!rows_.empty()) table(lines);
+    if (has_typical()) lines.faint(typical());
+    folded(lines);
+    for (const std::string& text : transients(analysis(), view_.leading.memory, view_.leading.measure))
+      lines.paragraph("", text);
+  }
+
+ private:
+  ProcessAnalysis& analysis() const { return view_.analysis; }
+  bool has_typical() const { return analysis().shown.steady && !analysis().steady.rows.empty(); }
+
+  bool telling(const ShownRow& shown) const {
+    if (all_steps_ || !has_typical()) return true;
+    return shown.as == Step::none || shown.as == Step{0} || shown.as == view_.peak().step;
+  }
+
+  void table(Lines& lines) const {
+    Table table(2, {Column::text("", 8, 28), Column::text("step", 4), Column::number("entry", 8),
+                    Column::number("peak", 8), Column::number("exit", 8), Column::number("kept", 8),
+                    Column::number("temporary", 9), Column::rest("mostly")});
+    table.head(fmt::format("{} by phase, {}", view_.of_tensors() ? "Tensors" : "Allocated", view_.unit.name));
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const bool typical = i >= typical_from_;
+      const replay::Figures& f = view_.figures(*rows_[i].row);
+      table.row({shortened(analysis().phase_name(rows_[i].row->path), 28), step(rows_[i], typical),
+                 in_unit(f.entry, view_.unit), in_unit(f.peak, view_.unit), in_unit(f.exit, view_.unit),
+                 signed_in_unit(f.net, view_.unit), in_unit(f.transient, view_.unit),
+                 rows_[i].bucket != nullptr ? "" : mostly(*rows_[i].row, typical)});
+    }
+    table.write(lines);
+  }
+
+  std::string typical() const {
+    const std::vector<Step>& steps = analysis().steady.steps;
+    const auto first = static_cast<std::int64_t>(steps.front()), last = static_cast<std::int64_t>(steps.back());
+    return fmt::format("  typical: the median of steps {} to {} ({} of {} agree)", first, last, steps.size(),
+                       last - first + 1);
+  }
+
+  // Writes which steps exist only as rows, and how many steps a row covers.
+  void folded(Lines& lines) const {
+    const replay::Buckets& buckets = analysis().buckets;
+    const replay::Coverage covered = replay::coverage(buckets, analysis().account);
+    if (covered.buckets != 0) {
+      std::string text =
+          fmt::format("{} are kept as {} {} of {}", step_range(covered.steps.first, covered.steps.last),
+                      count(covered.buckets), covered.buckets == 1 ? "row" : "rows",
+                      buckets.width == 1 ? "1 step" : count(buckets.width) + " steps");
+      if (std::any_of(rows_.begin(), rows_.end(), [](const ShownRow& row) { return row.bucket != nullptr; }))
+        text += "; ~ marks the largest of such a row";
+      lines.paragraph("", text);
+    }
+    if (analysis().losses.rows_missing)
+      lines.paragraph("", "the rows of steps whose events were folded away (the .coarse file) are missing");
+    if (analysis().shown.cut)
+      lines.paragraph("",
+                      fmt::format("--steps: only the first {} of them are shown", count(replay::kMostSteps)));
+  }
+
+  static std::string step(const ShownRow& shown, bool typical) {
+    std::string text;
+    if (typical) {
+      text = "typical";
+    } else if (shown.as != Step::none) {
+      text = std::to_string(static_cast<std::int64_t>(shown.as));
+    }
+    if (shown.bucket != nullptr) return text + "~";
+    if (shown.row->skipped) text += " skipped";
+    return shown.row->count > 1 ? text + fmt::format(" x{}", shown.row->count) : text;
+  }
+
+  // Returns the largest use among the blocks of the phase itself. Earlier blocks are in `entry`.
+  std::string mostly(const replay::Row& row, bool typical) const {
+    const replay::Figures& f = view_.figures(row);
+    const Step step = typical ? analysis().steady.representative : row.step;
+    std::map<std::string, std::int64_t> uses;
+    for (const Holding& holding : analysis().set({view_.leading.memory, view_.leading.measure, f.peak_at})) {
+      if (holding.born_phase != analysis().account.paths.last(row.path) || holding.born_step != step) continue;
+      const bool known = holding.role != replay::Role::unknown;
+      std::int64_t& bytes =
+          uses[known            ? words_of(replay::role_name(holding.role))
+               : holding.tensor ? "tensor"
+                                : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)])];
+      bytes = replay::wrapping_add(bytes, holding.bytes);
+    }
+    const auto best = std::max_element(uses.begin(), uses.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == uses.end()) return "";
+    return fmt::format("{} {}", best->first, in_unit(best->second, view_.unit));
+  }
+
+  const ReportView& view_;
+  bool all_steps_;
+  std::vector<ShownRow> rows_;
+  std::size_t typical_from_ = 0;
+};
+
+} // namespace
+
+void write_phases(const ReportView& view, bool all_steps, Lines& lines) {
+  PhaseTable(view, all_steps).write(lines);
+}
+
+} // namespace memtrace::report

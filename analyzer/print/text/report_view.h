@@ -1,0 +1,27 @@
+// Purpose: the part of a process that a text report is about: one memory, by one measure, in one unit.
+#pragma once
+
+#include "analyzer/explain/leading_peak.h"
+#include "analyzer/explain/process_analysis.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+
+struct ReportView {
+  ProcessAnalysis& analysis;
+  LeadingPeak leading;
+  Unit unit;
+
+  ReportView(ProcessAnalysis& of, replay::MemoryId memory)
+      : analysis(of), leading(leading_peak(of, memory)), unit(unit_for(leading.bytes)) {}
+
+  bool of_tensors() const { return leading.measure == replay::Measure::tensor; }
+  const replay::MemoryPeaks& peaks() const { return analysis.account.peaks.at(leading.memory); }
+  const replay::Peak& peak() const { return peak_of(analysis, leading); }
+  const replay::Figures& figures(const replay::Row& row) const {
+    const replay::MemoryRow& of = row.of(leading.memory);
+    return of_tensors() ? of.tensor : of.live;
+  }
+};
+
+} // namespace memtrace::report

@@ -1,0 +1,69 @@
+// Purpose: tests how blocks are grouped by the user's line, and which reservations are left out.
+#include "analyzer/explain/holder_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/explain/leading_peak.h"
+#include "analyzer/explain/reservations.h"
+#include "builder.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+class HolderRows : public testing::Test {
+ protected:
+  std::vector<HolderRow> rows(Builder& builder, HolderDetail detail) {
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    return holder_rows(*analysis_, alive_at_peak(*analysis_, leading_peak(*analysis_, 0)), detail);
+  }
+
+ private:
+  tests::Scratch scratch_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
+};
+
+TEST_F(HolderRows, ALineOverManyStepsIsOneRow) {
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t a = builder.python_frame("step", "/l/site-packages/lib/a.py", 1, user);
+  const std::uint32_t b = builder.python_frame("step", "/l/site-packages/lib/b.py", 2, user);
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    builder.begin("forward")
+        .birth(10 + step, 3 << 20, format::Kind::heap, 0, a)
+        .birth(20 + step, 1 << 20, format::Kind::heap, 0, b)
+        .end("forward");
+    builder.begin("step").end("step");
+  }
+  const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].bytes, 20 << 20);
+  EXPECT_EQ(all[0].line, "train.py:3");
+  EXPECT_EQ(all[0].allocator, "lib/a.py:1");
+  EXPECT_EQ(all[0].sites, 2u);
+  EXPECT_EQ(since(all[0]), "forward 0 to 4");
+  EXPECT_EQ(rows(builder, HolderDetail::by_site).size(), 2u);
+}
+
+TEST(Reservations, AreLargeMappingsThatWereHardlyTouched) {
+  replay::Holding mapping;
+  mapping.kind = format::Kind::mmap_anon;
+  mapping.bytes = mapping.largest = 64 << 20;
+  mapping.resident = 1 << 20;
+  EXPECT_EQ(untouched(mapping), 63u << 20);
+  mapping.resident = 4 << 20;
+  EXPECT_EQ(untouched(mapping), 0u) << "1 part in 16 was touched";
+  mapping.resident = 0;
+  mapping.largest = 16 << 20;
+  EXPECT_EQ(untouched(mapping), 0u) << "four smaller ones";
+  mapping.largest = 64 << 20;
+  mapping.kind = format::Kind::heap;
+  EXPECT_EQ(untouched(mapping), 0u) << "a block of malloc is none";
+}
+
+} // namespace
+} // namespace memtrace::report

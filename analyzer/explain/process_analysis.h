@@ -27,6 +27,7 @@ struct Options {
   // The rows with sites in the sets of the process's peaks; --all shows all of them. If all sets were shown in
   // full, a run of 100,000 events took 13 GB: after many imports, each set has 5,000 sites.
   std::size_t peak_top = 20;
+  bool compact = false; // JSON: sites by their id, without an indent
 };
 
 // All facts about one process. Keeps the trace open.

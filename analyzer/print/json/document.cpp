@@ -2,6 +2,7 @@
 #include "analyzer/print/json/document.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/print/json/finding_json.h"
 #include "analyzer/print/json/ledger_json.h"
@@ -14,11 +15,24 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 20; // bytes: a growing string is copied and is in memory twice meanwhile
 
-std::string margin(int depth) {
-  return "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
+} // namespace
+
+// Returns the begin of a line. Compact output is one line.
+std::string Document::margin(int depth) const {
+  return options_.compact ? "" : "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
 }
 
-} // namespace
+// Keeps the sites in `value`. In compact output, only their ids stay there.
+void Document::collect_sites(Json& value) {
+  if (value.is_object() && value.contains("id") && value.contains("frames")) {
+    const std::string id = value["id"].get<std::string>();
+    sites_.try_emplace(id, value["frames"]);
+    if (options_.compact) value.erase("frames");
+    return;
+  }
+  if (value.is_structured())
+    for (Json& part : value) collect_sites(part);
+}
 
 void Document::put(std::string_view text) {
   if (pieces_.empty() || pieces_.back().size() + text.size() > kPiece) {
@@ -29,7 +43,9 @@ void Document::put(std::string_view text) {
 }
 
 // json_text escapes line breaks within strings, so each line break here begins a line of the layout.
-void Document::put(const Json& value, int depth) {
+void Document::put(Json value, int depth) {
+  collect_sites(value);
+  if (options_.compact) return put(json_line(value));
   const std::string text = json_text(value);
   std::size_t from = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
@@ -38,6 +54,21 @@ void Document::put(const Json& value, int depth) {
     from = end + 1;
   }
   put(std::string_view(text).substr(from));
+}
+
+void Document::put_key(const std::string& key) {
+  put(margin(3) + json_text(key) + ": ");
+}
+
+// Writes the sites of the process, and forgets them.
+void Document::put_sites() {
+  put_key("sites");
+  Json all = Json::object();
+  for (auto& [id, frames] : std::exchange(sites_, {})) all[id] = {{"id", id}, {"frames", std::move(frames)}};
+  if (options_.compact) return put(json_line(all) + ",");
+  put(std::move(all), 3);
+  sites_.clear();
+  put(",");
 }
 
 void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Family* family) {
@@ -56,14 +87,15 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
     put(",");
   }
   put(margin(2) + "{");
-  const auto members = [this](const Json& of) {
+  const auto put_members = [this](const Json& of) {
     for (const auto& [key, value] : of.items()) {
-      put(margin(3) + json_text(key) + ": ");
+      if (key == "findings") put_sites();
+      put_key(key);
       put(value, 3);
       put(",");
     }
   };
-  members(process_before_phases(analysis));
+  put_members(process_before_phases(analysis));
   put(margin(3) + "\"phases\": [");
   bool first = true;
   each_phase(analysis, options_, [&](const Json& row) {
@@ -75,7 +107,8 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
   Json after = process_after_phases(analysis, findings, options_);
   if (family != nullptr) after["ledger"].push_back(family_json(*family));
   if (schema_ == Schema::postmortem) after["death"] = death_json(analysis, options_.peak_top);
-  members(after);
+  collect_sites(after); // before they are written
+  put_members(after);
   pieces_.back().pop_back(); // the comma after the last member
   put(margin(2) + "}");
 }

@@ -1,6 +1,7 @@
 // Purpose: writes a whole report as the text of one JSON value. At most one row is in memory as a tree.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,17 @@ class Document {
 
  private:
   void put(std::string_view text);
-  void put(const Json& value, int depth);
+  void put(Json value, int depth);
+  void put_key(const std::string& key);
+  void put_sites();
+  void collect_sites(Json& value);
+  std::string margin(int depth) const;
 
   const Options& options_;
   Schema schema_;
   std::vector<std::string> pieces_;
   std::size_t processes_ = 0;
+  std::map<std::string, Json> sites_; // of the present process, by id: their frames
   Json findings_ = Json::array();
   Json outliers_ = Json::array();
 };

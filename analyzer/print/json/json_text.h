@@ -17,4 +17,9 @@ inline std::string json_text(const Json& value) {
   return value.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 
+// Returns `value` in one line.
+inline std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 } // namespace memtrace::report

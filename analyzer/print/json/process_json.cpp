@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/print/json/explain_json.h"
@@ -182,6 +183,8 @@ Json peaks_json(ProcessAnalysis& analysis, const Options& options) {
     out.push_back(peak_json(
         analysis, memory, "live", peaks.live,
         set_json(analysis, memory, Measure::live, peaks.live.at, peaks.live.bytes, options.peak_top)));
+    if (memory == 0)
+      out.back()["reserved_untouched"] = untouched(analysis.set({memory, Measure::live, peaks.live.at}));
     out.push_back(peak_json(
         analysis, memory, "tensor", peaks.tensor,
         set_json(analysis, memory, Measure::tensor, peaks.tensor.at, peaks.tensor.bytes, options.peak_top)));

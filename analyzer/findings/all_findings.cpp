@@ -22,6 +22,7 @@
 #include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
+#include "analyzer/findings/process/survived_failures.h"
 
 namespace memtrace::report {
 namespace {
@@ -40,6 +41,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   for (const auto family :
        {find_states, find_pinned_cache, find_leaks, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
+  append(out, find_survived(analysis));
   return out;
 }
 
@@ -62,8 +64,9 @@ bool ends_it(const Finding& finding) {
   return finding.id == "cuda-oom" || finding.id == "allocation-failed" || finding.id == "shm-full";
 }
 bool states_a_fact(const Finding& finding) {
-  constexpr std::array kFacts = {"oom-kill", "device-context", "page-cache-not-memory", "reserved-not-resident",
-                                 "orphan-shm"};
+  constexpr std::array kFacts = {
+      "oom-kill",   "device-context",    "page-cache-not-memory", "reserved-not-resident",
+      "orphan-shm", "allocation-retried"};
   return std::any_of(kFacts.begin(), kFacts.end(), [&](const char* id) { return finding.id == id; });
 }
 

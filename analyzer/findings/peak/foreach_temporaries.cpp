@@ -88,7 +88,7 @@ void say(Finding& finding, const ProcessAnalysis& analysis, const SiteTotals& ca
   const std::string alive = duration(static_cast<double>(candidate.lifetime) / 1e9);
   const std::string seen =
       fmt::format("seen in {} of {} steps", without.steps.size(), optimizer_steps(analysis));
-  finding.title = fmt::format("{}, phase step: {}{}, alive {}", site.title(), size(finding.bytes),
+  finding.title = fmt::format("The optimizer's temporaries set the peak: {}{}, alive {}", size(finding.bytes),
                               times_parameters(analysis, candidate.bytes), alive);
   finding.remedy = remedy(candidate, replay::wrapping_sub(peak, without.peak), site.where);
   finding.evidence = {fmt::format("{} bytes in {} tensors, alive together at the peak of {} bytes",
@@ -96,14 +96,12 @@ void say(Finding& finding, const ProcessAnalysis& analysis, const SiteTotals& ca
                       fmt::format("the peak would be {} bytes without them", without.peak), seen,
                       fmt::format("born and freed inside the step, alive {}", alive)};
   finding.sentences = {
-      fmt::format("It makes the peak of {}: {} of tensors in step {}; without it {}.",
-                  memory_name(finding.memory), size(peak), static_cast<std::int64_t>(finding.step),
-                  size(without.peak)),
-      fmt::format("The optimizer's foreach path makes {} for {} at once and frees it when the step ends.",
-                  site.op.empty() ? "it" : "its result", all_tensors(analysis, candidate)),
-      site.caller.empty()
-          ? fmt::format("Seen in {} of {} steps.", without.steps.size(), optimizer_steps(analysis))
-          : fmt::format("Called from {} ({}).", site.caller, seen)};
+      fmt::format("{}{}, {}.", site.op.empty() ? site.where : site.op + " at " + site.where,
+                  site.caller.empty() ? "" : " <- " + site.caller, seen),
+      fmt::format("The foreach path makes the result of {} at once and frees it when the update ends.",
+                  all_tensors(analysis, candidate)),
+      fmt::format("The peak of tensors is {} in update {}; without them {}.", size(peak),
+                  static_cast<std::int64_t>(finding.step), size(without.peak))};
 }
 
 // Returns a remedy that would not help: it lowers the activations, which forward made for backward.

@@ -65,8 +65,12 @@ class Refusals(harness.Case):
                 "held = bytearray(300 << 20)\n"
                 "try:\n    bytearray(5 << 30)\n"
                 "except MemoryError:\n    print('MemoryError', flush=True)\n")
-        done, _ = self.trace([sys.executable, "-c", code], {"MEMTRACE_SKIP": ""})
+        done, report = self.trace([sys.executable, "-c", code], {"MEMTRACE_SKIP": ""})
         self.assertEqual(done.stdout, b"MemoryError\n")
+        [finding] = self.only_process(report)["findings"]
+        self.assertEqual((finding["id"], finding["bytes"] >> 30, finding["confidence"]), ("allocation-retried", 5, "certain"))
+        self.assertIn("1 allocation failed on host and the program went on: the largest of 5.00 GiB at <string>:5",
+                      finding["title"])
         [path] = self.trace_files()
         found = failures(path)
         self.assertEqual([failure[0] >> 20 for failure in found], [5 << 10])

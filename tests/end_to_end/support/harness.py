@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -128,6 +129,14 @@ class Case(unittest.TestCase):
         self.assertIsNotNone(report, "nothing was recorded")
         self.assertEqual([process["pid"] for process in report["processes"]].__len__(), 1)
         return report["processes"][0]
+
+    def assert_on(self, screen, file, lines, sizes):
+        """Checks that a text has each line of the file, and each size in MiB within 2 %."""
+        figures = [float(figure) for figure in re.findall(r"\d+\.\d+", screen)]
+        for line in lines:
+            self.assertRegex(screen, rf"{re.escape(file)}:{line}\b")
+        for size in sizes:
+            self.assertTrue(any(abs(figure - size) <= 0.02 * size for figure in figures), (size, screen))
 
     def assert_nothing_lost(self, process):
         trace = process["trace"]

@@ -95,8 +95,9 @@ TEST_F(FindingsOfATrace, ForeachTemporariesThatMakeThePeak) {
   const Finding& finding = findings[0];
   EXPECT_EQ(finding.id, "foreach-temporaries");
   EXPECT_EQ(finding.bytes, static_cast<std::int64_t>(100 * kMiB));
-  EXPECT_EQ(finding.title,
-            "torch._foreach_sqrt, torch/optim/adam.py:774, phase step: 100.00 MiB = 1.000 P, alive 40 ms");
+  EXPECT_EQ(finding.title, "The optimizer's temporaries set the peak: 100.00 MiB = 1.000 P, alive 40 ms");
+  EXPECT_EQ(finding.sentences.front().rfind("torch._foreach_sqrt at torch/optim/adam.py:774", 0), 0u)
+      << finding.sentences.front();
   EXPECT_EQ(finding.step, replay::Step{0});
   EXPECT_TRUE(finding.certain);
   EXPECT_NE(finding.remedy.find("fused=True: -90.00 MiB at the peak, -100.00 MiB in the step"),

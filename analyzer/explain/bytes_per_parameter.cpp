@@ -62,6 +62,37 @@ KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdin
   return out;
 }
 
+// Joins the rows that differ in their steps alone, if there are many. Such memory grows: of a leak over 40
+// steps, there would be 40 rows.
+KeptRows joined(const KeptRows& rows) {
+  constexpr std::size_t kMany = 4;
+  std::map<RowKey, std::vector<const KeptRow*>> alike; // the key without its step
+  for (const auto& [key, row] : rows) {
+    RowKey of_any_step = key;
+    std::get<Step>(of_any_step) = Step::none;
+    alike[of_any_step].push_back(&row);
+  }
+  KeptRows out;
+  for (const auto& [key, steps] : alike) {
+    const bool many = steps.size() >= kMany;
+    for (const KeptRow* row : steps) {
+      RowKey at = key;
+      if (!many) std::get<Step>(at) = row->step;
+      KeptRow& into = out[at];
+      if (into.sites == 0) {
+        into = *row;
+        into.last_step = row->step;
+        continue;
+      }
+      into.step = std::min(into.step, row->step);
+      into.last_step = std::max(into.last_step, row->step);
+      for (std::uint64_t KeptRow::*sum : {&KeptRow::asked, &KeptRow::bytes, &KeptRow::resident, &KeptRow::late})
+        into.*sum += row->*sum;
+    }
+  }
+  return out;
+}
+
 bool is_row(const Explanation& of, const KeptRow& row, std::uint64_t bytes) {
   const bool of_other = !row.tensors && row.role == Role::unknown;
   if (of_other && (row.phase == "other" || bytes < kLeastOfOther)) return false;
@@ -218,7 +249,7 @@ Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<st
   const Instant then = update_instant(analysis.account, memory);
   const Measure measure = then.measure;
   const replay::Level level = memory < update->levels.size() ? update->levels[memory] : replay::Level{};
-  const KeptRows kept = grouped(analysis, analysis.set(then), measure, false);
+  const KeptRows kept = joined(grouped(analysis, analysis.set(then), measure, false));
   std::int64_t tensors = 0;
   for (const auto& [key, row] : kept) {
     if (row.tensors) tensors = replay::wrapping_add(tensors, row.asked);

@@ -10,7 +10,8 @@
 
 namespace memtrace::report {
 
-// Blocks with equal role, kind, phase and step of birth. Blocks without a role also share one site.
+// Blocks with equal role, kind, phase and step of birth. Blocks without a role also share one site. Rows that
+// differ in the step alone are one row if there are at least four.
 struct KeptRow {
   enum class Retention : std::uint8_t { live, freed, kept_by_malloc };
   Retention state = Retention::live;
@@ -29,8 +30,9 @@ struct KeptRow {
   std::size_t sites = 0;
   std::string phase; // the phase of birth
   replay::Step step = replay::Step::none;
-  format::StackId stack{};      // the largest site
-  std::optional<double> theory; // bytes per parameter; nullopt: no theory for this row
+  replay::Step last_step = replay::Step::none; // of a row of many steps; else `step`
+  format::StackId stack{};                     // the largest site
+  std::optional<double> theory;                // bytes per parameter; nullopt: no theory for this row
 };
 
 // The live bytes that a part of the first updating step retained, and those that it allocated and freed.

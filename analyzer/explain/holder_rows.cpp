@@ -112,6 +112,11 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
   return out;
 }
 
+std::string line_and_allocator(const symbols::Site& site) {
+  const std::string allocator = allocator_of(site);
+  return site.own_line + (site.own_line.empty() || allocator.empty() ? "" : " ") + allocator;
+}
+
 std::string since(const HolderRow& row) {
   const std::string phase = row.phase != "other"      ? phase_words(row.phase)
                             : row.first == Step::none ? ""

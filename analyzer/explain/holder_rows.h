@@ -33,6 +33,10 @@ enum class HolderDetail : std::uint8_t { by_line, by_site };
 std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
                                    HolderDetail detail);
 
+// Returns "train.py:31 torch.zeros_like adam.py:178": the user's line, then what it called. Without a line of
+// the user's, the second part alone.
+std::string line_and_allocator(const symbols::Site& site);
+
 // Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3" or "".
 std::string since(const HolderRow& row);
 

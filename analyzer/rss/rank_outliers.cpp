@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/explain/leading_peak.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::report {
@@ -42,6 +43,7 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
   out.pid = analysis.facts().pid;
   out.memory = memory_name(memory);
   out.peak = peak_of(analysis.account.peaks.at(memory), memory);
+  if (memory == 0) out.peak.bytes -= leading_peak(analysis, memory).reserved;
   out.phase = analysis.account.paths.text(analysis.account.paths.last(out.peak.path));
   const replay::Holdings& alive =
       analysis.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});

@@ -15,7 +15,8 @@ struct Outlier {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
   std::string memory;
-  std::int64_t bytes = 0; // at its peak: live bytes of the host, tensors of a GPU
+  std::int64_t bytes =
+      0; // at its peak: live bytes of the host without untouched reservations, tensors of a GPU
   std::string phase;
   replay::Step step = replay::Step::none;
   std::size_t others = 0;

@@ -183,7 +183,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
                   lines.size() == 1
                       ? ""
                       : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
-                  size(held), analysis.death ? "at the death" : "in the last step");
+                  size(held), analysis.death ? "are held at the death" : "are held in the last step");
   std::int64_t sum = 0;
   for (const LeakTrail* one : leak.trails) sum += one->sum();
   const std::string left = fmt::format(
@@ -193,11 +193,13 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};
+  const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
+    return one->tensor && (one->phase == "forward" || one->phase == "eval");
+  });
   finding.remedy = fmt::format(
       "find what keeps a reference to it after each step (a list, a cache, an attribute){}; 1,000 steps take "
       "{}",
-      trail.tensor ? "; a tensor with a grad_fn keeps its graph: .detach(), .item() or .argmax() keep less"
-                   : "",
+      of_graph ? "; a tensor with a grad_fn keeps its graph: .detach(), .item() or .argmax() keep less" : "",
       size(1000 * finding.bytes));
   return finding;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analyzer/explain/holder_rows.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
@@ -44,7 +45,8 @@ void write_row(DiffTable& table, const DiffRow& row) {
     return;
   }
   const bool kind = row.role == replay::Role::unknown;
-  std::string site = row.stack == format::StackId{} ? "-" : row.analysis->symbolizer->site(row.stack).title();
+  std::string site =
+      row.stack == format::StackId{} ? "-" : line_and_allocator(row.analysis->symbolizer->site(row.stack));
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
   table.row(
       row.a, row.b,

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/explain/holder_rows.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
@@ -57,7 +58,8 @@ class ExplainText {
     if (from_.theory) {
       text += fmt::format(", theory {:.2f}", *from_.theory);
       std::map<std::string, double> over;
-      for (const KeptRow& row : from_.kept) over[row.name] += per(row.resident) - row.theory.value_or(0);
+      for (const KeptRow& row : from_.kept)
+        over[words_of(row.name)] += per(row.resident) - row.theory.value_or(0);
       std::string more;
       for (const auto& [name, bytes] : over)
         if (std::abs(bytes) >= 0.05)
@@ -72,9 +74,15 @@ class ExplainText {
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }
 
+  static std::string since(const KeptRow& row) {
+    const std::string first = when(phase_words(row.phase), row.step);
+    return row.last_step <= row.step ? first
+                                     : fmt::format("{}-{}", first, static_cast<std::int64_t>(row.last_step));
+  }
+
   std::string site(const KeptRow& row) const {
     if (row.stack == format::StackId{}) return "-";
-    std::string out = from_.analysis->symbolizer->site(row.stack).title();
+    std::string out = line_and_allocator(from_.analysis->symbolizer->site(row.stack));
     if (row.sites > 1) out = fmt::format("{} sites, most: {}", row.sites, out);
     return out;
   }
@@ -82,7 +90,7 @@ class ExplainText {
   // Writes the rows of kept bytes and their sum.
   void table() {
     Table table(0, {Column::text("", 18, 18), Column::number("asked", 9), Column::number("resident", 9),
-                    Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 11),
+                    Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 16),
                     Column::rest(fmt::format("site ({})", unit_.name))});
     const auto figure = [this](std::uint64_t bytes) {
       return in_unit(static_cast<std::int64_t>(bytes), unit_);
@@ -90,9 +98,9 @@ class ExplainText {
     std::uint64_t asked = 0;
     for (const KeptRow& row : from_.kept) {
       const bool live = row.state == KeptRow::Retention::live;
-      table.row({printable(row.name), figure(row.asked), figure(row.resident),
+      table.row({printable(words_of(row.name)), figure(row.asked), figure(row.resident),
                  fmt::format("{:.2f}", per(row.resident)), theory(row.theory),
-                 live ? printable(when(row.phase, row.step)) : "freed",
+                 live ? printable(since(row)) : "freed",
                  live ? printable(site(row)) : "not given back to the kernel"});
       remarks(row, table, from_.parameters);
       asked += row.asked;
@@ -115,10 +123,10 @@ class ExplainText {
   void transients() {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
-      lines_.paragraph("",
-                       printable(fmt::format("transient: {} {} = {:+.2f} in {}, alive {}: {}", row.name,
-                                             sized(row.resident), per(row.resident), when(row.phase, row.step),
-                                             duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
+      lines_.paragraph(
+          "", printable(fmt::format("transient: {} {} = {:+.2f} in {}, alive {}: {}", words_of(row.name),
+                                    sized(row.resident), per(row.resident), when(row.phase, row.step),
+                                    duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }
 

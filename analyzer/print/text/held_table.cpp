@@ -62,7 +62,8 @@ std::string certainty(const HolderRow& row, const Unit& unit) {
 }
 
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
-  std::string text = certainty(row, unit) + printable(row.allocator);
+  const bool nothing = row.allocator.empty() && row.line.empty();
+  std::string text = certainty(row, unit) + (nothing ? "no stack" : printable(row.allocator));
   if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
   return text;
 }
@@ -86,13 +87,14 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
                                  [](const HolderRow& row) { return !row.line.empty(); });
   Column of_user = Column::rest(lined ? "your line" : "");
   of_user.most = 30;
+  const bool times_p = held.of_tensors && analysis.facts().parameters;
   Table table(2, {Column::text("", 4, 16), Column::number("", 9), Column::number("%", 5),
-                  Column::number(held.of_tensors && analysis.facts().parameters ? "x P" : "", 6),
-                  Column::text("since", 0, 20), std::move(of_user), Column::rest("allocated by")});
+                  times_p ? Column::number("x P", 6) : Column::number("", 0), Column::text("since", 0, 20),
+                  std::move(of_user), Column::rest("allocated by")});
   table.head(held.title + ", " + held.unit.name);
   const auto figures = [&](std::string name, std::int64_t bytes) {
     return std::vector<std::string>{std::move(name), in_unit(bytes, held.unit), percent(bytes, held.total),
-                                    held.of_tensors ? in_parameters(analysis, bytes) : ""};
+                                    times_p ? in_parameters(analysis, bytes) : ""};
   };
   const auto row = [&](std::vector<std::string> cells, std::string when, std::string line, std::string by) {
     cells.insert(cells.end(), {std::move(when), std::move(line), std::move(by)});

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/text_table.h"
@@ -29,7 +30,8 @@ std::string not_resident(const RssRow& row, const Unit& unit) {
 }
 
 double percent(std::int64_t part, std::uint64_t of) {
-  return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+  const double out = of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+  return std::abs(out) < 0.05 ? 0 : out; // not "-0.0"
 }
 
 } // namespace
@@ -70,7 +72,7 @@ void write_ledger_summary(const RssLedger& ledger, Lines& lines) {
       rest = replay::wrapping_add(rest, bytes);
   }
   lines.plain("");
-  lines.paragraph("", printable(text + fmt::format("the rest {}; not explained {} ({:.1f} %)",
+  lines.paragraph("", printable(text + fmt::format("the rest {} (not explained: {} of it, {:.1f} %)",
                                                    in_unit(rest, unit), in_unit(ledger.residual, unit),
                                                    percent(ledger.residual, ledger.total))));
   for (const std::string& remark : ledger.remarks) lines.paragraph("", remark);

@@ -14,9 +14,8 @@ void write_outlier(const Outlier& outlier, Lines& lines) {
   others += size(outlier.median);
   if (outlier.least != outlier.most)
     others += fmt::format(" ({} to {})", size(outlier.least), size(outlier.most));
-  lines.strong(printable(fmt::format("Rank {} (pid {}) has {} of {} at its peak in {}, {}: +{}", outlier.rank,
-                                     outlier.pid, size(outlier.bytes), outlier.memory,
-                                     when(phase_words(outlier.phase), outlier.step), others,
+  lines.strong(printable(fmt::format("Rank {} differs (pid {}): {} at most on {}, {}: +{}", outlier.rank,
+                                     outlier.pid, size(outlier.bytes), outlier.memory, others,
                                      size(outlier.bytes - outlier.median))));
   const std::string role =
       outlier.role == replay::role_name(replay::Role::unknown) ? "" : words_of(outlier.role) + " ";

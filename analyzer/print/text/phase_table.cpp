@@ -36,6 +36,9 @@ class PhaseTable {
   void write(Lines& lines) const {
     if (!rows_.empty()) table(lines);
     if (has_typical()) lines.faint(typical());
+    if (!rows_.empty() && !view_.of_tensors() && view_.leading.reserved != 0)
+      lines.faint(fmt::format("  these levels include {} that were reserved and never touched",
+                              size(view_.leading.reserved)));
     folded(lines);
     for (const std::string& text : transients(analysis(), view_.leading.memory, view_.leading.measure))
       lines.paragraph("", text);

@@ -236,7 +236,7 @@ class Postmortem {
                 .title = held_title(),
                 .sum = "total",
                 .at = "",
-                .others = "--format json has them",
+                .others = "see --format json",
                 .of_tensors = blocks},
                style_.holders, lines_);
     if (blocks)
@@ -256,7 +256,7 @@ class Postmortem {
     if (!last || !last->allocator_asked) return "";
     const auto& kept = last->rows[static_cast<std::size_t>(format::LedgerRow::kept)];
     if (!kept || kept->resident < last->total / 100) return "";
-    return fmt::format("beside it {} retained by malloc: freed, and not returned to the kernel ({})",
+    return fmt::format("and {} retained by malloc: freed, and not returned to the kernel ({})",
                        sized(kept->resident), sampled(last->stamp));
   }
 
@@ -314,8 +314,9 @@ class Postmortem {
       text += fmt::format("{} {} {} before", text.empty() ? "" : ",", size(moment->level.live), duration(ago));
     }
     if (!text.empty())
-      lines_.paragraph("", fmt::format("growth of live:{}, {} at {}", text, size(then.level.live),
-                                       death().failure != nullptr ? "the failure" : "the end"));
+      lines_.paragraph(
+          "", fmt::format("growth of all allocations, with reservations:{}, {} at {}", text,
+                          size(then.level.live), death().failure != nullptr ? "the failure" : "the end"));
   }
 
   void needed() {
@@ -334,9 +335,10 @@ class Postmortem {
     const Finding* remedy = cause();
     if (remedy != nullptr && remedy->id != "second-copy-on-load" && death().limit &&
         analysis_.end.how == "oom_kill")
-      lines_.paragraph("", fmt::format("would fit: without it, {} would have been enough so far",
+      lines_.paragraph("", fmt::format("would fit: {}, without the {} of the cause above",
                                        size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit),
-                                                                 remedy->bytes_at_end))));
+                                                                 remedy->bytes_at_end)),
+                                       size(remedy->bytes_at_end)));
     for (const Finding& one : findings_)
       // leftovers of a job did not cause the kill
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one;

@@ -91,9 +91,23 @@ class ReportText {
 
   void causes() {
     if (findings_.empty())
-      lines_.plain("No finding: nothing that would lower the peak by 5 %, no growth, no limit came near.");
+      lines_.paragraph("",
+                       "No finding: nothing that would lower the peak by 5 %, no growth, no limit came near." +
+                           beside_training());
     std::size_t number = 0;
     for (const Finding& finding : findings_) write_finding(finding, ++number, lines_);
+  }
+
+  // Returns what the phases of training take at most, if the peak is outside of them, else "".
+  std::string beside_training() const {
+    const replay::Peak& peak = view_.peak();
+    if (peak.path != replay::PathId::other || peak.step != replay::Step::none || view_.of_tensors()) return "";
+    std::int64_t most = 0;
+    for (const replay::Row& row : analysis_.account.rows)
+      if (row.count != 0 && row.step != replay::Step::none) most = std::max(most, view_.figures(row).peak);
+    if (most <= view_.leading.reserved) return "";
+    return fmt::format(" The peak is not of training, which takes {} at most.",
+                       size(most - view_.leading.reserved));
   }
 
   // Writes the user's lines that held most of the peak.
@@ -161,7 +175,7 @@ class ReportText {
     for (const auto& [memory, other] : analysis_.account.peaks) {
       const bool shown = memory == view_.leading.memory;
       if (other.live.bytes != 0 && !(shown && !view_.of_tensors()))
-        add(fmt::format("{}: allocated {} at most, {}", memory_name(memory),
+        add(fmt::format("{}: {} at most, {}", shown ? "all allocations, tensors included" : memory_name(memory),
                         size(other.live.bytes - (shown ? view_.leading.reserved : 0)),
                         analysis_.place(other.live.path, other.live.step)));
       if (other.reserved)

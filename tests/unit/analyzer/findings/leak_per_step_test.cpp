@@ -48,7 +48,8 @@ TEST_F(Leaks, OfEveryStep) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].bytes, 256 * kKiB);
   EXPECT_TRUE(found[0].certain);
-  EXPECT_EQ(found[0].title, "Memory grows by 0.25 MiB every step, at train.py:31: 10.00 MiB at the death");
+  EXPECT_EQ(found[0].title,
+            "Memory grows by 0.25 MiB every step, at train.py:31: 10.00 MiB are held at the death");
 }
 
 // An activation and an input: what one graph keeps is one leak.

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <compare>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/reservations.h"
@@ -23,7 +23,12 @@ struct HolderKey {
   std::string use, line, site, phase;
   replay::Role role = replay::Role::unknown;
   bool sampled = false;
-  auto operator<=>(const HolderKey&) const = default;
+  bool operator<(const HolderKey& other) const {
+    const auto all = [](const HolderKey& key) {
+      return std::tie(key.use, key.line, key.site, key.phase, key.role, key.sampled);
+    };
+    return all(*this) < all(other);
+  }
 };
 
 struct HolderSum {

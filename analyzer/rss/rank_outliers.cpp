@@ -1,6 +1,8 @@
 // Purpose: finds a rank that holds more than the other ranks, and what makes the difference.
 #include "analyzer/rss/rank_outliers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "analyzer/explain/leading_peak.h"
@@ -53,7 +55,7 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
     const std::string role = replay::role_name(alive[i].role);
     // By the user's line: a larger batch is larger in each layer of the model.
     const std::string line = site.own_line.empty() ? site.where : site.own_line;
-    OutlierRow& row = out.rows[role + "\n" + line];
+    OutlierRow& row = out.rows[fmt::format("{}\n{}", role, line)];
     if (row.site == nullptr)
       row = {role, site.op.empty() ? line : line + " by " + site.op, 0, symbols::keep(site)};
     row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes);

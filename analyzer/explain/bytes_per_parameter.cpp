@@ -84,7 +84,13 @@ KeptRows joined(const KeptRows& rows) {
         into.last_step = row->step;
         continue;
       }
-      into.step = std::min(into.step, row->step);
+      if (row->largest > into.largest) {
+        into.largest = row->largest;
+        into.lifetime = row->lifetime;
+        into.stack = row->stack;
+      }
+      into.sites = std::max(into.sites, row->sites);
+      if (into.step == Step::none || (row->step != Step::none && row->step < into.step)) into.step = row->step;
       into.last_step = std::max(into.last_step, row->step);
       for (std::uint64_t KeptRow::*sum : {&KeptRow::asked, &KeptRow::bytes, &KeptRow::resident, &KeptRow::late})
         into.*sum += row->*sum;

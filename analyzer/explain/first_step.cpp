@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "analyzer/explain/leading_peak.h"
+#include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::report {
 namespace {
@@ -39,7 +40,7 @@ std::unordered_set<format::StackId> made_later(const ProcessAnalysis& analysis, 
 
 std::int64_t sum_of(const std::vector<HolderRow>& rows) {
   std::int64_t out = 0;
-  for (const HolderRow& row : rows) out += row.bytes;
+  for (const HolderRow& row : rows) out = replay::wrapping_add(out, row.bytes);
   return out;
 }
 

@@ -13,7 +13,7 @@ struct FirstStep {
   replay::Step step = replay::Step::none;
   std::vector<replay::Step> typical; // the steps that are alike
   std::int64_t for_good = 0;         // bytes of its blocks that a typical step still holds
-  std::int64_t only_then = 0;        // bytes of its blocks that no later step holds or makes again
+  std::int64_t only_then = 0;        // bytes of its blocks that a typical step neither holds nor makes again
   std::vector<HolderRow> good_rows, only_then_rows; // the largest first
 };
 

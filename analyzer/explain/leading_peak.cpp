@@ -32,9 +32,20 @@ const replay::Holdings& alive_at_peak(const ProcessAnalysis& analysis, const Lea
 }
 
 const replay::Holdings& alive_at_end(const ProcessAnalysis& analysis, const LeadingPeak& leading) {
-  if (analysis.death && analysis.death->then.memory == leading.memory)
+  if (died_with(analysis, leading.memory))
     return analysis.set({leading.memory, leading.measure, analysis.death->then.at});
   return analysis.set(end_instant(analysis.account, leading.memory, leading.measure));
+}
+
+bool died_with(const ProcessAnalysis& analysis, replay::MemoryId memory) {
+  return analysis.death && analysis.death->then.memory == memory;
+}
+
+std::int64_t held_at_end(const ProcessAnalysis& analysis, replay::MemoryId memory,
+                         const std::vector<format::StackId>& stacks) {
+  LeadingPeak leading = leading_peak(analysis, memory);
+  if (memory == 0) leading.measure = Measure::live; // on a device, `live` has segments instead of blocks
+  return bytes_of(alive_at_end(analysis, leading), stacks);
 }
 
 std::int64_t bytes_of(const replay::Holdings& alive, const std::vector<format::StackId>& stacks) {

@@ -24,6 +24,12 @@ const replay::Peak& peak_of(const ProcessAnalysis& analysis, const LeadingPeak& 
 const replay::Holdings& alive_at_peak(const ProcessAnalysis& analysis, const LeadingPeak& leading);
 const replay::Holdings& alive_at_end(const ProcessAnalysis& analysis, const LeadingPeak& leading);
 
+// True if the process died, and its death is about this memory: then the end is the death.
+bool died_with(const ProcessAnalysis& analysis, replay::MemoryId memory);
+// Returns the bytes that the blocks of these stacks held at the end, whether tensors or not.
+std::int64_t held_at_end(const ProcessAnalysis& analysis, replay::MemoryId memory,
+                         const std::vector<format::StackId>& stacks);
+
 // Returns the bytes of the blocks that have one of these stacks.
 std::int64_t bytes_of(const replay::Holdings& alive, const std::vector<format::StackId>& stacks);
 

@@ -108,7 +108,7 @@ std::string ProcessAnalysis::phase_name(replay::PathId path) const {
 
 std::string ProcessAnalysis::place(replay::PathId path, replay::Step step) const {
   if (path != replay::PathId::other) return "in " + when(phase_name(path), step);
-  return step == replay::Step::none ? "outside the phases of training" : when("in step", step);
+  return step == replay::Step::none ? "outside training" : when("in step", step);
 }
 
 std::string memory_name(MemoryId memory) {

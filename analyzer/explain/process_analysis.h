@@ -52,7 +52,7 @@ struct ProcessAnalysis {
   double seconds(format::Stamp stamp) const; // Returns the seconds since the process's start.
   const replay::Holdings& set(replay::Instant instant) const;
   std::string phase_name(replay::PathId path) const; // Returns "update/clip"; printable.
-  // Returns "in update 3", "in step 3" or "outside the phases of training"; printable.
+  // Returns "in update 3", "in step 3" or "outside training"; printable.
   std::string place(replay::PathId path, replay::Step step) const;
 };
 

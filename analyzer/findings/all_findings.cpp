@@ -45,40 +45,34 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   return out;
 }
 
-// Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
-// their stacks is about the peak, or about the whole process: there its bytes are what it holds.
-void weigh(const ProcessAnalysis& analysis, Finding& finding) {
-  finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
-  if (!analysis.account.peaks.contains(finding.memory)) return;
-  LeadingPeak leading = leading_peak(analysis, finding.memory);
-  if (!finding.stacks.empty())
-    finding.bytes_at_peak = bytes_of(alive_at_peak(analysis, leading), finding.stacks);
-  if (finding.stacks.empty() && finding.site == format::StackId{}) return;
-  if (finding.memory == 0) leading.measure = replay::Measure::live; // also blocks that are no tensors
-  finding.bytes_at_end = bytes_of(alive_at_end(analysis, leading),
-                                  finding.stacks.empty() ? std::vector{finding.site} : finding.stacks);
-}
-
-// A finding that says how the process ended, or one without a remedy that would lower the peak.
+// True if the finding says how the process ended.
 bool ends_it(const Finding& finding) {
   return finding.id == "cuda-oom" || finding.id == "allocation-failed" || finding.id == "shm-full";
 }
-bool states_a_fact(const Finding& finding) {
-  constexpr std::array kFacts = {
-      "oom-kill",   "device-context",    "page-cache-not-memory", "reserved-not-resident",
-      "orphan-shm", "allocation-retried"};
-  return std::any_of(kFacts.begin(), kFacts.end(), [&](const char* id) { return finding.id == id; });
+
+// Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
+// their stacks is about the peak, or about the whole process: there its bytes are what it holds. An allocation
+// that failed holds nothing.
+void weigh(const ProcessAnalysis& analysis, Finding& finding) {
+  if (ends_it(finding) || finding.id == "allocation-retried") return;
+  finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
+  if (!analysis.account.peaks.contains(finding.memory)) return;
+  if (!finding.stacks.empty())
+    finding.bytes_at_peak =
+        bytes_of(alive_at_peak(analysis, leading_peak(analysis, finding.memory)), finding.stacks);
+  if (finding.stacks.empty() && finding.site == format::StackId{}) return;
+  finding.bytes_at_end = held_at_end(analysis, finding.memory,
+                                     finding.stacks.empty() ? std::vector{finding.site} : finding.stacks);
 }
 
 // Puts first what ended the process, then the causes, largest first, then facts. At a death, the bytes at the
 // death count, else those at the peak.
 void put_in_order(Findings& findings, bool died) {
   std::stable_sort(findings.begin(), findings.end(), [died](const Finding& a, const Finding& b) {
-    const auto order = [died](const Finding& one) {
-      return std::tuple(!ends_it(one), states_a_fact(one), -(died ? one.bytes_at_end : one.bytes_at_peak),
-                        one.id);
-    };
-    return order(a) < order(b);
+    const auto held = [died](const Finding& one) { return died ? one.bytes_at_end : one.bytes_at_peak; };
+    const auto place = [](const Finding& one) { return std::tuple(!ends_it(one), states_a_fact(one)); };
+    if (place(a) != place(b)) return place(a) < place(b);
+    return held(a) != held(b) ? held(a) > held(b) : a.id < b.id;
   });
 }
 
@@ -95,6 +89,13 @@ void remove_explained(Findings& findings) {
 }
 
 } // namespace
+
+bool states_a_fact(const Finding& finding) {
+  constexpr std::array kFacts = {
+      "oom-kill",   "device-context",    "page-cache-not-memory", "reserved-not-resident",
+      "orphan-shm", "allocation-retried"};
+  return std::any_of(kFacts.begin(), kFacts.end(), [&](const char* id) { return finding.id == id; });
+}
 
 Findings find(ProcessAnalysis& analysis) {
   Findings out;

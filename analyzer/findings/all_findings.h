@@ -9,9 +9,12 @@
 
 namespace memtrace::report {
 
-// Returns first what ended the process, then the causes, the largest first, then facts without a remedy. If the
-// remedy of a cause does not lower the peak, the cause is not a finding.
+// Returns first what ended the process, then the causes, the largest first, then findings that state a fact. If
+// the remedy of a cause does not lower the peak, the cause is not a finding.
 Findings find(ProcessAnalysis& analysis);
+
+// True if the finding states a fact and no cause of a peak or of a death.
+bool states_a_fact(const Finding& finding);
 
 // Returns the memory that interests the reader: `asked`, else the memory of the first finding, else the memory
 // with the highest peak of tensors.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyzer/explain/leading_peak.h"
+#include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::report {
@@ -45,7 +46,8 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
   out.pid = analysis.facts().pid;
   out.memory = memory_name(memory);
   out.peak = peak_of(analysis.account.peaks.at(memory), memory);
-  if (memory == 0) out.peak.bytes -= leading_peak(analysis, memory).reserved;
+  if (memory == 0)
+    out.peak.bytes = replay::wrapping_sub(out.peak.bytes, leading_peak(analysis, memory).reserved);
   out.phase = analysis.account.paths.text(analysis.account.paths.last(out.peak.path));
   const replay::Holdings& alive =
       analysis.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
@@ -54,11 +56,11 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
     const symbols::Site& site = analysis.symbolizer->site(alive[i].stack);
     const std::string role = replay::role_name(alive[i].role);
     // By the user's line: a larger batch is larger in each layer of the model.
-    const std::string line = site.own_line.empty() ? site.where : site.own_line;
+    const std::string& line = site.line();
     OutlierRow& row = out.rows[fmt::format("{}\n{}", role, line)];
     if (row.site == nullptr)
       row = {role, site.op.empty() ? line : line + " by " + site.op, 0, symbols::keep(site)};
-    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes);
+    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes - untouched(alive[i]));
   }
   to.push_back(std::move(out));
 }

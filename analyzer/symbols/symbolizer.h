@@ -35,6 +35,7 @@ struct Site {
   std::string where;             // "torch/optim/adam.py:774", or a native function and its line or module
   std::string own_line;          // the innermost Python line of the user's own code; empty if there is none
   std::string caller;            // own_line, or empty if that is `where`
+  const std::string& line() const { return own_line.empty() ? where : own_line; }
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
 

@@ -36,8 +36,7 @@ std::size_t Table::gap(std::size_t column) const {
   return columns_[column].align == Column::Align::left ? 2 : 1;
 }
 
-// Returns where the first titled column after the first begins: so many columns of the terminal the head may
-// take.
+// Returns the width that the head may have: up to the first titled column after the first.
 std::size_t Table::under_head(const std::vector<std::size_t>& widths) const {
   std::size_t out = indent_ + widths.front();
   for (std::size_t i = 1; i < widths.size() && columns_[i].title.empty(); ++i) out += gap(i) + widths[i];

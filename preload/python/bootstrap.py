@@ -63,7 +63,7 @@ _library_notes = []
 
 
 def _note_libraries():
-    """The folders of installed code, once `site` has decided about the user's own: then it knows the environment."""
+    """Notes the folders of installed code, once `site` has decided about the user's own: then it knows the environment."""
     site = sys.modules.get("site")
     decided = getattr(site, "ENABLE_USER_SITE", None)
     if _library_notes or (decided is None and not sys.flags.no_site):
@@ -83,13 +83,13 @@ def _note_libraries():
 
 
 def _repeat_library_notes():
-    """Also in a worker: a forked process has a trace of its own."""
+    """Writes the notes again: a forked worker has a trace of its own."""
     for text in _library_notes:
         _memtrace.note(text)
 
 
 def _in_python_path():
-    """What PYTHONPATH names stands before the standard library, as long as nothing changed sys.path."""
+    """Returns the folders of PYTHONPATH: they precede the standard library in sys.path."""
     archive = "python%d%d.zip" % sys.version_info[:2]
     before = [entry.endswith(archive) for entry in sys.path]
     return [entry for entry in sys.path[: before.index(True)][:16] if entry] if True in before else []

@@ -361,7 +361,7 @@ def _cpu_adam(module):
 
 
 def _generate(module):
-    """Calls its module within; the first call of a program that only generates ends `load`, too."""
+    """Marks `generate` as a phase. Its first call ends `load` and reports the parameters, as a first forward does."""
     cls = module.GenerationMixin
     generate = _marked("generate", cls.generate)
 

@@ -19,7 +19,7 @@ namespace {
 using replay::Measure;
 using replay::MemoryId;
 
-constexpr std::uint64_t kAlike = 50; // the sizes differ by at most 1 part: a state dict has buffers, too
+constexpr std::uint64_t kAlike = 50; // the sizes differ by at most 1 part in 50: a state dict has buffers, too
 
 bool as_large(std::uint64_t bytes, std::uint64_t parameters) {
   const std::uint64_t distance = bytes > parameters ? bytes - parameters : parameters - bytes;
@@ -33,7 +33,7 @@ std::map<std::string, SiteTotals> state_dicts(ProcessAnalysis& analysis, const r
     if (owner_of(analysis, holding).role != replay::Role::staging) continue;
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
-    out[site.own_line.empty() ? site.where : site.own_line].add(analysis, holding);
+    out[site.line()].add(analysis, holding);
   }
   return out;
 }

@@ -8,7 +8,7 @@ namespace memtrace::report {
 
 // Returns the candidates of `parameter-copy`. At the peak of tensors, one line of the program holds a state
 // dict as large as the parameters, and a step has begun since. Without it, the peak is 5 % lower. A second copy
-// of the model that the program goes on to use, such as a moving average, is none.
+// of the model that the program goes on to use, such as a moving average, is no candidate.
 PeakCandidates propose_parameter_copy(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

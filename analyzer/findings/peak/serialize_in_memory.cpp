@@ -108,10 +108,10 @@ std::optional<Finding> judge(const ProcessAnalysis& analysis, const std::string&
                   copy.of.blocks, peak.bytes),
       fmt::format("the peak would be {} bytes without them", without.peak),
       fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
-  finding.sentences = {
-      fmt::format("It makes the peak of host: {} allocated {}, with the objects and their bytes both there; "
-                  "without the bytes {}.",
-                  size(peak.bytes), analysis.place(peak.path, peak.step), size(without.peak))};
+  finding.sentences = {fmt::format(
+      "It makes the peak of host: {} of all allocations {}, with the objects and their bytes both there; "
+      "without the bytes {}.",
+      size(peak.bytes), analysis.place(peak.path, peak.step), size(without.peak))};
   finding.remedy = fmt::format("{}: -{} at the peak", copy.writer->remedy, size(saved));
   return finding;
 }

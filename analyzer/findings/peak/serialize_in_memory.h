@@ -11,8 +11,8 @@ namespace memtrace::report {
 // program made for it count too. Without all of them the peak is 5 % lower.
 PeakCandidates propose_serialized(ProcessAnalysis& analysis);
 
-// Returns `serialize-in-memory` for what was alive at the death: whether it made a peak, nothing is left to
-// measure.
+// Returns `serialize-in-memory` for the serialized bytes that were alive at the death. No replay tests them,
+// because the program did not go on.
 Findings find_serialized_at_death(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

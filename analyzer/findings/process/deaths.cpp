@@ -74,7 +74,7 @@ void second_copy(ProcessAnalysis& analysis, Findings& out) {
   out.push_back(std::move(finding));
 }
 
-// Returns "less of X, or ", where X is the largest holder that training does not need as a whole, or "".
+// Returns "less of X, or ", where X is the largest holder whose role training does not keep, or "".
 std::string avoidable(ProcessAnalysis& analysis) {
   const Death& death = *analysis.death;
   for (const HolderRow& row :

@@ -9,6 +9,7 @@
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/leak_steps.h"
+#include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
 namespace memtrace::report {
@@ -99,7 +100,7 @@ struct Leak {
 
   std::int64_t per_step() const {
     std::int64_t out = 0;
-    for (const LeakTrail* trail : trails) out += slope(*trail);
+    for (const LeakTrail* trail : trails) out = replay::wrapping_add(out, slope(*trail));
     return out;
   }
   std::vector<format::StackId> stacks() const {
@@ -139,8 +140,8 @@ std::vector<std::pair<std::string, LeakLine>> lines_of(ProcessAnalysis& analysis
   std::map<std::string, LeakLine> sums;
   for (const LeakTrail* trail : leak.trails) {
     const symbols::Site& site = analysis.symbolizer->site(trail->largest());
-    LeakLine& line = sums[site.own_line.empty() ? site.where : site.own_line];
-    line.per_step += slope(*trail);
+    LeakLine& line = sums[site.line()];
+    line.per_step = replay::wrapping_add(line.per_step, slope(*trail));
     if (const std::string allocator = site.op.empty() ? site.where : site.op; allocator != site.own_line)
       line.allocators.push_back(allocator);
   }
@@ -177,15 +178,15 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
                     static_cast<std::int64_t>(trail.bytes.size()) * 10 >= range.count() * 9;
   finding.site = trail.largest();
   finding.stacks = leak.stacks();
-  const std::int64_t held = bytes_of(alive_at_end(analysis, leading_peak(analysis, memory)), finding.stacks);
-  finding.title =
-      fmt::format("Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
-                  lines.size() == 1
-                      ? ""
-                      : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
-                  size(held), analysis.death ? "are held at the death" : "are held in the last step");
+  const std::int64_t held = held_at_end(analysis, memory, finding.stacks);
+  finding.title = fmt::format(
+      "Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
+      lines.size() == 1
+          ? ""
+          : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
+      size(held), died_with(analysis, memory) ? "are held at the death" : "are held in the last step");
   std::int64_t sum = 0;
-  for (const LeakTrail* one : leak.trails) sum += one->sum();
+  for (const LeakTrail* one : leak.trails) sum = replay::wrapping_add(sum, one->sum());
   const std::string left = fmt::format(
       "Of what was allocated there in steps {} to {}, {} in {} of {} steps {} still held in step {}",
       range.from, range.to, size(sum), trail.bytes.size(), range.count(),

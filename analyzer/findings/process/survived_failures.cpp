@@ -31,15 +31,14 @@ Finding retried(const ProcessAnalysis& analysis, unsigned memory, const Survived
   finding.site = largest.stack;
   std::string line = "a place without a stack";
   if (largest.stack != format::StackId{}) {
-    const symbols::Site& site = analysis.symbolizer->site(largest.stack);
-    line = site.own_line.empty() ? site.where : site.own_line;
+    line = analysis.symbolizer->site(largest.stack).line();
   }
   finding.title = fmt::format("{} {} failed on {} and the program went on: the largest of {} at {}",
                               survived.number, survived.number == 1 ? "allocation" : "allocations",
                               memory_name(finding.memory), sized(largest.asked), line);
   finding.evidence = {fmt::format("{} bytes asked at {:.1f} s, error {}, {} bytes live then", largest.asked,
                                   analysis.seconds(largest.stamp), largest.code, largest.live)};
-  finding.sentences = {fmt::format("{} were allocated at that time.", sized(largest.live))};
+  finding.sentences = {fmt::format("All allocations had {} at that time.", sized(largest.live))};
   finding.remedy =
       device ? "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or less memory at that line: each retry "
                "empties the cache of PyTorch's allocator, which costs time"

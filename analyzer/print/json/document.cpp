@@ -1,4 +1,5 @@
-// Purpose: writes a whole report as the text of one JSON value. At most one row is in memory as a tree.
+// Purpose: writes a whole report as the text of one JSON value. Only one row, and the sites of one process, are
+// in memory as trees.
 #include "analyzer/print/json/document.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr std::size_t kPiece = 1 << 20; // bytes: a growing string is copied and
 
 } // namespace
 
-// Returns the begin of a line. Compact output is one line.
+// Returns the start of a line. Compact output is one line.
 std::string Document::margin(int depth) const {
   return options_.compact ? "" : "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
 }
@@ -43,8 +44,7 @@ void Document::put(std::string_view text) {
 }
 
 // json_text escapes line breaks within strings, so each line break here begins a line of the layout.
-void Document::put(Json value, int depth) {
-  collect_sites(value);
+void Document::put(const Json& value, int depth) {
   if (options_.compact) return put(json_line(value));
   const std::string text = json_text(value);
   std::size_t from = 0;
@@ -60,14 +60,19 @@ void Document::put_key(const std::string& key) {
   put(margin(3) + json_text(key) + ": ");
 }
 
+// Writes a part of the present process.
+void Document::put_part(Json value, int depth) {
+  collect_sites(value);
+  put(value, depth);
+}
+
 // Writes the sites of the process, and forgets them.
 void Document::put_sites() {
   put_key("sites");
   Json all = Json::object();
   for (auto& [id, frames] : std::exchange(sites_, {})) all[id] = {{"id", id}, {"frames", std::move(frames)}};
   if (options_.compact) return put(json_line(all) + ",");
-  put(std::move(all), 3);
-  sites_.clear();
+  put(all, 3);
   put(",");
 }
 
@@ -91,7 +96,7 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
     for (const auto& [key, value] : of.items()) {
       if (key == "findings") put_sites();
       put_key(key);
-      put(value, 3);
+      put_part(value, 3);
       put(",");
     }
   };
@@ -100,7 +105,7 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
   bool first = true;
   each_phase(analysis, options_, [&](const Json& row) {
     put((first ? "" : ",") + margin(4));
-    put(row, 4);
+    put_part(row, 4);
     first = false;
   });
   put(first ? "]," : margin(3) + "],");

@@ -1,4 +1,5 @@
-// Purpose: writes a whole report as the text of one JSON value. At most one row is in memory as a tree.
+// Purpose: writes a whole report as the text of one JSON value. Only one row, and the sites of one process, are
+// in memory as trees.
 #pragma once
 
 #include <map>
@@ -29,7 +30,8 @@ class Document {
 
  private:
   void put(std::string_view text);
-  void put(Json value, int depth);
+  void put(const Json& value, int depth);
+  void put_part(Json value, int depth);
   void put_key(const std::string& key);
   void put_sites();
   void collect_sites(Json& value);

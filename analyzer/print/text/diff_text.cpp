@@ -62,9 +62,9 @@ std::string diff_text(const Diff& diff, std::size_t top, bool color) {
   const std::string change = diff.total() == 0 ? "no change"
                                                : fmt::format("{} {}", size(std::abs(diff.total())),
                                                              diff.total() > 0 ? "more" : "less");
-  lines.strong(fmt::format("{} against {}, {}: {} allocated at the peak, {} and {}", printable(diff.b.name),
-                           printable(diff.a.name), memory_name(diff.memory), change, size(diff.b.peak.bytes),
-                           size(diff.a.peak.bytes)));
+  lines.strong(fmt::format("{} against {}, {}: {} of all allocations at the peak, {} and {}",
+                           printable(diff.b.name), printable(diff.a.name), memory_name(diff.memory), change,
+                           size(diff.b.peak.bytes), size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
   DiffTable table(diff);

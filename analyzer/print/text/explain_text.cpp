@@ -77,7 +77,7 @@ class ExplainText {
   static std::string since(const KeptRow& row) {
     const std::string first = when(phase_words(row.phase), row.step);
     return row.last_step <= row.step ? first
-                                     : fmt::format("{}-{}", first, static_cast<std::int64_t>(row.last_step));
+                                     : fmt::format("{} to {}", first, static_cast<std::int64_t>(row.last_step));
   }
 
   std::string site(const KeptRow& row) const {
@@ -123,10 +123,10 @@ class ExplainText {
   void transients() {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
-      lines_.paragraph(
-          "", printable(fmt::format("transient: {} {} = {:+.2f} in {}, alive {}: {}", words_of(row.name),
-                                    sized(row.resident), per(row.resident), when(row.phase, row.step),
-                                    duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
+      lines_.paragraph("", printable(fmt::format(
+                               "temporary: {} {} = {:+.2f} in {}, alive {}: {}", words_of(row.name),
+                               sized(row.resident), per(row.resident), when(phase_words(row.phase), row.step),
+                               duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }
 

@@ -34,7 +34,7 @@ std::string first_step_text(const FirstStep& first, const Findings& leaks, bool 
   Lines lines(color);
   const std::string typical =
       fmt::format("typical: steps {} to {}", number(first.typical.front()), number(first.typical.back()));
-  lines.strong(fmt::format("Step {} added {} for good, and {} that no later step holds ({})",
+  lines.strong(fmt::format("Step {} added {} for good, and {} that a typical step does not need ({})",
                            number(first.step), size(first.for_good), size(first.only_then), typical));
   const Unit unit = unit_for(std::max(first.for_good, first.only_then));
   Table table(2, {Column::text(""), Column::text("", 0, 16), Column::number(unit.name, 9),

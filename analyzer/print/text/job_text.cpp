@@ -7,6 +7,7 @@
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/print/text/outlier_text.h"
+#include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/rss/cgroup_breakdown.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_lines.h"
@@ -30,19 +31,21 @@ std::vector<const ProcessSummary*> ranks_of(const std::vector<ProcessSummary>& p
   return out;
 }
 
-// A process that only starts the ranks: torchrun, accelerate launch, deepspeed.
+// Returns the name of a process; "launcher" for one that only starts the ranks, such as torchrun.
 std::string shown_name(const ProcessSummary& process, bool ranks) {
   if (ranks && process.kind == "main" && process.rank == trace::kNoRank && !process.modelled)
     return fmt::format("launcher pid {}", process.pid);
   return name_of(process.kind, process.rank, process.pid);
 }
 
-void write_alike(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
+void write_range(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
   const auto [least, most] = std::minmax_element(
       ranks.begin(), ranks.end(),
       [](const ProcessSummary* a, const ProcessSummary* b) { return a->allocated < b->allocated; });
-  lines.strong(fmt::format("The {} ranks are alike: allocated {} to {} at most", ranks.size(),
-                           size((*least)->allocated), size((*most)->allocated)));
+  const std::int64_t a = (*least)->allocated, b = (*most)->allocated;
+  const char* const text = b - a / 10 * 11 <= 0 ? "The {} ranks are alike: allocated {} to {} at most"
+                                                : "None of the {} ranks stands out: allocated {} to {} at most";
+  lines.strong(fmt::format(fmt::runtime(text), ranks.size(), size(a), size(b)));
 }
 
 void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
@@ -73,7 +76,7 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
   out.died_for_memory =
       analysis.end.how == "oom_kill" || (analysis.death && analysis.death->failure != nullptr);
   out.modelled = facts.parameters.has_value();
-  out.allocated = host.live.bytes - leading_peak(analysis, 0).reserved;
+  out.allocated = replay::wrapping_sub(host.live.bytes, leading_peak(analysis, 0).reserved);
   for (const auto& [memory, peaks] : analysis.account.peaks)
     out.tensors = std::max(out.tensors, peaks.tensor.bytes);
   if (analysis.account.rss) out.resident = analysis.account.rss->bytes;
@@ -92,7 +95,7 @@ std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::
   if (ranks.size() < 2) return "";
   Lines lines(color);
   for (const Outlier& outlier : outliers) write_outlier(outlier, lines);
-  if (outliers.empty()) write_alike(ranks, lines);
+  if (outliers.empty()) write_range(ranks, lines);
   for (const ProcessSummary* rank : ranks)
     for (const std::string& title : rank->findings)
       lines.labelled(fmt::format("  rank {}: ", rank->rank), "          ", printable(title));

@@ -8,6 +8,7 @@
 #include "analyzer/explain/reservations.h"
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/uncertainty.h"
+#include "analyzer/findings/all_findings.h"
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/print/text/held_table.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -58,13 +59,16 @@ class Postmortem {
     return nullptr;
   }
 
+  // A buffer that is written to grows by parts of itself, so a small one may end the process, too.
+  static std::int64_t share_of(const Finding& one) { return one.id == "serialize-in-memory" ? 20 : 5; }
+
   // Returns the largest cause that held at least a fifth of the live bytes at the death, or null. The second
   // copy of a checkpoint comes first: its remedy is the most specific.
   const Finding* cause() const {
     if (const Finding* copy = finding("second-copy-on-load")) return copy;
     for (const Finding& one : findings_)
-      if (one.id != "oom-kill" && one.id != kLeftBehind && one.memory == death().then.memory &&
-          one.bytes_at_end >= death().then.level.live / 5)
+      if (!states_a_fact(one) && one.memory == death().then.memory && one.bytes_at_end > 0 &&
+          one.bytes_at_end >= death().then.level.live / share_of(one))
         return &one;
     return nullptr;
   }

@@ -91,9 +91,7 @@ class ReportText {
 
   void causes() {
     if (findings_.empty())
-      lines_.paragraph("",
-                       "No finding: nothing that would lower the peak by 5 %, no growth, no limit came near." +
-                           beside_training());
+      lines_.paragraph("", "No finding: nothing that would lower the peak by 5 %." + beside_training());
     std::size_t number = 0;
     for (const Finding& finding : findings_) write_finding(finding, ++number, lines_);
   }
@@ -107,10 +105,10 @@ class ReportText {
       if (row.count != 0 && row.step != replay::Step::none) most = std::max(most, view_.figures(row).peak);
     if (most <= view_.leading.reserved) return "";
     return fmt::format(" The peak is not of training, which takes {} at most.",
-                       size(most - view_.leading.reserved));
+                       size(replay::wrapping_sub(most, view_.leading.reserved)));
   }
 
-  // Writes the user's lines that held most of the peak.
+  // Writes the user's lines that held the most bytes at the peak.
   void most() {
     constexpr std::size_t kLines = 3;
     if (view_.peak().bucket || view_.leading.bytes <= 0) return;
@@ -122,7 +120,7 @@ class ReportText {
     std::string text;
     for (std::size_t i = 0; i < std::min(kLines, all.size()) && all[i].second >= view_.leading.bytes / 20; ++i)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(all[i].first), size(all[i].second));
-    if (!text.empty()) lines_.paragraph("", "Most of the peak, by your line: " + text);
+    if (!text.empty()) lines_.paragraph("", "Largest at the peak, by your line: " + text);
   }
 
   void parameters() {
@@ -176,7 +174,7 @@ class ReportText {
       const bool shown = memory == view_.leading.memory;
       if (other.live.bytes != 0 && !(shown && !view_.of_tensors()))
         add(fmt::format("{}: {} at most, {}", shown ? "all allocations, tensors included" : memory_name(memory),
-                        size(other.live.bytes - (shown ? view_.leading.reserved : 0)),
+                        size(replay::wrapping_sub(other.live.bytes, shown ? view_.leading.reserved : 0)),
                         analysis_.place(other.live.path, other.live.step)));
       if (other.reserved)
         add(fmt::format("{}: reserved by PyTorch {} at most", memory_name(memory),

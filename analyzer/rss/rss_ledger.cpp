@@ -59,28 +59,23 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
   return out;
 }
 
-// True if more than 1 % of the total is in no row.
-bool leaves_a_residual(const RssLedger& ledger) {
-  const auto residual = static_cast<std::uint64_t>(ledger.residual);
-  return (ledger.residual < 0 ? ~residual + 1 : residual) > ledger.total / 100;
-}
-
 // Returns the ledger at the highest moment. If the allocator gave no answer then, the rows do not add up: what
 // it retains is in none of them. They do not add up either if much came or went meanwhile. Then returns the
-// highest ledger without these faults, and says so.
+// highest ledger that adds up, and says so.
 RssLedger at_the_highest(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
-  RssLedger highest = of_process(analysis, *taken.highest(), "peak_rss");
-  if (!taken.highest_sound() || !leaves_a_residual(highest)) return highest;
-  RssLedger sound = of_process(analysis, *taken.highest_sound(), "peak_rss");
-  if (leaves_a_residual(sound) || sound.total < highest.total / 2) return highest;
-  const char* const why = taken.highest()->allocator_asked
-                              ? "the rows do not add up, because memory came or went"
-                              : "the allocator did not answer how much it retains";
-  sound.remarks.insert(
-      sound.remarks.begin(),
+  const trace::ProcessLedger& highest = *taken.highest();
+  const trace::ProcessLedger* const closed = taken.highest_closed();
+  if (highest.closes() || closed == nullptr || closed->total < highest.total / 2)
+    return of_process(analysis, highest, "peak_rss");
+  RssLedger out = of_process(analysis, *closed, "peak_rss");
+  const char* const why = highest.allocator_asked ? "the rows do not add up, because memory came or went"
+                                                  : "the allocator did not answer how much it retains";
+  out.remarks.insert(
+      out.remarks.begin(),
       fmt::format("This ledger is of {:.1f} s. At the highest moment, {:.1f} s, RSS was {} higher and {}.",
-                  sound.t, highest.t, sized(highest.total - std::min(highest.total, sound.total)), why));
-  return sound;
+                  out.t, analysis.seconds(highest.stamp),
+                  sized(highest.total - std::min(highest.total, closed->total)), why));
+  return out;
 }
 
 void add_rows(RssLedger& ledger, std::initializer_list<std::pair<const char*, std::uint64_t>> rows) {

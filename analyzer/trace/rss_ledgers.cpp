@@ -51,10 +51,10 @@ void Ledgers::head(const Event& event) {
   if (!again) ++taken_;
   high_water_ = std::max(high_water_, ledger.high_water);
   into_highest_ = !highest_ || format::beats(worth(ledger), worth(*highest_));
-  into_sound_ = format::is_sound(worth(ledger)) && (!highest_sound_ || ledger.total > highest_sound_->total);
+  if (const ProcessLedger* const closed = highest_closed(); !again && closed != nullptr)
+    highest_closed_ = *closed;
   into_last_ = !again;
   if (into_highest_) highest_ = ledger;
-  if (into_sound_) highest_sound_ = ledger;
   if (into_last_) {
     last_ = ledger;
     keep_thinned(all_, LedgerPoint{ledger.stamp, ledger.total, 0, 0, ledger.at_end, ledger.allocator_asked});
@@ -69,8 +69,21 @@ void Ledgers::row(const Event& event) {
   const LedgerBytes amount{said.resident, said.given, said.parts, sampled};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_highest_ && highest_) highest_->rows[which] = amount;
-  if (into_sound_ && highest_sound_) highest_sound_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;
+}
+
+const ProcessLedger* Ledgers::highest_closed() const {
+  const bool last = last_ && last_->closes() && (!highest_closed_ || last_->total > highest_closed_->total);
+  return last ? &*last_ : highest_closed_ ? &*highest_closed_ : nullptr;
+}
+
+bool ProcessLedger::closes() const {
+  std::uint64_t sum = 0;
+  for (const auto& row : rows)
+    if (row) sum += row->resident;
+  const auto& huge = rows[static_cast<std::size_t>(format::LedgerRow::huge)];
+  const std::uint64_t all = total + (huge ? huge->resident : 0);
+  return (sum > all ? sum - all : all - sum) <= all / 100;
 }
 
 } // namespace memtrace::trace

@@ -26,6 +26,9 @@ struct ProcessLedger {
   bool allocator_asked = false; // it reported the memory that it retains
   bool at_end = false;          // taken at the orderly end
   std::array<std::optional<LedgerBytes>, format::kLedgerRows> rows;
+
+  // True if the rows add up to the total within 1 %. Huge pages of the pool are in no RSS.
+  bool closes() const;
 };
 
 // The main figures of one ledger.
@@ -44,8 +47,9 @@ class Ledgers {
   void add(const Event& event);
 
   const std::optional<ProcessLedger>& highest() const { return highest_; }
-  // Returns the highest ledger with the allocator's answer and little drift. It may be far below the highest.
-  const std::optional<ProcessLedger>& highest_sound() const { return highest_sound_; }
+  // Returns the highest ledger whose rows add up to its total within 1 %, or null. It may be far below the
+  // highest.
+  const ProcessLedger* highest_closed() const;
   const std::optional<ProcessLedger>& last() const { return last_; }
   const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
   std::uint64_t taken() const { return taken_; }
@@ -55,9 +59,10 @@ class Ledgers {
   void head(const Event& event);
   void row(const Event& event);
 
-  std::optional<ProcessLedger> highest_, highest_sound_, last_;
+  std::optional<ProcessLedger> highest_, highest_closed_,
+      last_; // highest_closed_: without last_, whose rows follow
   std::vector<LedgerPoint> all_;
-  bool into_highest_ = false, into_sound_ = false,
+  bool into_highest_ = false,
        into_last_ = false; // the ledgers that the next rows belong to
   std::uint64_t taken_ = 0, high_water_ = 0;
 };

@@ -74,6 +74,27 @@ TEST(Ledgers, OfTwoAboutAsHighTheSoundOne) {
   EXPECT_TRUE(read_ledgers(b).highest()->allocator_asked);
 }
 
+// At the highest moment the allocator gave no answer: 400 of 1,100 are in no row.
+TEST(Ledgers, TheHighestThatAddsUp) {
+  Builder b;
+  b.on(0);
+  EXPECT_EQ(read_ledgers(b).highest_closed(), nullptr);
+  head(b, 900, 0);
+  row(b, LedgerRow::heap, 895);
+  head(b, 1000, 0);
+  row(b, LedgerRow::heap, 700);
+  row(b, LedgerRow::kept, 295);
+  head(b, 1100, 0);
+  row(b, LedgerRow::heap, 700);
+  const Ledgers out = read_ledgers(b);
+  EXPECT_EQ(out.highest()->total, 1100u);
+  ASSERT_NE(out.highest_closed(), nullptr);
+  EXPECT_EQ(out.highest_closed()->total, 1000u);
+  EXPECT_EQ(out.highest_closed()->rows[static_cast<std::size_t>(LedgerRow::kept)]->resident, 295u);
+  row(b, LedgerRow::kept, 400);
+  EXPECT_EQ(read_ledgers(b).highest_closed()->total, 1100u) << "the last one, once its rows are there";
+}
+
 TEST(Ledgers, OneSaidAgainIsTheHighestOrNothing) {
   Builder b;
   b.on(0);

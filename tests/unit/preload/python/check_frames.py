@@ -236,7 +236,9 @@ def main():
     descriptions()
     many_threads()
     deep()
-    assert not [line for line in probe.log() if line.startswith("note")]
+    notes = [line for line in probe.log(folders=True) if line.startswith("note")]
+    assert all(note.startswith(probe.FOLDERS) for note in notes), notes
+    assert "note python-library=" + os.path.dirname(os.__file__) in notes, (os.__file__, notes)
     assert probe.walk(1) > 0
     begin = time.perf_counter_ns()
     count = [0]

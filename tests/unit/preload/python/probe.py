@@ -21,11 +21,14 @@ walk = _probe.probe_walk
 attach = _probe.probe_attach
 
 
-def log():
-    """The marks since the last call, one a line."""
+FOLDERS = ("note python-library=", "note python-path=")  # at the start of each interpreter
+
+
+def log(folders=False):
+    """The marks since the last call, one a line; without the notes of folders, or with them."""
     lines = _probe.probe_log().decode().splitlines()
     _probe.probe_clear()
-    return lines
+    return [line for line in lines if folders or not line.startswith(FOLDERS)]
 
 
 def chain():

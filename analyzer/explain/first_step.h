@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "analyzer/explain/holder_rows.h"
 #include "analyzer/explain/process_analysis.h"
 
 namespace memtrace::report {
+
+// Returns the stacks that allocated after a step, as far as the blocks alive at the examined instants show.
+std::unordered_set<format::StackId> stacks_made_after(const ProcessAnalysis& analysis, replay::Step step);
 
 struct FirstStep {
   replay::Step step = replay::Step::none;

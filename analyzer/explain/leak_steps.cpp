@@ -17,16 +17,17 @@ LeakSteps leak_steps(const replay::Account& account) {
 
 std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory) {
   if (leak_steps(account).count() < kFewest) return std::nullopt;
-  return last_step_instant(account, memory, memory == 0 ? replay::Measure::live : replay::Measure::tensor);
+  return highest_in(account, account.last_step, memory,
+                    memory == 0 ? replay::Measure::live : replay::Measure::tensor);
 }
 
-std::optional<replay::Instant> last_step_instant(const replay::Account& account, replay::MemoryId memory,
-                                                 replay::Measure measure) {
+std::optional<replay::Instant> highest_in(const replay::Account& account, replay::Step step,
+                                          replay::MemoryId memory, replay::Measure measure) {
   std::optional<replay::Instant> out;
   std::int64_t highest = 0;
-  if (account.last_step == replay::Step::none) return out;
+  if (step == replay::Step::none) return out;
   for (const replay::Row& row : account.rows) {
-    if (row.step != account.last_step || row.count == 0) continue;
+    if (row.step != step || row.count == 0) continue;
     const replay::MemoryRow& of = row.of(memory);
     const replay::Figures& figures = measure == replay::Measure::live ? of.live : of.tensor;
     if (figures.peak <= highest) continue;
@@ -38,7 +39,8 @@ std::optional<replay::Instant> last_step_instant(const replay::Account& account,
 
 replay::Instant end_instant(const replay::Account& account, replay::MemoryId memory, replay::Measure measure) {
   constexpr trace::Ordinal kAfterAll = ~trace::Ordinal{0} - 1;
-  return last_step_instant(account, memory, measure).value_or(replay::Instant{memory, measure, kAfterAll});
+  return highest_in(account, account.last_step, memory, measure)
+      .value_or(replay::Instant{memory, measure, kAfterAll});
 }
 
 } // namespace memtrace::report

@@ -18,9 +18,9 @@ struct LeakSteps {
 };
 LeakSteps leak_steps(const replay::Account& account);
 
-// Returns the highest point of the last step, or nullopt if there is no step.
-std::optional<replay::Instant> last_step_instant(const replay::Account& account, replay::MemoryId memory,
-                                                 replay::Measure measure);
+// Returns the highest point of a step, or nullopt if the step is none or has no level above 0.
+std::optional<replay::Instant> highest_in(const replay::Account& account, replay::Step step,
+                                          replay::MemoryId memory, replay::Measure measure);
 // Returns the highest point of the last step, else the end of the trace. At the end of the process, Python has
 // freed what its modules kept.
 replay::Instant end_instant(const replay::Account& account, replay::MemoryId memory, replay::Measure measure);

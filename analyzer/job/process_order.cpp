@@ -2,6 +2,7 @@
 #include "analyzer/job/process_order.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace memtrace::report {
@@ -29,9 +30,9 @@ std::uint64_t high_water(const Process& process) {
 auto order_of(const Process& process) {
   const bool died = gravity(process) == Gravity::died_for_memory;
   const bool modelled = process.facts.parameters.has_value();
-  return std::tuple(!died, died ? last_unix(process) : 0, process.kind == "worker", !came_near(process),
-                    !modelled, modelled ? process.facts.rank : 0, ~high_water(process),
-                    process.facts.start_unix_ns, process.facts.pid, process.path);
+  return std::tuple(!died, process.kind == "worker", !came_near(process), !modelled,
+                    modelled ? process.facts.rank : 0, ~high_water(process), process.facts.start_unix_ns,
+                    process.facts.pid, process.path);
 }
 
 } // namespace
@@ -61,6 +62,12 @@ double ended_after(const Process& a, const Process& b) {
 void put_leading_first(std::vector<Process>& processes) {
   std::sort(processes.begin(), processes.end(),
             [](const Process& a, const Process& b) { return order_of(a) < order_of(b); });
+  const auto alive = std::find_if(processes.begin(), processes.end(), [](const Process& process) {
+    return gravity(process) != Gravity::died_for_memory;
+  });
+  const auto first = std::min_element(processes.begin(), alive,
+                                      [](const Process& a, const Process& b) { return ended_after(a, b) < 0; });
+  if (first != alive) std::rotate(processes.begin(), first, std::next(first));
 }
 
 } // namespace memtrace::report

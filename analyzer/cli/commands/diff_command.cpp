@@ -36,7 +36,8 @@ std::string written(const DiffArguments& arguments, const report::Diff& diff) {
 // row.
 std::string first_and_typical(const DiffArguments& arguments, report::ProcessAnalysis& analysis) {
   const report::Diff diff = within(arguments, analysis);
-  const report::Findings leaks = report::find_leaks(analysis);
+  report::Findings leaks = report::find_leaks(analysis);
+  std::erase_if(leaks, [&diff](const report::Finding& leak) { return leak.memory != diff.memory; });
   std::vector<format::StackId> leaked;
   for (const report::Finding& leak : leaks) leaked.insert(leaked.end(), leak.stacks.begin(), leak.stacks.end());
   const report::FirstStep first = report::compare_first_step(analysis, diff.memory, leaked);

@@ -14,6 +14,7 @@
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/findings/process/across_processes.h"
 #include "analyzer/job/job_survey.h"
+#include "analyzer/job/process_order.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/print/json/document.h"
@@ -65,7 +66,8 @@ class JobReport {
     if (json_) {
       document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
     } else {
-      summaries_.push_back(report::summary_of(*analysis, findings));
+      const bool died = gravity(process) == report::Gravity::died_for_memory;
+      summaries_.push_back(report::summary_of(*analysis, findings, died));
       // Any rank may turn out to differ from the others.
       const bool may_lead = first_ || style_.all || process.facts.rank != trace::kNoRank;
       texts_.push_back(may_lead ? report::process_text(*analysis, findings, options_, style_) : "");

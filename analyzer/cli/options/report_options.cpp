@@ -13,7 +13,8 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
   add_memory(*command, arguments->memory);
   add_steps(*command, arguments->options.steps.range, true, "these steps one by one");
   command->add_flag("--all-steps", arguments->options.steps.all, "every step");
-  command->add_flag("--all", arguments->all, "all rows of what a peak holds, as --top without a limit");
+  command->add_flag("--all", arguments->all,
+                    "all details: a row for each site, the ledgers as tables, each process in full");
   command->add_flag("--compact", arguments->options.compact,
                     "JSON: the site of a row by its id alone; `sites` has them");
   const CLI::Option* const top =

@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "analyzer/explain/first_step.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -38,21 +39,12 @@ bool belongs(Role role) {
   return replay::is_kept(role) || role == Role::workspace || role == Role::context;
 }
 
-// Returns the stacks that allocate in later steps too, as far as the blocks alive at peaks show. This avoids
-// most measurements.
-std::unordered_set<format::StackId> recurring(const ProcessAnalysis& analysis, Step first) {
-  std::unordered_set<format::StackId> out;
-  for (const auto& [instant, alive] : analysis.sets)
-    for (const Holding& holding : alive)
-      if (holding.born_step > first) out.insert(holding.stack);
-  return out;
-}
-
 // Returns the blocks that each line of the program made in the first step. At the peak of tensors it takes the
 // tensors; at the peak of live bytes, the other blocks.
 std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis, replay::Instant peak,
                                                       Step first) {
-  const std::unordered_set<format::StackId> later = recurring(analysis, first);
+  const std::unordered_set<format::StackId> later =
+      stacks_made_after(analysis, first); // avoids most measurements
   std::map<std::string, SiteTotals> out;
   for (const Holding& holding : analysis.set(peak)) { // largest first
     if (holding.tensor != (peak.measure == Measure::tensor)) continue;

@@ -60,12 +60,6 @@ void Document::put_key(const std::string& key) {
   put(margin(3) + json_text(key) + ": ");
 }
 
-// Writes a part of the present process.
-void Document::put_part(Json value, int depth) {
-  collect_sites(value);
-  put(value, depth);
-}
-
 // Writes the sites of the process, and forgets them.
 void Document::put_sites() {
   put_key("sites");
@@ -96,7 +90,7 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
     for (const auto& [key, value] : of.items()) {
       if (key == "findings") put_sites();
       put_key(key);
-      put_part(value, 3);
+      put(value, 3);
       put(",");
     }
   };
@@ -104,15 +98,17 @@ void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Fa
   put(margin(3) + "\"phases\": [");
   bool first = true;
   each_phase(analysis, options_, [&](const Json& row) {
+    Json part = row;
+    collect_sites(part);
     put((first ? "" : ",") + margin(4));
-    put_part(row, 4);
+    put(part, 4);
     first = false;
   });
   put(first ? "]," : margin(3) + "],");
   Json after = process_after_phases(analysis, findings, options_);
   if (family != nullptr) after["ledger"].push_back(family_json(*family));
   if (schema_ == Schema::postmortem) after["death"] = death_json(analysis, options_.peak_top);
-  collect_sites(after); // before they are written
+  collect_sites(after); // here, because `sites` comes before the findings
   put_members(after);
   pieces_.back().pop_back(); // the comma after the last member
   put(margin(2) + "}");

@@ -31,7 +31,6 @@ class Document {
  private:
   void put(std::string_view text);
   void put(const Json& value, int depth);
-  void put_part(Json value, int depth);
   void put_key(const std::string& key);
   void put_sites();
   void collect_sites(Json& value);

@@ -42,10 +42,13 @@ void write_range(const std::vector<const ProcessSummary*>& ranks, Lines& lines) 
   const auto [least, most] = std::minmax_element(
       ranks.begin(), ranks.end(),
       [](const ProcessSummary* a, const ProcessSummary* b) { return a->allocated < b->allocated; });
+  constexpr double kAlike = 1.1; // times the least
   const std::int64_t a = (*least)->allocated, b = (*most)->allocated;
-  const char* const text = b - a / 10 * 11 <= 0 ? "The {} ranks are alike: allocated {} to {} at most"
-                                                : "None of the {} ranks stands out: allocated {} to {} at most";
-  lines.strong(fmt::format(fmt::runtime(text), ranks.size(), size(a), size(b)));
+  const bool alike = static_cast<double>(b) <= kAlike * static_cast<double>(a);
+  lines.strong(fmt::format("{}: allocated {} to {} at most",
+                           alike ? fmt::format("The {} ranks are alike", ranks.size())
+                                 : fmt::format("None of the {} ranks stands out", ranks.size()),
+                           size(a), size(b)));
 }
 
 void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
@@ -64,7 +67,7 @@ void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) 
 
 } // namespace
 
-ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings) {
+ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings, bool died_for_memory) {
   const trace::Facts& facts = analysis.facts();
   const replay::MemoryPeaks& host = analysis.account.peaks.at(0);
   ProcessSummary out;
@@ -73,8 +76,7 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
   out.kind = analysis.kind;
   out.script = script(facts);
   out.ended = fmt::format("{} after {}", ended(analysis.end), duration(analysis.seconds(facts.last_stamp)));
-  out.died_for_memory =
-      analysis.end.how == "oom_kill" || (analysis.death && analysis.death->failure != nullptr);
+  out.died_for_memory = died_for_memory;
   out.modelled = facts.parameters.has_value();
   out.allocated = replay::wrapping_sub(host.live.bytes, leading_peak(analysis, 0).reserved);
   for (const auto& [memory, peaks] : analysis.account.peaks)

@@ -27,7 +27,7 @@ struct ProcessSummary {
   std::string limited;               // why it was recorded with less detail; "": it was not
   std::vector<std::string> findings; // titles
 };
-ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings);
+ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings, bool died_for_memory);
 
 // Returns the top of the report of several ranks: the rank that differs or that they are alike, the findings of
 // each, the table of the ranks. "" if there are fewer than two ranks.

@@ -64,6 +64,11 @@ class Everyday(Screen):
                 self.assert_on(self.screen(), name, lines, sizes)
                 found = [finding["id"] for finding in report["processes"][0]["findings"]]
                 self.assertNotIn("loss-logits", found, "logits that are kept are a leak")
+                if name == "generate_only.py":
+                    process = report["processes"][0]
+                    self.assertIn("generate", {row["phase"] for row in process["phases"]})
+                    roles = {row["role"] for row in harness.phase_row(process, "generate", None)["at_peak"]}
+                    self.assertLessEqual({"parameter", "kv_cache"}, roles)
 
 
 for program in NAMES:

@@ -1,5 +1,6 @@
 """Purpose: tests that the workers of a loader get a joint finding for their memory, and that a small loader
 gets none."""
+import os
 import unittest
 
 import harness
@@ -15,6 +16,7 @@ class Loaders(harness.Case):
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         self.assertEqual([process["kind"] for process in report["processes"]], ["main", "worker", "worker"])
         self.assertEqual([finding for process in report["processes"] for finding in process["findings"]], [])
+        self.workers = [process["pid"] for process in report["processes"] if process["kind"] == "worker"]
         text = " ".join(self.report_text().split())
         for finding in report["findings"]:
             self.assertIn(f"Fix {finding['remedy']} No help {finding['no_remedy']}", text)
@@ -28,6 +30,8 @@ class Loaders(harness.Case):
         self.assertLessEqual(finding["bytes"], 10 * ITEM)
         self.assertIn("_utils/collate.py", str(finding["site"]))
         self.assertTrue(self.report_text().startswith(finding["title"]))
+        worker = next(path for path in self.trace_files() if f"-{self.workers[0]}-" in os.path.basename(path))
+        self.assertEqual(self.report(path=worker)["findings"], [], "without the parent, no batch is seen to be taken")
 
     def test_a_little_ahead(self):
         self.assertEqual(self.findings("1", "parent"), [])

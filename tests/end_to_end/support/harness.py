@@ -37,28 +37,25 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
-def workload(name):
-    """Returns the path of a program with known figures, kept beside the repository. Skips the test if it is
-    missing."""
-    path = os.path.join(WORKLOADS, name)
+def existing(path, why):
+    """Returns the path. Skips the test if there is nothing."""
     if not os.path.exists(path):
-        raise unittest.SkipTest(f"{os.path.normpath(path)} is not there")
+        raise unittest.SkipTest(f"no {path}: {why}")
     return path
+
+
+def workload(name):
+    """Returns the path of a program with known figures, kept beside the repository."""
+    return existing(os.path.normpath(os.path.join(WORKLOADS, name)), "it lies beside the repository")
 
 
 def torch_python():
-    if not os.path.exists(TORCH_PYTHON):
-        raise unittest.SkipTest(f"no Python with PyTorch at {TORCH_PYTHON}: run scripts/setup")
-    return TORCH_PYTHON
+    return existing(TORCH_PYTHON, "a Python with PyTorch: run scripts/setup")
 
 
 def packages(name):
-    """Returns the folder of packages that scripts/setup installs apart from PyTorch's. Skips the test if it is
-    missing."""
-    path = os.path.join(CACHE, name)
-    if not os.path.exists(path):
-        raise unittest.SkipTest(f"no {path}: scripts/setup installs it where pip can reach the packages")
-    return path
+    """Returns the folder of packages that scripts/setup installs apart from PyTorch's."""
+    return existing(os.path.join(CACHE, name), "scripts/setup installs it where pip can reach the packages")
 
 
 def chance(seed):

@@ -234,6 +234,24 @@ TEST_F(Report, CompactHasTheSameOnceItsSitesAreResolved) {
   EXPECT_EQ(compact.dump(), whole.dump());
 }
 
+TEST_F(Report, EachProcessHasItsOwnSites) {
+  Document document(options);
+  Builder one = training();
+  ProcessAnalysis& first = open(one);
+  Finding finding;
+  finding.id = "oom-kill";
+  for (const auto& [instant, alive] : first.sets)
+    for (const replay::Holding& holding : alive)
+      if (holding.stack != format::StackId{}) finding.site = holding.stack;
+  document.add(first, {finding});
+  Builder other;
+  other.birth(1, 8192, format::Kind::heap, 0, other.python_frame("f", "/home/u/other.py", 1, 0)).exit(0);
+  document.add(open(other), {});
+  const Json processes = tests::parsed(std::move(document))["processes"];
+  EXPECT_TRUE(processes[0]["sites"].contains(processes[0]["findings"][0]["site"]["id"].get<std::string>()));
+  EXPECT_EQ(processes[1]["sites"].size(), 1u) << processes[1]["sites"].dump();
+}
+
 TEST_F(Report, SelectsSteps) {
   Builder builder;
   for (int i = 0; i < 9; ++i)
@@ -286,7 +304,7 @@ TEST_F(Report, NoLineIsWiderThanAHundredColumns) {
   const std::uint32_t frame = builder.python_frame(longer, "/" + longer + "/" + longer + ".py", 123456, 0);
   builder.begin(longer).begin(longer).tensor(77, 900ull << 40, frame).end(longer).end(longer);
   look.holders = 1000;
-  const ProcessSummary summary = summary_of(open(builder), {});
+  const ProcessSummary summary = summary_of(open(builder), {}, false);
   std::istringstream lines(text(builder) + others_text({summary, summary}, 0, false));
   std::string line;
   std::size_t number = 0;
@@ -333,22 +351,6 @@ TEST_F(Report, TensorsThatAreLessThanHalfAreNotTheTable) {
   const std::string half = first_line(text(more));
   EXPECT_NE(half.find("tensors 30.00 MiB at most"), std::string::npos) << half;
   EXPECT_EQ(half.find("allocated"), std::string::npos) << half;
-}
-
-TEST_F(Report, AHeadOfRanksNamesTheOneThatDiffersOrThatTheyAreAlike) {
-  Builder builder = training();
-  ProcessSummary one = summary_of(open(builder), {});
-  ProcessSummary other = one;
-  one.rank = 0, other.rank = 1;
-  EXPECT_EQ(ranks_text({one}, {}, false), "") << "one rank has no other to differ from";
-  EXPECT_EQ(ranks_text({one, other}, {}, false).rfind("The 2 ranks are alike", 0), 0u);
-  Outlier outlier;
-  outlier.rank = 1, outlier.others = 1;
-  EXPECT_EQ(ranks_text({one, other}, {outlier}, false).rfind("Rank 1 ", 0), 0u);
-  EXPECT_EQ(shown_in_full({one, other}, {outlier}), 1u);
-  EXPECT_EQ(shown_in_full({one, other}, {}), 0u);
-  one.died_for_memory = true;
-  EXPECT_EQ(shown_in_full({one, other}, {outlier}), 0u);
 }
 
 TEST_F(Report, SaysWhatWasLost) {
@@ -404,17 +406,6 @@ TEST_F(Report, AnEmptyTraceIsAReport) {
   EXPECT_EQ(json(builder)["processes"][0]["peaks"][0]["bytes"], 0);
 }
 
-TEST(Units, AreAsPeopleReadThem) {
-  EXPECT_EQ(size(242276352), "231.05 MiB");
-  EXPECT_EQ(size(13843441408), "12.89 GiB");
-  EXPECT_EQ(gigabytes(13843441408), "13.84 GB");
-  EXPECT_EQ(count(6921720704), "6,921,720,704");
-  EXPECT_EQ(count(12), "12");
-  EXPECT_EQ(duration(0.0411), "41 ms");
-  EXPECT_EQ(signed_in_unit(-(1 << 20), unit_for(0)), "-1.00");
-  EXPECT_EQ(signed_in_unit(100, unit_for(0)), "0.00");
-}
-
 TEST(JsonText, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
             "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\"");
@@ -422,21 +413,6 @@ TEST(JsonText, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(json_text("a\xe2\x82"), "\"a\xef\xbf\xbd\"");
   EXPECT_EQ(json_text("x\xe2\x80\xaegpj"), "\"x\xe2\x80\xaegpj\"") << "JSON loses nothing";
   EXPECT_EQ(json_text({{"\xff", 1}}), "{\n  \"\xef\xbf\xbd\": 1\n}") << "names of members as well";
-}
-
-TEST(Utf8, CountsColumns) {
-  EXPECT_EQ(shortened("abcdefghij", 7), "ab...ij");
-  EXPECT_EQ(columns(shortened(std::string(50, 'a') + "\xc3\xbc", 9)), 9u);
-}
-
-TEST(Utf8, NoNameSteersATerminal) {
-  EXPECT_EQ(printable("a\x1b[31m\nb\x7f"), "a?[31m?b?");
-  EXPECT_EQ(printable("x\xe2\x80\xaegpj.exe"), "x\\u{202E}gpj.exe");
-  EXPECT_EQ(printable("\xc2\x9b\xf3\xa0\x81\x81\xe2\x80\x8b"), "\\u{9B}\\u{E0041}\\u{200B}");
-  EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
-            "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
-  EXPECT_EQ(printable("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");
-  EXPECT_EQ(printable("a\xe2\x82"), "a\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 } // namespace

@@ -93,6 +93,9 @@ TEST(Ledgers, TheHighestThatAddsUp) {
   EXPECT_EQ(out.highest_closed()->rows[static_cast<std::size_t>(LedgerRow::kept)]->resident, 295u);
   row(b, LedgerRow::kept, 400);
   EXPECT_EQ(read_ledgers(b).highest_closed()->total, 1100u) << "the last one, once its rows are there";
+  head(b, 500, 0);
+  row(b, LedgerRow::heap, 500);
+  EXPECT_EQ(read_ledgers(b).highest_closed()->total, 1100u) << "a later one is lower";
 }
 
 TEST(Ledgers, OneSaidAgainIsTheHighestOrNothing) {

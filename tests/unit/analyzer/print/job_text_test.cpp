@@ -1,0 +1,51 @@
+// Purpose: the head of a job of ranks, and which process is shown in full.
+#include "analyzer/print/text/job_text.h"
+
+#include <gtest/gtest.h>
+
+namespace memtrace::report {
+namespace {
+
+ProcessSummary rank(std::uint32_t number, std::int64_t mib) {
+  ProcessSummary out;
+  out.pid = 100 + number;
+  out.rank = number;
+  out.kind = "rank";
+  out.script = "train.py";
+  out.ended = "exited with 0 after 1.0 s";
+  out.allocated = mib << 20;
+  return out;
+}
+
+TEST(JobText, RanksAreAlikeOrOneDiffers) {
+  EXPECT_EQ(ranks_text({rank(0, 400)}, {}, false), "") << "one rank has no other to differ from";
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 410)}, {}, false).rfind("The 2 ranks are alike", 0), 0u);
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 500)}, {}, false).rfind("None of the 2 ranks stands out", 0), 0u);
+  Outlier outlier;
+  outlier.rank = 1, outlier.others = 1;
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {outlier}, false).rfind("Rank 1 differs", 0), 0u);
+}
+
+TEST(JobText, TheRankThatDiffersIsShownInFullUnlessTheFirstDied) {
+  std::vector<ProcessSummary> ranks = {rank(0, 400), rank(1, 900)};
+  Outlier outlier;
+  outlier.rank = 1, outlier.others = 1;
+  EXPECT_EQ(shown_in_full(ranks, {}), 0u);
+  EXPECT_EQ(shown_in_full(ranks, {outlier}), 1u);
+  ranks[0].died_for_memory = true;
+  EXPECT_EQ(shown_in_full(ranks, {outlier}), 0u);
+}
+
+TEST(JobText, NoProcessIsLeftOut) {
+  ProcessSummary launcher = rank(trace::kNoRank, 100), worker = rank(1, 50);
+  launcher.kind = "main";
+  worker.kind = "worker";
+  const std::vector<ProcessSummary> all = {rank(0, 400), rank(1, 410), worker, launcher};
+  const std::string text = others_text(all, 0, false);
+  EXPECT_NE(text.find("worker of rank 1 pid 101: allocated 50.00 MiB at most"), std::string::npos) << text;
+  EXPECT_NE(text.find("launcher pid "), std::string::npos) << text;
+  EXPECT_EQ(text.find("rank 0"), std::string::npos) << "the ranks have a table: " << text;
+}
+
+} // namespace
+} // namespace memtrace::report

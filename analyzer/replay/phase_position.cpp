@@ -63,10 +63,9 @@ std::vector<std::string> Paths::texts(PathId path) const {
 
 KnownPhase known_phase(const std::string& name) {
   static constexpr std::pair<const char*, KnownPhase> kNames[] = {
-      {"load", KnownPhase::load},           {"init", KnownPhase::init},
-      {"data", KnownPhase::data},           {"forward", KnownPhase::forward},
-      {"recompute", KnownPhase::recompute}, {"backward", KnownPhase::backward},
-      {"step", KnownPhase::step},           {"eval", KnownPhase::eval}};
+      {"load", KnownPhase::load},         {"init", KnownPhase::init}, {"data", KnownPhase::data},
+      {"forward", KnownPhase::forward},   {"loss", KnownPhase::loss}, {"recompute", KnownPhase::recompute},
+      {"backward", KnownPhase::backward}, {"step", KnownPhase::step}, {"eval", KnownPhase::eval}};
   for (const auto& [text, known] : kNames) {
     if (name == text) return known;
   }

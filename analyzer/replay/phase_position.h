@@ -23,7 +23,7 @@ enum class PathId : std::uint32_t { other = 0 };      // names of nested phases,
 enum class OccurrenceId : std::uint64_t { none = 0 }; // one phase from its begin to its end
 
 // Phases whose name tells the purpose of their memory.
-enum class KnownPhase : std::uint8_t { none, load, init, data, forward, recompute, backward, step, eval };
+enum class KnownPhase : std::uint8_t { none, load, init, data, forward, loss, recompute, backward, step, eval };
 
 struct PhasePosition {
   PathId path = PathId::other;

@@ -43,6 +43,7 @@ Role role_of(const PhasePosition& born, const Fate& fate) {
     case KnownPhase::data:
       return Role::input;
     case KnownPhase::forward:
+    case KnownPhase::loss:
     case KnownPhase::recompute:
       // A block of a forward that outlives its step is retained on purpose: a cache, a running mean.
       return fate.survived && born.step != fate.last_step ? Role::unknown : Role::activation;

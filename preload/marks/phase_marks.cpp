@@ -28,9 +28,18 @@ namespace {
 
 // Returns the depth of the innermost open phase of that name, from 1; 0: none.
 std::uint32_t depth_of(const Thread& thread, TextId name) {
-  for (std::uint32_t depth = thread.depth < kMaxPhases ? thread.depth : kMaxPhases; depth > 0; --depth)
+  for (std::uint32_t depth = thread.depth; depth > 0; --depth)
     if (thread.phases[depth - 1] == name) return depth;
   return 0;
+}
+
+static_assert(kMaxPhases <= 8 * sizeof Thread::automatic);
+
+// Removes the phase at `index` from the list of open phases.
+void remove_phase(Thread& thread, std::uint32_t index) {
+  for (std::uint32_t i = index + 1; i < thread.depth; ++i) thread.phases[i - 1] = thread.phases[i];
+  const std::uint32_t below = (1u << index) - 1;
+  thread.automatic = (thread.automatic & below) | (thread.automatic >> 1 & ~below);
 }
 
 bool is_training(const char* name, std::size_t bytes) {
@@ -52,9 +61,15 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   begin_if_cold();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
+  if (thread->depth >= kMaxPhases) { // without a name, its end could not be found
+    ++thread->depth;
+    return;
+  }
   const TextId text = mark_text(name, bytes);
   here.mark(format::PhaseBeginEvent{text, thread->depth}, flags);
-  if (thread->depth < kMaxPhases) thread->phases[thread->depth] = text;
+  const std::uint32_t bit = 1u << thread->depth;
+  thread->phases[thread->depth] = text;
+  thread->automatic = (flags & format::kAuto) != 0 ? thread->automatic | bit : thread->automatic & ~bit;
   ++thread->depth;
   request_sample();
 }
@@ -65,12 +80,14 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   notice_fork();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
-  const TextId text = mark_text(name, bytes);
-  if (thread->depth <= kMaxPhases) {
-    const std::uint32_t depth = depth_of(*thread, text);
-    if (depth == 0) return;
-    for (std::uint32_t i = depth; i < thread->depth; ++i) thread->phases[i - 1] = thread->phases[i];
+  if (thread->depth > kMaxPhases) {
+    --thread->depth;
+    return;
   }
+  const TextId text = mark_text(name, bytes);
+  const std::uint32_t depth = depth_of(*thread, text);
+  if (depth == 0) return;
+  remove_phase(*thread, depth - 1);
   --thread->depth;
   here.mark(format::PhaseEndEvent{text, thread->depth}, flags);
   request_sample();
@@ -88,6 +105,19 @@ void phase_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   mark_end(name, bytes, flags);
   reach_safe_point();
   offer_ledger_turn();
+}
+
+void phase_end_marked() {
+  Thread* const thread = local.thread;
+  if (thread == nullptr || thread->depth == 0) return;
+  if (thread->depth > kMaxPhases) {
+    --thread->depth;
+    return;
+  }
+  std::uint32_t depth = thread->depth;
+  while (depth > 0 && (thread->automatic >> (depth - 1) & 1u) != 0) --depth;
+  char name[kMaxMarkText];
+  if (depth != 0) phase_end(name, copy_text(thread->phases[depth - 1], name, sizeof name), 0);
 }
 
 std::size_t phase_current(char* out, std::size_t capacity) {

@@ -12,6 +12,9 @@ namespace memtrace::record {
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags);
 // Ends the innermost phase of that name on this thread; does nothing if there is none.
 void phase_end(const char* name, std::size_t bytes, std::uint16_t flags);
+// Ends the innermost phase of this thread that the program marked. The phase `loss` of memtrace may still be
+// open inside it.
+void phase_end_marked();
 // Copies the name of the innermost phase of this thread, and returns its bytes; 0 if there is none.
 std::size_t phase_current(char* out, std::size_t capacity);
 // True if a phase of that name is open on this thread.

@@ -123,7 +123,7 @@ def _prepare(torch):
     """What the wrappers call, as globals."""
     compiler = getattr(torch, "compiler", None) or torch._utils
     globals().update(
-        begin=_memtrace.begin,
+        begin=_begin,
         clock=sys.modules["time"].perf_counter_ns,
         end=_end,
         current=_memtrace.current,
@@ -193,9 +193,9 @@ def _replace(module, name, wrapper):
 
 _PATCHES = {
     "torch": (),
-    "torch.nn.modules.module": (_module_construction, _module_call, _load_state_dict),
+    "torch.nn.modules.module": (_module_construction, _module_call, _load_state_dict, _zero_grad),
     "torch.autograd.graph": (_backward,),
-    "torch.optim.optimizer": (_optimizer_step, _load_state_dict),
+    "torch.optim.optimizer": (_optimizer_step, _load_state_dict, _zero_grad),
     "torch.amp.grad_scaler": (_scaler_step,),
     "torch.utils.checkpoint": (_checkpointing, _reentrant_checkpointing),
     "torch.serialization": (_load, _save),

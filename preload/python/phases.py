@@ -109,14 +109,18 @@ def _module_call(module):
             phase, flags = _outermost(self)
         if phase is not None:
             begin(phase, flags)
+        trains = phase == "forward" and _trains and self.training
         try:
             return call(self, *args, **kwargs)
         except BaseException as error:
+            trains = False
             _without_us(error)
             raise
         finally:
             if phase is not None:
                 end(phase, AUTO)
+                if trains:
+                    _begin_loss()
 
     cls.__call__ = __call__
 
@@ -129,6 +133,8 @@ def _outermost(module):
     if inside("load"):
         return None, 0
     if not is_grad_enabled() and inside("step"):
+        return None, 0
+    if inside("loss") and next(module.parameters(), None) is None:  # a criterion
         return None, 0
     if not _is_known(module):
         _report_parameters(module)
@@ -161,6 +167,28 @@ def _reentrant_checkpointing(module):
     cls.forward = staticmethod(first)
 
 
+# ---- loss ------------------------------------------------------------------------------------------------------
+
+_trains = False  # an optimizer was made, or backward ran: a forward is one of training, not of inference
+_in_loss = set()  # threads
+
+
+def _begin_loss():
+    if not inside("loss"):
+        _in_loss.add(get_ident())
+        _memtrace.begin("loss", AUTO)
+
+
+def _begin(phase, flags):
+    """Begins a phase of memtrace's own. It ends `loss`, but for a module without gradients: a teacher, a metric."""
+    if _in_loss and phase != "eval":
+        me = get_ident()
+        if me in _in_loss:
+            _in_loss.discard(me)
+            _end("loss", AUTO)
+    _memtrace.begin(phase, flags)
+
+
 # ---- backward --------------------------------------------------------------------------------------------------
 
 
@@ -170,8 +198,10 @@ def _backward(module):
 
     @wraps(run)
     def _engine_run_backward(*args, **kwargs):
+        global _trains
         if is_compiling():
             return run(*args, **kwargs)
+        _trains = True
         outermost = current() != "backward"
         if outermost:
             _end_load()
@@ -200,6 +230,8 @@ def _optimizer_step(module):
 
     @wraps(hook)
     def profile_hook_step(func):
+        global _trains
+        _trains = True
         step = hook(func)
 
         @wraps(step)
@@ -256,6 +288,11 @@ def _updating(call):
             end("step", flags)
 
     return wrapper
+
+
+def _zero_grad(module):
+    cls = getattr(module, "Module", None) or module.Optimizer
+    cls.zero_grad = _marked("zero_grad", cls.zero_grad)
 
 
 def _scaler_step(module):
@@ -333,6 +370,7 @@ def _zero3_optimizer(module):
 
 
 def _zero_steps(cls):
+    cls.zero_grad = _marked("zero_grad", cls.zero_grad)
     cls.unscale_and_clip_grads = _part("unscale_and_clip_grads", cls.unscale_and_clip_grads)
     step = _updating(cls.step)
 

@@ -111,6 +111,7 @@ void forget_other_threads() {
   if (mine == nullptr) return;
   format::TextId phases[kMaxPhases];
   for (std::size_t i = 0; i < kMaxPhases; ++i) phases[i] = mine->phases[i];
+  const std::uint32_t automatic = mine->automatic;
   const std::uint32_t depth = mine->depth;
   local.thread = nullptr;
   Thread* const thread = this_thread();
@@ -120,6 +121,7 @@ void forget_other_threads() {
     return;
   }
   for (std::size_t i = 0; i < kMaxPhases; ++i) thread->phases[i] = phases[i];
+  thread->automatic = automatic;
   thread->depth = depth;
 }
 

@@ -8,7 +8,8 @@
 
 namespace memtrace::record {
 
-inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deeper phases are counted, not named
+inline constexpr std::size_t kMaxPhases =
+    32; // open at once on a thread; deeper phases are counted, not recorded
 
 // Room for one stack trace. It is not on the program's stack, which may be small. Deeper Python stacks lose
 // their outermost frames. With 64 frames, `import transformers` had 200,000 different callers, because the
@@ -68,6 +69,7 @@ struct alignas(64) Thread {
   format::SmallTotals published; // the flows that its records contain so far
   format::SmallTotals folded;    // flows of records that the startup log removed; they are published again
   format::TextId phases[kMaxPhases];
+  std::uint32_t automatic; // bit i: memtrace itself began phases[i]
   std::uint32_t depth;
   Pace pace;
   UnwindMemory walk; // of its native stack

@@ -195,7 +195,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};
   const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
-    return one->tensor && (one->phase == "forward" || one->phase == "eval");
+    return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");
   });
   finding.remedy = fmt::format(
       "find what keeps a reference to it after each step (a list, a cache, an attribute){}; 1,000 steps take "

@@ -26,9 +26,7 @@ void memtrace_phase_begin(const char* name) {
 }
 
 void memtrace_phase_end() {
-  char name[256];
-  const std::size_t bytes = record::phase_current(name, sizeof name);
-  if (bytes != 0 && wanted()) record::phase_end(name, bytes, 0);
+  if (wanted()) record::phase_end_marked();
 }
 
 void memtrace_step(uint64_t n) {

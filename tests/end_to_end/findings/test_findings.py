@@ -104,7 +104,7 @@ class Recompute(Findings):
         self.assertEqual((finding["bytes"], finding["phase"]), (8 * 8 * MIB, "recompute"))
         half = self.figure(finding, r"the peak would be (\d+) bytes")
         inputs = self.figure(finding, r"at most (\d+) more")
-        self.assertEqual(inputs, 2 * 8 * MIB)
+        self.assertAlmostEqual(inputs, 2 * 8 * MIB, delta=64)  # and the scalars of the loss
         process, found = self.run_program("checkpointed.py", "4")
         self.assertEqual(found, {})
         truth = harness.peak(process, measure="tensor")

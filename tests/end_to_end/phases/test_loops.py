@@ -34,6 +34,27 @@ class Loops(harness.Case):
     def test_closures(self):
         self.run_loop("closure")
 
+    def test_levels_chain(self):
+        """Where the program does nothing between two phases, the first ends on the level at which the next begins.
+        A step begins at its forward, so the phase of the user around it begins in the step before."""
+        done, _ = self.trace([harness.torch_python(), harness.program("marked_loop.py")],
+                             {**harness.RECORD_ALL, "PYTHONPATH": os.path.join(harness.ROOT, "preload", "python")})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
+        process = self.report("--all-steps")["processes"][0]
+        for step in range(3):
+            rows = {tuple(row["path"]): row for row in process["phases"]
+                    if row["memory"] == "host" and row["step"] == step and row["phase"] not in ("other", "batch")}
+            self.assertEqual(sorted(rows), sorted([
+                ("batch", "forward"), ("batch", "loss"), ("batch", "loss", "criterion"), ("backward",),
+                ("step",), ("zero_grad",), *[("deep",) * depth for depth in range(1, 33)]]))
+            levels = [(rows[path]["tensor"]["entry_live"], rows[path]["tensor"]["exit_live"])
+                      for path in (("batch", "forward"), ("batch", "loss"), ("backward",), ("step",), ("zero_grad",))]
+            for (_, exit_level), (entry_level, _) in zip(levels, levels[1:]):
+                self.assertLessEqual(abs(exit_level - entry_level), 64)  # Python frees scalars in between
+            # The loss keeps the softmax of 4 MiB; zero_grad frees the gradient of 1 MiB.
+            self.assertEqual(rows["batch", "loss"]["tensor"]["net"] >> 20, 4)
+            self.assertEqual(rows["zero_grad",]["tensor"]["net"], -(1 << 20))
+
     def with_accelerate(self):
         packages = os.path.join(harness.CACHE, "accelerate")
         if not os.path.isdir(packages):

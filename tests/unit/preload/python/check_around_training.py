@@ -1,7 +1,6 @@
 # Purpose: the marks of what surrounds a training loop: schedulers, checkpoints, threads, loaders, the user.
 # In a Python with PyTorch under the probe.
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -14,9 +13,10 @@ from torch import nn
 from check_training import load_from_construction_to_forward
 import memtrace
 import probe
-from marks import STEP, expect, phases, run
+from marks import STEP, check, expect, of_program, phases, run
 
 
+@check
 def schedulers_see_the_step():
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
     with warnings.catch_warnings(record=True) as caught:
@@ -31,6 +31,7 @@ def schedulers_see_the_step():
     expect(*STEP)
 
 
+@check
 def step_hooks_and_subclasses():
     seen = []
 
@@ -46,6 +47,7 @@ def step_hooks_and_subclasses():
     assert seen.count("step") == 1 and "post" in seen, seen
 
 
+@check
 def save_and_load():
     model = nn.Linear(2, 2)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,6 +69,7 @@ def save_and_load():
     assert torch.load is torch.serialization.load and torch.save is torch.serialization.save
 
 
+@check
 def threads():
     model = nn.Linear(2, 2)
     failures = []
@@ -87,10 +90,9 @@ def threads():
     assert got.count("forward(") == got.count(")forward") == got.count("backward(") == 60, got
 
 
+@check
 def first_module_inside_a_load():
     """In processes of their own, for `load` by construction comes once."""
-    start = "import memtrace, probe, torch\nfrom torch import nn\n"
-    end = "model(torch.zeros(1, 2))\nprint([l for l in probe.log() if l[0] in 'beus'])"
     for program, wanted in (
         # The program's own mark, which only it ends.
         (
@@ -105,10 +107,8 @@ def first_module_inside_a_load():
             ["begin save", "end save", "begin load", "step 5", "end load", "begin forward", "end forward"],
         ),
     ):
-        here = os.path.dirname(os.path.abspath(__file__))
-        command = [sys.executable, "-c", start + program + end]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=here)
-        assert done.stdout == str(wanted) + "\n", (wanted, done.stdout, done.stderr)
+        got = of_program(program + "model(torch.zeros(1, 2))")
+        assert got == wanted, (wanted, got)
 
 
 class Data(torch.utils.data.Dataset):
@@ -122,6 +122,7 @@ class Data(torch.utils.data.Dataset):
         return self.transform(torch.full((2,), float(index)))
 
 
+@check
 def loaders():
     assert [batch.shape[0] for batch in torch.utils.data.DataLoader(Data(), batch_size=2)] == [2, 2]
     # A transform that is a module is part of data, not a forward.
@@ -135,9 +136,11 @@ def loaders():
             expect(*["data(", ")data"] * 3)
             lines = file.read().decode().splitlines()
             assert lines.count("begin data") == 3 + 2 and "begin forward" not in lines, (context, lines)
-            assert [line for line in lines if line.startswith("note")] == ["note kind=worker"] * 2, lines
+            assert [line for line in lines if line.startswith("note kind")] == ["note kind=worker"] * 2, lines
+            assert sum(line.startswith("note python-library=") for line in lines) >= 2, lines
 
 
+@check
 def user_marks():
     model = nn.Linear(2, 2)
     with memtrace.phase("validation"), torch.no_grad():
@@ -156,7 +159,7 @@ def user_marks():
             with memtrace.phase("attention"):
                 return model(x)
 
-    Marked()(torch.zeros(1, 2))
+    Marked().eval()(torch.zeros(1, 2))
     expect("forward(", "attention(", ")attention", ")forward")
     memtrace.step(7)
     expect("step 7", keep=("step",))
@@ -165,6 +168,7 @@ def user_marks():
     expect("load(", ")load")
 
 
+@check
 def what_the_program_sees():
     import inspect
     import pickle
@@ -192,13 +196,12 @@ def what_the_program_sees():
 
     hidden = [frame for frame in Looks()() if b"importlib._bootstrap" in frame[1]]
     assert not hidden, hidden
-    left, right = nn.Linear(2, 2), nn.Linear(2, 2)
+    left, right = nn.Linear(2, 2).eval(), nn.Linear(2, 2)
     left(torch.zeros(1, 2))
     torch.utils.swap_tensors(left.weight, right.weight)
     phases()
 
 
 if __name__ == "__main__":
-    run(
-        load_from_construction_to_forward,
-    )
+    load_from_construction_to_forward()  # it comes once in a process
+    run()

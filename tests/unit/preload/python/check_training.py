@@ -3,16 +3,19 @@
 import os
 import sys
 import tempfile
+import threading
 import traceback
 
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+import memtrace
 import probe
-from marks import BACKWARD, FORWARD, STEP, expect, phases, run
+from marks import BACKWARD, FORWARD, LOSS, STEP, ZERO_GRAD, check, expect, of_program, phases, run
 
 
+@check
 def load_from_construction_to_forward():
     import_of_a_module_that_constructs()
     expect()
@@ -23,9 +26,9 @@ def load_from_construction_to_forward():
     expect()
     assert "wrapper" not in repr(nn.Module.__init__) and not hasattr(nn.Module.__init__, "__wrapped__")
     model(torch.zeros(1, 4))
-    expect(")load", "parameters 30 30 120 4", "dtype float32 30", *FORWARD, keep=("parameters", "dtype"))
-    model(torch.zeros(1, 4))
-    expect(*FORWARD, keep=("parameters",))
+    expect(")load", "parameters 30 30 120 4", "dtype float32 30", *FORWARD, "loss(", keep=("parameters", "dtype"))
+    model.eval()(torch.zeros(1, 4))
+    expect(")loss", *FORWARD, keep=("parameters",))
 
 
 def import_of_a_module_that_constructs():
@@ -38,6 +41,7 @@ def import_of_a_module_that_constructs():
         sys.path.remove(folder)
 
 
+@check
 def plain_loop():
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     optimizer = torch.optim.AdamW(model.parameters())
@@ -47,18 +51,69 @@ def plain_loop():
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        expect(*FORWARD, *FORWARD, *BACKWARD, *STEP)
+        expect(*FORWARD, *LOSS, *BACKWARD, *STEP, *ZERO_GRAD)
 
 
+@check
 def accumulation():
     model = nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
         model(torch.zeros(3, 4)).sum().backward()
     optimizer.step()
-    expect(*(FORWARD + BACKWARD) * 3, *STEP)
+    expect(*(FORWARD + LOSS + BACKWARD) * 3, *STEP)
 
 
+@check
+def loss():
+    """From the end of a forward in training to the next phase of memtrace's own that is not `eval`."""
+    model, teacher, criterion = nn.Linear(2, 2), nn.Linear(2, 2), nn.Sequential(nn.Identity(), nn.MSELoss())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    y = model(torch.zeros(1, 2))
+    with torch.no_grad():
+        target = teacher(torch.zeros(1, 2))
+    loss = nn.MSELoss()(y, target)
+    optimizer.zero_grad()
+    loss.backward()
+    expect(*FORWARD, "loss(", "eval grad_off(", ")eval", ")loss", *ZERO_GRAD, *BACKWARD)
+    # The user's phases are inside it, or around it. A phase of the user ends by memtrace_phase_end, without a name.
+    y = model(torch.zeros(1, 2))
+    with memtrace.phase("criterion"):
+        loss = criterion[1](y, target)
+    loss.backward()
+    expect(*FORWARD, "loss(", "criterion(", ")criterion", ")loss", *BACKWARD)
+    # Evaluation with gradients, and what raises, have no loss.
+    model.eval()(torch.zeros(1, 2))
+    model.train()
+    expect(*FORWARD)
+    # Models in a row: each has its own.
+    model(model(torch.zeros(1, 2))).sum().backward()
+    expect(*(FORWARD + LOSS) * 2, *BACKWARD)
+    model.zero_grad()
+    expect(*ZERO_GRAD)
+    # A thread has its own.
+    model(torch.zeros(1, 2))
+    thread = threading.Thread(target=lambda: model(torch.zeros(1, 2)).sum().backward())
+    thread.start()
+    thread.join()
+    expect(*FORWARD, "loss(", *FORWARD, *LOSS, *BACKWARD)
+    optimizer.zero_grad()
+    expect(")loss", *ZERO_GRAD)
+
+
+@check
+def no_loss_before_training():
+    """In a process of its own: a forward before an optimizer or backward may be inference."""
+    got = of_program(
+        "model = nn.Linear(2, 2)\nmodel(torch.zeros(1, 2))\nmodel(torch.zeros(1, 2)).sum().backward()\n"
+        "model(torch.zeros(1, 2)).sum().backward()"
+    )
+    forward, backward = ["begin forward", "end forward"], ["begin backward", "end backward"]
+    loss = ["begin loss", "end loss"]
+    assert got == ["begin load", "end load", *forward * 2, *backward, *forward, *loss, *backward], got
+
+
+@check
 def parameters_once_each():
     shared = nn.Linear(4, 4, bias=False)
     frozen = nn.Linear(2, 2).half().requires_grad_(False)
@@ -74,7 +129,7 @@ def parameters_once_each():
     assert lines == ["dtype bfloat16 5"], lines
     optimizer.step()
     expect(*STEP, keep=("parameters",))
-    lazy = nn.LazyLinear(3)
+    lazy = nn.LazyLinear(3).eval()
     lazy(torch.zeros(2, 2))
     phases()
 
@@ -104,6 +159,7 @@ class Failing(nn.Module):
         raise ValueError("backward")
 
 
+@check
 def exceptions():
     try:
         nn.Sequential(Failing("forward"))(torch.zeros(1, 2))
@@ -119,7 +175,7 @@ def exceptions():
         Failing("backward")(torch.zeros(1, 2)).sum().backward()
     except ValueError:
         pass
-    expect(*FORWARD, *BACKWARD)
+    expect(*FORWARD, *LOSS, *BACKWARD)
 
     class Broken(torch.optim.SGD):
         def step(self, closure=None):
@@ -138,6 +194,7 @@ def exceptions():
     expect("eval grad_off(", ")eval")
 
 
+@check
 def evaluation():
     model = nn.Linear(2, 2)
     with torch.no_grad():
@@ -149,6 +206,7 @@ def evaluation():
     expect(*FORWARD)
 
 
+@check
 def recompute():
     layers = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     for reentrant in (False, True):
@@ -156,9 +214,9 @@ def recompute():
         checkpoint(layers, x, use_reentrant=reentrant).sum().backward()
         got = phases()
         # The reentrant kind turns gradients off: outside a model's forward it looks like evaluation.
-        first = ["eval grad_off(", ")eval"] if reentrant else FORWARD
-        assert got[:2] == first and got[2] == "backward(" and got[-1] == ")backward", got
-        assert got[3:5] == ["recompute(", ")recompute"], got
+        first = ["eval grad_off(", ")eval"] if reentrant else FORWARD + LOSS
+        assert got[: len(first)] == first and got[len(first)] == "backward(" and got[-1] == ")backward", got
+        assert got[len(first) + 1 :][:2] == ["recompute(", ")recompute"], got
         assert got.count("recompute(") == 1 and probe.depth() == 0, got
 
     class Model(nn.Module):
@@ -170,9 +228,10 @@ def recompute():
             return checkpoint(self.layers, x, use_reentrant=False)
 
     Model()(torch.zeros(2, 4, requires_grad=True)).sum().backward()
-    expect("forward(", ")forward", "backward(", "recompute(", ")recompute", ")backward")
+    expect(*FORWARD, *LOSS, "backward(", "recompute(", ")recompute", ")backward")
 
 
+@check
 def recompute_of_functions():
     """In which no module shows: its checkpoint tells."""
     for reentrant in (False, True):
@@ -195,6 +254,7 @@ def recompute_of_functions():
         expect("backward(", "recompute(", ")recompute", ")backward")
 
 
+@check
 def closures():
     model = nn.Linear(2, 1)
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
@@ -208,19 +268,22 @@ def closures():
     optimizer.step(closure)
     got = phases()
     inner = got[1:-1]
-    assert got[0] == "step closure(" and got[-1] == ")step" and inner[:4] == FORWARD + BACKWARD, got
-    assert inner == (FORWARD + BACKWARD) * (len(inner) // 4), got
+    once = ZERO_GRAD + FORWARD + LOSS + BACKWARD
+    assert got[0] == "step closure(" and got[-1] == ")step" and inner, got
+    assert inner == once * (len(inner) // len(once)), got
 
 
+@check
 def gradients_inside_forward():
     class Penalty(nn.Module):
         def forward(self, x):
             return torch.autograd.grad(x.pow(2).sum(), x, create_graph=True)[0]
 
     Penalty()(torch.ones(2, requires_grad=True)).sum().backward()
-    expect("forward(", "backward(", ")backward", ")forward", *BACKWARD)
+    expect("forward(", "backward(", ")backward", ")forward", *LOSS, *BACKWARD)
 
 
+@check
 def scaler():
     model = nn.Linear(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -231,12 +294,11 @@ def scaler():
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
-        expect(*FORWARD, *BACKWARD, "step(", end)
+        expect(*ZERO_GRAD, *FORWARD, *LOSS, *BACKWARD, "step(", end)
     off = torch.amp.GradScaler("cpu", enabled=False)
     off.step(optimizer)
     expect(*STEP)
 
 
 if __name__ == "__main__":
-    run(
-    )
+    run()

@@ -2,6 +2,7 @@
 #include "analyzer/trace/process_facts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "preload/format/event_fields.h"
@@ -11,6 +12,24 @@ namespace {
 
 using format::EventType;
 using format::TextId;
+
+// Returns the number that a note has, if it is one.
+std::optional<std::uint32_t> number_of(const Facts& facts, const std::string& key) {
+  const std::string text = facts.note(key).value_or("");
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Takes the rank that init_process_group got if the environment at the start of the process had none.
+void take_noted_rank(Facts& facts) {
+  const auto rank = number_of(facts, "rank");
+  const auto world = number_of(facts, "world-size");
+  if (!rank || !world || *rank >= *world || (facts.rank != kNoRank && facts.world_size > 1)) return;
+  facts.rank = *rank;
+  facts.world_size = *world;
+}
 
 } // namespace
 
@@ -160,6 +179,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   for (const auto& [text, number] : notes_) notes.emplace_back(number, text);
   std::sort(notes.begin(), notes.end());
   for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(text));
+  take_noted_rank(facts);
   for (const TextId name : phase_names_) {
     const std::string& text = definitions.text(name);
     facts.step_phases = facts.step_phases || text == "step";

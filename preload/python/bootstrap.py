@@ -19,7 +19,7 @@ class _Finder:
     `memtrace` alone, beside the library, when nobody else does."""
 
     def find_spec(self, name, path=None, target=None):
-        if not _library_notes:
+        if not _inherited_notes:
             _note_libraries()
         if name == "memtrace" and path is None:
             return self._of_others(name, path, target) or self._package()
@@ -59,14 +59,14 @@ class _Finder:
 
 
 _python_path = []
-_library_notes = []
+_inherited_notes = []
 
 
 def _note_libraries():
     """Notes the folders of installed code, once `site` has decided about the user's own: then it knows the environment."""
     site = sys.modules.get("site")
     decided = getattr(site, "ENABLE_USER_SITE", None)
-    if _library_notes or (decided is None and not sys.flags.no_site):
+    if _inherited_notes or (decided is None and not sys.flags.no_site):
         return
     encodings = getattr(sys.modules.get("encodings"), "__file__", None) or ""
     folders = [encodings.rpartition("/")[0].rpartition("/")[0]]
@@ -77,14 +77,14 @@ def _note_libraries():
             folders.append(site.getusersitepackages())
     except Exception as error:  # an embedder's own `site`
         _memtrace.note("python-site=%r" % (error,))
-    _library_notes.extend(["python-library=" + folder for folder in folders if folder])
-    _library_notes.extend(["python-path=" + folder for folder in _python_path])
-    _repeat_library_notes()
+    _inherited_notes.extend(["python-library=" + folder for folder in folders if folder])
+    _inherited_notes.extend(["python-path=" + folder for folder in _python_path])
+    _repeat_notes()
 
 
-def _repeat_library_notes():
+def _repeat_notes():
     """Writes the notes again: a forked worker has a trace of its own."""
-    for text in _library_notes:
+    for text in _inherited_notes:
         _memtrace.note(text)
 
 

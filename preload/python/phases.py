@@ -336,14 +336,33 @@ def _worker_loop(module):
     @wraps(loop)
     def worker(*args, **kwargs):
         _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
-        _repeat_library_notes()
+        _repeat_notes()
         return loop(*args, **kwargs)
 
     _replace(module, "_worker_loop", worker)
 
 
 def _process_group(module):
-    _replace(module, "init_process_group", _marked("init", module.init_process_group))
+    init = _marked("init", module.init_process_group)
+
+    @wraps(init)
+    def init_process_group(*args, **kwargs):
+        result = init(*args, **kwargs)
+        try:
+            _note_rank(module)
+        except Exception as error:  # this process is not in the group
+            _memtrace.note("python-rank=%r" % (error,))
+        return result
+
+    _replace(module, "init_process_group", init_process_group)
+
+
+def _note_rank(module):
+    """Notes the rank: torch.multiprocessing.spawn starts processes whose environment does not have it."""
+    notes = ["rank=%d" % module.get_rank(), "world-size=%d" % module.get_world_size()]
+    _inherited_notes.extend(notes)
+    for text in notes:
+        _memtrace.note(text)
 
 
 def _engine(module):

@@ -35,6 +35,21 @@ class Ranks(harness.Case):
         self.assertEqual(self.outliers(40), [])
 
 
+class Spawned(harness.Case):
+    """torch.multiprocessing.spawn passes the rank as an argument: no environment has it."""
+
+    def test_rank_that_leaks(self):
+        done, report = self.trace([harness.torch_python(), harness.program("spawned.py"), "3"], harness.RECORD_ALL)
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
+        kinds = collections.Counter(p["kind"] for p in report["processes"])
+        # The child is multiprocessing's resource tracker. Only here, where nothing is too small, does it have a trace.
+        self.assertEqual(kinds, {"main": 1, "child": 1, "rank": 3, "worker": 3})
+        self.assertEqual(sorted(p["rank"] for p in report["processes"] if p["kind"] == "rank"), [0, 1, 2])
+        text = self.report_text()
+        self.assertRegex(text, r"^Rank 1 differs")
+        self.assertRegex("\n".join(text.splitlines()[:14]), r"16\.00 MiB every step,\s+at\s+\S*spawned\.py:28")
+
+
 class Workers(harness.Case):
     """Loader workers inherit RANK. A worker of a rank claimed as much as the rank: 72 processes claimed 18 of 4 GiB,
     so these 36 would claim 9."""

@@ -26,6 +26,19 @@ TEST_F(Files, AWholeTraceIsReadInOrder) {
   for (std::size_t i = 0; i < out.events.size(); ++i) EXPECT_EQ(out.events[i].ordinal, i + 1);
 }
 
+TEST_F(Files, NotedRankIsTaken) {
+  const std::pair<std::vector<std::string>, std::uint32_t> cases[] = {
+      {{"rank=2", "world-size=4"}, 2},       {{"rank=4", "world-size=4"}, kNoRank},
+      {{"rank=2"}, kNoRank},                 {{"rank=2x", "world-size=4"}, kNoRank},
+      {{"rank=-1", "world-size=4"}, kNoRank}};
+  for (const auto& [notes, rank] : cases) {
+    Builder builder;
+    for (const std::string& note : notes) builder.note(note);
+    builder.exit(0);
+    EXPECT_EQ(Trace(write(builder.bytes())).facts().rank, rank) << notes.front();
+  }
+}
+
 TEST_F(Files, FactsAreRead) {
   Builder builder;
   builder.note("color=red").note("color=blue").parameters(10, 40, 2).exit(3);

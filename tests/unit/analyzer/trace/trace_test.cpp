@@ -27,10 +27,11 @@ TEST_F(Files, AWholeTraceIsReadInOrder) {
 }
 
 TEST_F(Files, NotedRankIsTaken) {
-  const std::pair<std::vector<std::string>, std::uint32_t> cases[] = {
-      {{"rank=2", "world-size=4"}, 2},       {{"rank=4", "world-size=4"}, kNoRank},
-      {{"rank=2"}, kNoRank},                 {{"rank=2x", "world-size=4"}, kNoRank},
-      {{"rank=-1", "world-size=4"}, kNoRank}};
+  const std::pair<std::vector<std::string>, std::uint32_t> cases[] = {{{"rank=2", "world-size=4"}, 2},
+                                                                      {{"rank=4", "world-size=4"}, kNoRank},
+                                                                      {{"rank=2"}, kNoRank},
+                                                                      {{"rank=2x", "world-size=4"}, kNoRank},
+                                                                      {{"rank=-1", "world-size=4"}, kNoRank}};
   for (const auto& [notes, rank] : cases) {
     Builder builder;
     for (const std::string& note : notes) builder.note(note);

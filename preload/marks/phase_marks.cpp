@@ -35,11 +35,35 @@ std::uint32_t depth_of(const Thread& thread, TextId name) {
 
 static_assert(kMaxPhases <= 8 * sizeof Thread::automatic);
 
-// Removes the phase at `index` from the list of open phases.
-void remove_phase(Thread& thread, std::uint32_t index) {
-  for (std::uint32_t i = index + 1; i < thread.depth; ++i) thread.phases[i - 1] = thread.phases[i];
-  const std::uint32_t below = (1u << index) - 1;
-  thread.automatic = (thread.automatic & below) | (thread.automatic >> 1 & ~below);
+bool is_automatic(const Thread& thread, std::uint32_t index) {
+  return (thread.automatic >> index & 1u) != 0;
+}
+
+void put_begin(const Recording& here, Thread& thread, TextId name, std::uint16_t flags) {
+  here.mark(format::PhaseBeginEvent{name, thread.depth}, flags);
+  const std::uint32_t bit = 1u << thread.depth;
+  thread.automatic = (flags & format::kAuto) != 0 ? thread.automatic | bit : thread.automatic & ~bit;
+  thread.phases[thread.depth++] = name;
+}
+
+void put_end_of_innermost(const Recording& here, Thread& thread, std::uint16_t flags) {
+  --thread.depth;
+  here.mark(format::PhaseEndEvent{thread.phases[thread.depth], thread.depth}, flags);
+}
+
+// Ends the phase at `index`. The phases inside it end first, and begin again. So the trace is nested, although
+// a phase of the program may begin in `load` or `loss` and end after it, or the other way round.
+void put_end(const Recording& here, Thread& thread, std::uint32_t index, std::uint16_t flags) {
+  TextId inner[kMaxPhases];
+  std::uint16_t inner_flags[kMaxPhases];
+  const std::uint32_t count = thread.depth - index - 1;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    inner[i] = thread.phases[index + 1 + i];
+    inner_flags[i] = is_automatic(thread, index + 1 + i) ? std::uint16_t{format::kAuto} : std::uint16_t{0};
+  }
+  for (std::uint32_t i = 0; i < count; ++i) put_end_of_innermost(here, thread, 0);
+  put_end_of_innermost(here, thread, flags);
+  for (std::uint32_t i = 0; i < count; ++i) put_begin(here, thread, inner[i], inner_flags[i]);
 }
 
 bool is_training(const char* name, std::size_t bytes) {
@@ -65,12 +89,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
     ++thread->depth;
     return;
   }
-  const TextId text = mark_text(name, bytes);
-  here.mark(format::PhaseBeginEvent{text, thread->depth}, flags);
-  const std::uint32_t bit = 1u << thread->depth;
-  thread->phases[thread->depth] = text;
-  thread->automatic = (flags & format::kAuto) != 0 ? thread->automatic | bit : thread->automatic & ~bit;
-  ++thread->depth;
+  put_begin(here, *thread, mark_text(name, bytes), flags);
   request_sample();
 }
 
@@ -84,12 +103,9 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
     --thread->depth;
     return;
   }
-  const TextId text = mark_text(name, bytes);
-  const std::uint32_t depth = depth_of(*thread, text);
+  const std::uint32_t depth = depth_of(*thread, mark_text(name, bytes));
   if (depth == 0) return;
-  remove_phase(*thread, depth - 1);
-  --thread->depth;
-  here.mark(format::PhaseEndEvent{text, thread->depth}, flags);
+  put_end(here, *thread, depth - 1, flags);
   request_sample();
 }
 
@@ -115,7 +131,7 @@ void phase_end_marked() {
     return;
   }
   std::uint32_t depth = thread->depth;
-  while (depth > 0 && (thread->automatic >> (depth - 1) & 1u) != 0) --depth;
+  while (depth > 0 && is_automatic(*thread, depth - 1)) --depth;
   char name[kMaxMarkText];
   if (depth != 0) phase_end(name, copy_text(thread->phases[depth - 1], name, sizeof name), 0);
 }

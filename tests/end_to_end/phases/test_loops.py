@@ -45,10 +45,10 @@ class Loops(harness.Case):
             rows = {tuple(row["path"]): row for row in process["phases"]
                     if row["memory"] == "host" and row["step"] == step and row["phase"] not in ("other", "batch")}
             self.assertEqual(sorted(rows), sorted([
-                ("batch", "forward"), ("batch", "loss"), ("batch", "loss", "criterion"), ("backward",),
+                ("batch", "forward"), ("batch", "loss"), ("batch", "loss", "criterion"), ("loss",), ("backward",),
                 ("step",), ("zero_grad",), *[("deep",) * depth for depth in range(1, 33)]]))
             levels = [(rows[path]["tensor"]["entry_live"], rows[path]["tensor"]["exit_live"])
-                      for path in (("batch", "forward"), ("batch", "loss"), ("backward",), ("step",), ("zero_grad",))]
+                      for path in (("batch", "forward"), ("batch", "loss"), ("loss",), ("backward",), ("step",), ("zero_grad",))]
             for (_, exit_level), (entry_level, _) in zip(levels, levels[1:]):
                 self.assertLessEqual(abs(exit_level - entry_level), 64)  # Python frees scalars in between
             # The loss keeps the softmax of 4 MiB; zero_grad frees the gradient of 1 MiB.

@@ -1,4 +1,5 @@
-# Purpose: a loop whose forward lies in a phase of the user, and which nests more phases than have a name.
+# Purpose: a loop whose forward lies in a phase of the user, and which nests more phases than are recorded. The phase
+# `load` ends, and `loss` begins, inside the user's phase.
 import memtrace
 import torch
 
@@ -6,8 +7,6 @@ torch.set_num_threads(1)
 model = torch.nn.Linear(256, 1024, bias=False)  # 1 MiB
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 x, target = torch.zeros(1024, 256), torch.zeros(1024, dtype=torch.long)
-with torch.no_grad():
-    model(x)
 for step in range(3):
     with memtrace.phase("batch"):
         y = model(x)  # 4 MiB

@@ -89,7 +89,7 @@ def with_process_groups():
         return
     with tempfile.NamedTemporaryFile() as file:
         dist.init_process_group("gloo", init_method="file://" + file.name, rank=0, world_size=1)
-        assert marks() == ["begin init", "end init"]
+        assert marks() == ["begin init", "end init", "note rank=0", "note world-size=1"]
         model = DistributedDataParallel(torch.nn.Linear(2, 2))
         marks()
         model(torch.zeros(1, 2)).sum().backward()

@@ -13,7 +13,7 @@ namespace {
 using format::EventType;
 using format::TextId;
 
-// Returns the number that a note has, if it is one.
+// Returns the value of a note if it is a number.
 std::optional<std::uint32_t> number_of(const Facts& facts, const std::string& key) {
   const std::string text = facts.note(key).value_or("");
   std::uint32_t value = 0;
@@ -22,11 +22,12 @@ std::optional<std::uint32_t> number_of(const Facts& facts, const std::string& ke
   return value;
 }
 
-// Takes the rank that init_process_group got if the environment at the start of the process had none.
+// Takes the rank from init_process_group, if there is one in a group of several. The environment may have none,
+// or that of the node: a launcher of nodes may start a process that spawns the ranks.
 void take_noted_rank(Facts& facts) {
   const auto rank = number_of(facts, "rank");
   const auto world = number_of(facts, "world-size");
-  if (!rank || !world || *rank >= *world || (facts.rank != kNoRank && facts.world_size > 1)) return;
+  if (!rank || !world || *rank >= *world || *world == 1) return;
   facts.rank = *rank;
   facts.world_size = *world;
 }

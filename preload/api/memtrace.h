@@ -30,7 +30,7 @@ extern "C" {
 
 /* Begins a phase of this thread, and of the threads without their own phases. Phases nest. */
 MEMTRACE_CALL(phase_begin, (const char* name), (name))
-/* Ends the innermost phase that this thread began by phase_begin. */
+/* Ends the innermost phase of this thread that memtrace itself did not begin. */
 MEMTRACE_CALL(phase_end, (void), ())
 /* Begins step n. After the first call, the steps of this process come only from these calls. */
 MEMTRACE_CALL(step, (uint64_t n), (n))

@@ -26,17 +26,19 @@ using format::TextId;
 
 namespace {
 
-// Returns the depth of the innermost open phase of that name, from 1; 0: none.
-std::uint32_t depth_of(const Thread& thread, TextId name) {
-  for (std::uint32_t depth = thread.depth; depth > 0; --depth)
-    if (thread.phases[depth - 1] == name) return depth;
-  return 0;
-}
-
 static_assert(kMaxPhases <= 8 * sizeof Thread::automatic);
 
 bool is_automatic(const Thread& thread, std::uint32_t index) {
   return (thread.automatic >> index & 1u) != 0;
+}
+
+// Returns the depth of the innermost open phase of that name that memtrace began, or that the program began.
+// The first depth is 1. Returns 0 if there is none.
+std::uint32_t depth_of(const Thread& thread, TextId name, bool automatic) {
+  std::uint32_t depth = thread.depth;
+  while (depth > 0 && (thread.phases[depth - 1] != name || is_automatic(thread, depth - 1) != automatic))
+    --depth;
+  return depth;
 }
 
 void put_begin(const Recording& here, Thread& thread, TextId name, std::uint16_t flags) {
@@ -85,7 +87,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
   begin_if_cold();
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
-  if (thread->depth >= kMaxPhases) { // without a name, its end could not be found
+  if (thread->depth >= kMaxPhases) { // the list is full: its end could not be matched
     ++thread->depth;
     return;
   }
@@ -103,7 +105,7 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
     --thread->depth;
     return;
   }
-  const std::uint32_t depth = depth_of(*thread, mark_text(name, bytes));
+  const std::uint32_t depth = depth_of(*thread, mark_text(name, bytes), (flags & format::kAuto) != 0);
   if (depth == 0) return;
   put_end(here, *thread, depth - 1, flags);
   request_sample();

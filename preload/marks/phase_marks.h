@@ -10,7 +10,8 @@ namespace memtrace::record {
 // Marks on the calling thread. Names are copied (at most 200 bytes). Not for signal handlers. Errors are not
 // returned. Flags: format::kAuto for marks that memtrace found, kGradOff, kSkipped.
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags);
-// Ends the innermost phase of that name on this thread; does nothing if there is none.
+// Ends the innermost phase of that name on this thread that memtrace began (kAuto), or that the program began.
+// Does nothing if there is none.
 void phase_end(const char* name, std::size_t bytes, std::uint16_t flags);
 // Ends the innermost phase of this thread that the program marked. The phase `loss` of memtrace may still be
 // open inside it.

@@ -139,11 +139,6 @@ def _prepare(torch):
     )
 
 
-def _end(phase, flags):
-    if _memtrace.end(phase, flags):
-        _report_pinned()
-
-
 def _report_pinned():
     """What PyTorch's pinned allocator has in use, and holds. It gives blocks out again that no hook sees."""
     try:
@@ -169,6 +164,8 @@ def _marked(phase, call):
         outermost = not inside(phase)
         if outermost:
             begin(phase, AUTO)
+        else:
+            _end_loss()
         try:
             return call(*args, **kwargs)
         except BaseException as error:

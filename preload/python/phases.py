@@ -107,9 +107,9 @@ def _module_call(module):
             phase = None
         else:
             phase, flags = _outermost(self)
+        trains = phase == "forward" and _trains(self)
         if phase is not None:
             begin(phase, flags)
-        trains = phase == "forward" and _trains and self.training
         try:
             return call(self, *args, **kwargs)
         except BaseException as error:
@@ -134,7 +134,7 @@ def _outermost(module):
         return None, 0
     if not is_grad_enabled() and inside("step"):
         return None, 0
-    if inside("loss") and next(module.parameters(), None) is None:  # a criterion
+    if inside("loss") and _is_criterion(module):
         return None, 0
     if not _is_known(module):
         _report_parameters(module)
@@ -169,24 +169,53 @@ def _reentrant_checkpointing(module):
 
 # ---- loss ------------------------------------------------------------------------------------------------------
 
-_trains = False  # an optimizer was made, or backward ran: a forward is one of training, not of inference
-_in_loss = set()  # threads
+_training_threads = set()  # threads that made an optimizer or ran backward; elsewhere a forward may be inference
+_in_loss = set()  # threads whose `loss` is open
+
+
+def _trains(module):
+    """True if a forward of the module is one of training. A scripted module may have no `training`."""
+    try:
+        return get_ident() in _training_threads and bool(module.training)
+    except Exception:
+        return False
+
+
+def _is_criterion(module):
+    """True if the module has no parameters. Module's own method is asked: a program's may return or raise anything."""
+    try:
+        return next(sys.modules["torch.nn.modules.module"].Module.parameters(module), None) is None
+    except Exception:
+        return False
 
 
 def _begin_loss():
-    if not inside("loss"):
-        _in_loss.add(get_ident())
+    me = get_ident()
+    if me not in _in_loss and not inside("loss"):
+        _in_loss.add(me)
         _memtrace.begin("loss", AUTO)
 
 
+def _end_loss():
+    me = get_ident()
+    if me in _in_loss:
+        _in_loss.discard(me)
+        _memtrace.end("loss", AUTO)
+
+
 def _begin(phase, flags):
-    """Begins a phase of memtrace's own. It ends `loss`, but for a module without gradients: a teacher, a metric."""
+    """Begins a phase of memtrace's own. Ends `loss` first, unless it is `eval`: a teacher or a metric runs in a loss."""
     if _in_loss and phase != "eval":
-        me = get_ident()
-        if me in _in_loss:
-            _in_loss.discard(me)
-            _end("loss", AUTO)
+        _end_loss()
     _memtrace.begin(phase, flags)
+
+
+def _end(phase, flags):
+    """Ends a phase of memtrace's own, and a `loss` inside it: a closure may end before it calls backward."""
+    if _in_loss and phase != "eval":
+        _end_loss()
+    if _memtrace.end(phase, flags):
+        _report_pinned()
 
 
 # ---- backward --------------------------------------------------------------------------------------------------
@@ -198,10 +227,10 @@ def _backward(module):
 
     @wraps(run)
     def _engine_run_backward(*args, **kwargs):
-        global _trains
         if is_compiling():
             return run(*args, **kwargs)
-        _trains = True
+        _training_threads.add(get_ident())
+        _end_loss()  # also if the program has a phase `backward` of its own around this
         outermost = current() != "backward"
         if outermost:
             _end_load()
@@ -230,8 +259,7 @@ def _optimizer_step(module):
 
     @wraps(hook)
     def profile_hook_step(func):
-        global _trains
-        _trains = True
+        _training_threads.add(get_ident())
         step = hook(func)
 
         @wraps(step)
@@ -347,10 +375,14 @@ def _process_group(module):
 
     @wraps(init)
     def init_process_group(*args, **kwargs):
-        result = init(*args, **kwargs)
+        try:
+            result = init(*args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
         try:
             _note_rank(module)
-        except Exception as error:  # this process is not in the group
+        except Exception as error:
             _memtrace.note("python-rank=%r" % (error,))
         return result
 
@@ -358,7 +390,7 @@ def _process_group(module):
 
 
 def _note_rank(module):
-    """Notes the rank: torch.multiprocessing.spawn starts processes whose environment does not have it."""
+    """Notes the rank. A process of torch.multiprocessing.spawn does not have it in its environment."""
     notes = ["rank=%d" % module.get_rank(), "world-size=%d" % module.get_world_size()]
     _inherited_notes.extend(notes)
     for text in notes:

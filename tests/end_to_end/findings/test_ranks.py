@@ -42,7 +42,7 @@ class Spawned(harness.Case):
         done, report = self.trace([harness.torch_python(), harness.program("spawned.py"), "3"], harness.RECORD_ALL)
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
         kinds = collections.Counter(p["kind"] for p in report["processes"])
-        # The child is multiprocessing's resource tracker. Only here, where nothing is too small, does it have a trace.
+        # The child is multiprocessing's resource tracker. RECORD_ALL keeps processes of any size.
         self.assertEqual(kinds, {"main": 1, "child": 1, "rank": 3, "worker": 3})
         self.assertEqual(sorted(p["rank"] for p in report["processes"] if p["kind"] == "rank"), [0, 1, 2])
         text = self.report_text()

@@ -35,7 +35,7 @@ class Loops(harness.Case):
         self.run_loop("closure")
 
     def test_levels_chain(self):
-        """Where the program does nothing between two phases, the first ends on the level at which the next begins.
+        """If the program does nothing between two phases, the second begins at the level where the first ended.
         A step begins at its forward, so the phase of the user around it begins in the step before."""
         done, _ = self.trace([harness.torch_python(), harness.program("marked_loop.py")],
                              {**harness.RECORD_ALL, "PYTHONPATH": os.path.join(harness.ROOT, "preload", "python")})
@@ -45,10 +45,10 @@ class Loops(harness.Case):
             rows = {tuple(row["path"]): row for row in process["phases"]
                     if row["memory"] == "host" and row["step"] == step and row["phase"] not in ("other", "batch")}
             self.assertEqual(sorted(rows), sorted([
-                ("batch", "forward"), ("batch", "loss"), ("batch", "loss", "criterion"), ("loss",), ("backward",),
-                ("step",), ("zero_grad",), *[("deep",) * depth for depth in range(1, 33)]]))
-            levels = [(rows[path]["tensor"]["entry_live"], rows[path]["tensor"]["exit_live"])
-                      for path in (("batch", "forward"), ("batch", "loss"), ("loss",), ("backward",), ("step",), ("zero_grad",))]
+                ("batch", "forward"), ("batch", "loss"), ("batch", "loss", "criterion"), ("loss",),
+                ("loss", "backward"), ("backward",), ("step",), ("zero_grad",), *[("deep",) * depth for depth in range(1, 33)]]))
+            chain = (("batch", "forward"), ("batch", "loss"), ("loss",), ("backward",), ("step",), ("zero_grad",))
+            levels = [(rows[path]["tensor"]["entry_live"], rows[path]["tensor"]["exit_live"]) for path in chain]
             for (_, exit_level), (entry_level, _) in zip(levels, levels[1:]):
                 self.assertLessEqual(abs(exit_level - entry_level), 64)  # Python frees scalars in between
             # The loss keeps the softmax of 4 MiB; zero_grad frees the gradient of 1 MiB.

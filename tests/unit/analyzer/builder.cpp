@@ -253,6 +253,10 @@ Builder& Builder::note(const std::string& said) {
   return put(EventType::note, 0, 0, {text(said)});
 }
 
+Builder& Builder::rank(std::uint32_t rank, std::uint32_t world) {
+  return put(EventType::job, 0, 0, {halves(text("job-1"), 1), halves(rank, rank), world});
+}
+
 std::string Builder::definitions() {
   return encode(definitions_, 0, Source::definitions, 0);
 }

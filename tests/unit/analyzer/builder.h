@@ -79,6 +79,8 @@ class Builder {
   Builder& parameters(std::uint64_t count, std::uint64_t bytes, std::uint64_t tensors);
   Builder& fork(std::uint64_t live, std::uint64_t tensor);
   Builder& note(const std::string& text);
+  Builder& rank(std::uint32_t rank,
+                std::uint32_t world); // as the environment at the start of the process has it
   // Anything. The stamp is filled in when it is 0.
   Builder& put(EventType type, std::uint8_t kind, std::uint16_t flags, const std::vector<std::uint64_t>& words,
                std::uint64_t stamp = 0);

@@ -1,5 +1,5 @@
 # Purpose: a loop whose forward lies in a phase of the user, and which nests more phases than are recorded. The phase
-# `load` ends, and `loss` begins, inside the user's phase.
+# `load` ends, and `loss` begins, inside the user's phase. The user's phase `backward` has a name of memtrace's own.
 import memtrace
 import torch
 
@@ -12,7 +12,8 @@ for step in range(3):
         y = model(x)  # 4 MiB
         with memtrace.phase("criterion"):
             loss = torch.nn.functional.cross_entropy(y, target)
-    loss.backward()
+    with memtrace.phase("backward"):
+        loss.backward()
     optimizer.step()
     optimizer.zero_grad()
     del y, loss

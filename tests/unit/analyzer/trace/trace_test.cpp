@@ -40,6 +40,16 @@ TEST_F(Files, NotedRankIsTaken) {
   }
 }
 
+// In each of two nodes, a launcher starts one process, which spawns four ranks.
+TEST_F(Files, NotedRankReplacesThatOfTheNode) {
+  Builder builder;
+  builder.rank(1, 2).note("rank=5").note("world-size=8").exit(0);
+  EXPECT_EQ(Trace(write(builder.bytes())).facts().rank, 5u);
+  Builder alone;
+  alone.rank(1, 2).note("rank=0").note("world-size=1").exit(0);
+  EXPECT_EQ(Trace(write(alone.bytes())).facts().rank, 1u);
+}
+
 TEST_F(Files, FactsAreRead) {
   Builder builder;
   builder.note("color=red").note("color=blue").parameters(10, 40, 2).exit(3);

@@ -203,5 +203,5 @@ def what_the_program_sees():
 
 
 if __name__ == "__main__":
-    load_from_construction_to_forward()  # it comes once in a process
+    load_from_construction_to_forward()  # `load` occurs once in a process
     run()

@@ -66,39 +66,82 @@ def accumulation():
 
 @check
 def loss():
-    """From the end of a forward in training to the next phase of memtrace's own that is not `eval`."""
-    model, teacher, criterion = nn.Linear(2, 2), nn.Linear(2, 2), nn.Sequential(nn.Identity(), nn.MSELoss())
+    """It lasts from the end of a forward in training to the next phase that memtrace detects, except `eval`."""
+    model, teacher, criterion = nn.Linear(2, 2), nn.Linear(2, 2), nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     y = model(torch.zeros(1, 2))
     with torch.no_grad():
         target = teacher(torch.zeros(1, 2))
-    loss = nn.MSELoss()(y, target)
+    loss = criterion(y, target)
     optimizer.zero_grad()
     loss.backward()
     expect(*FORWARD, "loss(", "eval grad_off(", ")eval", ")loss", *ZERO_GRAD, *BACKWARD)
-    # The user's phases are inside it, or around it. A phase of the user ends by memtrace_phase_end, without a name.
+    # A phase of the user may be inside it.
     y = model(torch.zeros(1, 2))
     with memtrace.phase("criterion"):
-        loss = criterion[1](y, target)
+        loss = criterion(y, target)
     loss.backward()
     expect(*FORWARD, "loss(", "criterion(", ")criterion", ")loss", *BACKWARD)
-    # Evaluation with gradients, and what raises, have no loss.
+    # Evaluation with gradients has no loss.
     model.eval()(torch.zeros(1, 2))
     model.train()
     expect(*FORWARD)
-    # Models in a row: each has its own.
+    # Each of two models in a row has its own loss.
     model(model(torch.zeros(1, 2))).sum().backward()
     expect(*(FORWARD + LOSS) * 2, *BACKWARD)
     model.zero_grad()
     expect(*ZERO_GRAD)
-    # A thread has its own.
+    # The user's own phases may have the names.
+    with memtrace.phase("loss"):
+        loss = criterion(model(torch.zeros(1, 2)), target)
+    with memtrace.phase("backward"):
+        loss.backward()
+    expect("loss(", *FORWARD, ")loss", "backward(", ")backward")
+
+
+@check
+def loss_of_threads():
+    """A thread has a loss of its own once it has run backward: the threads of DataParallel only run a forward."""
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.zeros(1, 2))
-    thread = threading.Thread(target=lambda: model(torch.zeros(1, 2)).sum().backward())
+
+    def other():
+        for _ in range(2):
+            model(torch.zeros(1, 2)).sum().backward()
+
+    thread = threading.Thread(target=other)
     thread.start()
     thread.join()
-    expect(*FORWARD, "loss(", *FORWARD, *LOSS, *BACKWARD)
+    expect(*FORWARD, "loss(", *FORWARD, *BACKWARD, *FORWARD, *LOSS, *BACKWARD)
     optimizer.zero_grad()
     expect(")loss", *ZERO_GRAD)
+
+
+class Returns(nn.Module):
+    """Has methods and attributes of the program's own."""
+
+    training = property(lambda self: 1 / 0, lambda self, _: None)
+
+    def parameters(self, recurse=True):
+        raise ValueError("no parameters")
+
+    def forward(self, x):
+        return x
+
+
+@check
+def loss_of_odd_modules():
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    y = Returns()(model(torch.zeros(1, 2)))
+    frozen = torch.jit.freeze(torch.jit.script(nn.Sequential(nn.Linear(2, 2))).eval())
+    frozen(y).sum().backward()
+    got = phases()
+    assert got[:3] == [*FORWARD, "loss("] and got[-2:] == BACKWARD and probe.depth() == 0, got
+    # A closure may return before it calls backward.
+    optimizer.step(lambda: model(torch.zeros(1, 2)).sum())
+    expect("step closure(", *FORWARD, *LOSS, ")step")
 
 
 @check

@@ -38,14 +38,14 @@ def of_program(text):
     here = os.path.dirname(os.path.abspath(__file__))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=here)
     assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if line.startswith(("begin", "end", "step"))]
+    return [line for line in done.stdout.splitlines() if line.startswith(("begin", "end", "step", "unbalanced"))]
 
 
 _checks = []
 
 
 def check(function):
-    """Decorates a function that run() calls. A list of names was lost once, and nothing ran."""
+    """Decorates a function that run() calls. A commit once lost the list of their names, and none ran."""
     _checks.append(function)
     return function
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/print/text/outlier_text.h"
@@ -51,6 +52,34 @@ void write_range(const std::vector<const ProcessSummary*>& ranks, Lines& lines) 
                            size(a), size(b)));
 }
 
+// Writes which ranks of the job left no trace here. They ran on another node, or their traces are lost.
+void write_missing(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
+  constexpr unsigned kMostRanges = 8;
+  std::set<std::uint32_t> known;
+  std::uint32_t world = 0;
+  for (const ProcessSummary* rank : ranks) {
+    known.insert(rank->rank);
+    world = std::max(world, rank->world_size);
+  }
+  std::string missing;
+  unsigned ranges = 0;
+  const auto add = [&](std::uint32_t from, std::uint32_t until) { // `until`: the next rank that is not missing
+    if (from >= until || ++ranges > kMostRanges) return;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", from);
+    if (until - from > 1) missing += fmt::format(" to {}", until - 1);
+  };
+  std::uint32_t next = 0;
+  for (const std::uint32_t rank : known) {
+    add(next, rank);
+    next = rank + 1;
+  }
+  add(next, world);
+  if (ranges == 0) return;
+  if (ranges > kMostRanges) missing += fmt::format(", and {} more ranges", ranges - kMostRanges);
+  lines.paragraph("", fmt::format("{} of {} ranks left a trace here. There is none of: {}.", known.size(),
+                                  std::max(world, next), missing));
+}
+
 void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
   std::int64_t highest = 0;
   for (const ProcessSummary* rank : ranks) highest = std::max({highest, rank->allocated, rank->resident});
@@ -73,6 +102,7 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
   ProcessSummary out;
   out.pid = facts.pid;
   out.rank = facts.rank;
+  out.world_size = facts.world_size;
   out.kind = analysis.kind;
   out.script = script(facts);
   out.ended = fmt::format("{} after {}", ended(analysis.end), duration(analysis.seconds(facts.last_stamp)));
@@ -98,6 +128,7 @@ std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::
   Lines lines(color);
   for (const Outlier& outlier : outliers) write_outlier(outlier, lines);
   if (outliers.empty()) write_range(ranks, lines);
+  write_missing(ranks, lines);
   for (const ProcessSummary* rank : ranks)
     for (const std::string& title : rank->findings)
       lines.labelled(fmt::format("  rank {}: ", rank->rank), "          ", printable(title));

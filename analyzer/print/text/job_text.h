@@ -16,6 +16,7 @@ namespace memtrace::report {
 struct ProcessSummary {
   std::uint32_t pid = 0;
   std::uint32_t rank = trace::kNoRank;
+  std::uint32_t world_size = 0; // ranks of the job; 0: not known
   std::string kind;
   std::string script;
   std::string ended;

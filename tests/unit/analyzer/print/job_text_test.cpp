@@ -26,6 +26,26 @@ TEST(JobText, RanksAreAlikeOrOneDiffers) {
   EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {outlier}, false).rfind("Rank 1 differs", 0), 0u);
 }
 
+TEST(JobText, RanksWithoutATraceAreNamed) {
+  const auto head = [](const std::vector<std::uint32_t>& numbers, std::uint32_t world) {
+    std::vector<ProcessSummary> ranks;
+    for (const std::uint32_t number : numbers) {
+      ranks.push_back(rank(number, 400));
+      ranks.back().world_size = world;
+    }
+    const std::string text = ranks_text(ranks, {}, false);
+    const std::size_t at = text.find(" left a trace here");
+    return at == std::string::npos
+               ? ""
+               : text.substr(text.rfind('\n', at) + 1, text.find('\n', at) - text.rfind('\n', at) - 1);
+  };
+  EXPECT_EQ(head({0, 1, 2, 3}, 4), "");
+  EXPECT_EQ(head({0, 1}, 0), "") << "the size of the job is not known";
+  EXPECT_EQ(head({0, 1, 3}, 4), "3 of 4 ranks left a trace here. There is none of: 2.");
+  EXPECT_EQ(head({1, 6}, 8), "2 of 8 ranks left a trace here. There is none of: 0, 2 to 5, 7.");
+  EXPECT_EQ(head({8, 9}, 4), "2 of 10 ranks left a trace here. There is none of: 0 to 7.");
+}
+
 TEST(JobText, TheRankThatDiffersIsShownInFullUnlessTheFirstDied) {
   std::vector<ProcessSummary> ranks = {rank(0, 400), rank(1, 900)};
   Outlier outlier;

@@ -29,9 +29,10 @@ struct Family {
   std::uint64_t resident = 0;  // sum of RSS: shared pages count several times
 };
 
-// Returns the figures at the highest sum of PSS. Only moments count at which each running process has reported
-// since the last start or end of a process. Returns nullopt if fewer than two processes of one machine
-// reported. `t` counts from the start of the first process.
+// Returns the figures at the highest sum of PSS. Moments at which each running process has reported since the
+// last start or end of a process come first, unless their highest sum is below 0.8 of the highest of all.
+// Returns nullopt if fewer than two processes of one machine reported. `t` counts from the start of the first
+// process.
 std::optional<Family> sum_family(const std::vector<FamilyMember>& processes);
 
 } // namespace memtrace::report

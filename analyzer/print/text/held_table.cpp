@@ -45,7 +45,9 @@ ShownHolders shown(ProcessAnalysis& analysis, const Held& held, std::size_t most
 }
 
 std::string percent(std::int64_t part, std::int64_t of) {
-  return of <= 0 ? "" : fmt::format("{:.1f}", 100 * static_cast<double>(part) / static_cast<double>(of));
+  if (of <= 0) return "";
+  const std::string text = fmt::format("{:.1f}", 100 * static_cast<double>(part) / static_cast<double>(of));
+  return text == "-0.0" ? "0.0" : text;
 }
 
 std::string in_parameters(const ProcessAnalysis& analysis, std::int64_t bytes) {

@@ -95,8 +95,9 @@ std::string family_line(const Family& family) {
   Lines lines(false);
   lines.paragraph(
       "", fmt::format("Processes together {} at most, at {:.1f} s: PSS, where each shared page counts once; "
-                      "the sum of RSS is {}",
-                      sized(family.ledger.total), family.ledger.t, sized(family.resident)));
+                      "the sum of RSS is {}{}",
+                      sized(family.ledger.total), family.ledger.t, sized(family.resident),
+                      family.ledger.remarks.empty() ? "" : "; " + family.ledger.remarks.front()));
   return "\n" + lines.take();
 }
 

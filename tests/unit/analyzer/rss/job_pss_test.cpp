@@ -75,16 +75,23 @@ TEST(Family, IsTakenAtTheHighestMoment) {
   const std::uint64_t first = tests::seed(0);
   for (std::uint64_t seed = first; seed < first + 300; ++seed) {
     const std::vector<Process> processes = some_processes(seed);
-    Best best;
+    Best agreed, any;
     std::vector<FamilyMember> relatives;
     for (const Process& one : processes) {
       relatives.push_back({&one.facts, &one.samples, "worker"});
-      for (const auto& said : one.said) best = std::max(best, at(processes, said.first));
+      for (const auto& said : one.said) {
+        const Best moment = at(processes, said.first);
+        if (moment.agreed) agreed = std::max(agreed, moment);
+        if (moment.pss > any.pss) any = moment;
+      }
     }
+    const Best best = agreed.agreed && 10 * agreed.pss >= 8 * any.pss ? agreed : any;
     const auto found = sum_family(relatives);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->ledger.total, best.pss) << "seed " << seed;
-    EXPECT_EQ(found->ledger.remarks.empty(), best.agreed) << "seed " << seed;
+    if (best.pss != any.pss || any.agreed) {
+      EXPECT_EQ(found->ledger.remarks.empty(), best.agreed) << "seed " << seed;
+    }
     std::uint64_t sum = 0;
     for (const Family::Member& member : found->members) sum += member.share.pss;
     EXPECT_EQ(sum, best.pss) << "seed " << seed;

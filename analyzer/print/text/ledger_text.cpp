@@ -60,7 +60,10 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
 
 void write_ledger_summary(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
-  std::string text = fmt::format("Resident at its highest {} {}, VmHWM {}, at {:.1f} s: ",
+  // A program that is done in a moment may have its only ledger before its peak: 15 of 207 MiB.
+  const bool near = ledger.total >= ledger.high_water - ledger.high_water / 20;
+  std::string text = fmt::format("Resident {} {} {}, VmHWM {}, at {:.1f} s: ",
+                                 near ? "at its highest" : "at the highest moment with a ledger",
                                  in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
                                  in_unit(static_cast<std::int64_t>(ledger.high_water), unit), ledger.t);
   std::int64_t rest = ledger.residual;

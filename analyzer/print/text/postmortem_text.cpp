@@ -106,7 +106,9 @@ class Postmortem {
   void process() {
     const trace::Facts& facts = analysis_.facts();
     std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, analysis_.kind);
-    if (facts.rank != trace::kNoRank) text += fmt::format(" {} of {}", facts.rank, facts.world_size);
+    if (facts.rank != trace::kNoRank && facts.world_size > 1)
+      text +=
+          fmt::format("{} {} of {}", analysis_.kind == "rank" ? "" : " of rank", facts.rank, facts.world_size);
     text += fmt::format("  host {}", printable(facts.host));
     if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
     if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);

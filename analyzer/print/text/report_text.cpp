@@ -55,8 +55,10 @@ class ReportText {
   void process() {
     const trace::Facts& facts = analysis_.facts();
     std::string text = script(facts);
+    const bool worker = analysis_.kind == "worker"; // it has the rank of the process that started it
+    if (worker) text += "  worker";
     if (facts.rank != trace::kNoRank && facts.world_size > 1)
-      text += fmt::format("  rank {} of {}", facts.rank, facts.world_size);
+      text += fmt::format("{} rank {} of {}", worker ? " of" : " ", facts.rank, facts.world_size);
     text += fmt::format("  pid {}  {} after {}   ", facts.pid, finished(),
                         duration(analysis_.seconds(facts.last_stamp)));
     if (view_.leading.memory != 0) {

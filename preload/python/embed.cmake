@@ -28,4 +28,5 @@ set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/roles.py
   ${CMAKE_CURRENT_LIST_DIR}/copies.py
   ${CMAKE_CURRENT_LIST_DIR}/phases.py
+  ${CMAKE_CURRENT_LIST_DIR}/surroundings.py
   ${CMAKE_CURRENT_LIST_DIR}/bootstrap.py)

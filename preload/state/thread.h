@@ -8,8 +8,7 @@
 
 namespace memtrace::record {
 
-inline constexpr std::size_t kMaxPhases =
-    32; // open at once on a thread; deeper phases are counted, not recorded
+inline constexpr std::size_t kMaxPhases = 32; // open at once on a thread; deeper phases are only counted
 
 // Room for one stack trace. It is not on the program's stack, which may be small. Deeper Python stacks lose
 // their outermost frames. With 64 frames, `import transformers` had 200,000 different callers, because the

@@ -6,9 +6,9 @@
 namespace memtrace::report {
 
 void Lines::add(const char* style, const std::string& text) {
-  std::string line = shortened(text, kColumns);
+  std::string line = shortened(text, screen_.columns);
   while (!line.empty() && line.back() == ' ') line.pop_back();
-  const bool styled = color_ && *style != '\0' && !line.empty();
+  const bool styled = screen_.color && *style != '\0' && !line.empty();
   out_ += styled ? style + line + "\x1b[0m" : line;
   out_ += '\n';
 }
@@ -19,7 +19,7 @@ void Lines::wrap(const char* style, std::string first, const std::string& indent
   while (at < text.size()) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
-    if (!line.empty() && columns(first + line) + 1 + columns(word) > kColumns) {
+    if (!line.empty() && report::columns(first + line) + 1 + report::columns(word) > screen_.columns) {
       add(style, first + line);
       first = indent;
       line.clear();

@@ -6,12 +6,19 @@
 
 namespace memtrace::report {
 
-inline constexpr std::size_t kColumns = 100; // the width of a text report
+// Where a text report is shown. The defaults are those of a file or a pipe.
+struct Screen {
+  bool color = false;
+  std::size_t columns = 100;
+};
+inline constexpr std::size_t kFewestColumns = 60;
+inline constexpr std::size_t kMostColumns = 200;
 
-// Collects lines of at most kColumns columns. The given text must be printable, see utf8.h.
+// Collects lines of at most as many columns as the screen has. The given text must be printable, see utf8.h.
 class Lines {
  public:
-  explicit Lines(bool color) : color_(color) {}
+  explicit Lines(const Screen& screen) : screen_(screen) {}
+  std::size_t columns() const { return screen_.columns; }
 
   void gap(); // an empty line, unless the last one is empty
   void plain(const std::string& text) { add("", text); }
@@ -26,7 +33,7 @@ class Lines {
   void add(const char* style, const std::string& text);
   void wrap(const char* style, std::string first, const std::string& indent, const std::string& text);
 
-  bool color_;
+  Screen screen_;
   std::string out_;
 };
 

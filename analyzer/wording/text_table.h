@@ -16,20 +16,27 @@ struct Column {
 
   std::string title;
   Align align = Align::left;
-  std::size_t least = 0;       // columns of the terminal
-  std::size_t most = kColumns; // the middle of a wider cell is cut out
-  bool shrinks = false;        // becomes narrower if the table is wider than kColumns; the last column first
+  std::size_t least = 0;           // columns of the terminal
+  std::size_t most = kMostColumns; // the middle of a wider cell is cut out
+  bool shrinks = false;            // becomes narrower if the table is too wide; the last column first
+  bool optional = false;           // left out if the table is still too wide; the last column first
 
   // A left-aligned column of texts.
-  static Column text(std::string title, std::size_t least = 0, std::size_t most = kColumns);
+  static Column text(std::string title, std::size_t least = 0, std::size_t most = kMostColumns);
   // A right-aligned column of numbers. No number is cut.
   static Column number(std::string title, std::size_t least);
   // A left-aligned column that shrinks.
   static Column rest(std::string title);
+  // A left-aligned column that shrinks, and that a narrow table leaves out.
+  static Column detail(std::string title);
+  // A right-aligned column of numbers that a narrow table leaves out.
+  static Column extra(std::string title, std::size_t least);
 };
 
-// Collects the rows of a table, then writes them as lines of at most kColumns columns. The cells must be
-// printable, see utf8.h. Two blanks precede a text and one blank precedes a number.
+// Collects the rows of a table, then writes them as lines that fit the screen. Where a table is too wide, the
+// columns that shrink become narrower, then optional columns are left out, then wide texts are cut, then the
+// columns that shrink are left out, too. The cells must be printable, see utf8.h. Two blanks precede a text and
+// one blank precedes a number.
 class Table {
  public:
   Table(std::size_t indent, std::vector<Column> columns) : indent_(indent), columns_(std::move(columns)) {}
@@ -50,10 +57,16 @@ class Table {
     std::string remark; // if the line has no cells
   };
 
-  std::size_t under_head(const std::vector<std::size_t>& widths) const;
-  std::vector<std::size_t> widths() const;
-  std::size_t gap(std::size_t column) const;
-  std::string laid_out(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+  using Widths = std::vector<std::size_t>; // of each column; kLeftOut: it is left out
+  static constexpr std::size_t kLeftOut = ~std::size_t{0};
+
+  std::size_t under_head(const Widths& widths) const;
+  Widths widths(std::size_t screen) const;
+  void narrow(Widths& widths, std::size_t screen, bool rest) const;
+  void fit(Widths& widths, std::size_t screen) const;
+  std::size_t whole(const Widths& widths) const;
+  std::size_t taken(const Widths& widths, std::size_t column) const;
+  std::string laid_out(const std::vector<std::string>& cells, const Widths& widths) const;
 
   std::size_t indent_;
   std::vector<Column> columns_;

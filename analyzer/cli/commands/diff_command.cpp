@@ -29,7 +29,7 @@ report::Diff within(const DiffArguments& arguments, report::ProcessAnalysis& ana
 
 std::string written(const DiffArguments& arguments, const report::Diff& diff) {
   if (arguments.format == "json") return report::json_text(report::diff_json(diff, arguments.top)) + "\n";
-  return report::diff_text(diff, arguments.top, in_color(arguments.output));
+  return report::diff_text(diff, arguments.top, screen_of(arguments.output));
 }
 
 // Returns the comparison of the first step with a typical one: first what the first step added, then row by
@@ -42,7 +42,7 @@ std::string first_and_typical(const DiffArguments& arguments, report::ProcessAna
   for (const report::Finding& leak : leaks) leaked.insert(leaked.end(), leak.stacks.begin(), leak.stacks.end());
   const report::FirstStep first = report::compare_first_step(analysis, diff.memory, leaked);
   if (arguments.format != "json")
-    return report::first_step_text(first, leaks, in_color(arguments.output)) + written(arguments, diff);
+    return report::first_step_text(first, leaks, screen_of(arguments.output)) + written(arguments, diff);
   report::Json out = report::diff_json(diff, arguments.top);
   out["first_step"] = {{"for_good", first.for_good}, {"only_then", first.only_then}};
   return report::json_text(out) + "\n";

@@ -14,7 +14,7 @@ int explain_command(const ExplainArguments& arguments) {
         report::explain(*analysis, memory_of(*analysis, arguments.memory), arguments.parameters);
     return arguments.format == "json"
                ? report::json_text(report::explain_json(explanation, arguments.project)) + "\n"
-               : report::explain_text(explanation, arguments.project, in_color(arguments.output));
+               : report::explain_text(explanation, arguments.project, screen_of(arguments.output));
   });
 }
 

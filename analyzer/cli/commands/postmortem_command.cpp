@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
+#include "analyzer/cli/common/screen.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/job/process_order.h"
@@ -89,9 +89,10 @@ report::Json order_json(const std::vector<report::Process>& processes, const rep
   return out;
 }
 
-std::string text_of(std::vector<report::Process>& processes, std::size_t chosen, bool color, Meter& meter) {
+std::string text_of(std::vector<report::Process>& processes, std::size_t chosen, const report::Screen& screen,
+                    Meter& meter) {
   report::TextStyle style;
-  style.color = color;
+  style.screen = screen;
   const auto analysis = open(processes[chosen], {}, meter);
   return report::postmortem_text(*analysis, report::find(*analysis), others(processes, chosen), style);
 }
@@ -117,30 +118,29 @@ std::vector<std::string> json_of(std::vector<report::Process>& processes, std::s
 
 } // namespace
 
-std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color) {
+std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces,
+                                              const report::Screen& screen) {
   if (traces.empty()) return std::nullopt;
   Meter meter(STDERR_FILENO);
   std::vector<report::Process> processes = report::survey(traces, {}, meter);
   const std::size_t chosen = subject(processes, {});
   if (gravity(processes[chosen]) != report::Gravity::died_for_memory) return std::nullopt;
-  std::string text = text_of(processes, chosen, color, meter);
+  std::string text = text_of(processes, chosen, screen, meter);
   meter.clear();
   return text;
 }
 
-std::vector<std::string> explain(const PostmortemArguments& arguments, bool color) {
+std::vector<std::string> explain(const PostmortemArguments& arguments, const report::Screen& screen) {
   Meter meter(STDERR_FILENO);
   std::vector<report::Process> processes =
       report::survey(report::find_traces(arguments.trace, arguments.attempt), arguments.evidence, meter);
   const std::size_t chosen = subject(processes, arguments);
   return arguments.format == "json" ? json_of(processes, chosen, arguments, meter)
-                                    : std::vector{text_of(processes, chosen, color, meter)};
+                                    : std::vector{text_of(processes, chosen, screen, meter)};
 }
 
 int postmortem_command(const PostmortemArguments& arguments) {
-  const bool color =
-      arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  write_all({explain(arguments, color)}, arguments.output);
+  write_all({explain(arguments, screen_of(arguments.output))}, arguments.output);
   return 0;
 }
 

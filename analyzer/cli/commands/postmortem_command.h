@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/wording/text_lines.h"
+
 namespace memtrace::cli {
 
 struct PostmortemArguments {
@@ -19,10 +21,11 @@ struct PostmortemArguments {
 
 // Returns the text for `memtrace run` about these traces of one job. Returns nullopt if no process died for
 // memory.
-std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces, bool color);
+std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& traces,
+                                              const report::Screen& screen);
 
-// Returns the report in pieces, with colours if `color`. Throws as postmortem_command does.
-std::vector<std::string> explain(const PostmortemArguments& arguments, bool color);
+// Returns the report in pieces, laid out for `screen`. Throws as postmortem_command does.
+std::vector<std::string> explain(const PostmortemArguments& arguments, const report::Screen& screen);
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int postmortem_command(const PostmortemArguments& arguments);

@@ -92,13 +92,14 @@ class JobReport {
   // full.
   std::string text(const std::vector<report::Outlier>& outliers) const {
     const std::size_t leading = report::shown_in_full(summaries_, outliers);
-    std::string out = report::ranks_text(summaries_, outliers, style_.color);
+    std::string out = report::ranks_text(summaries_, outliers, style_.screen);
     out += texts_[leading];
-    out += report::others_text(summaries_, leading, style_.color);
+    out += report::others_text(summaries_, leading, style_.screen);
     for (std::size_t i = 0; style_.all && i < texts_.size(); ++i)
       if (i != leading) out += "\n" + texts_[i];
     if (family_)
-      out += style_.all ? report::family_text(*family_, style_.color) : report::family_line(*family_);
+      out += style_.all ? report::family_text(*family_, style_.screen)
+                        : report::family_line(*family_, style_.screen);
     return out;
   }
 
@@ -123,7 +124,7 @@ report::Options options_of(const ReportArguments& arguments) {
 
 report::TextStyle style_of(const ReportArguments& arguments, const report::Options& options) {
   report::TextStyle style;
-  style.color = in_color(arguments.output);
+  style.screen = screen_of(arguments.output);
   style.all = arguments.all;
   style.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) style.holders = options.peak_top;

@@ -1,10 +1,6 @@
 // Purpose: selects the process that a command analyzes, and the memory that the user requested.
 #include "analyzer/cli/common/main_process.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
-
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/job/trace_lookup.h"
@@ -29,10 +25,6 @@ replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string&
     throw report::UsageError("--memory " + asked +
                              ": not in this trace; expected host or one of its devices, cuda:N");
   return memory;
-}
-
-bool in_color(const std::string& output) {
-  return output.empty() && ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
 }
 
 } // namespace memtrace::cli

@@ -8,6 +8,7 @@
 
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
+#include "analyzer/cli/common/screen.h"
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/job/usage_error.h"
@@ -20,10 +21,6 @@ std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, 
 // Returns the memory named `asked`. "": the memory with the most tensor bytes. Throws UsageError if it is not
 // in the trace.
 replay::MemoryId memory_of(report::ProcessAnalysis& analysis, const std::string& asked);
-
-// True if text may have colours: it goes to stdout (`output` is ""), stdout is a terminal and NO_COLOR is not
-// set.
-bool in_color(const std::string& output);
 
 // Writes the text that `make(meter)` returns, and returns the exit status. Throws UsageError if a trace has
 // nothing to show.

@@ -16,6 +16,7 @@
 
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/common/install_paths.h"
+#include "analyzer/cli/common/screen.h"
 #include "analyzer/cli/run/executable.h"
 #include "analyzer/cli/run/job_directory.h"
 #include "analyzer/cli/run/nothing_recorded.h"
@@ -112,9 +113,9 @@ void explain_kill(const Watch& watch) {
   if (pid == 0) {
     files::write_system("/proc/self/oom_score_adj", "1000");
     int status = 0;
-    const bool color = ::isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
     try {
-      if (const auto text = postmortem_of_kill(traces, color)) std::fputs(text->c_str(), stderr);
+      if (const auto text = postmortem_of_kill(traces, screen_of(STDERR_FILENO)))
+        std::fputs(text->c_str(), stderr);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", report::printable(error.what()).c_str());
       status = 1;

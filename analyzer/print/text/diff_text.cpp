@@ -56,8 +56,8 @@ void write_row(DiffTable& table, const DiffRow& row) {
 
 } // namespace
 
-std::string diff_text(const Diff& diff, std::size_t top, bool color) {
-  Lines lines(color);
+std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
+  Lines lines(screen);
   const std::int64_t largest = std::max(diff.a.peak.bytes, diff.b.peak.bytes);
   const std::string change = diff.total() == 0 ? "no change"
                                                : fmt::format("{} {}", size(std::abs(diff.total())),

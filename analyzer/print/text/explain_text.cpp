@@ -25,8 +25,8 @@ std::string theory(const std::optional<double>& value) {
 
 class ExplainText {
  public:
-  ExplainText(const Explanation& from, bool color)
-      : from_(from), unit_(unit_for(static_cast<std::int64_t>(from.kept_bytes()))), lines_(color) {}
+  ExplainText(const Explanation& from, const Screen& screen)
+      : from_(from), unit_(unit_for(static_cast<std::int64_t>(from.kept_bytes()))), lines_(screen) {}
 
   std::string write(std::optional<std::uint64_t> project) {
     head();
@@ -34,9 +34,10 @@ class ExplainText {
     table();
     transients();
     for (const PartOfStep& part : from_.parts)
-      lines_.plain(printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
-                                         static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
-                                         from_.per_parameter(part.transient))));
+      lines_.paragraph(
+          "", printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
+                                    static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
+                                    from_.per_parameter(part.transient))));
     if (from_.pinned_idle != 0)
       lines_.paragraph("",
                        fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
@@ -68,8 +69,8 @@ class ExplainText {
     }
     lines_.strong(printable(text));
     const trace::Facts& facts = from_.analysis->facts();
-    lines_.plain(fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
-                             memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
+    lines_.paragraph("", fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
+                                     memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
     lines_.paragraph("", printable("Setup seen: " + from_.setup));
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }
@@ -89,7 +90,7 @@ class ExplainText {
 
   // Writes the rows of kept bytes and their sum.
   void table() {
-    Table table(0, {Column::text("", 18, 18), Column::number("asked", 9), Column::number("resident", 9),
+    Table table(0, {Column::text("", 18, 26), Column::extra("asked", 9), Column::number("resident", 9),
                     Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 16),
                     Column::rest(fmt::format("site ({})", unit_.name))});
     const auto figure = [this](std::uint64_t bytes) {
@@ -147,8 +148,9 @@ class ExplainText {
 
 } // namespace
 
-std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project, bool color) {
-  return ExplainText(explanation, color).write(project);
+std::string explain_text(const Explanation& explanation, std::optional<std::uint64_t> project,
+                         const Screen& screen) {
+  return ExplainText(explanation, screen).write(project);
 }
 
 } // namespace memtrace::report

@@ -30,15 +30,15 @@ void add_rows(Table& table, const char* when, const std::vector<HolderRow>& rows
 
 } // namespace
 
-std::string first_step_text(const FirstStep& first, const Findings& leaks, bool color) {
-  Lines lines(color);
+std::string first_step_text(const FirstStep& first, const Findings& leaks, const Screen& screen) {
+  Lines lines(screen);
   const std::string typical =
       fmt::format("typical: steps {} to {}", number(first.typical.front()), number(first.typical.back()));
   lines.strong(fmt::format("Step {} added {} for good, and {} that a typical step does not need ({})",
                            number(first.step), size(first.for_good), size(first.only_then), typical));
   const Unit unit = unit_for(std::max(first.for_good, first.only_then));
   Table table(2, {Column::text(""), Column::text("", 0, 16), Column::number(unit.name, 9),
-                  Column::rest("your line"), Column::rest("allocated by")});
+                  Column::rest("your line"), Column::detail("allocated by")});
   add_rows(table, "for good", first.good_rows, unit);
   add_rows(table, "only then", first.only_then_rows, unit);
   if (first.for_good != 0 || first.only_then != 0) table.write(lines);

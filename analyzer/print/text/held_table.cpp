@@ -90,9 +90,9 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
   Column of_user = Column::rest(lined ? "your line" : "");
   of_user.most = 30;
   const bool times_p = held.of_tensors && analysis.facts().parameters;
-  Table table(2, {Column::text("", 4, 16), Column::number("", 9), Column::number("%", 5),
-                  times_p ? Column::number("x P", 6) : Column::number("", 0), Column::text("since", 0, 20),
-                  std::move(of_user), Column::rest("allocated by")});
+  Table table(2, {Column::text("", 4, 16), Column::number("", 9), Column::extra("%", 5),
+                  times_p ? Column::extra("x P", 6) : Column::number("", 0), Column::text("since", 0, 20),
+                  std::move(of_user), Column::detail("allocated by")});
   table.head(held.title + ", " + held.unit.name);
   const auto figures = [&](std::string name, std::int64_t bytes) {
     return std::vector<std::string>{std::move(name), in_unit(bytes, held.unit), percent(bytes, held.total),

@@ -85,7 +85,7 @@ void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) 
   for (const ProcessSummary* rank : ranks) highest = std::max({highest, rank->allocated, rank->resident});
   const Unit unit = unit_for(highest);
   Table table(2, {Column::text("", 8), Column::number("pid", 7), Column::number("allocated", 9),
-                  Column::number("tensors", 8), Column::number("resident", 9), Column::rest("end")});
+                  Column::extra("tensors", 8), Column::number("resident", 9), Column::rest("end")});
   table.head(fmt::format("At most, {}", unit.name));
   for (const ProcessSummary* rank : ranks)
     table.row({fmt::format("rank {}", rank->rank), std::to_string(rank->pid), in_unit(rank->allocated, unit),
@@ -122,10 +122,10 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
 }
 
 std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::vector<Outlier>& outliers,
-                       bool color) {
+                       const Screen& screen) {
   const std::vector<const ProcessSummary*> ranks = ranks_of(processes);
   if (ranks.size() < 2) return "";
-  Lines lines(color);
+  Lines lines(screen);
   for (const Outlier& outlier : outliers) write_outlier(outlier, lines);
   if (outliers.empty()) write_range(ranks, lines);
   write_missing(ranks, lines);
@@ -138,9 +138,9 @@ std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::
   return lines.take();
 }
 
-std::string others_text(const std::vector<ProcessSummary>& processes, std::size_t shown, bool color) {
+std::string others_text(const std::vector<ProcessSummary>& processes, std::size_t shown, const Screen& screen) {
   const bool ranks = ranks_of(processes).size() >= 2;
-  Lines lines(color);
+  Lines lines(screen);
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const ProcessSummary& process = processes[i];
     if (i == shown || (ranks && is_rank(process))) continue;

@@ -9,6 +9,7 @@
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/findings/common/finding.h"
 #include "analyzer/rss/rank_outliers.h"
+#include "analyzer/wording/text_lines.h"
 
 namespace memtrace::report {
 
@@ -33,10 +34,10 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
 // Returns the top of the report of several ranks: the rank that differs or that they are alike, the findings of
 // each, the table of the ranks. "" if there are fewer than two ranks.
 std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::vector<Outlier>& outliers,
-                       bool color);
+                       const Screen& screen);
 
 // Returns a line for each process but number `shown` and, if there are several, the ranks.
-std::string others_text(const std::vector<ProcessSummary>& processes, std::size_t shown, bool color);
+std::string others_text(const std::vector<ProcessSummary>& processes, std::size_t shown, const Screen& screen);
 
 // Returns the number of the process whose report is shown in full: the first, unless another rank differs.
 std::size_t shown_in_full(const std::vector<ProcessSummary>& processes, const std::vector<Outlier>& outliers);

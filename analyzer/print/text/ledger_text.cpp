@@ -39,7 +39,7 @@ double percent(std::int64_t part, std::uint64_t of) {
 void write_ledger(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   lines.plain("");
-  lines.plain(title(ledger));
+  lines.paragraph("", title(ledger));
   const auto figure = [&unit](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
   Table table(2, {Column::text("", 26), Column::number(unit.name, 9), Column::rest("")});
   std::uint64_t little = 0;
@@ -94,8 +94,8 @@ void write_ledger_line(const RssLedger& ledger, Lines& lines) {
                                 rows, in_unit(ledger.residual, unit))));
 }
 
-std::string family_line(const Family& family) {
-  Lines lines(false);
+std::string family_line(const Family& family, const Screen& screen) {
+  Lines lines(screen);
   lines.paragraph(
       "", fmt::format("Processes together {} at most, at {:.1f} s: PSS, where each shared page counts once; "
                       "the sum of RSS is {}{}",
@@ -104,15 +104,15 @@ std::string family_line(const Family& family) {
   return "\n" + lines.take();
 }
 
-std::string family_text(const Family& family, bool color) {
+std::string family_text(const Family& family, const Screen& screen) {
   const Unit unit = unit_for(static_cast<std::int64_t>(family.resident));
   const auto figure = [&](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
-  Lines lines(color);
+  Lines lines(screen);
   lines.plain("");
   lines.plain(
       fmt::format("Processes together at their most, {:.1f} s: pages that several have count once in PSS",
                   family.ledger.t));
-  Table table(2, {Column::text(unit.name, 34), Column::number("PSS", 9), Column::number("RSS", 9),
+  Table table(2, {Column::text(unit.name, 34), Column::number("PSS", 9), Column::extra("RSS", 9),
                   Column::number("written", 9)});
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < std::min(kShown, family.members.size()); ++i) {

@@ -16,8 +16,8 @@ void write_ledger_summary(const RssLedger& ledger, Lines& lines);
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
 
 // Returns the line about all processes together, with its line end.
-std::string family_line(const Family& family);
+std::string family_line(const Family& family, const Screen& screen);
 // Returns the lines about all processes together and about each, with line ends.
-std::string family_text(const Family& family, bool color);
+std::string family_text(const Family& family, const Screen& screen);
 
 } // namespace memtrace::report

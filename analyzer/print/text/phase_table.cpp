@@ -54,9 +54,9 @@ class PhaseTable {
   }
 
   void table(Lines& lines) const {
-    Table table(2, {Column::text("", 8, 28), Column::text("step", 4), Column::number("entry", 8),
-                    Column::number("peak", 8), Column::number("exit", 8), Column::number("kept", 8),
-                    Column::number("temporary", 9), Column::rest("mostly")});
+    Table table(2, {Column::text("", 8, 28), Column::text("step", 4), Column::extra("entry", 8),
+                    Column::number("peak", 8), Column::number("exit", 8), Column::extra("kept", 8),
+                    Column::number("temporary", 9), Column::detail("mostly")});
     table.head(fmt::format("{} by phase, {}", view_.of_tensors() ? "Tensors" : "Allocated", view_.unit.name));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const bool typical = i >= typical_from_;

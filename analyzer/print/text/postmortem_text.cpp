@@ -26,7 +26,7 @@ class Postmortem {
  public:
   Postmortem(ProcessAnalysis& analysis, const Findings& findings, const std::vector<JobPeer>& others,
              const TextStyle& style)
-      : analysis_(analysis), findings_(findings), others_(others), style_(style), lines_(style.color) {}
+      : analysis_(analysis), findings_(findings), others_(others), style_(style), lines_(style.screen) {}
 
   std::string write() {
     lines_.strong(printable(verdict()));
@@ -112,7 +112,7 @@ class Postmortem {
     text += fmt::format("  host {}", printable(facts.host));
     if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
     if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);
-    lines_.plain(text + "  " + duration(analysis_.seconds(facts.last_stamp)));
+    lines_.paragraph("", text + "  " + duration(analysis_.seconds(facts.last_stamp)));
   }
 
   std::string before_then(format::Stamp stamp) const {
@@ -193,7 +193,7 @@ class Postmortem {
     const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
                                                 : "charged to cgroup " + printable(ledger.of) + " then";
     lines_.plain("");
-    lines_.faint(fmt::format("{}, {}", shortened(title, kColumns - 6), unit.name));
+    lines_.faint(fmt::format("{}, {}", shortened(title, lines_.columns() - 6), unit.name));
     std::size_t hidden = 0;
     std::uint64_t more = 0;
     Table table(2, {Column::text("", 10), Column::number("", 9), Column::rest("")});

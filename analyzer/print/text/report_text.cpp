@@ -32,7 +32,7 @@ class ReportText {
         findings_(findings),
         style_(style),
         view_(analysis, main_memory(analysis, findings, options.memory)),
-        lines_(style.color) {}
+        lines_(style.screen) {}
 
   std::string write() {
     process();
@@ -133,8 +133,9 @@ class ReportText {
     for (const auto& [name, number] : facts.parameters_by_dtype) kinds += printable(name) + ", ";
     kinds +=
         parameters.trainable == parameters.count ? "all trainable" : count(parameters.trainable) + " trainable";
-    lines_.plain(fmt::format("Parameters P = {} ({}): {} ({})", count(parameters.count), kinds,
-                             size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
+    lines_.paragraph(
+        "", fmt::format("Parameters P = {} ({}): {} ({})", count(parameters.count), kinds,
+                        size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
   }
 
   const replay::Holdings& peak_set() const { return alive_at_peak(analysis_, view_.leading); }
@@ -207,7 +208,7 @@ class ReportText {
 } // namespace
 
 std::string finding_text(const Finding& finding, const TextStyle& style) {
-  Lines lines(style.color);
+  Lines lines(style.screen);
   write_finding(finding, 0, lines);
   return lines.take();
 }

@@ -5,11 +5,12 @@
 
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/findings/common/finding.h"
+#include "analyzer/wording/text_lines.h"
 
 namespace memtrace::report {
 
 struct TextStyle {
-  bool color = false;
+  Screen screen;
   std::size_t holders = 12; // rows of the table of blocks at the peak
   bool all_steps = false;   // show every selected row, not only the informative ones
   bool all = false;         // all details: a row for each site, the ledgers as tables

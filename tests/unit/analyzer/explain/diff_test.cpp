@@ -129,7 +129,7 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   ASSERT_EQ(json["rows"].size(), 2u) << "the largest, and the rest in one";
   EXPECT_EQ(json["rows"][0]["change"].get<std::int64_t>() + json["rows"][1]["change"].get<std::int64_t>(),
             json["total"].get<std::int64_t>());
-  const std::string text = diff_text(diff, 20, false);
+  const std::string text = diff_text(diff, 20, {});
   EXPECT_NE(text.find("m/net.py:7"), std::string::npos) << text;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);

@@ -18,12 +18,12 @@ ProcessSummary rank(std::uint32_t number, std::int64_t mib) {
 }
 
 TEST(JobText, RanksAreAlikeOrOneDiffers) {
-  EXPECT_EQ(ranks_text({rank(0, 400)}, {}, false), "") << "one rank has no other to differ from";
-  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 410)}, {}, false).rfind("The 2 ranks are alike", 0), 0u);
-  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 500)}, {}, false).rfind("None of the 2 ranks stands out", 0), 0u);
+  EXPECT_EQ(ranks_text({rank(0, 400)}, {}, {}), "") << "one rank has no other to differ from";
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 410)}, {}, {}).rfind("The 2 ranks are alike", 0), 0u);
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 500)}, {}, {}).rfind("None of the 2 ranks stands out", 0), 0u);
   Outlier outlier;
   outlier.rank = 1, outlier.others = 1;
-  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {outlier}, false).rfind("Rank 1 differs", 0), 0u);
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {outlier}, {}).rfind("Rank 1 differs", 0), 0u);
 }
 
 TEST(JobText, RanksWithoutATraceAreNamed) {
@@ -33,7 +33,7 @@ TEST(JobText, RanksWithoutATraceAreNamed) {
       ranks.push_back(rank(number, 400));
       ranks.back().world_size = world;
     }
-    const std::string text = ranks_text(ranks, {}, false);
+    const std::string text = ranks_text(ranks, {}, {});
     const std::size_t at = text.find(" left a trace here");
     return at == std::string::npos
                ? ""
@@ -61,7 +61,7 @@ TEST(JobText, NoProcessIsLeftOut) {
   launcher.kind = "main";
   worker.kind = "worker";
   const std::vector<ProcessSummary> all = {rank(0, 400), rank(1, 410), worker, launcher};
-  const std::string text = others_text(all, 0, false);
+  const std::string text = others_text(all, 0, {});
   EXPECT_NE(text.find("worker of rank 1 pid 101: allocated 50.00 MiB at most"), std::string::npos) << text;
   EXPECT_NE(text.find("launcher pid "), std::string::npos) << text;
   EXPECT_EQ(text.find("rank 0"), std::string::npos) << "the ranks have a table: " << text;

@@ -305,11 +305,11 @@ TEST_F(Report, NoLineIsWiderThanAHundredColumns) {
   builder.begin(longer).begin(longer).tensor(77, 900ull << 40, frame).end(longer).end(longer);
   look.holders = 1000;
   const ProcessSummary summary = summary_of(open(builder), {}, false);
-  std::istringstream lines(text(builder) + others_text({summary, summary}, 0, false));
+  std::istringstream lines(text(builder) + others_text({summary, summary}, 0, {}));
   std::string line;
   std::size_t number = 0;
   while (std::getline(lines, line)) {
-    EXPECT_LE(columns(line), kColumns) << line;
+    EXPECT_LE(columns(line), Screen{}.columns) << line;
     ++number;
   }
   EXPECT_GT(number, 15u);

@@ -10,8 +10,8 @@
 namespace memtrace::report {
 namespace {
 
-std::string written(const Table& table, bool color = false) {
-  Lines lines(color);
+std::string written(const Table& table, Screen screen = {}) {
+  Lines lines(screen);
   table.write(lines);
   return lines.take();
 }
@@ -84,7 +84,7 @@ TEST(TextTable, ShrinksToTheWidthOfAReport) {
   Table table(2, {Column::text("role", 0, 16), Column::number("MiB", 9), Column::rest("site")});
   table.row({"optimizer_state_of_a_long_name", "1.00", std::string(99, 'x') + ".py:7"});
   const std::string text = written(table);
-  EXPECT_EQ(widths(text).back(), kColumns) << text;
+  EXPECT_EQ(widths(text).back(), Screen{}.columns) << text;
   EXPECT_NE(text.find("optimi...ng_name      1.00  xxx"), std::string::npos) << text;
   EXPECT_NE(text.find("x...x"), std::string::npos) << text;
   EXPECT_EQ(text.substr(text.size() - 6), ".py:7\n");
@@ -92,21 +92,39 @@ TEST(TextTable, ShrinksToTheWidthOfAReport) {
 
 TEST(TextTable, KeepsTheWidthOfARowThatFitsExactly) {
   Table table(2, {Column::number("MiB", 9), Column::rest("site")});
-  table.row({"1.00", std::string(kColumns - 13, 'x')});
+  table.row({"1.00", std::string(Screen{}.columns - 13, 'x')});
   EXPECT_EQ(written(table).find("..."), std::string::npos);
-  EXPECT_EQ(widths(written(table)).back(), kColumns);
+  EXPECT_EQ(widths(written(table)).back(), Screen{}.columns);
 }
 
 TEST(TextTable, StaysInTheWidthEvenIfNothingShrinks) {
   Table table(2, {Column::text(""), Column::text(""), Column::number("", 9), Column::rest("")});
   table.row({std::string(70, 'a'), std::string(70, 'b'), "1.00", std::string(40, 'c')});
-  EXPECT_EQ(widths(written(table)), std::vector<std::size_t>{kColumns});
+  EXPECT_EQ(widths(written(table)), std::vector<std::size_t>{Screen{}.columns});
+}
+
+// The columns give way one after the other, and no number is cut.
+TEST(TextTable, OnANarrowScreenLeavesOutColumns) {
+  Table table(2, {Column::text("phase", 8, 28), Column::extra("kept", 9), Column::number("peak", 9),
+                  Column::rest("your line"), Column::rest("allocated by")});
+  table.row({"forward of the second half", "1234.00", "2345.00", "a/long/path/train.py:17", "torch.linear"});
+  const auto at = [&table](std::size_t columns) { return written(table, {.columns = columns}); };
+  EXPECT_EQ(at(100).find("..."), std::string::npos);
+  EXPECT_NE(at(80).find("1234.00"), std::string::npos) << "narrower texts are enough";
+  EXPECT_NE(at(80).find("..."), std::string::npos);
+  EXPECT_EQ(at(70).find("kept"), std::string::npos) << "the optional column is left out";
+  EXPECT_NE(at(70).find("forward of the second half"), std::string::npos);
+  EXPECT_NE(at(60).find("forward ...cond half"), std::string::npos) << at(60);
+  EXPECT_NE(at(40).find("2345.00"), std::string::npos);
+  EXPECT_EQ(at(40).find("allocated by"), std::string::npos);
+  for (const std::size_t columns : {100, 80, 70, 60, 40})
+    for (const std::size_t width : widths(at(columns))) EXPECT_LE(width, columns) << at(columns);
 }
 
 TEST(TextTable, OnlyTheHeaderIsFaint) {
   Table table(0, {Column::text("phase")});
   table.row({"load"});
-  EXPECT_EQ(written(table, true), "\x1b[2mphase\x1b[0m\nload\n");
+  EXPECT_EQ(written(table, {.color = true}), "\x1b[2mphase\x1b[0m\nload\n");
 }
 
 } // namespace

@@ -11,12 +11,14 @@
 #include "analyzer/findings/common/peak_candidate.h"
 #include "analyzer/findings/peak/first_step_only.h"
 #include "analyzer/findings/peak/foreach_temporaries.h"
+#include "analyzer/findings/peak/kept_gradients.h"
 #include "analyzer/findings/peak/loss_logits.h"
 #include "analyzer/findings/peak/optimizer_states.h"
 #include "analyzer/findings/peak/parameter_copy.h"
 #include "analyzer/findings/peak/pinned_memory.h"
 #include "analyzer/findings/peak/recompute_peak.h"
 #include "analyzer/findings/peak/serialize_in_memory.h"
+#include "analyzer/findings/peak/unused_graph.h"
 #include "analyzer/findings/process/deaths.h"
 #include "analyzer/findings/process/device_memory.h"
 #include "analyzer/findings/process/leak_per_step.h"
@@ -34,8 +36,9 @@ void append(std::vector<T>& out, std::vector<T> more) {
 
 Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
-  for (const auto propose : {propose_foreach, propose_loss, propose_recompute, propose_first_step,
-                             propose_serialized, propose_pinned_rounding, propose_parameter_copy})
+  for (const auto propose :
+       {propose_foreach, propose_loss, propose_recompute, propose_first_step, propose_serialized,
+        propose_pinned_rounding, propose_parameter_copy, propose_unused_graph, propose_kept_gradients})
     append(candidates, propose(analysis));
   Findings out = judge_together(analysis, candidates);
   for (const auto family :
@@ -76,16 +79,29 @@ void put_in_order(Findings& findings, bool died) {
   });
 }
 
-// Removes the causes that another one explains: logits that a step keeps for good are a leak.
-void remove_explained(Findings& findings) {
-  std::unordered_set<format::StackId> leaked;
+// Returns the stacks of the findings with this id.
+std::unordered_set<format::StackId> stacks_of(const Findings& findings, const char* id) {
+  std::unordered_set<format::StackId> out;
   for (const Finding& finding : findings)
-    if (finding.id == "leak-per-step") leaked.insert(finding.stacks.begin(), finding.stacks.end());
-  std::erase_if(findings, [&](const Finding& finding) {
-    return finding.id == "loss-logits" &&
-           std::any_of(finding.stacks.begin(), finding.stacks.end(),
-                       [&](format::StackId stack) { return leaked.contains(stack); });
-  });
+    if (finding.id == id) out.insert(finding.stacks.begin(), finding.stacks.end());
+  out.erase(format::StackId{}); // blocks without a stack are of any place
+  return out;
+}
+
+// Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
+// logits that a step keeps for good are a leak.
+void remove_explained(Findings& findings) {
+  const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
+    std::erase_if(findings, [&](const Finding& finding) {
+      return finding.id == id &&
+             (explained.contains(finding.site) ||
+              std::any_of(finding.stacks.begin(), finding.stacks.end(),
+                          [&](format::StackId stack) { return explained.contains(stack); }));
+    });
+  };
+  const std::unordered_set<format::StackId> unused = stacks_of(findings, "graph-kept-in-eval");
+  for (const char* id : {"leak-per-step", "first-step-only", "loss-logits"}) remove(id, unused);
+  remove("loss-logits", stacks_of(findings, "leak-per-step"));
 }
 
 } // namespace

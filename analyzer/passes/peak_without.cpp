@@ -12,7 +12,7 @@ namespace {
 class Excluding : public Observer {
  public:
   explicit Excluding(const std::vector<Excluded>& each) {
-    for (const Excluded& what : each) counts_.push_back({&what, {}, 0});
+    for (const Excluded& what : each) counts_.push_back({&what, {}, 0, Step::none, 0});
   }
 
   void born(const Block& block) override {
@@ -20,6 +20,7 @@ class Excluding : public Observer {
       const std::uint64_t bytes = bytes_of(*count.what, block);
       if (bytes == 0) continue;
       count.level = wrapping_add(count.level, bytes);
+      count.without.most = std::max(count.without.most, count.level);
       count.without.steps.insert(block.born.step);
     }
   }
@@ -28,11 +29,12 @@ class Excluding : public Observer {
       const std::uint64_t bytes = bytes_of(*count.what, block);
       if (bytes == 0) continue;
       count.level = wrapping_sub(count.level, bytes);
+      if (block.born.step < count.step) count.earlier = wrapping_sub(count.earlier, bytes);
       count.without.last_held = phases().step();
     }
   }
   void cut(const trace::Event&) override {
-    for (Count& count : counts_) count.level = 0;
+    for (Count& count : counts_) count.level = count.earlier = 0;
   }
   void started() override {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
@@ -43,7 +45,11 @@ class Excluding : public Observer {
         event.type == displaced || event.type == early_death)
       return;
     for (Count& count : counts_) {
-      const std::int64_t left = wrapping_sub(level_of(*count.what), gone(count));
+      if (count.step != phases().step()) {
+        count.step = phases().step();
+        count.earlier = count.level;
+      }
+      const std::int64_t left = wrapping_sub(level_of(*count.what), gone(count, place.known));
       if (left <= count.without.peak) continue;
       count.without.peak = left;
       count.without.path = place.path;
@@ -65,7 +71,9 @@ class Excluding : public Observer {
   struct Count {
     const Excluded* what;
     Without without;
-    std::int64_t level; // level of the excluded blocks
+    std::int64_t level;       // level of the excluded blocks
+    Step step = Step::none;   // the present step
+    std::int64_t earlier = 0; // the part of `level` that was born in earlier steps
   };
 
   std::uint64_t bytes_of(const Excluded& what, const Block& block) const {
@@ -73,13 +81,17 @@ class Excluding : public Observer {
     if (what.born_in && phases().paths().last(block.born.path) != *what.born_in) return 0;
     if (what.stacks && !what.stacks->contains(block.stack)) return 0;
     if (!what.spared.empty() && what.spared.contains(block.stack)) return 0;
+    if (what.births && !std::binary_search(what.births->begin(), what.births->end(), block.birth)) return 0;
     const std::uint64_t bytes = what.measure == Measure::tensor ? block.tensor_bytes()
                                 : block.counted                 ? (what.rounding ? block.spare() : block.given)
                                                                 : 0;
     const auto fits = [bytes](const Sizes& sizes) { return sizes.from <= bytes && bytes <= sizes.to; };
     return what.sizes.empty() || std::any_of(what.sizes.begin(), what.sizes.end(), fits) ? bytes : 0;
   }
-  static std::int64_t gone(const Count& count) {
+  static std::int64_t gone(const Count& count, KnownPhase present) {
+    const bool needed =
+        present == KnownPhase::backward || present == KnownPhase::recompute || present == KnownPhase::step;
+    if (count.what->until_backward) return needed ? 0 : count.earlier;
     return count.what->parts == 0 ? count.level
                                   : count.level - count.level / static_cast<std::int64_t>(count.what->parts);
   }

@@ -25,11 +25,15 @@ struct Excluded {
   std::uint64_t parts = 0;          // 1/parts of the bytes stays; 0: no byte stays
   std::vector<Sizes> sizes{};       // size ranges of one block; empty: any size
   bool rounding = false;            // true: only the bytes that an allocator used beyond the requested size
-  std::unordered_set<format::StackId> spared{}; // stacks whose blocks are not excluded
+  std::unordered_set<format::StackId> spared{};        // stacks whose blocks are not excluded
+  std::optional<std::vector<trace::Ordinal>> births{}; // ascending; nullopt: any block
+  // true: excluded only once the step after their birth has begun, and only outside backward and update
+  bool until_backward = false;
 };
 
 struct Without {
   std::int64_t peak = 0; // the peak without these blocks
+  std::int64_t most = 0; // the highest level of these blocks
   PathId path = PathId::other;
   Step step = Step::none;      // the step of that peak
   std::set<Step> steps;        // steps in which such blocks were born

@@ -111,6 +111,32 @@ class Recompute(Findings):
         self.assertTrue(half < truth <= half + inputs, (half, truth, inputs))
 
 
+class Graphs(Findings):
+    """Eight layers of 4 MiB; a batch makes an activation of 4 MiB in each. The run that frees gradients early and
+    evaluates without a graph is the truth for both findings."""
+
+    def test_an_evaluation_with_a_graph_and_late_gradients(self):
+        process, found = self.run_program("graphs.py", "clean")
+        self.assertEqual(found, {})
+        truth = harness.peak(process, measure="tensor")
+
+        process, found = self.run_program("graphs.py", "kept")
+        finding = self.only("graph-kept-in-eval", found)
+        self.assert_line(finding, "graphs.py", "outputs.append(model(")
+        self.assertEqual(finding["confidence"], "certain")
+        # Of each of five batches: the input of eight or nine layers.
+        self.assertTrue(5 * 7 * 4 * MIB <= finding["bytes"] <= 5 * 9 * 4 * MIB, finding["bytes"])
+        bound = self.figure(finding, r"at most (\d+) bytes")
+        self.assertTrue(truth - MIB <= bound <= truth + 16 * MIB, (truth, bound))
+        self.assertGreater(harness.peak(process, measure="tensor"), 2 * truth)
+
+        process, found = self.run_program("graphs.py", "late")
+        finding = self.only("gradients-kept-through-forward", found)
+        self.assertAlmostEqual(finding["bytes"], 8 * 4 * MIB, delta=MIB)
+        self.assertAlmostEqual(self.figure(finding, r"would be (\d+) bytes"), truth, delta=MIB)
+        self.assertLess(truth, harness.peak(process, measure="tensor") * 0.9)
+
+
 class Serialized(Findings):
     SIZE = 6 * 2048 * 2048 * 4
 

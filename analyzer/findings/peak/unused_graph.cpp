@@ -1,0 +1,94 @@
+// Purpose: finds forward passes that keep a graph which no backward uses.
+#include "analyzer/findings/peak/unused_graph.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/passes/unused_graphs.h"
+#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/units.h"
+
+namespace memtrace::report {
+namespace {
+
+using replay::KnownPhase;
+using replay::MemoryId;
+
+// True if some step has more forwards than backwards. A trace without such a step is not replayed.
+bool has_spare_forwards(const ProcessAnalysis& analysis) {
+  const replay::Paths& paths = analysis.account.paths;
+  std::map<replay::Step, std::int64_t> spare;
+  for (const replay::Row& row : analysis.account.rows) {
+    const KnownPhase known = replay::known_phase(paths.text(paths.last(row.path)));
+    if (known == KnownPhase::forward) spare[row.step] += static_cast<std::int64_t>(row.count);
+    if (known == KnownPhase::backward) spare[row.step] -= static_cast<std::int64_t>(row.count);
+  }
+  return std::any_of(spare.begin(), spare.end(), [](const auto& step) { return step.second > 0; });
+}
+
+// Returns the bytes of activations at the peak.
+std::uint64_t activations(const replay::Holdings& alive) {
+  std::uint64_t out = 0;
+  for (const replay::Holding& holding : alive)
+    if (holding.tensor && !replay::is_kept(holding.role) &&
+        (holding.born_known == KnownPhase::forward || holding.born_known == KnownPhase::loss))
+      out += holding.bytes;
+  return out;
+}
+
+std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
+                                   const replay::UnusedGraphs& graphs, const replay::Without& without) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  // Without a graph, a layer needs its input and its output all the same.
+  const std::int64_t lower = replay::wrapping_add(without.peak, 2 * static_cast<std::int64_t>(graphs.largest));
+  if (!worthwhile(replay::wrapping_sub(peak.bytes, lower), peak.bytes)) return std::nullopt;
+  Finding finding = finding_at(analysis, "graph-kept-in-eval", memory, peak);
+  finding.bytes = without.most;
+  finding.certain = finding.certain && graphs.most_in_a_row >= 3 && !analysis.death;
+  finding.site = std::max_element(graphs.bytes.begin(), graphs.bytes.end(), [](const auto& a, const auto& b) {
+                   return a.second < b.second;
+                 })->first;
+  for (const auto& [stack, bytes] : graphs.bytes) finding.stacks.push_back(stack);
+  const std::string passes = graphs.passes == 1 ? "1 forward pass keeps a graph"
+                                                : count(graphs.passes) + " forward passes keep graphs";
+  finding.title = fmt::format("{} that no backward uses: {} at once, at {}", passes, size(finding.bytes),
+                              analysis.symbolizer->site(finding.site).line());
+  finding.evidence = {
+      fmt::format("{} bytes of activations at once, in {} forward passes, up to {} in a row without a backward",
+                  finding.bytes, graphs.passes, graphs.most_in_a_row),
+      "no backward freed these activations",
+      fmt::format("the peak of {} bytes would be at most {} bytes without them", peak.bytes, lower)};
+  finding.sentences = {fmt::format("The peak of tensors is {} {}; without these graphs at most {}.",
+                                   size(peak.bytes), analysis.place(peak.path, peak.step), size(lower))};
+  finding.remedy = fmt::format("run these passes under torch.no_grad() or torch.inference_mode(): -{} at least",
+                               size(replay::wrapping_sub(peak.bytes, lower)));
+  finding.no_remedy = "model.eval() alone: it changes dropout and batch norm, and autograd goes on";
+  return finding;
+}
+
+void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  if (peak.bytes <= 0 || peak.bucket || !has_spare_forwards(analysis)) return;
+  const std::uint64_t most = activations(analysis.set({memory, replay::Measure::tensor, peak.at}));
+  if (!worthwhile(static_cast<std::int64_t>(most), peak.bytes)) return;
+  replay::UnusedGraphs graphs = replay::unused_graphs(*analysis.trace, memory, analysis.death.has_value());
+  if (graphs.births.empty()) return;
+  replay::Excluded excluded{.memory = memory};
+  excluded.births = std::move(graphs.births);
+  out.push_back({std::move(excluded), [&analysis, memory, graphs](const replay::Without& without) {
+                   return judge_graph(analysis, memory, graphs, without);
+                 }});
+}
+
+} // namespace
+
+PeakCandidates propose_unused_graph(ProcessAnalysis& analysis) {
+  return in_each_memory(analysis, propose_graph_in);
+}
+
+} // namespace memtrace::report

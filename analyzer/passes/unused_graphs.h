@@ -1,0 +1,28 @@
+// Purpose: the blocks that forward passes kept for a backward that never came.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "analyzer/replay/replay.h"
+
+namespace memtrace::replay {
+
+// A forward pass is one phase `forward` with the phase `loss` after it. Its graph is unused if no backward
+// comes next and no backward freed a tenth of what outlived the pass.
+struct UnusedGraphs {
+  std::uint64_t passes = 0;                       // with an unused graph
+  std::uint64_t most_in_a_row = 0;                // of them, without another pass between
+  std::vector<trace::Ordinal> births;             // of the blocks of these graphs, ascending
+  std::map<format::StackId, std::uint64_t> bytes; // of these blocks, all passes together
+  std::uint64_t largest = 0;                      // bytes of the largest of these blocks
+};
+
+// Returns the unused graphs of a memory, in one pass. Counts tensors of at least kLeastOfGraph bytes that
+// outlived their forward pass, except the newest of each pass, which is its output. If the process died, passes
+// after the last backward count only if each backward before came right after its forward. Memory use grows
+// with the number of blocks.
+inline constexpr std::uint64_t kLeastOfGraph = 64 << 10;
+UnusedGraphs unused_graphs(const trace::Trace& trace, MemoryId memory, bool died);
+
+} // namespace memtrace::replay

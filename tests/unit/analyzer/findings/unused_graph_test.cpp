@@ -1,0 +1,138 @@
+// Purpose: tests that graphs which no backward uses are found, and that graphs of training are not.
+#include "analyzer/findings/peak/unused_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/findings/all_findings.h"
+#include "builder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+using tests::kMiB;
+
+class UnusedGraph : public testing::Test {
+ protected:
+  UnusedGraph() {
+    layer = builder.python_frame("evaluate", "/home/u/eval.py", 27, 0);
+    builder.begin("load").tensor(1, 100 * kMiB).end("load");
+  }
+
+  // A forward that makes three activations and an output at `address`, and keeps them.
+  void forward(std::uint64_t address) {
+    builder.begin("forward");
+    for (std::uint64_t i = 0; i < 3; ++i) builder.tensor(address + i, 10 * kMiB, layer);
+    builder.tensor(address + 3, 2 * kMiB, layer).end("forward");
+  }
+  void free(std::uint64_t address) {
+    for (std::uint64_t i = 0; i < 4; ++i) builder.tensor_death(address + i);
+  }
+  void backward(std::uint64_t address) {
+    builder.begin("backward");
+    free(address);
+    builder.end("backward");
+  }
+  void update() { builder.begin("step").end("step"); }
+
+  Findings found(bool exits = true) {
+    if (exits) builder.exit(0);
+    tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    Findings out = find(*analysis_);
+    std::erase_if(out, [](const Finding& one) { return one.id != "graph-kept-in-eval"; });
+    return out;
+  }
+
+  Builder builder;
+  std::uint32_t layer = 0;
+
+ private:
+  tests::Scratch scratch_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
+};
+
+// Two steps, then an evaluation that keeps four outputs with their graphs.
+TEST_F(UnusedGraph, OfAnEvaluation) {
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    forward(10);
+    backward(10);
+    update();
+  }
+  for (std::uint64_t batch = 0; batch < 4; ++batch) forward(100 + 10 * batch);
+  builder.begin("save").end("save");
+  for (std::uint64_t batch = 0; batch < 4; ++batch) free(100 + 10 * batch);
+  forward(10);
+  backward(10);
+  const Findings findings = found();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title,
+            "4 forward passes keep graphs that no backward uses: 120.00 MiB at once, at eval.py:27");
+  EXPECT_EQ(findings[0].bytes, static_cast<std::int64_t>(120 * kMiB)) << "without the outputs";
+  EXPECT_TRUE(findings[0].certain);
+  // 100 of parameters, four outputs of 2, a layer's input and output of 10 each, and the step's own 32.
+  EXPECT_NE(findings[0].evidence.back().find("would be at most " + std::to_string(152 * kMiB) + " bytes"),
+            std::string::npos)
+      << findings[0].evidence.back();
+}
+
+TEST_F(UnusedGraph, NoneWhereEachForwardHasItsBackward) {
+  for (int step = 0; step < 4; ++step) {
+    for (int micro = 0; micro < 2; ++micro) {
+      forward(10);
+      backward(10);
+    }
+    update();
+  }
+  EXPECT_TRUE(found().empty());
+}
+
+// A pipeline: all forwards of a step, then all backwards.
+TEST_F(UnusedGraph, NoneWhereBackwardsComeLater) {
+  for (int step = 0; step < 3; ++step) {
+    for (std::uint64_t micro = 0; micro < 4; ++micro) forward(100 + 10 * micro);
+    for (std::uint64_t micro = 0; micro < 4; ++micro) backward(100 + 10 * micro);
+    update();
+  }
+  EXPECT_TRUE(found().empty());
+}
+
+// Killed in the forwards of the third step: their backwards would have come.
+TEST_F(UnusedGraph, NoneWhereAPipelineDied) {
+  for (int step = 0; step < 3; ++step) {
+    for (std::uint64_t micro = 0; micro < 4; ++micro) forward(100 + 10 * micro);
+    if (step == 2) break;
+    for (std::uint64_t micro = 0; micro < 4; ++micro) backward(100 + 10 * micro);
+    update();
+  }
+  EXPECT_TRUE(found(false).empty());
+}
+
+TEST_F(UnusedGraph, IsLikelyWhereTheEvaluationDied) {
+  for (int step = 0; step < 2; ++step) {
+    forward(10);
+    backward(10);
+    update();
+  }
+  for (std::uint64_t batch = 0; batch < 5; ++batch) forward(100 + 10 * batch);
+  const Findings findings = found(false);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_FALSE(findings[0].certain);
+  EXPECT_EQ(findings[0].title.rfind("4 forward passes keep graphs", 0), 0u)
+      << "the last might have had its backward: " << findings[0].title;
+}
+
+// The outputs of a frozen model, without a graph.
+TEST_F(UnusedGraph, NoneForOutputsAlone) {
+  for (std::uint64_t batch = 0; batch < 8; ++batch) {
+    builder.begin("forward").tensor(10, 20 * kMiB, layer).tensor(100 + batch, 20 * kMiB, layer);
+    builder.tensor_death(10).end("forward");
+  }
+  EXPECT_TRUE(found().empty());
+}
+
+} // namespace
+} // namespace memtrace::report

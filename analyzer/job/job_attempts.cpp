@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analyzer/files/reading.h"
+#include "analyzer/files/warning.h"
 #include "analyzer/job/trace_name.h"
 #include "analyzer/job/usage_error.h"
 
@@ -88,6 +89,10 @@ std::vector<std::string> traces_of_attempt(const std::string& directory, const s
     const std::uint64_t to = i + 1 < attempts.size() ? attempts[i + 1].began : ~std::uint64_t{0};
     found = between(from, to);
   }
+  if (!found.empty() && !attempt && attempts.size() > 1)
+    files::warn(
+        fmt::format("{}: reading the newest of {} attempts; memtrace postmortem --attempt N reads another",
+                    directory, attempts.size()));
   if (!found.empty()) return found;
   if (!attempt) return traces; // no trace's name has a start time
   std::vector<std::uint32_t> known;

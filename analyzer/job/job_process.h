@@ -13,7 +13,8 @@ namespace memtrace::report {
 
 struct Process {
   std::string path;
-  std::string kind; // as the report's contract names it: main, worker, rank, child
+  std::string kind;    // as the report's contract names it: main, worker, rank, child
+  std::size_t job = 0; // number of its job among those whose traces lie together
   trace::Facts facts;
   trace::Samples samples;
   std::string directory;               // of its cgroup; "": unknown

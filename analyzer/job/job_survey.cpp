@@ -17,6 +17,7 @@
 #include "analyzer/files/warning.h"
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/job/fatal_failure.h"
+#include "analyzer/job/job_partition.h"
 #include "analyzer/job/keep_evidence.h"
 #include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
@@ -166,14 +167,16 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   }
   if (processes.empty())
     throw UsageError(files.front() + ": neither this nor any other trace of its directory can be read");
-  std::set<std::uint32_t> pids;
-  for (const Process& process : processes) pids.insert(process.facts.pid);
-  for (Process& process : processes) process.kind = kind_of(process.facts, pids);
+  number_jobs(processes);
+  std::map<std::size_t, std::set<std::uint32_t>> pids; // of each job
+  for (const Process& process : processes) pids[process.job].insert(process.facts.pid);
+  for (Process& process : processes) process.kind = kind_of(process.facts, pids[process.job]);
   bring(brought, processes);
   find_left_behind(processes, progress);
   hear_watchers(processes);
   hear_witnesses(processes);
   put_leading_first(processes);
+  leave_out_other_jobs(processes);
   return processes;
 }
 

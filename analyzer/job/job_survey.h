@@ -9,7 +9,8 @@
 
 namespace memtrace::report {
 
-// Returns the processes, the one that a report leads with first (process_order.h). Their traces stay open,
+// Returns the processes of one job, the one that a report leads with first (process_order.h). Warns of other
+// jobs among the files, and leaves them out. Their traces stay open,
 // within bounds, so that the command need not read them again. Warns of a file that cannot be read, unless it
 // is the only one. Queries outside evidence about an end once and saves it beside the trace. `brought`:
 // evidence files to add.

@@ -2,10 +2,13 @@
 #include "analyzer/job/trace_lookup.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
 #include "analyzer/job/usage_error.h"
 
@@ -33,6 +36,22 @@ std::vector<std::string> traces_in(const fs::path& directory) {
   return files;
 }
 
+// Returns " of user 1000" if the file belongs to another user than this command, else "".
+std::string other_owner(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return "";
+  return fmt::format(" of user {}", status.st_uid);
+}
+
+// Warns that memtrace chose this job, if there was a choice or if the job is of another user.
+void say_choice(const fs::path& under, std::size_t jobs, const std::vector<std::string>& chosen) {
+  const std::string owner = other_owner(chosen.front());
+  if (jobs < 2 && owner.empty()) return;
+  files::warn(fmt::format("{}: reading {} {}{}", under.string(),
+                          jobs < 2 ? "job" : fmt::format("the newest of {} jobs,", jobs),
+                          fs::path(chosen.front()).parent_path().filename().string(), owner));
+}
+
 // Returns the write time of the newest trace. The time of the directory is wrong if the directory was copied.
 fs::file_time_type newest(const std::vector<std::string>& files) {
   fs::file_time_type time = fs::file_time_type::min();
@@ -47,6 +66,7 @@ fs::file_time_type newest(const std::vector<std::string>& files) {
 std::vector<std::string> newest_job(const fs::path& under) {
   std::vector<std::string> best = traces_in(under);
   fs::file_time_type best_time = newest(best);
+  std::size_t with_traces = best.empty() ? 0 : 1;
   std::vector<fs::path> jobs;
   std::error_code error;
   for (fs::directory_iterator at(under, error), end; !error && at != end; at.increment(error)) {
@@ -56,10 +76,12 @@ std::vector<std::string> newest_job(const fs::path& under) {
   for (const fs::path& job : jobs) {
     std::vector<std::string> files = traces_in(job);
     const fs::file_time_type time = newest(files);
+    with_traces += files.empty() ? 0 : 1;
     if (files.empty() || (!best.empty() && time <= best_time)) continue;
     best = std::move(files);
     best_time = time;
   }
+  if (!best.empty()) say_choice(under, with_traces, best);
   return best;
 }
 

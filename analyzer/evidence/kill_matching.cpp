@@ -208,6 +208,12 @@ void faults(const std::vector<Subject>& subjects, std::vector<Witness>& witnesse
   }
 }
 
+// Returns the seconds from the last record to the kill, or 0 if the clocks may differ by as much.
+double unrecorded(const Subject& subject, const Kill& kill) {
+  const std::optional<double> apart = after_end(kill.when, subject);
+  return kill.when.boot && apart && *apart > drift(subject.last) ? *apart : 0;
+}
+
 } // namespace
 
 std::vector<Witness> match(const std::vector<Subject>& subjects) {
@@ -216,6 +222,8 @@ std::vector<Witness> match(const std::vector<Subject>& subjects) {
   counters(subjects, witnesses);
   statements(subjects, witnesses);
   faults(subjects, witnesses);
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    if (witnesses[i].kill != nullptr) witnesses[i].unrecorded = unrecorded(subjects[i], *witnesses[i].kill);
   return witnesses;
 }
 

@@ -34,6 +34,9 @@ struct Witness {
   const Statement* statement = nullptr; // about its container or job step, which ended when the process ended
   const ProgramFault* fault = nullptr;
   bool certain = false; // false: the evidence fits only by time, cgroup and size
+  // Seconds between the last record and the kill; 0: the clocks of both may differ by as much. A trace that was
+  // cut off, or a process that hung, has no records of that time.
+  double unrecorded = 0;
   // Set if more processes ended without a recorded end than kills fit. The kill may be about one of the other
   // processes.
   std::size_t other_candidates = 0;

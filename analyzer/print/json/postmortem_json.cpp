@@ -48,6 +48,7 @@ Json death_json(ProcessAnalysis& analysis, std::size_t top) {
   const replay::Step step = death.then.place.step;
   return {
       {"t", analysis.seconds(death.then.stamp)},
+      {"unrecorded", analysis.end.witness.unrecorded},
       {"phase", analysis.account.paths.text(analysis.account.paths.last(death.then.place.path))},
       {"step", step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step))},
       {"memory", memory_name(death.then.memory)},

@@ -75,8 +75,14 @@ class Postmortem {
 
   std::string verdict() {
     if (analysis_.end.how == "oom_kill") {
-      std::string text =
-          fmt::format("Killed for memory ({}) {}", analysis_.end.certain ? "certain" : "likely", place());
+      const char* const sure = analysis_.end.certain ? "certain" : "likely";
+      if (const double seconds = analysis_.end.witness.unrecorded; seconds > 0)
+        return fmt::format(
+            "Killed for memory ({}), {} after the last record of this trace. The figures below are those of "
+            "the "
+            "last record.",
+            sure, duration(seconds));
+      std::string text = fmt::format("Killed for memory ({}) {}", sure, place());
       if (const Finding* one = cause()) return text + ": " + one->title + (one->certain ? "." : " (likely).");
       if (death().filling)
         return text + fmt::format(": it was writing to a new block of {}, {}.",
@@ -222,6 +228,7 @@ class Postmortem {
   std::string held_title() const {
     const replay::MemoryId memory = death().then.memory;
     if (memory != 0) return "held on " + memory_name(memory);
+    if (analysis_.end.witness.unrecorded > 0) return "held at the last record";
     return death().failure != nullptr ? "held when it failed" : "held at death";
   }
 
@@ -281,7 +288,7 @@ class Postmortem {
   }
 
   void filling() {
-    if (death().filling) {
+    if (death().filling && analysis_.end.witness.unrecorded == 0) {
       const BlockBeingFilled& block = *death().filling;
       std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
       text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
@@ -325,7 +332,9 @@ class Postmortem {
                           size(then.level.live), death().failure != nullptr ? "the failure" : "the end"));
   }
 
+  // Writes what would have fit, and the remedy. After a time without records, both are unknown.
   void needed() {
+    if (analysis_.end.witness.unrecorded > 0) return;
     if (death().limit && death().filling && analysis_.end.how == "oom_kill") {
       const BlockBeingFilled& block = *death().filling;
       const std::uint64_t short_by = block.block.bytes - block.touched.value_or(0);

@@ -127,6 +127,20 @@ TEST_F(Deaths, SayWhatTheyAreInTheirFirstLine) {
   EXPECT_TRUE(text().starts_with("Killed for memory (certain) in load: a state dict of 60.00 MiB")) << text();
 }
 
+// As after the loss of the ring file: what it held when it was killed is not known.
+TEST_F(Deaths, AfterATimeWithoutRecordsHaveNoCause) {
+  loading();
+  builder.wait(8 * kSecond);
+  killed(4242, 160);
+  const std::string said = text();
+  EXPECT_TRUE(said.starts_with("Killed for memory (certain), 8.0 s after the last record of this trace."))
+      << said;
+  EXPECT_NE(said.find("held at the last record"), std::string::npos) << said;
+  for (const char* word : {"at death", "Fix", "would fit", "needed:", "being filled"})
+    EXPECT_EQ(said.find(word), std::string::npos) << said;
+  EXPECT_NEAR(json()["death"]["unrecorded"].get<double>(), 8, 0.01);
+}
+
 TEST_F(Deaths, WithoutAWitnessAreUnknown) {
   loading();
   group(164);

@@ -81,6 +81,7 @@ struct HoldingGroup {
   NameId phase{}; // the last of the path
   KnownPhase known{};
   Step step{};
+  format::TextId name{}; // see Holding
   bool operator==(const HoldingGroup&) const = default;
 };
 
@@ -89,8 +90,8 @@ struct GroupHash {
     std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
-          static_cast<std::uint64_t>(group.role), static_cast<std::uint64_t>(group.path),
-          static_cast<std::uint64_t>(group.step)}) {
+          static_cast<std::uint64_t>(group.role) << 32 | static_cast<std::uint64_t>(group.name),
+          static_cast<std::uint64_t>(group.path), static_cast<std::uint64_t>(group.step)}) {
       hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 29;
     }
@@ -143,7 +144,8 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
               group.step,    sum.lifetimes.median(),
               group.sampled, sum.resident,
               sum.late,      paths.last(sum.late_path),
-              sum.late_step, 0};
+              sum.late_step, 0,
+              group.name};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
@@ -155,24 +157,40 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
 
 using Set = std::unordered_map<HoldingGroup, Sum, GroupHash>;
 
+// A role, and the name of the buffer for roles whose buffers have names of their own. The name of a parameter
+// or a gradient is that of one tensor among many, so it is left out.
+struct Label {
+  Role role = Role::unknown;
+  format::TextId name{};
+};
+
+Label label_of(const Block& block) {
+  const bool named =
+      block.label == Role::optimizer_state || block.label == Role::staging || block.label == Role::comm;
+  return {block.label, named ? block.name : format::TextId{}};
+}
+
 // The labels of tensors, by stack and phase of birth. Gradients are allocated anew in each step, and only some
 // steps are labelled. So a label applies to all blocks of its site.
 class SiteRoles {
  public:
   void add(const Block& block) {
-    const auto [at, fresh] = roles_.try_emplace(key(block.stack, block.born.path), block.label);
-    if (!fresh && at->second != block.label) at->second = Role::unknown; // ambiguous
+    const Label label = label_of(block);
+    const auto [at, fresh] = labels_.try_emplace(key(block.stack, block.born.path), label);
+    if (fresh) return;
+    if (at->second.role != label.role) at->second = {}; // ambiguous
+    if (at->second.name != label.name) at->second.name = {};
   }
-  Role of(format::StackId stack, PathId path) const {
-    const auto at = roles_.find(key(stack, path));
-    return at == roles_.end() ? Role::unknown : at->second;
+  Label of(format::StackId stack, PathId path) const {
+    const auto at = labels_.find(key(stack, path));
+    return at == labels_.end() ? Label{} : at->second;
   }
 
  private:
   static std::uint64_t key(format::StackId stack, PathId path) {
     return std::uint64_t{static_cast<std::uint32_t>(stack)} << 32 | static_cast<std::uint32_t>(path);
   }
-  std::unordered_map<std::uint64_t, Role> roles_;
+  std::unordered_map<std::uint64_t, Label> labels_;
 };
 
 // Replaces inferred roles by the label of other blocks of their site, if there is one.
@@ -183,7 +201,10 @@ void settle(Set& set, const SiteRoles& roles) {
   for (const HoldingGroup& group : guessed) {
     Set::node_type node = set.extract(group);
     node.key().guessed = false;
-    if (const Role said = roles.of(group.stack, group.path); said != Role::unknown) node.key().role = said;
+    if (const Label said = roles.of(group.stack, group.path); said.role != Role::unknown) {
+      node.key().role = said.role;
+      node.key().name = said.name;
+    }
     if (auto placed = set.insert(std::move(node)); !placed.inserted)
       placed.position->second.add(placed.node.mapped());
   }
@@ -196,7 +217,8 @@ Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
   for (auto& [group, sum] : set) out.push_back(holding(group, sum, paths));
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
-      return std::tuple(h.stack, h.kind, h.role, h.tensor, h.sampled, h.born_phase, h.born_known, h.born_step);
+      return std::tuple(h.stack, h.kind, h.role, h.name, h.tensor, h.sampled, h.born_phase, h.born_known,
+                        h.born_step);
     };
     return a.bytes != b.bytes ? a.bytes > b.bytes : rest(a) < rest(b);
   });
@@ -323,6 +345,7 @@ class PeakSets : public Observer {
     at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
     if (spare == 0) return;
     group.role = Role::rounding;
+    group.name = {};
     at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
   }
 
@@ -331,12 +354,15 @@ class PeakSets : public Observer {
     const bool saved = block.label == Role::checkpoint;
     if (block.label != Role::unknown && !saved) {
       group.role = block.label;
+      group.name = label_of(block).name;
     } else if (block.kind == format::Kind::context) {
       group.role = Role::context;
     } else if (group.role = made_for(block); group.role != Role::unknown) {
       group.guessed = block.tensor;
     } else if (saved) {
-      group.role = block.label;
+      // The recorder does not know a module that never ran. Its tensors are parameters by their birth.
+      const Role birth = block.born.known == KnownPhase::load ? role_of(block.born, fate) : Role::unknown;
+      group.role = birth == Role::parameter ? birth : block.label;
     } else if (block.tensor) {
       group.role = role_of(block.born, fate);
       group.guessed = group.role == Role::unknown;

@@ -26,7 +26,7 @@ using replay::Step;
 constexpr double kRow = 0.01, kRowOfOther = 0.1;
 constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase allocates less
 
-using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId>;
+using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId, format::TextId>;
 using KeptRows = std::map<RowKey, KeptRow>;
 
 // Sums the holdings by row. If `whenever`, blocks of different steps share a row.
@@ -37,12 +37,15 @@ KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdin
     const std::string phase = analysis.account.paths.text(holding.born_phase);
     const Step step = whenever ? Step::none : holding.born_step;
     const bool known = holding.role != Role::unknown;
-    KeptRow& row = out[{holding.role, holding.kind, phase, step, known ? format::StackId{} : holding.stack}];
+    KeptRow& row =
+        out[{holding.role, holding.kind, phase, step, known ? format::StackId{} : holding.stack, holding.name}];
     row.tensors = row.tensors || holding.tensor || measure == Measure::tensor;
     row.role = holding.role;
     row.kind = holding.kind;
-    row.name =
-        known ? replay::role_name(holding.role) : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+    row.buffer = holding.name != format::TextId{};
+    row.name = row.buffer ? analysis.trace->definitions().text(holding.name)
+               : known    ? replay::role_name(holding.role)
+                          : format::kKindNames[static_cast<std::size_t>(holding.kind)];
     row.phase = phase;
     row.step = holding.born_step;
     row.asked += holding.asked != 0 ? holding.asked : holding.bytes;
@@ -137,35 +140,45 @@ std::optional<double> states_of(const std::string& optimizer) {
   return std::nullopt;
 }
 
-// Returns the bytes per parameter of each role, by the types of the parameters. If there are fp32 master
-// copies, gradients and states belong to them. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes
-// with Adam. If offloaded, the gradients are fp32, too.)
-std::map<Role, double> theory_of(const trace::Facts& facts, bool masters) {
-  std::map<Role, double> out;
+// The bytes per parameter of one role: so many buffers, each with as many bytes.
+struct RoleTheory {
+  double each = 0;
+  double buffers = 1;
+};
+
+// Returns the theory of each role, by the types of the parameters. If there are fp32 master copies, gradients
+// and states belong to them. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes with Adam. If
+// offloaded, the gradients are fp32, too.)
+std::map<Role, RoleTheory> theory_of(const trace::Facts& facts, bool masters) {
+  std::map<Role, RoleTheory> out;
   if (!facts.parameters || facts.parameters->count == 0) return out;
   const auto all = static_cast<double>(facts.parameters->count);
   const double each = static_cast<double>(facts.parameters->bytes) / all;
   const double trained = static_cast<double>(facts.parameters->trainable) / all;
-  const double updated = masters ? 4 : each;
-  out[Role::parameter] = each;
-  if (masters) out[Role::master] = 4 * trained;
-  out[Role::gradient] = updated * trained;
-  if (const auto states = states_of(facts.note("optimizer").value_or("")))
-    out[Role::optimizer_state] = *states * updated * trained;
+  const double updated = (masters ? 4 : each) * trained;
+  out[Role::parameter] = {each};
+  if (masters) out[Role::master] = {4 * trained};
+  out[Role::gradient] = {updated};
+  if (const auto states = states_of(facts.note("optimizer").value_or("")); states && *states > 0)
+    out[Role::optimizer_state] = {updated, *states};
   return out;
 }
 
-// Writes the theory into the largest row of each role.
+// Writes the theory into the largest rows of each role: one buffer into the row of a named buffer, all that
+// are left into any other row.
 void add_theory(Explanation& out) {
   const bool masters = std::any_of(out.kept.begin(), out.kept.end(),
                                    [](const KeptRow& row) { return row.role == Role::master; });
-  std::map<Role, double> theory = theory_of(out.analysis->facts(), masters);
+  std::map<Role, RoleTheory> theory = theory_of(out.analysis->facts(), masters);
   for (KeptRow& row : out.kept) {
     const auto at = theory.find(row.role);
     if (at == theory.end()) continue;
-    row.theory = at->second;
-    out.theory = out.theory.value_or(0) + at->second;
-    theory.erase(at);
+    RoleTheory& left = at->second;
+    const double buffers = row.buffer ? std::min(1.0, left.buffers) : left.buffers;
+    row.theory = buffers * left.each;
+    out.theory = out.theory.value_or(0) + *row.theory;
+    left.buffers -= buffers;
+    if (left.buffers <= 0) theory.erase(at);
   }
 }
 

@@ -10,12 +10,13 @@
 
 namespace memtrace::report {
 
-// Blocks with equal role, kind, phase and step of birth. Blocks without a role also share one site. Rows that
-// differ in the step alone are one row if there are at least four.
+// Blocks with equal role, kind, name of buffer, phase and step of birth. Blocks without a role also share one
+// site. Rows that differ in the step alone are one row if there are at least four.
 struct KeptRow {
   enum class Retention : std::uint8_t { live, freed, kept_by_malloc };
   Retention state = Retention::live;
-  std::string name; // the role, else the kind
+  std::string name;    // the name of the buffer, else the role, else the kind
+  bool buffer = false; // true: `name` is that of the buffer, as the program spells it
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
   bool tensors = false;

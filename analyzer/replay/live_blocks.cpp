@@ -233,6 +233,7 @@ void LiveBlocks::label(const trace::Event& event, BlockWatcher& watcher) {
     Block* const block = table.find(key.memory, key.address);
     if (block == nullptr) continue;
     block->label = *role;
+    block->name = said.name;
     watcher.labelled(*block);
   }
   if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;

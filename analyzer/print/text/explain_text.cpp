@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::size_t kTransients = 5;
 
+std::string shown_name(const KeptRow& row) {
+  return row.buffer ? row.name : words_of(row.name);
+}
+
 std::string theory(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
@@ -59,8 +63,7 @@ class ExplainText {
     if (from_.theory) {
       text += fmt::format(", theory {:.2f}", *from_.theory);
       std::map<std::string, double> over;
-      for (const KeptRow& row : from_.kept)
-        over[words_of(row.name)] += per(row.resident) - row.theory.value_or(0);
+      for (const KeptRow& row : from_.kept) over[shown_name(row)] += per(row.resident) - row.theory.value_or(0);
       std::string more;
       for (const auto& [name, bytes] : over)
         if (std::abs(bytes) >= 0.05)
@@ -99,7 +102,7 @@ class ExplainText {
     std::uint64_t asked = 0;
     for (const KeptRow& row : from_.kept) {
       const bool live = row.state == KeptRow::Retention::live;
-      table.row({printable(words_of(row.name)), figure(row.asked), figure(row.resident),
+      table.row({printable(shown_name(row)), figure(row.asked), figure(row.resident),
                  fmt::format("{:.2f}", per(row.resident)), theory(row.theory),
                  live ? printable(since(row)) : "freed",
                  live ? printable(site(row)) : "not given back to the kernel"});
@@ -125,7 +128,7 @@ class ExplainText {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
       lines_.paragraph("", printable(fmt::format(
-                               "temporary: {} {} = {:+.2f} in {}, alive {}: {}", words_of(row.name),
+                               "temporary: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
                                sized(row.resident), per(row.resident), when(phase_words(row.phase), row.step),
                                duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }

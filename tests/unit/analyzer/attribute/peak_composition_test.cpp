@@ -150,6 +150,19 @@ TEST(Roles, LabelsSayMoreThanTheFunctionButOfWhatIsSaved) {
   EXPECT_EQ(role_at_peak(builder, 3), Role::checkpoint);
 }
 
+// The recorder does not know a module that never ran. A copy that was made to be saved is none.
+TEST(Roles, AModelThatNeverRanKeepsItsParameters) {
+  Builder builder;
+  const auto saved = [&builder](std::uint64_t address) {
+    builder.put(format::EventType::label, 0, 0, {address, 1, builder.text("checkpoint")});
+  };
+  builder.begin("load").tensor(1, 100).end("load").tensor(2, 20);
+  saved(1);
+  saved(2);
+  EXPECT_EQ(role_at_peak(builder, 100), Role::parameter);
+  EXPECT_EQ(role_at_peak(builder, 20), Role::checkpoint);
+}
+
 TEST(Peak, LifetimeIsTheMedian) {
   Builder builder;
   builder.begin("step").tensor(1, 100).tensor(2, 100).tensor(3, 100).wait(1'000'000'000).tensor(4, 1);

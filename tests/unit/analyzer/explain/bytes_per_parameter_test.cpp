@@ -1,0 +1,58 @@
+// Purpose: tests that buffers with names have rows of their own, each with its part of the theory.
+#include "analyzer/explain/bytes_per_parameter.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/explain/process_analysis.h"
+#include "builder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::kMiB;
+
+// Two layers with Adam: two parameters, two gradients, four states.
+TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
+  tests::Builder builder;
+  const std::uint32_t site = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const auto labelled = [&](std::uint64_t address, const char* role, const char* name) {
+    builder.tensor(address, 4 * kMiB, site);
+    builder.put(format::EventType::label, 0, 0,
+                {address, 4 * kMiB, builder.text(role) | std::uint64_t{builder.text(name)} << 32});
+  };
+  builder.begin("load");
+  labelled(1, "parameter", "a.weight");
+  labelled(2, "parameter", "b.weight");
+  builder.end("load").parameters(2 * kMiB, 8 * kMiB, 2).note("optimizer=AdamW");
+  builder.begin("forward").end("forward").begin("backward");
+  labelled(3, "gradient", "a.weight");
+  labelled(4, "gradient", "b.weight");
+  builder.end("backward").begin("step");
+  labelled(5, "optimizer_state", "exp_avg");
+  labelled(6, "optimizer_state", "exp_avg_sq");
+  labelled(7, "optimizer_state", "exp_avg");
+  labelled(8, "optimizer_state", "exp_avg_sq");
+  builder.end("step").begin("forward").end("forward").exit(0);
+  tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+  auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+  ProcessEnd end = read_end(*trace);
+  const auto analysis = analyze_process(std::move(trace), "main", std::move(end), Options{});
+  const Explanation out = explain(*analysis, 0, std::nullopt);
+  std::map<std::string, const KeptRow*> rows;
+  for (const KeptRow& row : out.kept) rows[row.name] = &row;
+  ASSERT_EQ(rows.size(), 4u);
+  for (const char* name : {"exp_avg", "exp_avg_sq"}) {
+    ASSERT_TRUE(rows.contains(name)) << name;
+    EXPECT_EQ(rows[name]->asked, 8 * kMiB);
+    EXPECT_EQ(rows[name]->theory, 4.0);
+    EXPECT_EQ(rows[name]->role, replay::Role::optimizer_state);
+    EXPECT_TRUE(rows[name]->buffer);
+  }
+  EXPECT_EQ(rows.at("gradient")->asked, 8 * kMiB) << "a gradient has the name of its parameter";
+  EXPECT_EQ(out.theory, 16.0);
+}
+
+} // namespace
+} // namespace memtrace::report

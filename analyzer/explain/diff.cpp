@@ -33,6 +33,7 @@ std::string where(const ProcessAnalysis& analysis, const replay::Peak& peak) {
 
 // Returns the steps that have their own events, for messages.
 std::string steps_in_detail(const ProcessAnalysis& analysis) {
+  if (analysis.account.last_step == Step::none) return "it has no steps";
   std::string out;
   for (const replay::StepSpan& span : analysis.account.detail) {
     if (span.first == Step::none && span.last == Step::none) continue;

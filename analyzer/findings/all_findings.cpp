@@ -1,6 +1,8 @@
 // Purpose: the proven causes of a process's peaks and of its end.
 #include "analyzer/findings/all_findings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -25,6 +27,7 @@
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
 #include "analyzer/findings/process/survived_failures.h"
+#include "analyzer/wording/units.h"
 
 namespace memtrace::report {
 namespace {
@@ -88,18 +91,34 @@ std::unordered_set<format::StackId> stacks_of(const Findings& findings, const ch
   return out;
 }
 
+bool shares_a_stack(const Finding& finding, const std::unordered_set<format::StackId>& stacks) {
+  return stacks.contains(finding.site) ||
+         std::any_of(finding.stacks.begin(), finding.stacks.end(),
+                     [&](format::StackId one) { return stacks.contains(one); });
+}
+
+// Adds a leak to the graphs that it consists of: its rate, its evidence, and the blocks that the graphs hold
+// beside their own, such as their inputs.
+void add_leak(Finding& graphs, const Finding& leak) {
+  graphs.title += fmt::format("; memory grows by {} every step", size(leak.bytes));
+  graphs.evidence.insert(graphs.evidence.end(), leak.evidence.begin(), leak.evidence.end());
+  graphs.sentences.insert(graphs.sentences.end(), leak.sentences.begin(), leak.sentences.end());
+  graphs.stacks.insert(graphs.stacks.end(), leak.stacks.begin(), leak.stacks.end());
+  std::sort(graphs.stacks.begin(), graphs.stacks.end());
+  graphs.stacks.erase(std::unique(graphs.stacks.begin(), graphs.stacks.end()), graphs.stacks.end());
+}
+
 // Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
 // logits that a step keeps for good are a leak.
 void remove_explained(Findings& findings) {
   const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
-    std::erase_if(findings, [&](const Finding& finding) {
-      return finding.id == id &&
-             (explained.contains(finding.site) ||
-              std::any_of(finding.stacks.begin(), finding.stacks.end(),
-                          [&](format::StackId stack) { return explained.contains(stack); }));
-    });
+    std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });
   };
   const std::unordered_set<format::StackId> unused = stacks_of(findings, "graph-kept-in-eval");
+  const auto graphs = std::find_if(findings.begin(), findings.end(),
+                                   [](const Finding& one) { return one.id == "graph-kept-in-eval"; });
+  for (const Finding& leak : findings)
+    if (leak.id == "leak-per-step" && shares_a_stack(leak, unused)) add_leak(*graphs, leak);
   for (const char* id : {"leak-per-step", "first-step-only", "loss-logits"}) remove(id, unused);
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
 }

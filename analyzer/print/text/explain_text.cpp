@@ -128,7 +128,7 @@ class ExplainText {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
       lines_.paragraph("", printable(fmt::format(
-                               "temporary: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
+                               "not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
                                sized(row.resident), per(row.resident), when(phase_words(row.phase), row.step),
                                duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }

@@ -10,7 +10,8 @@
 namespace memtrace::report {
 
 void write_outlier(const Outlier& outlier, Lines& lines) {
-  std::string others = outlier.others == 1 ? "the other one " : fmt::format("the other {} ", outlier.others);
+  std::string others =
+      outlier.others == 1 ? "the other rank " : fmt::format("the other {} ranks ", outlier.others);
   others += size(outlier.median);
   if (outlier.least != outlier.most)
     others += fmt::format(" ({} to {})", size(outlier.least), size(outlier.most));

@@ -46,6 +46,11 @@ class UnusedGraph : public testing::Test {
     std::erase_if(out, [](const Finding& one) { return one.id != "graph-kept-in-eval"; });
     return out;
   }
+  Findings find_leaks_left() {
+    Findings out = find(*analysis_);
+    std::erase_if(out, [](const Finding& one) { return one.id != "leak-per-step"; });
+    return out;
+  }
 
   Builder builder;
   std::uint32_t layer = 0;
@@ -77,6 +82,21 @@ TEST_F(UnusedGraph, OfAnEvaluation) {
   EXPECT_NE(findings[0].evidence.back().find("would be at most " + std::to_string(152 * kMiB) + " bytes"),
             std::string::npos)
       << findings[0].evidence.back();
+}
+
+// Each step evaluates two batches and keeps their outputs: one cause, so one finding with its rate.
+TEST_F(UnusedGraph, OfEachStepTakesTheLeakIn) {
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    forward(10);
+    backward(10);
+    update();
+    for (std::uint64_t batch = 0; batch < 2; ++batch) forward(100 + 20 * step + 10 * batch);
+  }
+  const Findings findings = found();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].title.ends_with("at eval.py:27; memory grows by 64.00 MiB every step"))
+      << findings[0].title;
+  EXPECT_TRUE(find_leaks_left().empty());
 }
 
 TEST_F(UnusedGraph, NoneWhereEachForwardHasItsBackward) {

@@ -53,6 +53,7 @@ EVERYDAY = (("gpt_logits_leak.py", [], [17], [16, 640]), ("logits_kept.py", [], 
 
 
 class Everyday(Screen):
+    @harness.only_in_long
     def test_programs(self):
         for name, arguments, lines, sizes in EVERYDAY:
             with self.subTest(name, arguments=arguments):

@@ -8,13 +8,12 @@ import threading
 import time
 import unittest
 
-from harness import CACHE, MIB, Case, program, torch_python, victim, workload
+from harness import ALL, CACHE, MIB, Case, only_in_long, program, torch_python, victim, workload
 
 JEMALLOC = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
 ALLOCATORS = {"glibc": {}, "one arena": {"MALLOC_ARENA_MAX": "1"}, "jemalloc": {"jemalloc": "1"}}
 # Programs of PyTorch take 10 s of CPU time each, so they run with one arena only if MEMTRACE_TEST_SETTINGS=all. The
 # program with known mappings always does.
-ALL = os.environ.get("MEMTRACE_TEST_SETTINGS") == "all"
 SLOW_ALLOCATORS = [name for name in ALLOCATORS if ALL or name != "one arena"]
 
 
@@ -282,6 +281,7 @@ class Torch(LedgerCase):
             with self.subTest(allocator):
                 self.check("leak", allocator)
 
+    @only_in_long
     def test_leak_in_one_thread(self):
         self.check("leak", "glibc", OMP_NUM_THREADS="1")
 

@@ -3,7 +3,6 @@
 The table is from shared/workloads/README.md, in MiB.
 """
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -81,6 +80,7 @@ class Falcon(harness.Case):
         # As malloc gave them: some bytes more for each of several hundred tensors.
         self.assertAlmostEqual(sum(mib(row["bytes_b"]) for row in states), 2 * P, delta=0.3)
 
+    @harness.only_in_long
     def test_forloop(self):
         self.assert_rows(self.run_falcon("--opt", "forloop"), 514.22, 558.11, 462.11, 1020.22, 924.22, 96.00)
 
@@ -90,6 +90,7 @@ class Falcon(harness.Case):
         self.assertNotIn("foreach-temporaries", [finding["id"] for finding in process["findings"]])
         self.assertNotIn("_foreach_sqrt", self.report_text())
 
+    @harness.only_in_long
     def test_bf16(self):
         self.assert_rows(self.run_falcon("--dtype", "bf16"), 347.12, 363.11, 231.06, 577.64, 462.11, 115.53)
 
@@ -107,7 +108,7 @@ class Falcon(harness.Case):
     IN_SHORT = SETTINGS[-1:]
 
     def test_settings(self):
-        for settings in self.SETTINGS if os.environ.get("MEMTRACE_TEST_SETTINGS") == "all" else self.IN_SHORT:
+        for settings in self.SETTINGS if harness.ALL else self.IN_SHORT:
             with self.subTest(**settings):
                 shutil.rmtree(self.out, ignore_errors=True)
                 process = self.run_falcon(**{"MEMTRACE_" + name: value for name, value in settings.items()})

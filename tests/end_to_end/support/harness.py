@@ -71,6 +71,11 @@ def bare_environment(**more):
     return {**kept, **more}
 
 
+# True in scripts/test --long, which tries more programs and settings.
+ALL = os.environ.get("MEMTRACE_TEST_SETTINGS") == "all"
+only_in_long = unittest.skipUnless(ALL, "only in scripts/test --long, or if MEMTRACE_TEST_SETTINGS=all")
+
+
 class Case(unittest.TestCase):
     maxDiff = 4000
 

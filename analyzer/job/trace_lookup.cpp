@@ -63,7 +63,8 @@ fs::file_time_type newest(const std::vector<std::string>& files) {
   return time;
 }
 
-std::vector<std::string> newest_job(const fs::path& under) {
+// Returns the traces of the newest job. `say`: warns that there was a choice.
+std::vector<std::string> newest_job(const fs::path& under, bool say) {
   std::vector<std::string> best = traces_in(under);
   fs::file_time_type best_time = newest(best);
   std::size_t with_traces = best.empty() ? 0 : 1;
@@ -81,7 +82,7 @@ std::vector<std::string> newest_job(const fs::path& under) {
     best = std::move(files);
     best_time = time;
   }
-  if (!best.empty()) say_choice(under, with_traces, best);
+  if (say && !best.empty()) say_choice(under, with_traces, best);
   return best;
 }
 
@@ -112,7 +113,7 @@ std::vector<std::string> chosen(const std::vector<std::string>& files, const fs:
 std::vector<std::string> find_traces(const std::string& argument, std::optional<std::uint32_t> attempt) {
   std::error_code error;
   if (argument.empty()) {
-    const std::vector<std::string> files = newest_job(kDefault);
+    const std::vector<std::string> files = newest_job(kDefault, !attempt);
     if (files.empty()) {
       throw UsageError("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
     }
@@ -125,7 +126,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     return {argument};
   }
   std::vector<std::string> files = traces_in(argument);
-  if (files.empty()) files = newest_job(argument);
+  if (files.empty()) files = newest_job(argument, !attempt);
   if (files.empty())
     throw UsageError(
         argument +

@@ -93,7 +93,7 @@ class ExplainText {
 
   // Writes the rows of kept bytes and their sum.
   void table() {
-    Table table(0, {Column::text("", 18, 26), Column::extra("asked", 9), Column::number("resident", 9),
+    Table table(0, {Column::text("", 18, 22), Column::extra("asked", 9), Column::number("resident", 9),
                     Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 16),
                     Column::rest(fmt::format("site ({})", unit_.name))});
     const auto figure = [this](std::uint64_t bytes) {

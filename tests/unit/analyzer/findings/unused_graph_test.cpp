@@ -120,6 +120,18 @@ TEST_F(UnusedGraph, NoneWhereBackwardsComeLater) {
   EXPECT_TRUE(found().empty());
 }
 
+// One loss of four forwards, and one backward.
+TEST_F(UnusedGraph, NoneWhereABackwardUsesSeveral) {
+  for (int step = 0; step < 3; ++step) {
+    for (std::uint64_t view = 0; view < 4; ++view) forward(100 + 10 * view);
+    builder.begin("backward");
+    for (std::uint64_t view = 0; view < 4; ++view) free(100 + 10 * view);
+    builder.end("backward");
+    update();
+  }
+  EXPECT_TRUE(found().empty());
+}
+
 // Killed in the forwards of the third step: their backwards would have come.
 TEST_F(UnusedGraph, NoneWhereAPipelineDied) {
   for (int step = 0; step < 3; ++step) {

@@ -188,9 +188,8 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   std::int64_t sum = 0;
   for (const LeakTrail* one : leak.trails) sum = replay::wrapping_add(sum, one->sum());
   const std::string left = fmt::format(
-      "Of what was allocated there in steps {} to {}, {} in {} of {} steps {} still held in step {}",
-      range.from, range.to, size(sum), trail.bytes.size(), range.count(),
-      trail.bytes.size() == 1 ? "is" : "are", static_cast<std::int64_t>(analysis.account.last_step));
+      "{} from steps {} to {} are still held in step {}; {} of these {} steps left some", size(sum), range.from,
+      range.to, static_cast<std::int64_t>(analysis.account.last_step), trail.bytes.size(), range.count());
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};

@@ -332,12 +332,17 @@ class Postmortem {
                           size(then.level.live), death().failure != nullptr ? "the failure" : "the end"));
   }
 
+  // Returns the bytes of the block being filled that were not in memory yet, at most.
+  std::uint64_t lacking() const {
+    return death().filling ? death().filling->block.bytes - death().filling->touched.value_or(0) : 0;
+  }
+
   // Writes what would have fit, and the remedy. After a time without records, both are unknown.
   void needed() {
     if (analysis_.end.witness.unrecorded > 0) return;
     if (death().limit && death().filling && analysis_.end.how == "oom_kill") {
       const BlockBeingFilled& block = *death().filling;
-      const std::uint64_t short_by = block.block.bytes - block.touched.value_or(0);
+      const std::uint64_t short_by = lacking();
       std::string text =
           fmt::format("needed: {}{} more than {} to fill this block alone", block.touched ? "about " : "up to ",
                       sized(short_by), sized(*death().limit));
@@ -350,10 +355,11 @@ class Postmortem {
     const Finding* remedy = cause();
     if (remedy != nullptr && remedy->id != "second-copy-on-load" && death().limit &&
         analysis_.end.how == "oom_kill")
-      lines_.paragraph("", fmt::format("would fit: {}, without the {} of the cause above",
-                                       size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit),
-                                                                 remedy->bytes_at_end)),
-                                       size(remedy->bytes_at_end)));
+      lines_.paragraph(
+          "", fmt::format("would fit: {}, without the {} of the cause above",
+                          size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit + lacking()),
+                                                    remedy->bytes_at_end)),
+                          size(remedy->bytes_at_end)));
     for (const Finding& one : findings_)
       // leftovers of a job did not cause the kill
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one;

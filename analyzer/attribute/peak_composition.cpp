@@ -9,6 +9,7 @@
 #include "analyzer/attribute/block_residency.h"
 #include "analyzer/attribute/role_by_function.h"
 #include "analyzer/attribute/role_by_library.h"
+#include "analyzer/attribute/role_by_site.h"
 #include "analyzer/attribute/sample_error.h"
 #include "analyzer/files/read_budget.h"
 
@@ -156,42 +157,6 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
 }
 
 using Set = std::unordered_map<HoldingGroup, Sum, GroupHash>;
-
-// A role, and the name of the buffer for roles whose buffers have names of their own. The name of a parameter
-// or a gradient is that of one tensor among many, so it is left out.
-struct Label {
-  Role role = Role::unknown;
-  format::TextId name{};
-};
-
-Label label_of(const Block& block) {
-  const bool named =
-      block.label == Role::optimizer_state || block.label == Role::staging || block.label == Role::comm;
-  return {block.label, named ? block.name : format::TextId{}};
-}
-
-// The labels of tensors, by stack and phase of birth. Gradients are allocated anew in each step, and only some
-// steps are labelled. So a label applies to all blocks of its site.
-class SiteRoles {
- public:
-  void add(const Block& block) {
-    const Label label = label_of(block);
-    const auto [at, fresh] = labels_.try_emplace(key(block.stack, block.born.path), label);
-    if (fresh) return;
-    if (at->second.role != label.role) at->second = {}; // ambiguous
-    if (at->second.name != label.name) at->second.name = {};
-  }
-  Label of(format::StackId stack, PathId path) const {
-    const auto at = labels_.find(key(stack, path));
-    return at == labels_.end() ? Label{} : at->second;
-  }
-
- private:
-  static std::uint64_t key(format::StackId stack, PathId path) {
-    return std::uint64_t{static_cast<std::uint32_t>(stack)} << 32 | static_cast<std::uint32_t>(path);
-  }
-  std::unordered_map<std::uint64_t, Label> labels_;
-};
 
 // Replaces inferred roles by the label of other blocks of their site, if there is one.
 void settle(Set& set, const SiteRoles& roles) {

@@ -115,10 +115,14 @@ void remove_explained(Findings& findings) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });
   };
   const std::unordered_set<format::StackId> unused = stacks_of(findings, "graph-kept-in-eval");
-  const auto graphs = std::find_if(findings.begin(), findings.end(),
-                                   [](const Finding& one) { return one.id == "graph-kept-in-eval"; });
-  for (const Finding& leak : findings)
-    if (leak.id == "leak-per-step" && shares_a_stack(leak, unused)) add_leak(*graphs, leak);
+  for (Finding& graphs : findings) {
+    if (graphs.id != "graph-kept-in-eval") continue;
+    std::unordered_set<format::StackId> own(graphs.stacks.begin(), graphs.stacks.end());
+    own.erase(format::StackId{});
+    for (const Finding& leak : findings)
+      if (leak.id == "leak-per-step" && leak.memory == graphs.memory && shares_a_stack(leak, own))
+        add_leak(graphs, leak);
+  }
   for (const char* id : {"leak-per-step", "first-step-only", "loss-logits"}) remove(id, unused);
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
 }

@@ -40,6 +40,13 @@ void SiteTotals::add(const ProcessAnalysis& analysis, const replay::Holding& hol
   stacks.insert(holding.stack);
 }
 
+void set_blocks(Finding& finding, const SiteTotals& blocks) {
+  finding.bytes = static_cast<std::int64_t>(blocks.bytes);
+  finding.site = blocks.site;
+  finding.stacks.assign(blocks.stacks.begin(), blocks.stacks.end());
+  std::sort(finding.stacks.begin(), finding.stacks.end());
+}
+
 std::string times_parameters(const ProcessAnalysis& analysis, std::uint64_t bytes) {
   const auto& parameters = analysis.facts().parameters;
   if (!parameters || parameters->bytes == 0) return {};

@@ -35,6 +35,9 @@ struct SiteTotals {
   void add(const ProcessAnalysis& analysis, const replay::Holding& holding);
 };
 
+// Sets the bytes, the site and the stacks of a finding to those of a line's blocks.
+void set_blocks(Finding& finding, const SiteTotals& blocks);
+
 // Returns " = 1.000 P", the multiple of the parameters' bytes, or "" if the parameters are not known.
 std::string times_parameters(const ProcessAnalysis& analysis, std::uint64_t bytes);
 

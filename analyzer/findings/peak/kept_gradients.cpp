@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -32,10 +30,7 @@ std::optional<Finding> judge_gradients(ProcessAnalysis& analysis, MemoryId memor
   const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
   if (!worthwhile(saved, peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "gradients-kept-through-forward", memory, peak);
-  finding.bytes = static_cast<std::int64_t>(gradients.bytes);
-  finding.site = gradients.site;
-  finding.stacks.assign(gradients.stacks.begin(), gradients.stacks.end());
-  std::sort(finding.stacks.begin(), finding.stacks.end());
+  set_blocks(finding, gradients);
   finding.title = fmt::format("Gradients of the step before live through the forward: {}{} at the peak",
                               sized(gradients.bytes), times_parameters(analysis, gradients.bytes));
   finding.evidence = {

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -44,10 +43,7 @@ std::optional<Finding> judge_copy(const ProcessAnalysis& analysis, MemoryId memo
   const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
   if (!worthwhile(saved, peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "parameter-copy", memory, peak);
-  finding.bytes = static_cast<std::int64_t>(copy.bytes);
-  finding.site = copy.site;
-  finding.stacks.assign(copy.stacks.begin(), copy.stacks.end());
-  std::sort(finding.stacks.begin(), finding.stacks.end());
+  set_blocks(finding, copy);
   finding.title = fmt::format("A state dict of {}{} is still held beside the model, at {}", sized(copy.bytes),
                               times_parameters(analysis, copy.bytes), line);
   finding.evidence = {

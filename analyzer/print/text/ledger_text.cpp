@@ -94,6 +94,32 @@ void write_ledger_line(const RssLedger& ledger, Lines& lines) {
                                 rows, in_unit(ledger.residual, unit))));
 }
 
+void write_job_ledger(const JobLedger& ledger, Lines& lines) {
+  constexpr std::size_t kShown = 20;
+  const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
+  const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
+                                              : "charged to cgroup " + printable(ledger.of) + " then";
+  lines.faint(fmt::format("{}, {}", shortened(title, lines.columns() - 6), unit.name));
+  std::size_t hidden = 0;
+  std::uint64_t more = 0;
+  Table table(2, {Column::text("", 10), Column::number("", 9), Column::rest("")});
+  for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
+    const JobLedger::NamedBytes& line = ledger.lines[i];
+    if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
+      table.row({line.name, in_unit(static_cast<std::int64_t>(line.bytes), unit), line.note});
+    } else {
+      ++hidden;
+      more += line.bytes;
+    }
+  }
+  if (hidden != 0) table.row({fmt::format("{} more", hidden), in_unit(static_cast<std::int64_t>(more), unit)});
+  if (ledger.total)
+    table.row({"= charge", in_unit(static_cast<std::int64_t>(*ledger.total), unit),
+               fmt::format("residual {}{}", in_unit(ledger.residual, unit),
+                           ledger.residual < 0 ? ": each fork counts the pages that it shares" : "")});
+  table.write(lines);
+}
+
 std::string family_line(const Family& family, const Screen& screen) {
   Lines lines(screen);
   lines.paragraph(

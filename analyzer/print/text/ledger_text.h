@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "analyzer/rss/cgroup_breakdown.h"
 #include "analyzer/rss/job_pss.h"
 #include "analyzer/rss/rss_ledger.h"
 #include "analyzer/wording/text_lines.h"
@@ -14,6 +15,10 @@ void write_ledger(const RssLedger& ledger, Lines& lines);
 void write_ledger_summary(const RssLedger& ledger, Lines& lines);
 // Writes the ledger of a cgroup or a machine as a sentence.
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
+
+// Writes the processes of a job, the sum of their memory, and what its cgroup is charged beside, as a table.
+// The processes that hold least are one row if there are more than 20.
+void write_job_ledger(const JobLedger& ledger, Lines& lines);
 
 // Returns the line about all processes together, with its line end.
 std::string family_line(const Family& family, const Screen& screen);

@@ -11,9 +11,9 @@
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/print/text/held_table.h"
+#include "analyzer/print/text/ledger_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
-#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -193,32 +193,8 @@ class Postmortem {
   // Writes all processes of the job and the sum of their memory.
   void job() {
     if (others_.empty()) return;
-    constexpr std::size_t kShown = 20;
-    const JobLedger ledger = job_ledger(analysis_, others_);
-    const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total.value_or(ledger.lines.front().bytes)));
-    const std::string title = ledger.of.empty() ? "anonymous pages of the job then"
-                                                : "charged to cgroup " + printable(ledger.of) + " then";
     lines_.plain("");
-    lines_.faint(fmt::format("{}, {}", shortened(title, lines_.columns() - 6), unit.name));
-    std::size_t hidden = 0;
-    std::uint64_t more = 0;
-    Table table(2, {Column::text("", 10), Column::number("", 9), Column::rest("")});
-    for (std::size_t i = 0; i < ledger.lines.size(); ++i) {
-      const JobLedger::NamedBytes& line = ledger.lines[i];
-      if (i < kShown || (ledger.total && i + 3 >= ledger.lines.size())) {
-        table.row({line.name, in_unit(static_cast<std::int64_t>(line.bytes), unit), line.note});
-      } else {
-        ++hidden;
-        more += line.bytes;
-      }
-    }
-    if (hidden != 0)
-      table.row({fmt::format("{} more", hidden), in_unit(static_cast<std::int64_t>(more), unit)});
-    if (ledger.total)
-      table.row({"= charge", in_unit(static_cast<std::int64_t>(*ledger.total), unit),
-                 fmt::format("residual {}{}", in_unit(ledger.residual, unit),
-                             ledger.residual < 0 ? ": each fork counts the pages that it shares" : "")});
-    table.write(lines_);
+    write_job_ledger(job_ledger(analysis_, others_), lines_);
   }
 
   std::string site(format::StackId stack) {

@@ -1,0 +1,65 @@
+// Purpose: the ledger handshake: which answer of the allocator the last ledger has.
+#include "preload/rss/ledger_handshake.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "child.h"
+#include "preload/allocator/allocator_stats.h"
+#include "preload/os/threads.h"
+#include "preload/state/recorder_state.h"
+
+namespace memtrace::record {
+namespace {
+
+using tests::in_child;
+
+void ask_glibc_in(State state) {
+  find_allocator(true, reinterpret_cast<const void*>(&std::malloc));
+  enter(state);
+}
+
+TEST(LedgerHandshake, TheEndWaitsForALedgerThatIsBeingTaken) {
+  in_child([] {
+    ask_glibc_in(State::recording);
+    call_for_ledger();
+    ASSERT_TRUE(take_unanswered());
+    std::thread background([] {
+      os::sleep_ns(5'000'000);
+      ledger_was_taken(1 << 20, 0, 0);
+    });
+    answer_at_end();
+    EXPECT_TRUE(last_answer().given);
+    background.join();
+  });
+}
+
+TEST(LedgerHandshake, TheEndAsksAgainAfterAnAnswerThatWasNotTaken) {
+  in_child([] {
+    ask_glibc_in(State::recording);
+    call_for_ledger();
+    void* const block = std::malloc(100'000); // below the size that glibc maps: its chunk is retained
+    void* const above = std::malloc(100);     // so that the chunk is not merged with the top
+    offer_ledger_turn();
+    const std::uint64_t before = last_answer().kept.bytes;
+    std::free(block);
+    answer_at_end();
+    EXPECT_GE(last_answer().kept.bytes, before + 100'000);
+    std::free(above);
+  });
+}
+
+TEST(LedgerHandshake, TheEndDoesNotWaitWithoutBound) {
+  in_child([] {
+    ask_glibc_in(State::recording);
+    ASSERT_TRUE(take_unanswered());
+    answer_at_end();
+    EXPECT_FALSE(last_answer().given);
+  });
+}
+
+} // namespace
+} // namespace memtrace::record

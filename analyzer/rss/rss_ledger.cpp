@@ -62,7 +62,7 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
 // Returns the ledger at the highest moment. If the allocator gave no answer then, the rows do not add up: what
 // it retains is in none of them. They do not add up either if much came or went meanwhile. Then returns the
 // highest ledger that adds up, and says so.
-RssLedger at_the_highest(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
+RssLedger of_highest_moment(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
   const trace::ProcessLedger& highest = *taken.highest();
   const trace::ProcessLedger* const closed = taken.highest_closed();
   if (highest.closes() || closed == nullptr || closed->total < highest.total / 2)
@@ -75,6 +75,18 @@ RssLedger at_the_highest(const ProcessAnalysis& analysis, const trace::Ledgers& 
       fmt::format("This ledger is of {:.1f} s. At the highest moment, {:.1f} s, RSS was {} higher and {}.",
                   out.t, analysis.seconds(highest.stamp),
                   sized(highest.total - std::min(highest.total, closed->total)), why));
+  return out;
+}
+
+// Returns the ledger that stands for the peak of RSS. Says so if the peak came and went between two ledgers.
+RssLedger at_peak(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
+  constexpr std::uint64_t kUnsaidPart = 50; // 2 %: a smaller difference needs no remark
+  RssLedger out = of_highest_moment(analysis, taken);
+  const std::uint64_t highest = taken.highest()->total, high_water = taken.high_water();
+  if (highest < high_water && high_water - highest > high_water / kUnsaidPart)
+    out.remarks.push_back(
+        fmt::format("RSS was up to {} higher at its peak (VmHWM {}), for which there is no ledger",
+                    sized(out.high_water - out.total), sized(out.high_water)));
   return out;
 }
 
@@ -146,7 +158,7 @@ RssLedger of_node(const ProcessAnalysis& analysis, const trace::NodeSample& samp
 std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis) {
   std::vector<RssLedger> out;
   const trace::Ledgers& taken = analysis.account.ledgers;
-  if (taken.highest()) out.push_back(at_the_highest(analysis, taken));
+  if (taken.highest()) out.push_back(at_peak(analysis, taken));
   if (taken.last()) out.push_back(of_process(analysis, *taken.last(), analysis.death ? "death" : "end"));
   if (const trace::SampledCgroup* const group = group_of(analysis.trace->samples().groups()); group != nullptr)
     out.push_back(of_group(analysis, *group));

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 #include "cupti/nvtx_names.h"
 
@@ -12,6 +14,32 @@ namespace memtrace::cupti::nvtx {
 namespace {
 
 constinit const memtrace_bridge* bridge = nullptr;
+
+// ---- Domains. A library has a domain of its own: CUB has a range for each algorithm, which is no phase of the
+// program. So only the default domain counts, and the domains that MEMTRACE_NVTX_DOMAINS names.
+
+constexpr unsigned kMostWanted = 16;
+constinit Domain wanted[kMostWanted] = {};
+constinit unsigned wanted_count = 0;
+
+// `list`: names, separated by commas. Null: none.
+void want_domains(const char* list) {
+  wanted_count = 0;
+  while (list != nullptr && *list != '\0' && wanted_count < kMostWanted) {
+    char one[kMaxName + 1];
+    std::size_t bytes = 0;
+    for (; *list != '\0' && *list != ','; ++list)
+      if (bytes < kMaxName) one[bytes++] = *list;
+    one[bytes] = '\0';
+    if (*list == ',') ++list;
+    if (const Name* const name = name_of(one); name != nullptr)
+      wanted[wanted_count++] = const_cast<Name*>(name);
+  }
+}
+
+bool is_wanted(Domain domain) {
+  return domain == nullptr || std::find(wanted, wanted + wanted_count, domain) != wanted + wanted_count;
+}
 
 // ---- Pushed ranges: a stack per thread; within it, each domain is independent.
 
@@ -144,10 +172,10 @@ std::uint64_t start_wide(const wchar_t* text) {
   return start(name_of(text));
 }
 int domain_push(Domain domain, const Attributes* attributes) {
-  return push(domain, message_of(attributes));
+  return push(domain, is_wanted(domain) ? message_of(attributes) : nullptr);
 }
-std::uint64_t domain_start(Domain, const Attributes* attributes) {
-  return start(message_of(attributes));
+std::uint64_t domain_start(Domain domain, const Attributes* attributes) {
+  return start(is_wanted(domain) ? message_of(attributes) : nullptr);
 }
 void domain_end(Domain, std::uint64_t id) {
   end(id);
@@ -192,6 +220,7 @@ bool attach(const memtrace_bridge* to, GetExportTable get) {
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks || callbacks->module_table == nullptr)
     return false;
   bridge = to;
+  want_domains(std::getenv("MEMTRACE_NVTX_DOMAINS"));
   const Replacement core[] = {{kRangeStartEx, any(&start_ex)},  {kRangeStartA, any(&start_ascii)},
                               {kRangeStartW, any(&start_wide)}, {kRangeEnd, any(&end)},
                               {kRangePushEx, any(&push_ex)},    {kRangePushA, any(&push_ascii)},

@@ -35,9 +35,15 @@ class Nvtx(harness.Case):
 
     def test_ranges_are_phases(self):
         rows = self.rows()
-        expected = {("ascii",): 2, ("ascii", "brücke"): 1, ("ascii", "attributes"): 1, ("outside", "registered"): 1,
+        expected = {("ascii",): 2, ("ascii", "brücke"): 1, ("ascii", "attributes"): 1, ("outside",): 1,
                     ("started",): 1, ("ended elsewhere",): 1, ("after",): 1}
         self.assertEqual({path: rows.get(path) for path in expected}, expected)
+        self.assertNotIn("registered", {path[-1] for path in rows}, "its domain is not the default one")
+
+    def test_domains_that_the_user_names(self):
+        rows = self.rows(MEMTRACE_NVTX_DOMAINS="another,DeepSpeed")
+        self.assertEqual(rows.get(("outside", "registered")), 1)
+        self.assertEqual(rows.get(("started",)), 1)
 
     def test_names_and_depth_are_bounded(self):
         rows = self.rows()

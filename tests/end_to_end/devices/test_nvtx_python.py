@@ -25,7 +25,8 @@ class NvtxOfPython(harness.Case):
         if command is None:
             self.skipTest(f"no Python here runs {program}: python3 -m venv {harness.CACHE}/nvtx && {harness.CACHE}/nvtx/"
                           "bin/pip install nvtx, or PyTorch for CUDA (MEMTRACE_NVTX_PYTHON)")
-        done, report = self.trace(command, {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on", "MEMTRACE_STACKS": "none"})
+        done, report = self.trace(command, {**harness.RECORD_ALL, "MEMTRACE_CUPTI": "on", "MEMTRACE_STACKS": "none",
+                                           "MEMTRACE_NVTX_DOMAINS": "DeepSpeed,of its own"})
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         process = self.only_process(report)
         self.assert_nothing_lost(process)

@@ -49,18 +49,19 @@ std::string place_name(std::optional<Step> step, const std::string& phase) {
   return step ? phase + " " + number(*step) : phase;
 }
 
-DiffSide highest(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step> step, const std::string& phase,
-                 const std::string& name) {
+DiffSide highest(ProcessAnalysis& analysis, const Compared& of, std::optional<Step> step,
+                 const std::string& phase, const std::string& name) {
   DiffSide side{&analysis, name, "", {}};
   bool found = false;
   for (const replay::Row& row : analysis.account.rows) {
     if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
     if (!phase.empty() && analysis.account.paths.text(analysis.account.paths.last(row.path)) != phase) continue;
-    const replay::Figures& live = row.of(memory).live;
-    if (found && live.peak <= side.peak.bytes) continue;
+    const replay::MemoryRow& memory = row.of(of.memory);
+    const replay::Figures& level = of.measure == Measure::tensor ? memory.tensor : memory.live;
+    if (found && level.peak <= side.peak.bytes) continue;
     found = true;
-    side.peak.bytes = live.peak;
-    side.peak.at = live.peak_at;
+    side.peak.bytes = level.peak;
+    side.peak.at = level.peak_at;
     side.peak.path = row.path;
     side.peak.step = row.step;
   }
@@ -170,8 +171,23 @@ void complete(std::vector<DiffRow>& rows, std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-DiffSide whole_run(ProcessAnalysis& analysis, MemoryId memory, const std::string& name) {
-  const replay::Peak& peak = analysis.account.peaks.at(memory).live;
+Compared compared_in(const ProcessAnalysis& analysis, MemoryId memory) {
+  const auto peaks = analysis.account.peaks.find(memory);
+  const bool tensors = memory != 0 && peaks != analysis.account.peaks.end() && peaks->second.tensor.bytes > 0;
+  return {memory, tensors ? Measure::tensor : Measure::live};
+}
+
+Compared compared_in(const ProcessAnalysis& a, const ProcessAnalysis& b, MemoryId memory) {
+  const Compared of = compared_in(a, memory);
+  return of.measure == Measure::tensor ? compared_in(b, memory) : of;
+}
+
+DiffSide whole_run(ProcessAnalysis& analysis, const Compared& of, const std::string& name) {
+  const auto found = analysis.account.peaks.find(of.memory);
+  if (found == analysis.account.peaks.end())
+    throw NothingToShow(fmt::format("pid {}: it has no {}", analysis.facts().pid, memory_name(of.memory)));
+  const replay::MemoryPeaks& peaks = found->second;
+  const replay::Peak& peak = of.measure == Measure::tensor ? peaks.tensor : peaks.live;
   if (peak.bucket) {
     throw NothingToShow(
         fmt::format("pid {}: its peak lies in steps whose events were folded together, so who held it is "
@@ -181,31 +197,31 @@ DiffSide whole_run(ProcessAnalysis& analysis, MemoryId memory, const std::string
   return {&analysis, name, where(analysis, peak), peak};
 }
 
-DiffSide one_place(ProcessAnalysis& analysis, MemoryId memory, std::optional<Step> step,
+DiffSide one_place(ProcessAnalysis& analysis, const Compared& of, std::optional<Step> step,
                    const std::string& phase) {
-  return highest(analysis, memory, step, phase, place_name(step, phase));
+  return highest(analysis, of, step, phase, place_name(step, phase));
 }
 
-DiffSide first_step(ProcessAnalysis& analysis, MemoryId memory, const std::string& phase) {
+DiffSide first_step(ProcessAnalysis& analysis, const Compared& of, const std::string& phase) {
   const Step first = analysis.account.first_update != Step::none ? analysis.account.first_update : Step{0};
-  return highest(analysis, memory, first, phase, "first step");
+  return highest(analysis, of, first, phase, "first step");
 }
 
-DiffSide steady_step(ProcessAnalysis& analysis, MemoryId memory, const std::string& phase) {
+DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::string& phase) {
   const std::vector<Step>& steps = analysis.steady.steps;
   if (steps.size() < 2)
     throw NothingToShow("no two steps after the first are alike, so none is typical; " +
                         steps_in_detail(analysis));
-  DiffSide side = highest(analysis, memory, analysis.steady.representative, phase, "typical");
+  DiffSide side = highest(analysis, of, analysis.steady.representative, phase, "typical");
   side.where +=
       fmt::format(": a typical step ({} of {} agree)", steps.size(),
                   static_cast<std::int64_t>(steps.back()) - static_cast<std::int64_t>(steps.front()) + 1);
   return side;
 }
 
-Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
-  const Instant at_a{memory, Measure::live, a.peak.at};
-  const Instant at_b{memory, Measure::live, b.peak.at};
+Diff difference(const Compared& of, DiffSide a, DiffSide b) {
+  const Instant at_a{of.memory, of.measure, a.peak.at};
+  const Instant at_b{of.memory, of.measure, b.peak.at};
   const bool one_trace = a.analysis == b.analysis;
   auto sets = replay::alive_at(*a.analysis->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
                                a.analysis->account.last_step);
@@ -215,7 +231,7 @@ Diff difference(MemoryId memory, DiffSide a, DiffSide b) {
   Matcher matcher(one_trace);
   matcher.add(*a.analysis, of_a, &DiffRow::a);
   matcher.add(*b.analysis, of_b, &DiffRow::b);
-  Diff diff{memory, std::move(a), std::move(b), matcher.take()};
+  Diff diff{of, std::move(a), std::move(b), matcher.take()};
   complete(diff.rows, diff.a.peak.bytes - sum(of_a), diff.b.peak.bytes - sum(of_b));
   return diff;
 }

@@ -10,7 +10,16 @@
 
 namespace memtrace::report {
 
-// One instant: the highest `live` of a memory within a run, a step or a phase.
+// What is compared. On a device, `live` has the segments of PyTorch's allocator: one segment has tensors of
+// many sites, and outlives them. So tensors are compared there, if the trace has any.
+struct Compared {
+  replay::MemoryId memory = 0;
+  replay::Measure measure = replay::Measure::live;
+};
+Compared compared_in(const ProcessAnalysis& analysis, replay::MemoryId memory);
+Compared compared_in(const ProcessAnalysis& a, const ProcessAnalysis& b, replay::MemoryId memory);
+
+// One instant: the highest level of a memory within a run, a step or a phase.
 struct DiffSide {
   ProcessAnalysis* analysis = nullptr;
   std::string name;  // "step 0", "steady", "a"
@@ -31,25 +40,25 @@ struct DiffRow {
 };
 
 struct Diff {
-  replay::MemoryId memory = 0;
+  Compared of;
   DiffSide a, b;
   std::vector<DiffRow> rows; // largest change first; a row without a stack completes the sum
   std::int64_t total() const { return b.peak.bytes - a.peak.bytes; }
 };
 
 // The sides of a comparison. Each function throws NothingToShow if the trace lacks the instant.
-DiffSide whole_run(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& name);
+DiffSide whole_run(ProcessAnalysis& analysis, const Compared& of, const std::string& name);
 // Returns the peak of one step, or of any if `step` is nullopt, in one phase, or in any if `phase` is "".
-DiffSide one_place(ProcessAnalysis& analysis, replay::MemoryId memory, std::optional<replay::Step> step,
+DiffSide one_place(ProcessAnalysis& analysis, const Compared& of, std::optional<replay::Step> step,
                    const std::string& phase);
 // Returns the peak of the first step with an optimizer update.
-DiffSide first_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
+DiffSide first_step(ProcessAnalysis& analysis, const Compared& of, const std::string& phase);
 // Returns the peak of the step that represents the steady steps.
-DiffSide steady_step(ProcessAnalysis& analysis, replay::MemoryId memory, const std::string& phase);
+DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::string& phase);
 
 // Compares two sides, with one more pass over each trace. Sites of two runs match if all frames have equal
 // names, files and lines; addresses do not matter. The remaining sites match if only the lines differ.
-Diff difference(replay::MemoryId memory, DiffSide a, DiffSide b);
+Diff difference(const Compared& of, DiffSide a, DiffSide b);
 
 // The first rows, and one row for the others.
 struct ShortDiff {

@@ -12,19 +12,19 @@ namespace memtrace::cli {
 namespace {
 
 report::Diff within(const DiffArguments& arguments, report::ProcessAnalysis& analysis) {
-  const replay::MemoryId memory = memory_of(analysis, arguments.memory);
+  const report::Compared of = report::compared_in(analysis, memory_of(analysis, arguments.memory));
   const std::string phase_a = arguments.phases.empty() ? "" : arguments.phases.front();
   const std::string phase_b = arguments.phases.empty() ? "" : arguments.phases.back();
   if (arguments.first_vs_steady)
-    return report::difference(memory, report::first_step(analysis, memory, phase_a),
-                              report::steady_step(analysis, memory, phase_b));
+    return report::difference(of, report::first_step(analysis, of, phase_a),
+                              report::steady_step(analysis, of, phase_b));
   std::optional<replay::Step> step_a, step_b;
   if (arguments.steps) {
     step_a = static_cast<replay::Step>(arguments.steps->from);
     step_b = static_cast<replay::Step>(arguments.steps->to);
   }
-  return report::difference(memory, report::one_place(analysis, memory, step_a, phase_a),
-                            report::one_place(analysis, memory, step_b, phase_b));
+  return report::difference(of, report::one_place(analysis, of, step_a, phase_a),
+                            report::one_place(analysis, of, step_b, phase_b));
 }
 
 std::string written(const DiffArguments& arguments, const report::Diff& diff) {
@@ -37,10 +37,10 @@ std::string written(const DiffArguments& arguments, const report::Diff& diff) {
 std::string first_and_typical(const DiffArguments& arguments, report::ProcessAnalysis& analysis) {
   const report::Diff diff = within(arguments, analysis);
   report::Findings leaks = report::find_leaks(analysis);
-  std::erase_if(leaks, [&diff](const report::Finding& leak) { return leak.memory != diff.memory; });
+  std::erase_if(leaks, [&diff](const report::Finding& leak) { return leak.memory != diff.of.memory; });
   std::vector<format::StackId> leaked;
   for (const report::Finding& leak : leaks) leaked.insert(leaked.end(), leak.stacks.begin(), leak.stacks.end());
-  const report::FirstStep first = report::compare_first_step(analysis, diff.memory, leaked);
+  const report::FirstStep first = report::compare_first_step(analysis, diff.of.memory, leaked);
   if (arguments.format != "json")
     return report::first_step_text(first, leaks, screen_of(arguments.output)) + written(arguments, diff);
   report::Json out = report::diff_json(diff, arguments.top);
@@ -56,9 +56,9 @@ int diff_command(const DiffArguments& arguments) {
     if (arguments.first_vs_steady) return first_and_typical(arguments, *a);
     if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
     const auto b = main_view(arguments.traces.back(), meter);
-    const replay::MemoryId memory = memory_of(*a, arguments.memory);
-    return written(arguments, report::difference(memory, report::whole_run(*a, memory, "a"),
-                                                 report::whole_run(*b, memory, "b")));
+    const report::Compared of = report::compared_in(*a, *b, memory_of(*a, arguments.memory));
+    return written(arguments,
+                   report::difference(of, report::whole_run(*a, of, "a"), report::whole_run(*b, of, "b")));
   });
 }
 

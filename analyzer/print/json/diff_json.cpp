@@ -43,8 +43,8 @@ Json diff_json(const Diff& diff, std::size_t top) {
   return {{"schema", "memtrace.diff/1"},
           {"a", diff.a.where},
           {"b", diff.b.where},
-          {"memory", memory_name(diff.memory)},
-          {"measure", "live"},
+          {"memory", memory_name(diff.of.memory)},
+          {"measure", diff.of.measure == replay::Measure::tensor ? "tensor" : "live"},
           {"total", diff.total()},
           {"sides", {side_json(diff.a), side_json(diff.b)}},
           {"rows", std::move(rows)}};

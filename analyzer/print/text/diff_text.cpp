@@ -41,7 +41,10 @@ class DiffTable {
 
 void write_row(DiffTable& table, const DiffRow& row) {
   if (row.analysis == nullptr) {
-    table.row(row.a, row.b, "small blocks", "", "counted, not recorded one by one");
+    const bool too_much = row.a < 0 || row.b < 0;
+    table.row(row.a, row.b, "small blocks", "",
+              too_much ? "counted; below 0: the samples in other rows say too much"
+                       : "counted, not recorded one by one");
     return;
   }
   const bool kind = row.role == replay::Role::unknown;
@@ -62,9 +65,11 @@ std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
   const std::string change = diff.total() == 0 ? "no change"
                                                : fmt::format("{} {}", size(std::abs(diff.total())),
                                                              diff.total() > 0 ? "more" : "less");
-  lines.strong(fmt::format("{} against {}, {}: {} of all allocations at the peak, {} and {}",
-                           printable(diff.b.name), printable(diff.a.name), memory_name(diff.memory), change,
-                           size(diff.b.peak.bytes), size(diff.a.peak.bytes)));
+  const bool tensors = diff.of.measure == replay::Measure::tensor;
+  lines.strong(fmt::format("{} against {}, {}: {} of {} at the peak, {} and {}", printable(diff.b.name),
+                           printable(diff.a.name), memory_name(diff.of.memory), change,
+                           tensors ? "tensors" : "all allocations", size(diff.b.peak.bytes),
+                           size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
   DiffTable table(diff);

@@ -78,7 +78,7 @@ TEST(Diff, FirstStepAgainstSteady) {
   Job run("/home/a", 20);
   train(run);
   ProcessAnalysis& analysis = run.open();
-  const Diff diff = difference(0, first_step(analysis, 0, ""), steady_step(analysis, 0, ""));
+  const Diff diff = difference({}, first_step(analysis, {}, ""), steady_step(analysis, {}, ""));
   EXPECT_EQ(diff.a.peak.bytes, 132 * kSignedMiB);
   EXPECT_LT(diff.b.peak.bytes - 102 * kSignedMiB, 64);
   EXPECT_EQ(sum(diff), diff.total());
@@ -96,17 +96,18 @@ TEST(Diff, TwoStepsAndTwoPhases) {
   Job run("/home/a", 20);
   train(run);
   ProcessAnalysis& analysis = run.open();
-  const Diff steps = difference(0, one_place(analysis, 0, replay::Step{0}, "step"),
-                                one_place(analysis, 0, replay::Step{3}, "step"));
+  const Diff steps = difference({}, one_place(analysis, {}, replay::Step{0}, "step"),
+                                one_place(analysis, {}, replay::Step{3}, "step"));
   EXPECT_EQ(steps.a.peak.bytes, 130 * kSignedMiB);
   EXPECT_EQ(steps.b.peak.bytes, 100 * kSignedMiB + 4 * 8);
   EXPECT_EQ(sum(steps), steps.total());
   EXPECT_EQ(row_at(steps, "m/cache.py")->change(), -30 * kSignedMiB);
-  const Diff phases = difference(0, one_place(analysis, 0, {}, "load"), one_place(analysis, 0, {}, "forward"));
+  const Diff phases =
+      difference({}, one_place(analysis, {}, {}, "load"), one_place(analysis, {}, {}, "forward"));
   EXPECT_EQ(phases.total(), 32 * kSignedMiB);
   EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kSignedMiB);
-  EXPECT_THROW(one_place(analysis, 0, replay::Step{99}, ""), NothingToShow);
-  EXPECT_THROW(one_place(analysis, 0, {}, "backward"), NothingToShow);
+  EXPECT_THROW(one_place(analysis, {}, replay::Step{99}, ""), NothingToShow);
+  EXPECT_THROW(one_place(analysis, {}, {}, "backward"), NothingToShow);
 }
 
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
@@ -117,7 +118,7 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   b.builder.birth(1 << 30, 35 * kSignedMiB, format::Kind::heap, 0, b.cache);
   b.builder.birth(2 << 30, 3 * kSignedMiB, format::Kind::heap, 0, b.more).end("load");
   ProcessAnalysis &view_a = a.open(), &view_b = b.open();
-  const Diff diff = difference(0, whole_run(view_a, 0, "a"), whole_run(view_b, 0, "b"));
+  const Diff diff = difference({}, whole_run(view_a, {}, "a"), whole_run(view_b, {}, "b"));
   EXPECT_EQ(diff.total(), (60 + 35 + 3 - 100 - 30) * kSignedMiB - 500);
   EXPECT_EQ(sum(diff), diff.total());
   EXPECT_EQ(row_at(diff, "m/net.py")->a, 100 * kSignedMiB);
@@ -136,6 +137,29 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
     EXPECT_LE(end - at, 100u) << text.substr(at, end - at);
     at = end + 1;
   }
+}
+
+TEST(Diff, OnADeviceTensorsAreComparedNotSegments) {
+  Job run("/home/a", 20);
+  Builder& b = run.builder;
+  constexpr std::uint16_t kCard = 1 << format::kMemoryShift;
+  const auto block = [&](std::uint64_t address, std::uint64_t bytes, std::uint32_t stack) {
+    b.birth(address, 0, format::Kind::none, kCard | format::kTensor, stack, bytes);
+  };
+  b.begin("load").birth(1 << 30, 200 * kSignedMiB, format::Kind::device, kCard, run.weights, 200 * kSignedMiB);
+  block(1 << 30, 50 * kSignedMiB, run.weights);
+  b.end("load").begin("forward");
+  block((1 << 30) + 100 * kSignedMiB, 20 * kSignedMiB, run.cache);
+  b.end("forward").exit(0);
+  ProcessAnalysis& analysis = run.open();
+  const Compared of = compared_in(analysis, 1);
+  EXPECT_EQ(of.measure, replay::Measure::tensor);
+  const Diff diff = difference(of, one_place(analysis, of, {}, "load"), one_place(analysis, of, {}, "forward"));
+  EXPECT_EQ(diff.total(), 20 * kSignedMiB) << "the segment is the same";
+  EXPECT_EQ(sum(diff), diff.total());
+  EXPECT_EQ(row_at(diff, "m/cache.py")->change(), 20 * kSignedMiB);
+  EXPECT_EQ(row_at(diff, "m/net.py")->b, 50 * kSignedMiB);
+  EXPECT_EQ(diff_json(diff, 5)["measure"], "tensor");
 }
 
 } // namespace

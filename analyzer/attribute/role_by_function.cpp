@@ -11,13 +11,13 @@ namespace {
 // A function that makes memory of one role, itself or in its callees. `function` is a name, the beginning of a
 // name ("all_gather*"), or empty for every function of the file. The innermost frame that matches a line
 // decides, by the first such line.
-struct ShmFunction {
+struct RoleOfFunction {
   std::string_view file;
   std::string_view function;
   Role role;
 };
 
-constexpr ShmFunction kMakers[] = {
+constexpr RoleOfFunction kMakers[] = {
     // A module is imported when it is first needed, so its memory does not have the role of its caller.
     {"<frozen importlib._bootstrap>", "", Role::unknown},
     // DistributedDataParallel: the Reducer's buckets, made with it and made again after the first backward.
@@ -74,7 +74,7 @@ bool fits(std::string_view name, std::string_view wanted) {
 }
 
 std::optional<Role> maker(const std::string& file, const std::string& function) {
-  for (const ShmFunction& known : kMakers)
+  for (const RoleOfFunction& known : kMakers)
     if (file.ends_with(known.file) && fits(own_name(function), known.function)) return known.role;
   return std::nullopt;
 }

@@ -8,8 +8,9 @@
 namespace memtrace::replay {
 namespace {
 
-// The beginnings of file names. Libraries of kPassOn only forward a call, so their callers decide.
-constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda."};
+// The beginnings of file names. Libraries of kPassOn only forward a call, so their callers decide. CUPTI is in
+// the stack if its callbacks report the memory.
+constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda.", "libcupti"};
 constexpr const char* kComm[] = {"libnccl", "libnvshmem"};
 constexpr const char* kWorkspace[] = {"libcublas", "libcudnn",  "libcusolver", "libcusparse",
                                       "libcufft",  "libcurand", "libcutensor"};

@@ -24,11 +24,27 @@ bool passage(std::string_view file) {
 
 // True for functions that every allocation goes through, so their names say nothing.
 bool plumbing(std::string_view function) {
-  static constexpr const char* kPrefixes[] = {
-      "operator new",  "malloc",      "calloc",         "realloc",        "posix_memalign",
-      "aligned_alloc", "memtrace",    "mmap",           "__libc_",        "std::",
-      "void* std::",   "__gnu_cxx::", "c10::alloc_cpu", "__sanitizer",    "__asan",
-      "__lsan",        "__msan",      "__tsan",         "__interceptor_", "void* mmap_interceptor"};
+  static constexpr const char* kPrefixes[] = {"operator new",
+                                              "malloc",
+                                              "calloc",
+                                              "realloc",
+                                              "posix_memalign",
+                                              "aligned_alloc",
+                                              "memtrace",
+                                              "mmap",
+                                              "__libc_",
+                                              "std::",
+                                              "void* std::",
+                                              "__gnu_cxx::",
+                                              "c10::alloc_cpu",
+                                              "__sanitizer",
+                                              "__asan",
+                                              "__lsan",
+                                              "__msan",
+                                              "__tsan",
+                                              "__interceptor_",
+                                              "void* mmap_interceptor",
+                                              "c10::cuda::CUDACachingAllocator::"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
 }

@@ -2,6 +2,8 @@
 // in memory as trees.
 #include "analyzer/print/json/document.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,11 +25,15 @@ std::string Document::margin(int depth) const {
   return options_.compact ? "" : "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
 }
 
-// Keeps the sites in `value`. In compact output, only their ids stay there.
+// Keeps the sites in `value`. In compact output, only their ids stay there. An id covers the functions and the
+// Python lines. Sites that differ in more, such as native lines, get ids with a number.
 void Document::collect_sites(Json& value) {
   if (value.is_object() && value.contains("id") && value.contains("frames")) {
     const std::string id = value["id"].get<std::string>();
-    sites_.try_emplace(id, value["frames"]);
+    std::string unique = id;
+    for (int number = 2; sites_.try_emplace(unique, value["frames"]).first->second != value["frames"]; ++number)
+      unique = fmt::format("{}.{}", id, number);
+    value["id"] = unique;
     if (options_.compact) value.erase("frames");
     return;
   }

@@ -8,6 +8,14 @@
 #include "builder.h"
 #include "own_module.h"
 
+// Named as PyTorch names it: every tensor of a device passes it.
+namespace c10::cuda::CUDACachingAllocator {
+__attribute__((noinline, used)) int alloc_found_block(int x) {
+  asm volatile("" ::: "memory");
+  return x + 5;
+}
+} // namespace c10::cuda::CUDACachingAllocator
+
 namespace memtrace::symbols {
 
 // Found by name in this test's symbol table.
@@ -53,12 +61,12 @@ class Symbols : public testing::Test {
     return *symbolizer_;
   }
   // The stack of a call from a function of this program, in a module with this build id.
-  std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id,
-                          int (*function)(int) = &a_function_to_find) {
+  std::uint32_t own_frame(const std::vector<std::uint8_t>& build_id, int (*function)(int) = &a_function_to_find,
+                          std::uint32_t caller = 0) {
     const OwnModule me = own_module();
     const auto address = reinterpret_cast<std::uint64_t>(function);
     builder.module("/proc/self/exe", me.bias, address & ~std::uint64_t{4095}, 2, build_id);
-    return builder.native_frame(address + 1, 0); // as if the function's first byte were a call
+    return builder.native_frame(address + 1, caller); // as if the function's first byte were a call
   }
   Builder builder;
 
@@ -79,6 +87,14 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
   EXPECT_LE(site.frames[0].line, kFirstLine + 3);
   EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find at symbols/symbolizer_test.cpp:" +
                             std::to_string(site.frames[0].line));
+}
+
+TEST_F(Symbols, OfTheAllocatorOfDevicesSayNothing) {
+  const std::vector<std::uint8_t> id = own_module().build_id;
+  const std::uint32_t stack =
+      own_frame(id, &c10::cuda::CUDACachingAllocator::alloc_found_block, own_frame(id, &named_w));
+  const std::string where = open().site(format::StackId{stack}).where;
+  EXPECT_TRUE(where.starts_with("w at ")) << where;
 }
 
 TEST_F(Symbols, OfCAreNotDemangled) {

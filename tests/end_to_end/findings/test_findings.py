@@ -142,8 +142,9 @@ class Serialized(Findings):
 
     def test_to_memory(self):
         """The copy has at least the bytes of its tensors; pickle has each tensor's bytes and the whole."""
-        for how, line, least in (("buffer", "torch.save(model.state_dict(), buffer)", 1), ("pickle", "pickle.dumps", 1.8),
-                                 ("safetensors", "safetensors.torch.save(", 2)):
+        ways = (("buffer", "torch.save(model.state_dict(), buffer)", 1), ("pickle", "pickle.dumps", 1.8),
+                ("safetensors", "safetensors.torch.save(", 2))
+        for how, line, least in ways if harness.ALL else ways[:1]:
             with self.subTest(how):
                 _, found = self.run_program("serialize.py", how)
                 finding = self.only("serialize-in-memory", found)

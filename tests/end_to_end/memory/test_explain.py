@@ -1,5 +1,6 @@
 """Purpose: tests bytes per parameter. Truth: the sizes of the tensors, by PyTorch or by hand; DeepSpeed's
 source for its buffers."""
+import glob
 import json
 import os
 import socket
@@ -89,6 +90,8 @@ class ZeRO(Case):
         cls.more = {"PYTHONPATH": packages, "TORCH_EXTENSIONS_DIR": os.path.join(cache, "torch_extensions"),
                     "PATH": os.pathsep.join([os.path.join(packages, "bin"), os.environ["PATH"]])}
         # DeepSpeed compiles its extension in the first run, which must not be in a trace.
+        if glob.glob(os.path.join(cls.more["TORCH_EXTENSIONS_DIR"], "**", "cpu_adam.so"), recursive=True):
+            return
         bare = subprocess.run([*cls.command, "2", "1"], env={**harness.bare_environment(), **cls.more, **cls.port()},
                               stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=600)
         if bare.returncode != 0:
@@ -117,6 +120,7 @@ class ZeRO(Case):
         for name in ("unscale_and_clip_grads", "adam_update"):  # +4 each, a thread says; not with this version
             self.assertLess(abs(parts[name]["kept"]), CLOSE)
 
+    @harness.only_in_long
     def test_third_stage(self):
         out = self.train(3, 1)
         self.assertEqual(out["parameters"]["count"], 8 * 2048 * 2048)

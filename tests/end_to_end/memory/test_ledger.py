@@ -288,6 +288,7 @@ class Torch(LedgerCase):
     def test_leak_in_one_thread(self):
         self.check("leak", "glibc", OMP_NUM_THREADS="1")
 
+    @only_in_long
     def test_checkpoint(self):
         for allocator in SLOW_ALLOCATORS:
             with self.subTest(allocator):

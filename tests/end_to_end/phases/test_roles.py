@@ -89,6 +89,7 @@ class BesideTheModel(Case):
     def test_recompute(self):
         self.check_recompute("recompute")
 
+    @harness.only_in_long
     def test_reentrant_recompute(self):
         self.check_recompute("recompute-reentrant")
 
@@ -147,6 +148,7 @@ class Ranks(Case):
                 _, rows = tensor_rows(process, step, "step")
                 self.assert_roles(rows, gradient=truth["comm"], parameter=truth["parameter"], comm=0)
 
+    @harness.only_in_long
     def test_a_gather_before_saving(self):
         for truth, process in self.run_ranks("gather"):
             self.assert_roles(peak_of(process)["at_peak"], gathered=truth["gathered"])

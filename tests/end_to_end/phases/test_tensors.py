@@ -94,6 +94,7 @@ class Falcon(harness.Case):
     def test_bf16(self):
         self.assert_rows(self.run_falcon("--dtype", "bf16"), 347.12, 363.11, 231.06, 577.64, 462.11, 115.53)
 
+    @harness.only_in_long
     def test_checkpointing(self):
         self.assert_rows(self.run_falcon("--checkpointing"), 310.30, 558.11, 462.11, 1155.27, 924.22, 231.05)
 

@@ -30,6 +30,12 @@ struct Frame {
   std::uint64_t value = 0; // python: lo CodeId, hi line; native: return address
 };
 
+// True if the frames before this one are of the backward of a forward call, and the frames after it those of
+// the forward call.
+constexpr bool is_forward_call(const Frame& frame) {
+  return !frame.python && frame.value == format::kForwardCall;
+}
+
 inline constexpr std::size_t kLongestName = 4096; // bytes of a name: the most that a path has
 
 // Returns `name`. If it is longer than `most` bytes, returns so many of them and a mark with its full length.

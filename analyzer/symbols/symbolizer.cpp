@@ -85,13 +85,17 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFo
   return out;
 }
 
+constexpr std::string_view kBackwardOf = "(backward of this forward call)";
+
 // Returns the operator of PyTorch that the program called, or "" if there is none. Operators call each other.
-// This is the one that the innermost Python frame called.
+// This is the one that the innermost Python frame called. In backward, that is the forward call.
 std::string called_operator(const std::vector<SiteFrame>& frames) {
   std::string out;
+  const char* prefix = "torch.";
   for (const SiteFrame& frame : frames) {
     if (frame.python) break;
-    if (const std::string name = operator_of(frame.function); !name.empty()) out = "torch." + name;
+    if (frame.function == kBackwardOf) prefix = "backward of torch.";
+    if (const std::string name = operator_of(frame.function); !name.empty()) out = prefix + name;
   }
   return out;
 }
@@ -265,6 +269,8 @@ const Site& Symbolizer::site(format::StackId stack) {
   for (const trace::Frame& frame : definitions_.frames(stack)) {
     if (frame.python) {
       slot->frames.push_back(python(frame.value));
+    } else if (frame.value == format::kForwardCall) {
+      slot->frames.emplace_back().function = kBackwardOf;
     } else {
       const std::vector<SiteFrame>& at = native(frame.value);
       slot->frames.insert(slot->frames.end(), at.begin(), at.end());

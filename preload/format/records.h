@@ -74,6 +74,10 @@ enum class TextId : std::uint32_t {};
 enum class CodeId : std::uint32_t {};
 enum class ModuleId : std::uint32_t {};
 
+// A native frame with this address ends the frames of an evaluation of an autograd node. Its callers are those
+// of the forward call that made the node.
+inline constexpr std::uint64_t kForwardCall = 1;
+
 // Nanoseconds of CLOCK_MONOTONIC, made unique within a process, so that one figure gives order and time. A
 // death's stamp is drawn before the real call, a birth's stamp after it.
 using Stamp = std::uint64_t;

@@ -1,6 +1,7 @@
 // Purpose: the size of the recorder's private memory.
 // Runs: on the thread that makes a pass, pass lock held.
 #include "preload/device/device_blocks.h"
+#include "preload/record/autograd_nodes.h"
 #include "preload/record/interner.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/native_unwinder.h"
@@ -19,8 +20,8 @@ constexpr std::uint64_t kFixedBytes = 512 * 1024;
 } // namespace
 
 std::uint64_t own_bytes() {
-  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + unwinder_bytes() +
-         model_bytes() + device_memory_bytes() + window_buffer_bytes() + kFixedBytes;
+  return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + node_bytes() +
+         unwinder_bytes() + model_bytes() + device_memory_bytes() + window_buffer_bytes() + kFixedBytes;
 }
 
 } // namespace memtrace::record

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "preload/os/mappings.h"
+#include "preload/record/autograd_nodes.h"
 #include "preload/record/interner.h"
 #include "preload/record/thread_entry.h"
 #include "preload/stack/loaded_modules.h"
@@ -131,6 +132,7 @@ void prepare_stacks() {
   cache = static_cast<Cached*>(os::map_private(kMostSlots * sizeof(Cached)));
   own = range_of(reinterpret_cast<const void*>(&prepare_stacks));
   if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
+  if (settings.stacks == Stacks::both) prepare_nodes();
 }
 
 void hide_interpreter(const void* some_function_of_it) {
@@ -150,7 +152,9 @@ std::uint64_t stack_cache_bytes() {
   return cache == nullptr ? 0 : __atomic_load_n(&cache_slots, __ATOMIC_RELAXED) * sizeof(Cached);
 }
 
-StackId capture_stack(bool native) {
+namespace {
+
+StackId capture(bool native) {
   if (settings.stacks == Stacks::none || cache == nullptr) return StackId{0};
   Thread* const thread = this_thread();
   if (thread == nullptr) return StackId{0};
@@ -162,18 +166,39 @@ StackId capture_stack(bool native) {
   const std::size_t natives =
       native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->walk) : 0;
   if (pythons + natives == 0) return StackId{0};
+  const StackId forward = forward_of(addresses, natives);
   Hash hash;
   for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);
-  for (std::size_t i = 0; i < pythons; ++i) hash.add(python[i]);
+  if (forward != StackId{0}) {
+    hash.add(static_cast<std::uint32_t>(forward), format::kForwardCall);
+  } else {
+    for (std::size_t i = 0; i < pythons; ++i) hash.add(python[i]);
+  }
   const std::uint64_t low = hash.low();
   const std::uint64_t high = hash.high();
   StackId id = look_up(low, high);
   if (id != StackId{0}) return id;
   bool whole = true;
-  id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
+  if (forward != StackId{0}) {
+    id = intern_native(forward, format::kForwardCall);
+    whole = id != forward;
+  } else {
+    id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
+  }
   if (whole) id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
   if (whole || stacks_are_full()) remember(low, high, id); // otherwise the lock may be free next time
+  return id;
+}
+
+} // namespace
+
+StackId capture_stack(bool native) {
+  const StackId id = capture(native);
+  if (local.node_to_come != 0) {
+    note_forward(local.node_to_come, id);
+    local.node_to_come = 0;
+  }
   return id;
 }
 

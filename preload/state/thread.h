@@ -85,10 +85,15 @@ struct Local {
   format::SmallTotals* small = &uncounted; // &thread->own, or in the ring's slot
   std::int64_t births_left;                // bytes of small births until the next check, for a tick or a sample
   std::int64_t deaths_left;                // bytes of small deaths until a tick
-  std::size_t tensor_bytes;  // not 0: the next block is a tensor's, and this many bytes were asked
-  std::uint64_t moving_from; // inside another allocator's realloc: the block that it may move
-  std::size_t moving;        // and how many bytes of it may move
-  std::size_t storage_bytes; // bytes that PyTorch computed last for a storage that it has not allocated yet
+  std::size_t tensor_bytes;   // not 0: the next block is a tensor's, and this many bytes were asked
+  std::uint64_t moving_from;  // inside another allocator's realloc: the block that it may move
+  std::size_t moving;         // and how many bytes of it may move
+  std::size_t storage_bytes;  // bytes that PyTorch computed last for a storage that it has not allocated yet
+  std::uint64_t nodes_made;   // numbers that autograd had drawn on this thread when it last allocated a tensor
+  std::uint64_t node_to_come; // not 0: the next tensor is of this node (record/autograd_nodes.h)
+  const void* node;           // of autograd, whose evaluation began last, and
+  std::uint64_t node_return;  // the return address of that evaluation, and
+  std::uint64_t node_frame;   // the address of its frame
   Thread* thread;
   std::uint32_t device_calls;  // depth of nested hooks of CUDA calls on this thread
   std::uint32_t device_events; // number of events that CUPTI reported on this thread

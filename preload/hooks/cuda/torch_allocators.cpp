@@ -7,6 +7,7 @@
 #include "preload/blocks/recording.h"
 #include "preload/hooks/cuda/device_facts.h"
 #include "preload/hooks/cuda/torch_allocators.h"
+#include "preload/hooks/cuda/torch_autograd.h"
 #include "preload/hooks/cuda/types.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
@@ -75,6 +76,7 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
   local.storage_bytes = 0; // it was for this block
+  if (size > 0 && record::active()) local.node_to_come = new_node();
   const Recording here;
   if (!here) return;
   const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
@@ -82,6 +84,7 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
       reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
   if (size > 0) {
     here.born(block);
+    local.node_to_come = 0;
   } else {
     here.died(block, record::draw_stamp());
   }
@@ -137,10 +140,14 @@ using namespace memtrace::hooks;
 EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
   find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
   if (real_alloc_cpu == nullptr) return nullptr;
-  if (memtrace::record::active()) local.tensor_bytes = n;
+  if (memtrace::record::active()) {
+    local.node_to_come = new_node(); // first: the loader may allocate
+    local.tensor_bytes = n;
+  }
   local.storage_bytes = 0; // it was for this block
   void* const p = real_alloc_cpu(n);
   local.tensor_bytes = 0;
+  local.node_to_come = 0;
   return p;
 }
 

@@ -16,6 +16,21 @@ __attribute__((noinline, used)) int alloc_found_block(int x) {
 }
 } // namespace c10::cuda::CUDACachingAllocator
 
+namespace at::_ops {
+struct pow_Tensor_Scalar {
+  __attribute__((noinline, used)) static int call(int x) {
+    asm volatile("" ::: "memory");
+    return x + 6;
+  }
+};
+struct mul_Tensor {
+  __attribute__((noinline, used)) static int call(int x) {
+    asm volatile("" ::: "memory");
+    return x + 7;
+  }
+};
+} // namespace at::_ops
+
 namespace memtrace::symbols {
 
 // Found by name in this test's symbol table.
@@ -95,6 +110,19 @@ TEST_F(Symbols, OfTheAllocatorOfDevicesSayNothing) {
       own_frame(id, &c10::cuda::CUDACachingAllocator::alloc_found_block, own_frame(id, &named_w));
   const std::string where = open().site(format::StackId{stack}).where;
   EXPECT_TRUE(where.starts_with("w at ")) << where;
+}
+
+TEST_F(Symbols, InBackwardTheForwardCallIsNamed) {
+  const std::vector<std::uint8_t> id = own_module().build_id;
+  const std::uint32_t line = builder.python_frame("forward", "/home/u/model.py", 12, 0);
+  const std::uint32_t forward = own_frame(id, &at::_ops::pow_Tensor_Scalar::call, line);
+  const std::uint32_t marker = builder.native_frame(format::kForwardCall, forward);
+  const std::uint32_t stack = own_frame(id, &at::_ops::mul_Tensor::call, own_frame(id, &named_w, marker));
+  Symbolizer& symbolizer = open();
+  const Site& site = symbolizer.site(format::StackId{stack});
+  EXPECT_EQ(site.op, "backward of torch.pow");
+  EXPECT_EQ(site.own_line, "model.py:12");
+  EXPECT_EQ(symbolizer.site(format::StackId{forward}).op, "torch.pow");
 }
 
 TEST_F(Symbols, OfCAreNotDemangled) {

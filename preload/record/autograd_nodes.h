@@ -1,0 +1,42 @@
+// Purpose: links memory of the backward pass to the forward call whose node autograd evaluates.
+// Runs: inside PyTorch's allocators, and inside its engine's evaluation of a node.
+//
+// In backward, the Python stack has only the line of `loss.backward()`; on a thread of the engine it is empty.
+// Each node has the number that autograd drew for it on the thread of the forward call. Autograd draws it
+// before the operator allocates its result. So the first tensor after a new number is allocated by the node's
+// operator, and its stack is the forward call's. No callback for each operator is needed (docs/decisions/0048).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/format/records.h"
+
+namespace memtrace::record {
+
+// Reserves the memory. Only the constructor calls it. Without memory, no node is known.
+void prepare_nodes();
+
+// The key of a node: the number that autograd drew, and its thread id of PyTorch. Never 0.
+constexpr std::uint64_t node_key(std::uint64_t number, std::uint64_t thread) {
+  return thread << 48 | (number + 1);
+}
+
+// Remembers the stack of the forward call that made a node. A later node may take its place: the newest 16,384
+// nodes of all threads are known at least if one thread makes them.
+void note_forward(std::uint64_t key, format::StackId stack);
+
+// Begins the evaluation of a node on the calling thread, in the function that will return to `return_address`
+// and whose frame begins at `frame`. Its end needs no call: see forward_of().
+void begin_node(const void* node, const void* return_address, const void* frame);
+
+// Returns the stack of the forward call whose node this thread evaluates; StackId{0} if none is known.
+// `addresses`: the native stack. The node counts if its evaluation is in there. Then no Python frame, such as
+// one of a checkpoint that runs forward again, is between it and the allocation.
+format::StackId forward_of(const std::uint64_t* addresses, std::size_t count);
+
+// Returns the most bytes that the table has touched.
+std::uint64_t node_bytes();
+void drop_nodes(); // frees the pages of the table; any thread may call it
+
+} // namespace memtrace::record

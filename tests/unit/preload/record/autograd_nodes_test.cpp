@@ -1,0 +1,92 @@
+// Purpose: the forward call of a node of autograd, found by its number and thread.
+#include "preload/record/autograd_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "child.h"
+
+namespace memtrace::record {
+namespace {
+
+using format::StackId;
+using tests::in_child;
+
+// The first words of torch::autograd::Node.
+struct Node213 { // since PyTorch 2.13
+  const void* functions = nullptr;
+  std::uint64_t references = 0x8000000100000002;
+  std::uint64_t number = 0;
+  std::uint64_t depth = 1;
+  std::uint64_t has_parent = 0;
+  std::uint64_t thread = 0;
+  std::uint64_t more[8] = {};
+};
+struct Node20 { // before
+  const void* functions = nullptr;
+  const void* self = nullptr;
+  const void* self_count = &self;
+  std::uint64_t number = 0;
+  std::uint64_t depth = 1;
+  std::uint64_t has_parent = 0;
+  std::uint64_t thread = 0;
+  std::uint64_t more[8] = {};
+};
+
+constexpr std::uint64_t kReturn = 0x1234;
+constexpr std::uint64_t kAddresses[] = {0x10, kReturn, 0x20};
+const void* const kOuterFrame = reinterpret_cast<const void*>(~std::uintptr_t{0});
+
+template <class Node>
+StackId forward_call_of(const Node& node, const std::uint64_t* addresses = kAddresses,
+                        const void* frame = kOuterFrame) {
+  begin_node(&node, reinterpret_cast<const void*>(kReturn), frame);
+  return forward_of(addresses, 3);
+}
+
+TEST(AutogradNodes, AreKnownByNumberAndThread) {
+  in_child([] {
+    prepare_nodes();
+    note_forward(node_key(7, 3), StackId{42});
+    note_forward(node_key(7, 4), StackId{43});
+    note_forward(node_key(0, 4), StackId{44});
+    EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 3}), StackId{42});
+    EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 4}), StackId{43});
+    EXPECT_EQ(forward_call_of(Node20{.number = 7, .thread = 3}), StackId{42});
+    EXPECT_EQ(forward_call_of(Node20{.number = 0, .thread = 4}), StackId{44});
+    EXPECT_EQ(forward_call_of(Node213{.number = 8, .thread = 3}), StackId{0});
+    EXPECT_EQ(forward_call_of(Node213{.number = ~std::uint64_t{0}, .thread = 3}), StackId{0})
+        << "a node that accumulates into .grad";
+    drop_nodes();
+    EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 3}), StackId{0});
+    EXPECT_EQ(node_bytes(), 0u);
+  });
+}
+
+TEST(AutogradNodes, CountOnlyDuringTheirEvaluation) {
+  in_child([] {
+    prepare_nodes();
+    const Node213 node{.number = 7, .thread = 3};
+    note_forward(node_key(7, 3), StackId{42});
+    constexpr std::uint64_t kElsewhere[] = {0x10, 0x20, 0x30};
+    EXPECT_EQ(forward_call_of(node, kElsewhere), StackId{0});
+    const int here = 0;
+    const void* const inner = reinterpret_cast<const char*>(&here) - 100'000;
+    EXPECT_EQ(forward_call_of(node, kAddresses, inner), StackId{0});
+  });
+}
+
+TEST(AutogradNodes, TheNewestAreKnown) {
+  in_child([] {
+    prepare_nodes();
+    constexpr std::uint64_t kMade = 100'000, kKept = 16'384;
+    for (std::uint64_t number = 0; number < kMade; ++number)
+      note_forward(node_key(number, 1), StackId{static_cast<std::uint32_t>(number + 1)});
+    for (std::uint64_t number = 0; number < kMade; number += 111) {
+      const StackId expected{number < kMade - kKept ? 0 : static_cast<std::uint32_t>(number + 1)};
+      EXPECT_EQ(forward_call_of(Node213{.number = number, .thread = 1}), expected) << number;
+    }
+  });
+}
+
+} // namespace
+} // namespace memtrace::record

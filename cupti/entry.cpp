@@ -44,8 +44,8 @@ void take_devices(const memtrace_bridge* bridge) {
 // The driver calls it in cuInit if CUDA_INJECTION64_PATH names this library. Returns 1, success, in all cases.
 EXPORT int InitializeInjection() {
   const int errno_before = errno;
-  if (const memtrace_bridge* const bridge = memtrace::cupti::find_bridge(); bridge != nullptr)
-    memtrace::cupti::take_devices(bridge);
+  const memtrace_bridge* const bridge = memtrace::cupti::find_bridge();
+  if (!memtrace::cupti::subscribe_as_probe() && bridge != nullptr) memtrace::cupti::take_devices(bridge);
   errno = errno_before;
   return 1;
 }

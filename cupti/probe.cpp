@@ -3,6 +3,7 @@
 #include "cupti/probe.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <cstring>
 
@@ -15,6 +16,22 @@ namespace memtrace::cupti {
 namespace {
 
 void ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+// In a traced program, memtrace subscribes inside cuInit, where the driver calls InitializeInjection. So does
+// the probe. A probe that subscribed after cuInit was refused with error 999 on a machine where traced programs
+// had a subscription.
+constinit bool in_probe = false;
+constinit bool subscribed_in_init = false;
+Subscription& subscription() {
+  static Subscription one;
+  return one;
+}
+
+void name_this_library_to_the_driver() {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<void*>(&ignore), &own) != 0 && own.dli_fname != nullptr)
+    setenv("CUDA_INJECTION64_PATH", own.dli_fname, 1);
+}
 
 template <class F>
 void find(void* library, const char* name, F* out) {
@@ -44,6 +61,7 @@ bool probe_driver(memtrace_probe_line line, void* to) {
   find(library, "cuDeviceGetCount", &count);
   int supports = 0, devices = 0;
   if (version != nullptr) version(&supports);
+  name_this_library_to_the_driver();
   const int result = init != nullptr ? init(0) : -1;
   if (result == 0 && count != nullptr) count(&devices);
   text.add("libcuda.so.1");
@@ -58,18 +76,18 @@ bool probe_driver(memtrace_probe_line line, void* to) {
 }
 
 void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
-  Subscription subscription = subscribe(&ignore);
+  Subscription& one = subscription();
+  if (!subscribed_in_init) one = subscribe(&ignore);
   BoundedText text;
-  const bool works = subscription.standing == Standing::active;
+  const bool works = one.standing == Standing::active;
   if (works) {
     text.add("can subscribe");
-    if (subscription.library.subscribe_v2 == nullptr)
-      text.add(" (cuptiSubscribe: this one cannot name a holder)");
-    text.add(", ").add(subscription.library.path).add(" version ").add(subscription.library.version);
-    unsubscribe(subscription);
+    if (one.library.subscribe_v2 == nullptr) text.add(" (cuptiSubscribe: this one cannot name a holder)");
+    text.add(", ").add(one.library.path).add(" version ").add(one.library.version);
+    unsubscribe(one);
   } else {
-    describe(subscription, text);
-    if (!driver && subscription.library.path != nullptr) text.add(" (there is no driver)");
+    describe(one, text);
+    if (!driver && one.library.path != nullptr) text.add(" (there is no driver)");
   }
   line(to, "CUPTI", works, text.text());
 }
@@ -93,7 +111,15 @@ void probe_nvml(memtrace_probe_line line, void* to) {
 
 } // namespace
 
+bool subscribe_as_probe() {
+  if (!in_probe) return false;
+  subscribed_in_init = true;
+  subscription() = subscribe(&ignore);
+  return true;
+}
+
 void probe(memtrace_probe_line line, void* to) {
+  in_probe = true;
   const bool driver = probe_driver(line, to);
   probe_cupti(line, to, driver);
   probe_nvml(line, to);

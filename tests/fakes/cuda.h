@@ -33,6 +33,7 @@ int fake_cuda_calls(const char* name);
 size_t fake_cuda_used(int device);
 void fake_cuda_capture(int on);
 int fake_cuda_holders(int device); // of its primary context
+int fake_cuda_is_after_init();     // false inside cuInit
 }
 
 inline constexpr int kDevices = 2;

@@ -60,6 +60,8 @@ int destroy(Context context) {
   return kSuccess;
 }
 
+bool init_is_over = false;
+
 } // namespace
 
 Context current() {
@@ -75,6 +77,7 @@ int cuInit(unsigned) {
   void* const library = tool != nullptr ? dlopen(tool, RTLD_NOW) : nullptr;
   void* const start = library != nullptr ? dlsym(library, "InitializeInjection") : nullptr;
   if (start != nullptr) reinterpret_cast<int (*)()>(start)();
+  init_is_over = true;
   return kSuccess;
 }
 int cuDriverGetVersion(int* version) {
@@ -185,6 +188,9 @@ int cuStreamIsCapturing(void*, int* status) {
 
 } // namespace fake::driver
 
+int fake::fake_cuda_is_after_init() {
+  return driver::init_is_over;
+}
 int fake::fake_cuda_holders(int device) {
   const driver::State* const state = driver::state_of(driver::primary_of(device));
   return state == nullptr ? 0 : state->holders;

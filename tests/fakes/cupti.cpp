@@ -2,9 +2,9 @@
 // Stands for libcupti.so where there is no driver that CUPTI would talk to.
 //
 // FAKE_CUPTI says how it behaves: nothing: well; `held=NAME`: NAME is the subscriber; `error=N`: refuses with
-// N; `dies=N`: finalizes itself after N callbacks, as when another tool calls cuptiFinalize.
-// FAKE_CUPTI_VERSION: what cuptiGetVersion says. Like the real ones it takes SubscriberParams of exactly its
-// version's size.
+// N; `late=N`: does so after cuInit, but not inside it; `dies=N`: finalizes itself after N callbacks, as when
+// another tool calls cuptiFinalize. FAKE_CUPTI_VERSION: what cuptiGetVersion says. Like the real ones it takes
+// SubscriberParams of exactly its version's size.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -156,6 +156,9 @@ CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc call, void
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
   if (const long error = number_behind("error=", 0); error != 0) return static_cast<CUptiResult>(error);
+  const auto after = of_driver<int (*)()>("fake_cuda_is_after_init");
+  if (const long error = number_behind("late=", 0); error != 0 && after != nullptr && after() != 0)
+    return static_cast<CUptiResult>(error);
   left = number_behind("dies=", -1);
   subscriber = {call, user};
   *out = reinterpret_cast<CUpti_SubscriberHandle>(&subscriber);

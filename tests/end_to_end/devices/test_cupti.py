@@ -216,6 +216,7 @@ class Doctor(WithFakes):
         self.assertIn("yes NVML: driver 580.65.06, cards: 2 (Fake A100", self.line("NVML"))
         self.assertIn("no  CUPTI: held by CUPTI for nsys", self.line("CUPTI", FAKE_CUPTI="held=CUPTI for nsys"))
         self.assertIn("no  CUPTI: refused, error 41", self.line("CUPTI", FAKE_CUPTI="error=41"))
+        self.assertIn("yes CUPTI: can subscribe", self.line("CUPTI", FAKE_CUPTI="late=999"))
         self.assertIn("no  NVML: the driver is not loaded", self.line("NVML", FAKE_NVML="error=9"))
 
 

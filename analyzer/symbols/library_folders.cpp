@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analyzer/symbols/inductor_code.h"
+
 namespace memtrace::symbols {
 namespace {
 
@@ -69,7 +71,8 @@ std::string_view LibraryFolders::below(std::string_view file) const {
 bool LibraryFolders::holds(std::string_view file) const {
   if (file.empty()) return true;
   if (file.front() == '<') return !typed_in(file, by_command_);
-  if (file.find("/torchinductor_") != std::string_view::npos) return true; // compiled by torch.compile
+  if (file.find("/torchinductor_") != std::string_view::npos || InductorCode::is_generated(file))
+    return true; // compiled by torch.compile; a setting may name another folder
   if (told_) return !below(file).empty();
   return !below(file).empty() || file.find("-packages/") != std::string_view::npos ||
          file.find("/lib/python") != std::string_view::npos;

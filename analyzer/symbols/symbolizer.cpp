@@ -244,7 +244,7 @@ SiteFrame Symbolizer::python(std::uint64_t value) {
   return frame;
 }
 
-void Symbolizer::describe(Site& site) const {
+void Symbolizer::describe(Site& site) {
   const auto place = [this](const SiteFrame& frame) {
     std::string path(libraries_.below(frame.file));
     if (path.empty()) path = short_path(frame.file, facts_.working_directory);
@@ -259,6 +259,11 @@ void Symbolizer::describe(Site& site) const {
   }
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
   if (python.own != nullptr) site.own_line = place(*python.own);
+  const std::string compiled = inductor_.filled_by(python.innermost->file, python.innermost->line);
+  if (!compiled.empty() && python.own != nullptr) { // the generated file's name is a hash
+    site.op = "compiled " + compiled;
+    site.where = site.own_line;
+  }
   if (site.own_line != site.where) site.caller = site.own_line;
 }
 

@@ -12,6 +12,7 @@
 #include "analyzer/decode/definitions.h"
 #include "analyzer/symbols/debug_lines.h"
 #include "analyzer/symbols/elf_symbols.h"
+#include "analyzer/symbols/inductor_code.h"
 #include "analyzer/symbols/library_folders.h"
 #include "analyzer/trace/module_map.h"
 #include "analyzer/trace/process_facts.h"
@@ -72,11 +73,12 @@ class Symbolizer {
   SiteFrame python(std::uint64_t value);
   Object& object_of(const trace::Module& module);
   std::string_view keep_name(std::string name) { return *names_.insert(std::move(name)).first; }
-  void describe(Site& site) const;
+  void describe(Site& site);
 
   const trace::Definitions& definitions_;
   const trace::Facts& facts_;
   const LibraryFolders libraries_;
+  InductorCode inductor_;
   std::unordered_map<const trace::Module*, Object> objects_;
   trace::ModuleMap modules_;
   std::unordered_set<std::string> names_; // names that the trace does not contain

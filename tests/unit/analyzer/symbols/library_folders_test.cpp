@@ -54,6 +54,7 @@ TEST(LibraryFolders, WhatWasTypedInIsTheUsers) {
   const LibraryFolders command(facts_of(std::string("python\0-c\0pass", 14), {}));
   EXPECT_FALSE(command.holds("<string>"));
   EXPECT_TRUE(script.holds("/tmp/torchinductor_u/ab/cab.py"));
+  EXPECT_TRUE(script.holds("/scratch/cache/xl/cxlmr7qndhgbgnuksupnpgxue4osfnod7ahtu3s3jmk6f4lum35a.py"));
 }
 
 } // namespace

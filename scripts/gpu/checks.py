@@ -96,6 +96,17 @@ def history(run):
                  run.truth["history"]["bytes"] // 50)  # a block that was not split is larger than was asked for
 
 
+def backward_lines(run):
+    """Blocks that backward allocates name their forward call, though the engine's thread has no Python frame."""
+    yield from exact(run)
+    rows = [row for row in at_peak(run, "tensor") if row["born_phase"] == "backward" and row["site"]]
+    known = [row for row in rows
+             if "(backward of this forward call)" in (frame["function"] for frame in row["site"]["frames"])]
+    size = sum(row["bytes"] for row in rows)
+    found = sum(row["bytes"] for row in known)
+    yield holds("backward: blocks at the peak whose forward call is known", size, found, 0 < 0.9 * size <= found)
+
+
 def temporaries(expected):
     def check(run):
         yield from exact(run)

@@ -45,6 +45,17 @@ class Checks(unittest.TestCase):
         phases = [row("load", None, 499, 500), row("step", 0, 1000, 701)]
         self.assertEqual(wrong(checks.exact, phases=phases), ["step 0: tensor at exit", "load: peak tensor"])
 
+    def test_backward_lines(self):
+        def made(*functions):
+            frames = [{"function": function} for function in functions]
+            return {"bytes": 400, "born_phase": "backward", "site": {"frames": frames}}
+        known, unknown = made("mm", "(backward of this forward call)", "forward"), made("mm", "thread_main")
+        told = "backward: blocks at the peak whose forward call is known"
+        for rows, expected in (([known], []), ([known, unknown], [told]), ([], [told])):
+            peaks = [peak("live", 5, "host"), peak("tensor", 1000, at_peak=rows), peak("live", 2048),
+                     peak("reserved", 2048)]
+            self.assertEqual(wrong(checks.backward_lines, peaks=peaks), expected)
+
     def test_temporaries(self):
         found = [{"id": "foreach-temporaries", "memory": "cuda:0", "bytes": 400}]
         self.assertEqual(wrong(checks.temporaries(True), findings=found), [])

@@ -25,8 +25,26 @@ std::string step_range(replay::Step first, replay::Step last) {
   return "steps " + count(static_cast<std::uint64_t>(first)) + " to " + count(static_cast<std::uint64_t>(last));
 }
 
+namespace {
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Returns the name by which the program was started, if its file has another name. `redis-server` is a link to
+// `redis-check-rdb`, and `ls` may be one to `busybox`. `python` for `python3.11` says less than the file's
+// name.
+std::string program_name(const trace::Facts& facts) {
+  const std::string file = file_name(facts.exe);
+  std::string called = file_name(facts.argv.substr(0, facts.argv.find('\0')));
+  if (called.starts_with('-')) called.erase(0, 1); // a login shell
+  return called.empty() || file.starts_with(called) ? file : called;
+}
+
+} // namespace
+
 std::string script(const trace::Facts& facts) {
-  std::string shown = facts.exe;
+  std::string shown = program_name(facts);
   std::size_t at = 0;
   // The first argument that is a Python file is more informative than the interpreter.
   while (at < facts.argv.size()) {

@@ -61,6 +61,8 @@ void answer_at_end();
 void call_for_ledger();
 // True if a thread has answered, and may be paused: the caller takes the ledger now.
 bool ledger_is_answered();
+// True if a thread of the program is paused until the ledger is taken.
+bool a_thread_stands();
 // True if no thread answered for a while: the caller takes the ledger with the previous answer.
 bool answer_timed_out(bool at_peak);
 // True if no thread is answering: the caller takes the ledger now, with the previous answer.

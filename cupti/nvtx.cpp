@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
+#include <cstddef>
 
 #include "cupti/nvtx_names.h"
 
@@ -15,30 +15,39 @@ namespace {
 
 constinit const memtrace_bridge* bridge = nullptr;
 
-// ---- Domains. A library has a domain of its own: CUB has a range for each algorithm, which is no phase of the
-// program. So only the default domain counts, and the domains that MEMTRACE_NVTX_DOMAINS names.
+// ---- Domains. A library has a domain of its own: CUB has a range for each algorithm, which is not a phase of
+// the program. So only the default domain counts, and the domains that MEMTRACE_NVTX_DOMAINS names.
 
 constexpr unsigned kMostWanted = 16;
 constinit Domain wanted[kMostWanted] = {};
-constinit unsigned wanted_count = 0;
+constinit std::atomic<unsigned> wanted_count{0};
+constinit std::atomic<bool> domains_are_read{false};
+constinit Name unnamed = {}; // the domain whose name could not be stored
 
-// `list`: names, separated by commas. Null: none.
-void want_domains(const char* list) {
-  wanted_count = 0;
-  while (list != nullptr && *list != '\0' && wanted_count < kMostWanted) {
+// `list`: names, separated by commas; blanks around a name do not count. Null: none. Each library of the
+// program may initialise NVTX on its own; only the first call reads the list.
+void read_wanted_domains(const char* list) {
+  if (domains_are_read.exchange(true)) return;
+  unsigned count = 0;
+  while (list != nullptr && *list != '\0' && count < kMostWanted) {
     char one[kMaxName + 1];
     std::size_t bytes = 0;
     for (; *list != '\0' && *list != ','; ++list)
-      if (bytes < kMaxName) one[bytes++] = *list;
+      if (bytes < kMaxName && (bytes != 0 || *list != ' ')) one[bytes++] = *list;
+    while (bytes != 0 && one[bytes - 1] == ' ') --bytes;
     one[bytes] = '\0';
     if (*list == ',') ++list;
-    if (const Name* const name = name_of(one); name != nullptr)
-      wanted[wanted_count++] = const_cast<Name*>(name);
+    if (const Name* const name = name_of(one); name != nullptr) wanted[count++] = const_cast<Name*>(name);
   }
+  wanted_count.store(count, std::memory_order_release);
 }
 
 bool is_wanted(Domain domain) {
-  return domain == nullptr || std::find(wanted, wanted + wanted_count, domain) != wanted + wanted_count;
+  const auto* const end = wanted + wanted_count.load(std::memory_order_acquire);
+  return domain == nullptr || std::find(wanted, const_cast<Domain*>(end), domain) != end;
+}
+Domain domain_of(const Name* name) {
+  return name != nullptr ? const_cast<Name*>(name) : &unnamed;
 }
 
 // ---- Pushed ranges: a stack per thread; within it, each domain is independent.
@@ -172,20 +181,23 @@ std::uint64_t start_wide(const wchar_t* text) {
   return start(name_of(text));
 }
 int domain_push(Domain domain, const Attributes* attributes) {
-  return push(domain, is_wanted(domain) ? message_of(attributes) : nullptr);
+  return is_wanted(domain) ? push(domain, message_of(attributes)) : kNotTracked;
+}
+int domain_pop(Domain domain) {
+  return is_wanted(domain) ? pop(domain) : kNotTracked;
 }
 std::uint64_t domain_start(Domain domain, const Attributes* attributes) {
-  return start(is_wanted(domain) ? message_of(attributes) : nullptr);
+  return is_wanted(domain) ? start(message_of(attributes)) : 0;
 }
 void domain_end(Domain, std::uint64_t id) {
   end(id);
 }
 // Only the handle identifies a domain, so the address of its name is enough.
 Domain domain_ascii(const char* text) {
-  return const_cast<Name*>(name_of(text));
+  return domain_of(name_of(text));
 }
 Domain domain_wide(const wchar_t* text) {
-  return const_cast<Name*>(name_of(text));
+  return domain_of(name_of(text));
 }
 String string_ascii(Domain, const char* text) {
   return const_cast<Name*>(name_of(text));
@@ -220,14 +232,15 @@ bool attach(const memtrace_bridge* to, GetExportTable get) {
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks || callbacks->module_table == nullptr)
     return false;
   bridge = to;
-  want_domains(std::getenv("MEMTRACE_NVTX_DOMAINS"));
+  const std::size_t known = offsetof(memtrace_bridge, nvtx_domains) + sizeof to->nvtx_domains;
+  read_wanted_domains(to->bytes >= known ? to->nvtx_domains() : nullptr);
   const Replacement core[] = {{kRangeStartEx, any(&start_ex)},  {kRangeStartA, any(&start_ascii)},
                               {kRangeStartW, any(&start_wide)}, {kRangeEnd, any(&end)},
                               {kRangePushEx, any(&push_ex)},    {kRangePushA, any(&push_ascii)},
                               {kRangePushW, any(&push_wide)},   {kRangePop, any(&pop_default)}};
   const Replacement core2[] = {
       {kDomainRangeStartEx, any(&domain_start)},    {kDomainRangeEnd, any(&domain_end)},
-      {kDomainRangePushEx, any(&domain_push)},      {kDomainRangePop, any(&pop)},
+      {kDomainRangePushEx, any(&domain_push)},      {kDomainRangePop, any(&domain_pop)},
       {kDomainRegisterStringA, any(&string_ascii)}, {kDomainRegisterStringW, any(&string_wide)},
       {kDomainCreateA, any(&domain_ascii)},         {kDomainCreateW, any(&domain_wide)}};
   return fill(*callbacks, kCore, core) && fill(*callbacks, kCore2, core2);

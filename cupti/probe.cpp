@@ -30,7 +30,7 @@ Subscription& subscription() {
 void name_this_library_to_the_driver() {
   Dl_info own{};
   if (dladdr(reinterpret_cast<void*>(&ignore), &own) != 0 && own.dli_fname != nullptr)
-    setenv("CUDA_INJECTION64_PATH", own.dli_fname, 1);
+    setenv("CUDA_INJECTION64_PATH", own.dli_fname, 0); // another tool keeps the place, as in a run
 }
 
 template <class F>
@@ -113,6 +113,7 @@ void probe_nvml(memtrace_probe_line line, void* to) {
 
 bool subscribe_as_probe() {
   if (!in_probe) return false;
+  if (subscribed_in_init) return true;
   subscribed_in_init = true;
   subscription() = subscribe(&ignore);
   return true;

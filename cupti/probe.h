@@ -10,7 +10,7 @@ typedef void (*memtrace_probe_line)(void* to, const char* what, int works, const
 namespace memtrace::cupti {
 
 void probe(memtrace_probe_line line, void* to);
-// Subscribes for the probe, inside cuInit. False: no probe runs in this process.
+// Subscribes for the probe, inside cuInit. Returns false if no probe runs in this process.
 bool subscribe_as_probe();
 
 } // namespace memtrace::cupti

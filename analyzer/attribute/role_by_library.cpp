@@ -52,7 +52,7 @@ Role Askers::role(format::StackId stack) {
     below.push_back(id);
     const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;
-    if (trace::is_forward_call(node->frame)) break; // that call made other memory
+    if (trace::is_forward_call(node->frame)) break; // the outer frames allocated other memory
     const auto said = of_frame(node->frame);
     role = said.value_or(Role::unknown);
     if (said) break;

@@ -30,8 +30,7 @@ struct Frame {
   std::uint64_t value = 0; // python: lo CodeId, hi line; native: return address
 };
 
-// True if the frames before this one are of the backward of a forward call, and the frames after it those of
-// the forward call.
+// True for the frame between the frames of a backward evaluation (inner) and those of its forward call (outer).
 constexpr bool is_forward_call(const Frame& frame) {
   return !frame.python && frame.value == format::kForwardCall;
 }

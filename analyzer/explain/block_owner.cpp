@@ -26,7 +26,8 @@ BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
   if (holding.role != replay::Role::unknown || !holding.tensor || holding.stack == format::StackId{})
     return {"", holding.role};
   if (holding.born_known != replay::KnownPhase::load) return {"", holding.role};
-  for (const symbols::SiteFrame& frame : analysis.symbolizer->site(holding.stack).frames) {
+  for (const symbols::SiteFrame& frame :
+       symbols::frames_of_allocation(analysis.symbolizer->site(holding.stack))) {
     if (reads(frame)) return {"state dict", replay::Role::staging};
     if (builds(frame)) return {"model", replay::Role::parameter};
   }

@@ -80,12 +80,12 @@ RssLedger of_highest_moment(const ProcessAnalysis& analysis, const trace::Ledger
 
 // Returns the ledger that stands for the peak of RSS. Says so if the peak came and went between two ledgers.
 RssLedger at_peak(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
-  constexpr std::uint64_t kUnsaidPart = 50; // 2 %: a smaller difference needs no remark
+  constexpr std::uint64_t kRemarkFrom = 50; // 2 %: a smaller difference needs no remark
   RssLedger out = of_highest_moment(analysis, taken);
   const std::uint64_t highest = taken.highest()->total, high_water = taken.high_water();
-  if (highest < high_water && high_water - highest > high_water / kUnsaidPart)
+  if (highest < high_water && high_water - highest > high_water / kRemarkFrom)
     out.remarks.push_back(
-        fmt::format("RSS was up to {} higher at its peak (VmHWM {}), for which there is no ledger",
+        fmt::format("RSS was up to {} higher at its peak (VmHWM {}). memtrace took no ledger then",
                     sized(out.high_water - out.total), sized(out.high_water)));
   return out;
 }

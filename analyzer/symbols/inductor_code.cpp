@@ -11,7 +11,9 @@ namespace memtrace::symbols {
 namespace {
 
 constexpr std::size_t kHashLetters = 50;        // base32 of 256 bits has 52
-constexpr std::uint64_t kLargest = 16 << 20;    // bytes of a file; a large model's has some 100 KiB
+constexpr std::uint64_t kLargest = 4 << 20;     // bytes of a file; a large model's has some 100 KiB
+constexpr std::size_t kMostLines = 50'000;      // of a file
+constexpr std::size_t kMostFiles = 64;          // a trace may name any number
 constexpr std::size_t kLongestLine = 16 * 1024; // of the lines that are parsed
 constexpr std::size_t kUseWithin = 40;          // lines from an allocation to the call that fills it
 constexpr std::size_t kLongestName = 60;
@@ -75,8 +77,9 @@ const std::vector<std::string>& InductorCode::lines_of(std::string_view file) {
   const auto known = files_.find(file);
   if (known != files_.end()) return known->second;
   std::vector<std::string>& lines = files_[std::string(file)];
+  if (files_.size() > kMostFiles) return lines;
   const std::optional<std::string> text = files::read_found(std::string(file), kLargest);
-  for (std::size_t at = 0; text && at < text->size();) {
+  for (std::size_t at = 0; text && at < text->size() && lines.size() < kMostLines;) {
     const std::size_t end = std::min(text->find('\n', at), text->size());
     lines.push_back(text->substr(at, std::min(end - at, kLongestLine)));
     at = end + 1;
@@ -96,6 +99,7 @@ std::string InductorCode::filled_by(std::string_view file, std::uint32_t line) {
     const std::string_view call = trimmed(lines[i]);
     if (call.starts_with('#') || !has_word(call, buffer)) continue;
     const std::string_view function = word_at_start(call);
+    if (function.size() == call.size() || call[function.size()] != '(') continue; // "del buf0", "buf1 = buf0"
     std::string_view name = operators_of_kernel(function);
     if (name.empty()) name = last_node(lines[i - 1]);
     if (name.empty()) name = function.substr(function.rfind('.') + 1);

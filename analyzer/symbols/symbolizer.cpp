@@ -88,16 +88,19 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFo
 constexpr std::string_view kBackwardOf = "(backward of this forward call)";
 
 // Returns the operator of PyTorch that the program called, or "" if there is none. Operators call each other.
-// This is the one that the innermost Python frame called. In backward, that is the forward call.
+// This is the one that the innermost Python frame called. In backward, it is that of the forward call.
 std::string called_operator(const std::vector<SiteFrame>& frames) {
   std::string out;
-  const char* prefix = "torch.";
+  bool backward = false;
   for (const SiteFrame& frame : frames) {
     if (frame.python) break;
-    if (frame.function == kBackwardOf) prefix = "backward of torch.";
-    if (const std::string name = operator_of(frame.function); !name.empty()) out = prefix + name;
+    if (frame.function == kBackwardOf) {
+      backward = true;
+      out.clear();
+    }
+    if (const std::string name = operator_of(frame.function); !name.empty()) out = "torch." + name;
   }
-  return out;
+  return !backward ? out : out.empty() ? "backward" : "backward of " + out;
 }
 
 // True also for inlined functions of the standard library's headers, whatever their names.
@@ -267,6 +270,12 @@ void Symbolizer::describe(Site& site) {
   if (site.own_line != site.where) site.caller = site.own_line;
 }
 
+std::span<const SiteFrame> frames_of_allocation(const Site& site) {
+  const auto end = std::find_if(site.frames.begin(), site.frames.end(),
+                                [](const SiteFrame& frame) { return frame.function == kBackwardOf; });
+  return {site.frames.begin(), end};
+}
+
 const Site& Symbolizer::site(format::StackId stack) {
   auto& slot = sites_[static_cast<std::uint32_t>(stack)];
   if (slot) return *slot;
@@ -274,7 +283,7 @@ const Site& Symbolizer::site(format::StackId stack) {
   for (const trace::Frame& frame : definitions_.frames(stack)) {
     if (frame.python) {
       slot->frames.push_back(python(frame.value));
-    } else if (frame.value == format::kForwardCall) {
+    } else if (trace::is_forward_call(frame)) {
       slot->frames.emplace_back().function = kBackwardOf;
     } else {
       const std::vector<SiteFrame>& at = native(frame.value);

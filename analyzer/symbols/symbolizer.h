@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,6 +40,10 @@ struct Site {
   const std::string& line() const { return own_line.empty() ? where : own_line; }
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };
+
+// Returns the frames in which the block was allocated. In backward, these are the frames before those of the
+// forward call, which allocated other memory.
+std::span<const SiteFrame> frames_of_allocation(const Site& site);
 
 // Returns a copy that owns its names, for use after its symbolizer.
 std::shared_ptr<const Site> keep(const Site& site);

@@ -92,6 +92,7 @@ struct memtrace_bridge {
   void (*say)(const char* text);                /* prints one line on stderr, after `memtrace: ` */
   int (*cupti_mode)(void);                      /* MEMTRACE_CUPTI: 0 off, 1 auto, 2 on */
   int (*wants_phases)(void);
+  const char* (*nvtx_domains)(void); /* MEMTRACE_NVTX_DOMAINS; null: not set */
 };
 
 /* Returns null if there is no such version. */

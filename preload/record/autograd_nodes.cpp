@@ -2,8 +2,6 @@
 // Runs: inside PyTorch's allocators, and inside its engine's evaluation of a node.
 #include "preload/record/autograd_nodes.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +23,7 @@ struct Forward {
 constexpr std::size_t kForwards = 16 * 1024; // a training step of a GPT with 24 layers makes about 1,500 nodes
 
 constinit Forward* forwards = nullptr;
-constinit bool used = false;
+constinit bool is_touched = false;
 
 Forward& slot_of(std::uint64_t key) {
   return forwards[(key + (key >> 48) * 0x9E37u) % kForwards];
@@ -41,10 +39,10 @@ StackId look_up(std::uint64_t key) {
   return (word ^ part_of(key)) >> 32 == 0 ? StackId{static_cast<std::uint32_t>(word)} : StackId{0};
 }
 
-// The places of a node's number: in PyTorch 2.13, and up to 2.11. The number of the thread is 24 bytes after
-// it. Elsewhere, these words are pointers and counts, which are no key in the table.
-constexpr std::size_t kNumberAt[] = {16, 24};
-constexpr std::size_t kThreadAfter = 24;
+// The words of a node: its own address, up to PyTorch 2.11 (std::enable_shared_from_this); its number, in 2.13
+// and up to 2.11; and the thread's id, after the number.
+constexpr std::size_t kSelf = 8, kNumber = 16, kNumberAfterSelf = 24, kThreadAfter = 24;
+constexpr std::uint64_t kMostThreads = std::uint64_t{1} << 16;
 
 std::uint64_t word_at(const void* node, std::size_t offset) {
   std::uint64_t out;
@@ -60,38 +58,34 @@ void prepare_nodes() {
 
 void note_forward(std::uint64_t key, StackId stack) {
   if (forwards == nullptr || stack == StackId{0}) return;
-  __atomic_store_n(&used, true, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_touched, true, __ATOMIC_RELAXED);
   Forward& slot = slot_of(key);
   __atomic_store_n(&slot.key_and_stack, part_of(key) | static_cast<std::uint32_t>(stack), __ATOMIC_RELEASE);
   __atomic_store_n(&slot.key, key, __ATOMIC_RELAXED);
 }
 
-void begin_node(const void* node, const void* return_address, const void* frame) {
-  local.node = node;
-  local.node_return = reinterpret_cast<std::uint64_t>(return_address);
-  local.node_frame = reinterpret_cast<std::uint64_t>(frame);
+// Reads the node now: later, it may be freed.
+void begin_node(const void* node, const std::uint64_t* return_slot) {
+  const bool has_self = word_at(node, kSelf) == reinterpret_cast<std::uint64_t>(node);
+  const std::size_t at = has_self ? kNumberAfterSelf : kNumber;
+  const std::uint64_t thread = word_at(node, at + kThreadAfter);
+  local.node = thread < kMostThreads ? node_key(word_at(node, at), thread) : 0;
+  local.node_slot = return_slot;
+  local.node_return = *return_slot;
 }
 
 StackId forward_of(const std::uint64_t* addresses, std::size_t count) {
-  if (local.node == nullptr || forwards == nullptr) return StackId{0};
-  const bool over = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) > local.node_frame;
-  if (over || std::find(addresses, addresses + count, local.node_return) == addresses + count)
+  if (local.node == 0 || forwards == nullptr) return StackId{0};
+  const auto* const here = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
+  if (here > local.node_slot || std::find(addresses, addresses + count, local.node_return) == addresses + count)
     return StackId{0};
-  for (const std::size_t at : kNumberAt) {
-    const std::uint64_t key = node_key(word_at(local.node, at), word_at(local.node, at + kThreadAfter));
-    if (const StackId stack = look_up(key); stack != StackId{0}) return stack;
-  }
-  return StackId{0};
+  // An evaluation inside this one may have ended, with the same return address: the engine calls it from one
+  // place.
+  return *local.node_slot == local.node_return ? look_up(local.node) : StackId{0};
 }
 
 std::uint64_t node_bytes() {
-  return __atomic_load_n(&used, __ATOMIC_RELAXED) ? kForwards * sizeof(Forward) : 0;
-}
-
-void drop_nodes() {
-  if (forwards == nullptr) return;
-  __atomic_store_n(&used, false, __ATOMIC_RELAXED);
-  os::advise(forwards, kForwards * sizeof(Forward), MADV_DONTNEED);
+  return __atomic_load_n(&is_touched, __ATOMIC_RELAXED) ? kForwards * sizeof(Forward) : 0;
 }
 
 } // namespace memtrace::record

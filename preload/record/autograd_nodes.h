@@ -17,26 +17,27 @@ namespace memtrace::record {
 // Reserves the memory. Only the constructor calls it. Without memory, no node is known.
 void prepare_nodes();
 
-// The key of a node: the number that autograd drew, and its thread id of PyTorch. Never 0.
+// The key of a node: the number that autograd drew, and the id that PyTorch gave the thread of the forward
+// call.
 constexpr std::uint64_t node_key(std::uint64_t number, std::uint64_t thread) {
   return thread << 48 | (number + 1);
 }
 
-// Remembers the stack of the forward call that made a node. A later node may take its place: the newest 16,384
-// nodes of all threads are known at least if one thread makes them.
+// Remembers the stack of the forward call that made a node. A later node may take its place. If one thread
+// makes all nodes, the newest 16,384 are known.
 void note_forward(std::uint64_t key, format::StackId stack);
 
-// Begins the evaluation of a node on the calling thread, in the function that will return to `return_address`
-// and whose frame begins at `frame`. Its end needs no call: see forward_of().
-void begin_node(const void* node, const void* return_address, const void* frame);
+// Begins the evaluation of a node on the calling thread. `return_slot` is the word of the stack that has the
+// return address of the evaluation. Its end needs no call: see forward_of().
+void begin_node(const void* node, const std::uint64_t* return_slot);
 
 // Returns the stack of the forward call whose node this thread evaluates; StackId{0} if none is known.
-// `addresses`: the native stack. The node counts if its evaluation is in there. Then no Python frame, such as
-// one of a checkpoint that runs forward again, is between it and the allocation.
+// `addresses`: the native stack. The node counts only if the return address of its evaluation is in there, and
+// still in its place on the stack. If Python frames are between the evaluation and the allocation, as in a
+// checkpoint that runs forward again, `addresses` end before the evaluation.
 format::StackId forward_of(const std::uint64_t* addresses, std::size_t count);
 
 // Returns the most bytes that the table has touched.
 std::uint64_t node_bytes();
-void drop_nodes(); // frees the pages of the table; any thread may call it
 
 } // namespace memtrace::record

@@ -181,7 +181,10 @@ StackId capture(bool native) {
   bool whole = true;
   if (forward != StackId{0}) {
     id = intern_native(forward, format::kForwardCall);
-    whole = id != forward;
+    if (id == forward) { // not interned: the block is not the forward call's own
+      lost(format::Loss::stacks);
+      return StackId{0};
+    }
   } else {
     id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
   }

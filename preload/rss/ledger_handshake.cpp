@@ -181,12 +181,13 @@ void stand_before_purge(std::uint64_t address, std::size_t bytes) {
 
 void answer_at_end() {
   if (!may_be_asked()) return;
-  // The background thread may be taking a ledger with an older answer, or with none. The last ledger would have
-  // that answer, too.
+  // While the background thread takes a ledger, no thread can answer. Without this wait, the last ledger has an
+  // older answer, or none.
   wait_while(Call::taking, os::monotonic_ns() + kTakingNs);
   if (!change(Call::wanted, Call::asking) && !change(Call::none, Call::asking) &&
       !change(Call::answered, Call::asking))
     return;
+  os::futex_wake(&ledger_call); // a thread that is paused after its answer goes on
   ask();
   __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
 }

@@ -6,7 +6,6 @@
 #include "preload/kernel/growth.h"
 #include "preload/kernel/statm.h"
 #include "preload/os/clocks.h"
-#include "preload/record/autograd_nodes.h"
 #include "preload/record/interner.h"
 #include "preload/record/live_levels.h"
 #include "preload/record/stack_capture.h"
@@ -84,7 +83,6 @@ void give_back_caches(std::uint64_t now) {
   if (given_back != 0 && now - given_back < kGiveBackNs) return;
   given_back = now;
   drop_stack_cache();
-  drop_nodes();
   drop_unwind_caches();
   drop_definition_cache();
 }

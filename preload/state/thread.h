@@ -90,10 +90,10 @@ struct Local {
   std::size_t moving;         // and how many bytes of it may move
   std::size_t storage_bytes;  // bytes that PyTorch computed last for a storage that it has not allocated yet
   std::uint64_t nodes_made;   // numbers that autograd had drawn on this thread when it last allocated a tensor
-  std::uint64_t node_to_come; // not 0: the next tensor is of this node (record/autograd_nodes.h)
-  const void* node;           // of autograd, whose evaluation began last, and
-  std::uint64_t node_return;  // the return address of that evaluation, and
-  std::uint64_t node_frame;   // the address of its frame
+  std::uint64_t node_to_come; // not 0: the next tensor is of the node with this key (record/autograd_nodes.h)
+  std::uint64_t node;         // key of the node whose evaluation began last; 0: none
+  std::uint64_t node_return;  // return address of that evaluation
+  const std::uint64_t* node_slot; // where that return address is on the stack
   Thread* thread;
   std::uint32_t device_calls;  // depth of nested hooks of CUDA calls on this thread
   std::uint32_t device_events; // number of events that CUPTI reported on this thread

@@ -58,7 +58,7 @@ constexpr RunOption kRunOptions[] = {
      "auto: PyTorch's phases and your marks; marks: only your marks; off: none (auto)", check_phases},
     {"--cupti", "MEMTRACE_CUPTI", "auto|on|off", "device memory by CUPTI's callbacks (auto)", check_cupti},
     {"--nvtx-domains", "MEMTRACE_NVTX_DOMAINS", "NAMES",
-     "NVTX ranges of these domains are phases, too, not only those of the default domain"},
+     "NVTX domains, separated by commas, whose ranges are phases; the default domain's always are"},
     {"--only", "MEMTRACE_ONLY", "GLOBS", "trace only programs whose names match these globs"},
     {"--skip", "MEMTRACE_SKIP", "GLOBS", "leave programs whose names match these globs alone"},
     {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE", "processes that never hold so much leave no trace (32M)",

@@ -42,7 +42,8 @@ bool belongs(Role role) {
 // True for a workspace of cuBLAS. PyTorch takes it from its own allocator, in the first matrix product of a
 // stream, and keeps it for all later ones. On a GPU, ten programs had this finding for its 32 MiB.
 bool is_workspace(const symbols::Site& site) {
-  return std::any_of(site.frames.begin(), site.frames.end(), [](const symbols::SiteFrame& frame) {
+  const auto frames = symbols::frames_of_allocation(site);
+  return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
     return frame.function.starts_with("at::cuda::") &&
            frame.function.find("Workspace") != std::string_view::npos;
   });

@@ -16,6 +16,7 @@
 namespace memtrace::report {
 namespace {
 
+constexpr int kMostAlike = 100;         // sites that differ only in native lines
 constexpr std::size_t kPiece = 1 << 20; // bytes: a growing string is copied and is in memory twice meanwhile
 
 } // namespace
@@ -31,8 +32,11 @@ void Document::collect_sites(Json& value) {
   if (value.is_object() && value.contains("id") && value.contains("frames")) {
     const std::string id = value["id"].get<std::string>();
     std::string unique = id;
-    for (int number = 2; sites_.try_emplace(unique, value["frames"]).first->second != value["frames"]; ++number)
+    for (int number = 2; sites_.try_emplace(unique, value["frames"]).first->second != value["frames"];
+         ++number) {
+      if (number > kMostAlike) break; // a damaged trace may have any number
       unique = fmt::format("{}.{}", id, number);
+    }
     value["id"] = unique;
     if (options_.compact) value.erase("frames");
     return;

@@ -192,6 +192,10 @@ int wants_phases() {
   return record::settings.phases != record::PhaseSource::off;
 }
 
+const char* nvtx_domains() {
+  return record::environment_text("MEMTRACE_NVTX_DOMAINS");
+}
+
 constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
                                   sizeof(memtrace_bridge),
                                   &owns_devices,
@@ -206,7 +210,8 @@ constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
                                   &note,
                                   &say,
                                   &cupti_mode,
-                                  &wants_phases};
+                                  &wants_phases,
+                                  &nvtx_domains};
 
 } // namespace
 } // namespace memtrace::hooks

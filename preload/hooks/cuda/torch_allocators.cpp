@@ -76,9 +76,10 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
   local.storage_bytes = 0; // it was for this block
-  if (size > 0 && record::active()) local.node_to_come = new_node();
+  const std::uint64_t node = size > 0 && record::active() ? take_new_node_key() : 0;
   const Recording here;
   if (!here) return;
+  local.node_to_come = node;
   const auto bytes = static_cast<std::uint64_t>(size < 0 ? -size : size);
   record::HookedBlock block = {
       reinterpret_cast<std::uint64_t>(p), 0, bytes, Kind::none, format::kTensor, memory};
@@ -141,7 +142,7 @@ EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
   find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
   if (real_alloc_cpu == nullptr) return nullptr;
   if (memtrace::record::active()) {
-    local.node_to_come = new_node(); // first: the loader may allocate
+    local.node_to_come = take_new_node_key(); // first: the loader may allocate
     local.tensor_bytes = n;
   }
   local.storage_bytes = 0; // it was for this block

@@ -1,4 +1,4 @@
-// Purpose: the node that autograd made last on the calling thread.
+// Purpose: tells for which node of autograd the calling thread allocates.
 // Runs: inside PyTorch's allocators, outside malloc.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace memtrace::hooks {
 
-// Returns the key of the node that this thread made since the last call; 0 if it made none, or if PyTorch is
-// not there. See record/autograd_nodes.h.
-std::uint64_t new_node();
+// Returns the key of the node that this thread made last, if it made one since the last call; else 0. Also 0 if
+// PyTorch is not there. Keeps errno. See record/autograd_nodes.h.
+std::uint64_t take_new_node_key();
 
 } // namespace memtrace::hooks

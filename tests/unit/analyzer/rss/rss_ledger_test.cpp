@@ -27,7 +27,7 @@ TEST_F(PeakLedger, APeakWithoutALedgerIsSaid) {
   const std::vector<std::string> said = remarks(979 * kMib, 1000 * kMib);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0],
-            "RSS was up to 21.00 MiB higher at its peak (VmHWM 1000.00 MiB), for which there is no ledger");
+            "RSS was up to 21.00 MiB higher at its peak (VmHWM 1000.00 MiB). memtrace took no ledger then");
 }
 
 } // namespace

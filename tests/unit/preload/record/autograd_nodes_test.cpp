@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "child.h"
+#include "preload/state/thread.h"
 
 namespace memtrace::record {
 namespace {
@@ -19,12 +20,13 @@ struct Node213 { // since PyTorch 2.13
   std::uint64_t depth = 1;
   std::uint64_t has_parent = 0;
   std::uint64_t thread = 0;
+  std::uint64_t mutex = 1; // held during an evaluation
   std::uint64_t more[8] = {};
 };
-struct Node20 { // before
+struct Node211 { // and before
   const void* functions = nullptr;
-  const void* self = nullptr;
-  const void* self_count = &self;
+  const void* self = this;
+  const void* self_count = nullptr;
   std::uint64_t number = 0;
   std::uint64_t depth = 1;
   std::uint64_t has_parent = 0;
@@ -34,13 +36,12 @@ struct Node20 { // before
 
 constexpr std::uint64_t kReturn = 0x1234;
 constexpr std::uint64_t kAddresses[] = {0x10, kReturn, 0x20};
-const void* const kOuterFrame = reinterpret_cast<const void*>(~std::uintptr_t{0});
 
 template <class Node>
-StackId forward_call_of(const Node& node, const std::uint64_t* addresses = kAddresses,
-                        const void* frame = kOuterFrame) {
-  begin_node(&node, reinterpret_cast<const void*>(kReturn), frame);
-  return forward_of(addresses, 3);
+StackId forward_call_of(const Node& node) {
+  const std::uint64_t slot = kReturn;
+  begin_node(&node, &slot);
+  return forward_of(kAddresses, 3);
 }
 
 TEST(AutogradNodes, AreKnownByNumberAndThread) {
@@ -51,14 +52,21 @@ TEST(AutogradNodes, AreKnownByNumberAndThread) {
     note_forward(node_key(0, 4), StackId{44});
     EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 3}), StackId{42});
     EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 4}), StackId{43});
-    EXPECT_EQ(forward_call_of(Node20{.number = 7, .thread = 3}), StackId{42});
-    EXPECT_EQ(forward_call_of(Node20{.number = 0, .thread = 4}), StackId{44});
+    EXPECT_EQ(forward_call_of(Node211{.number = 7, .thread = 3}), StackId{42});
+    EXPECT_EQ(forward_call_of(Node211{.number = 0, .thread = 4}), StackId{44});
     EXPECT_EQ(forward_call_of(Node213{.number = 8, .thread = 3}), StackId{0});
     EXPECT_EQ(forward_call_of(Node213{.number = ~std::uint64_t{0}, .thread = 3}), StackId{0})
         << "a node that accumulates into .grad";
-    drop_nodes();
-    EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 3}), StackId{0});
-    EXPECT_EQ(node_bytes(), 0u);
+    EXPECT_GT(node_bytes(), 0u);
+  });
+}
+
+TEST(AutogradNodes, OtherWordsOfANodeAreNoKey) {
+  in_child([] {
+    prepare_nodes();
+    note_forward(node_key(5, 1), StackId{42});
+    EXPECT_EQ(forward_call_of(Node213{.number = 99, .depth = 5, .thread = 3}), StackId{0});
+    EXPECT_EQ(forward_call_of(Node213{.number = 5, .thread = (std::uint64_t{1} << 48) + 1}), StackId{0});
   });
 }
 
@@ -67,11 +75,17 @@ TEST(AutogradNodes, CountOnlyDuringTheirEvaluation) {
     prepare_nodes();
     const Node213 node{.number = 7, .thread = 3};
     note_forward(node_key(7, 3), StackId{42});
+    std::uint64_t slot = kReturn;
+    begin_node(&node, &slot);
+    EXPECT_EQ(forward_of(kAddresses, 3), StackId{42});
     constexpr std::uint64_t kElsewhere[] = {0x10, 0x20, 0x30};
-    EXPECT_EQ(forward_call_of(node, kElsewhere), StackId{0});
-    const int here = 0;
-    const void* const inner = reinterpret_cast<const char*>(&here) - 100'000;
-    EXPECT_EQ(forward_call_of(node, kAddresses, inner), StackId{0});
+    EXPECT_EQ(forward_of(kElsewhere, 3), StackId{0}) << "Python frames are between";
+    slot = 0x9999;
+    EXPECT_EQ(forward_of(kAddresses, 3), StackId{0}) << "an evaluation inside another has ended";
+    slot = kReturn;
+    begin_node(&node, &slot);
+    local.node_slot = &slot - 100'000;
+    EXPECT_EQ(forward_of(kAddresses, 3), StackId{0}) << "its frame is gone";
   });
 }
 

@@ -1,0 +1,46 @@
+// Purpose: a state dict that is held after it was loaded is a finding, if it has the size of the parameters.
+#include <gtest/gtest.h>
+
+#include "folder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::tests {
+namespace {
+
+class ParameterCopy : public Folder {
+ protected:
+  // A model of 100 MiB, and a state dict of `bytes` that lives as long as the model, or until it was loaded.
+  std::vector<report::Finding> findings(std::uint64_t bytes, bool kept) {
+    Builder b;
+    b.parameters(25 << 20, 100 * kMiB, 1);
+    const std::uint32_t user = b.python_frame("main", "/home/u/train.py", 7, 0);
+    const std::uint32_t reads = b.python_frame("load", "/l/site-packages/torch/serialization.py", 9, user);
+    b.begin("load").tensor(1, 100 * kMiB).tensor(2, bytes, reads);
+    if (!kept) b.tensor_death(2);
+    b.end("load");
+    for (int step = 0; step < 4; ++step)
+      b.begin("forward").tensor(3, 50 * kMiB).end("forward").begin("step").tensor_death(3).end("step");
+    b.exit(0);
+    write(".memtrace", b.bytes());
+    std::vector<report::Finding> out = report::find(analysis());
+    std::erase_if(out, [](const report::Finding& one) { return one.id != "parameter-copy"; });
+    return out;
+  }
+};
+
+TEST_F(ParameterCopy, AStateDictThatIsKept) {
+  const std::vector<report::Finding> found = findings(100 * kMiB, true);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, static_cast<std::int64_t>(100 * kMiB));
+  EXPECT_EQ(found[0].title,
+            "A state dict of 100.00 MiB = 1.000 P is still held beside the model, at train.py:7");
+  EXPECT_NE(found[0].remedy.find("-100.00 MiB at the peak"), std::string::npos) << found[0].remedy;
+}
+
+TEST_F(ParameterCopy, NoneOfAnotherSizeOrOnceItIsGone) {
+  EXPECT_TRUE(findings(60 * kMiB, true).empty());
+  EXPECT_TRUE(findings(100 * kMiB, false).empty());
+}
+
+} // namespace
+} // namespace memtrace::tests

@@ -56,6 +56,18 @@ void prepare_nodes() {
   forwards = static_cast<Forward*>(os::map_private(kForwards * sizeof(Forward)));
 }
 
+void make_node(std::uint64_t number) {
+  local.node_made = number + 1;
+  local.node_made_at = python_place();
+}
+
+std::uint64_t take_made_node() {
+  const std::uint64_t made = local.node_made;
+  if (made == 0 || local.node_made_at != python_place()) return 0;
+  local.node_made = 0;
+  return made;
+}
+
 void note_forward(std::uint64_t key, StackId stack) {
   if (forwards == nullptr || stack == StackId{0}) return;
   __atomic_store_n(&is_touched, true, __ATOMIC_RELAXED);

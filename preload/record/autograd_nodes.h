@@ -3,8 +3,8 @@
 //
 // In backward, the Python stack has only the line of `loss.backward()`; on a thread of the engine it is empty.
 // Each node has the number that autograd drew for it on the thread of the forward call. Autograd draws it
-// before the operator allocates its result. So the first tensor after a new number is allocated by the node's
-// operator, and its stack is the forward call's. No callback for each operator is needed (docs/decisions/0048).
+// before the operator allocates its result. So the next tensor of the same Python instruction has the stack of
+// the forward call. No callback for each operator is needed (docs/decisions/0048).
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,14 @@ void prepare_nodes();
 constexpr std::uint64_t node_key(std::uint64_t number, std::uint64_t thread) {
   return thread << 48 | (number + 1);
 }
+
+// Notes that the calling thread makes the node with this number.
+void make_node(std::uint64_t number);
+
+// Returns the number + 1 of the node that the calling thread made last, if Python is still at the instruction
+// that made it. Returns each node once, and 0 otherwise. A view makes a node and allocates nothing: the next
+// tensor is that of another instruction, so the node has no stack. It would be that of a wrong line.
+std::uint64_t take_made_node();
 
 // Remembers the stack of the forward call that made a node. A later node may take its place. If one thread
 // makes all nodes, the newest 16,384 are known.

@@ -331,6 +331,12 @@ std::size_t python_walk(PythonFrame* out, std::size_t capacity) {
   return walk_frames(state, __atomic_load_n(&g_hidden, __ATOMIC_RELAXED), out, capacity);
 }
 
+PythonPlace python_place() {
+  PythonFrame innermost;
+  if (python_walk(&innermost, 1) == 0) return {};
+  return {innermost.code, innermost.lasti};
+}
+
 bool python_names(const PythonFrame& frame, PythonNames* names, char* room, std::size_t room_bytes) {
   if (!python_attached()) return false;
   const Layout& k = *g_layout;

@@ -21,6 +21,14 @@ struct PythonFrame {
   friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
 
+// An instruction of Python. Threads without Python, and unknown versions, have one place: all members are 0.
+struct PythonPlace {
+  const void* code;
+  std::uint32_t lasti;
+
+  friend bool operator==(const PythonPlace&, const PythonPlace&) = default;
+};
+
 // The names of a frame. The pointers lead into live str objects or into the caller's buffer.
 struct PythonNames {
   const char* function; // qualified from 3.11 on
@@ -48,6 +56,9 @@ void python_hide(const void* file);
 
 // Writes the calling thread's frames, innermost first, and returns their number. It only reads memory.
 std::size_t python_walk(PythonFrame* out, std::size_t capacity);
+
+// Returns the instruction that the calling thread's innermost frame is at. It only reads memory.
+PythonPlace python_place();
 
 // Reads the names of a frame that is now on the calling thread's stack, so that its code is alive. Returns
 // false, and writes nothing, if a string does not fit into the buffer (non-ASCII strings are encoded there) or

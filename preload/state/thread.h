@@ -89,7 +89,8 @@ struct Local {
   std::uint64_t moving_from;  // inside another allocator's realloc: the block that it may move
   std::size_t moving;         // and how many bytes of it may move
   std::size_t storage_bytes;  // bytes that PyTorch computed last for a storage that it has not allocated yet
-  std::uint64_t nodes_made;   // numbers that autograd had drawn on this thread when it last allocated a tensor
+  std::uint64_t node_made;    // number of the node that this thread made last, + 1; 0: none without a stack
+  PythonPlace node_made_at;   // where Python was at that time
   std::uint64_t node_to_come; // not 0: the next tensor is of the node with this key (record/autograd_nodes.h)
   std::uint64_t node;         // key of the node whose evaluation began last; 0: none
   std::uint64_t node_return;  // return address of that evaluation

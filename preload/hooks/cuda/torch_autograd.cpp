@@ -1,5 +1,5 @@
-// Purpose: reads which nodes autograd makes, and notes which node its engine evaluates.
-// Runs: inside PyTorch's allocators, outside malloc, and in the engine's evaluation of each node.
+// Purpose: notes which nodes autograd makes, and which node its engine evaluates.
+// Runs: in autograd, where it makes and evaluates nodes, and inside PyTorch's allocators. Outside malloc.
 #include "preload/hooks/cuda/torch_autograd.h"
 
 #include <dlfcn.h>
@@ -26,30 +26,16 @@ using Evaluate = void (*)(void*, void*, void*, void*, const void*);
 
 constexpr const char* kTorch[] = {"libtorch_cpu.so", "libtorch.so", nullptr};
 
-constinit Number next_number =
-    nullptr; // at::sequence_number::peek(): the number of the next node on this thread
+constinit Number real_number = nullptr;   // at::sequence_number::get_and_increment()
 constinit Number thread_number = nullptr; // at::RecordFunction::currentThreadId()
-constinit bool searched_numbers = false;
 constinit Evaluate real_evaluate = nullptr;
 
-// PyTorch is opened RTLD_LOCAL. A function of libc10 is the caller, so libtorch_cpu is loaded, too, if it ever
-// is.
-[[gnu::cold, gnu::noinline]] void find_numbers() {
+// Finds a function of PyTorch, which Python opens RTLD_LOCAL. The caller calls the function, so if PyTorch's
+// library has another name, it is the caller's own library that defines the function. Keeps errno.
+template <class F>
+[[gnu::cold, gnu::noinline]] F find_in_torch(const char* name, const void* caller) {
   const int errno_before = errno;
-  Number next = nullptr, thread = nullptr;
-  if (find_in(&thread, "_ZN2at14RecordFunction15currentThreadIdEv", kTorch) &&
-      find_in(&next, "_ZN2at15sequence_number4peekEv", kTorch)) {
-    __atomic_store_n(&thread_number, thread, __ATOMIC_RELAXED);
-    __atomic_store_n(&next_number, next, __ATOMIC_RELEASE);
-  }
-  __atomic_store_n(&searched_numbers, true, __ATOMIC_RELAXED);
-  errno = errno_before;
-}
-
-// The caller is the engine, so its own library defines the function, whatever the library's name is.
-[[gnu::cold, gnu::noinline]] Evaluate find_evaluate(const char* name, const void* caller) {
-  const int errno_before = errno;
-  Evaluate found = nullptr;
+  F found = nullptr;
   Dl_info where{};
   if (!find_in(&found, name, kTorch) && record::libc.dladdr(caller, &where) != 0 &&
       where.dli_fname != nullptr) {
@@ -57,7 +43,6 @@ constinit Evaluate real_evaluate = nullptr;
     find_in(&found, name, library);
   }
   if (found == nullptr) find_next(&found, name);
-  if (found == nullptr) record::say({"PyTorch's engine cannot be called: this backward pass is incomplete"});
   errno = errno_before;
   return found;
 }
@@ -65,18 +50,31 @@ constinit Evaluate real_evaluate = nullptr;
 } // namespace
 
 std::uint64_t take_new_node_key() {
-  if (!__atomic_load_n(&searched_numbers, __ATOMIC_RELAXED)) find_numbers();
-  const Number next = __atomic_load_n(&next_number, __ATOMIC_ACQUIRE);
-  if (next == nullptr) return 0;
-  const std::uint64_t number = next();
-  if (number == local.nodes_made) return 0;
-  local.nodes_made = number;
-  return number == 0 ? 0 : record::node_key(number - 1, __atomic_load_n(&thread_number, __ATOMIC_RELAXED)());
+  const std::uint64_t made = record::take_made_node();
+  const Number thread = __atomic_load_n(&thread_number, __ATOMIC_RELAXED);
+  return made == 0 || thread == nullptr ? 0 : record::node_key(made - 1, thread());
 }
 
 } // namespace memtrace::hooks
 
 using namespace memtrace::hooks;
+
+// at::sequence_number::get_and_increment(): draws the number of a node. Without the real function each node has
+// the number 0. Autograd's results stay right: the numbers only choose among the nodes that are ready.
+EXPORT std::uint64_t _ZN2at15sequence_number17get_and_incrementEv() {
+  Number real = __atomic_load_n(&real_number, __ATOMIC_RELAXED);
+  if (real == nullptr) [[unlikely]] {
+    const void* const caller = __builtin_return_address(0);
+    real = find_in_torch<Number>("_ZN2at15sequence_number17get_and_incrementEv", caller);
+    if (real == nullptr) return 0;
+    const auto thread = find_in_torch<Number>("_ZN2at14RecordFunction15currentThreadIdEv", caller);
+    __atomic_store_n(&thread_number, thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&real_number, real, __ATOMIC_RELAXED);
+  }
+  const std::uint64_t number = real();
+  if (memtrace::record::active()) memtrace::record::make_node(number);
+  return number;
+}
 
 // torch::autograd::Engine::evaluate_function(shared_ptr<GraphTask>&, Node*, InputBuffer&,
 // shared_ptr<ReadyQueue> const&). The real function is called last, so this one leaves no frame: exceptions of
@@ -86,11 +84,14 @@ _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS
     void* engine, void* task, void* node, void* inputs, const void* queue) {
   Evaluate real = __atomic_load_n(&real_evaluate, __ATOMIC_RELAXED);
   if (real == nullptr) [[unlikely]] {
-    real = find_evaluate(
+    real = find_in_torch<Evaluate>(
         "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_"
         "4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",
         __builtin_return_address(0));
-    if (real == nullptr) return;
+    if (real == nullptr) {
+      memtrace::record::say({"PyTorch's engine cannot be called: this backward pass is incomplete"});
+      return;
+    }
     __atomic_store_n(&real_evaluate, real, __ATOMIC_RELAXED);
   }
   if (memtrace::record::active())

@@ -6,8 +6,8 @@
 
 namespace memtrace::hooks {
 
-// Returns the key of the node that this thread made last, if it made one since the last call; else 0. Also 0 if
-// PyTorch is not there. Keeps errno. See record/autograd_nodes.h.
+// Returns the key of the node that this thread made last, if Python is still at the instruction that made it. A
+// node has its key once. Else 0. Keeps errno. See record/autograd_nodes.h.
 std::uint64_t take_new_node_key();
 
 } // namespace memtrace::hooks

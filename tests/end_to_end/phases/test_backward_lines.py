@@ -8,7 +8,12 @@ MIB = harness.MIB
 
 
 class BackwardLines(harness.Case):
-    def check(self, way, threads=1):
+    def lines_of(self, mark):
+        with open(harness.program("backward_lines.py"), encoding="utf-8") as file:
+            return [number for number, text in enumerate(file, 1) if f"# {mark}" in text]
+
+    def gradients_of(self, way, threads=1):
+        """Returns the MiB of each user line that backward allocated, as they are at the peak."""
         done, report = self.trace([harness.torch_python(), harness.program("backward_lines.py"), way],
                                   {"MEMTRACE_QUIET": "1"})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
@@ -19,10 +24,14 @@ class BackwardLines(harness.Case):
         found = collections.Counter()
         for row in peak["at_peak"]:
             if row["born_phase"] == "backward" and row["bytes"] >= MIB:
-                line = next(frame["line"] for frame in row["site"]["frames"] if frame["lang"] == "python")
+                line = next(frame["line"] for frame in row["site"]["frames"]
+                            if frame["file"] == harness.program("backward_lines.py"))
                 found[line] += row["bytes"] // MIB
-        with open(harness.program("backward_lines.py"), encoding="utf-8") as file:
-            lines = [number for number, text in enumerate(file, 1) if "# FORWARD" in text][:threads]
+        return found
+
+    def check(self, way, threads=1):
+        found = self.gradients_of(way, threads)
+        lines = [line for seed in range(threads) for line in self.lines_of(f"FORWARD {seed}")]
         self.assertEqual(found, {line: 16 + 4 for line in lines})
         text = self.report_text("--all")
         for line in lines:
@@ -36,6 +45,13 @@ class BackwardLines(harness.Case):
 
     def test_threads_with_equal_numbers_of_nodes(self):
         self.check("threads", threads=2)
+
+    # The node of a view takes no stack of a later line: no line is better than a wrong one.
+    def test_of_a_view(self):
+        found = self.gradients_of("view")
+        (of_w,), (backward,) = self.lines_of("FORWARD OF W"), self.lines_of("BACKWARD")
+        self.assertEqual((found[backward], found[of_w]), (16, 4), found)
+        self.assertEqual(sum(found.values()), 20)
 
 
 if __name__ == "__main__":

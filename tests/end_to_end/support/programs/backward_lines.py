@@ -1,6 +1,9 @@
 """Purpose: makes gradients whose forward call is known: 16 and 4 MiB in each thread, alive at the peak of tensors.
 
-usage: backward_lines.py plain|checkpoint|threads
+With `view`, the 16 MiB are the gradient of a view. Its forward call allocates nothing, and a tensor without a gradient
+comes next.
+
+usage: backward_lines.py plain|checkpoint|threads|view
 """
 import sys
 import threading
@@ -29,11 +32,21 @@ def step(x, w, function, way):
     h.pow(2).sum().backward()
 
 
+def view(x, w):
+    y = x[:WIDTH]
+    torch.zeros(WIDTH)
+    z = w * 2  # FORWARD OF W
+    (y.sum() + z.sum()).backward()  # BACKWARD
+
+
 def work(seed, way, all_have_gradients):
     torch.manual_seed(seed)
     x = torch.randn(4 * WIDTH, WIDTH, requires_grad=True)
     w = torch.randn(WIDTH, WIDTH, requires_grad=True)
-    step(x, w, (first, second)[seed], way)
+    if way == "view":
+        view(x, w)
+    else:
+        step(x, w, (first, second)[seed], way)
     all_have_gradients.wait()
     if seed == 0:
         torch.zeros(64, WIDTH, WIDTH)

@@ -89,6 +89,24 @@ TEST(AutogradNodes, CountOnlyDuringTheirEvaluation) {
   });
 }
 
+TEST(AutogradNodes, ThatAreMadeAreTakenOnceAtTheirInstruction) {
+  in_child([] {
+    EXPECT_EQ(take_made_node(), 0u);
+    make_node(0);
+    EXPECT_EQ(take_made_node(), 1u) << "the number + 1";
+    EXPECT_EQ(take_made_node(), 0u);
+    make_node(5);
+    make_node(6);
+    EXPECT_EQ(take_made_node(), 7u) << "the last of one operator";
+    make_node(7);
+    const PythonPlace here = local.node_made_at;
+    local.node_made_at.lasti += 2;
+    EXPECT_EQ(take_made_node(), 0u) << "Python is at another instruction";
+    local.node_made_at = here;
+    EXPECT_EQ(take_made_node(), 8u) << "Python is back: a hook had run between";
+  });
+}
+
 TEST(AutogradNodes, TheNewestAreKnown) {
   in_child([] {
     prepare_nodes();

@@ -88,9 +88,11 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
 
 std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
                                    HolderDetail detail) {
-  constexpr std::size_t kNamed = 400; // names cost time; sites after the first 400 are small
+  // Names cost time, and stacks after the first 400 hold little. A leak has one holding for each step, so
+  // stacks are counted, not holdings.
+  constexpr std::size_t kNamed = 400;
   std::map<HolderKey, HolderSum> sums;
-  std::size_t number = 0;
+  std::set<format::StackId> named;
   for (const Holding& holding : alive) {
     if (is_reservation(holding) && holding.resident == 0) continue;
     const BlockOwner owner = owner_of(analysis, holding);
@@ -101,11 +103,14 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
                   .role = owner.role,
                   .sampled = holding.sampled};
     std::string allocator;
-    if (++number <= kNamed && holding.stack != format::StackId{}) {
+    if (holding.stack != format::StackId{} && named.size() < kNamed) named.insert(holding.stack);
+    if (named.contains(holding.stack)) {
       const symbols::Site& site = analysis.symbolizer->site(holding.stack);
       allocator = allocator_of(site);
       key.line = site.own_line;
       if (detail == HolderDetail::by_site || key.line.empty()) key.site = allocator;
+    } else if (holding.stack != format::StackId{}) {
+      allocator = key.site = "small sites, not named";
     }
     sums[key].add(holding, allocator);
   }

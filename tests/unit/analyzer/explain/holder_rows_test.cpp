@@ -49,6 +49,32 @@ TEST_F(HolderRows, ALineOverManyStepsIsOneRow) {
   EXPECT_EQ(rows(builder, HolderDetail::by_site).size(), 2u);
 }
 
+// A leak has a holding for each step. Counted as one site each, they used up the names.
+TEST_F(HolderRows, ALineOverAThousandStepsIsNamedForAll) {
+  constexpr std::uint64_t kSteps = 1000;
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  for (std::uint64_t step = 0; step < kSteps; ++step)
+    builder.begin("forward").birth(10 + step, 1 << 20, format::Kind::heap, 0, user).end("forward").step(step);
+  const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].line, "train.py:3");
+  EXPECT_EQ(all[0].bytes, std::int64_t{kSteps} << 20);
+}
+
+TEST_F(HolderRows, SmallSitesThatAreNotNamedSaySo) {
+  Builder builder;
+  for (std::uint64_t line = 1; line <= 500; ++line) {
+    const std::uint32_t frame =
+        builder.python_frame("main", "/home/u/train.py", static_cast<std::uint32_t>(line), 0);
+    builder.birth(line, 4 << 20, format::Kind::heap, 0, frame);
+  }
+  const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line);
+  ASSERT_EQ(all.size(), 401u);
+  EXPECT_EQ(all[0].allocator, "small sites, not named");
+  EXPECT_EQ(all[0].blocks, 100u);
+}
+
 TEST(Reservations, AreLargeMappingsThatWereHardlyTouched) {
   replay::Holding mapping;
   mapping.kind = format::Kind::mmap_anon;

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 namespace {
 C10Calls calls;
@@ -15,7 +17,8 @@ void* alloc_cpu(std::size_t bytes) {
   ++calls.alloc_cpu;
   if (bytes == 0) return nullptr;
   void* block = nullptr;
-  return posix_memalign(&block, 64, bytes) == 0 ? block : nullptr;
+  if (posix_memalign(&block, 64, bytes) == 0) return block;
+  throw std::runtime_error(std::string(300, 'x')); // allocates its text, as PyTorch's error does
 }
 void free_cpu(void* block) {
   ++calls.free_cpu;

@@ -54,8 +54,11 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   return {reinterpret_cast<std::uint64_t>(p), usable, asked, Kind::heap};
 }
 
-// Records a failed call, but only for lack of memory: an invalid alignment is the caller's mistake.
+// Records a failed call, but only for lack of memory: an invalid alignment is the caller's mistake. The mark of
+// a tensor ends here: PyTorch throws, and the text of its error was recorded as the tensor.
 [[gnu::cold, gnu::noinline]] void refused(std::size_t asked, int code) {
+  const std::size_t tensor = local.tensor_bytes;
+  local.tensor_bytes = 0;
   if (code != ENOMEM || !record::active()) return;
   record::check_raw_fork();
   const Recording here;
@@ -64,9 +67,9 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
     return;
   }
   HookedBlock block = block_of(nullptr, 0, asked);
-  if (local.tensor_bytes != 0) {
+  if (tensor != 0) {
     block.flags = format::kTensor;
-    block.asked = local.tensor_bytes;
+    block.asked = tensor;
   }
   here.failed(block, {static_cast<std::uint32_t>(code)});
 }

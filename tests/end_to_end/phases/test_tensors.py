@@ -98,18 +98,19 @@ class Falcon(harness.Case):
     def test_checkpointing(self):
         self.assert_rows(self.run_falcon("--checkpointing"), 310.30, 558.11, 462.11, 1155.27, 924.22, 231.05)
 
+    @harness.only_in_long
     def test_accumulation(self):
         # The row's peak is the highest of its occurrences in the step: the second micro-step's.
         self.assert_rows(self.run_falcon("--accum", "2"), 745.28, 777.27, 462.11, 1155.27, 924.22, 231.05)
 
-    # Tensors are exact for all sampling settings. A run takes 10 s: MEMTRACE_TEST_SETTINGS=all tries them all.
+    # Tensors are exact for all sampling settings.
     SETTINGS = ({"SAMPLE": "1"}, {"SAMPLE": "4K"}, {"SAMPLE": "16M"}, {"EXACT_MIN": "1"}, {"EXACT_MIN": "1G"},
                 {"STACKS": "none"}, {"STACKS": "python"}, {"STACKS": "native"},
                 {"SAMPLE": "16M", "EXACT_MIN": "1G", "STACKS": "none"})
-    IN_SHORT = SETTINGS[-1:]
 
+    @harness.only_in_long
     def test_settings(self):
-        for settings in self.SETTINGS if harness.ALL else self.IN_SHORT:
+        for settings in self.SETTINGS:
             with self.subTest(**settings):
                 shutil.rmtree(self.out, ignore_errors=True)
                 process = self.run_falcon(**{"MEMTRACE_" + name: value for name, value in settings.items()})

@@ -128,6 +128,7 @@ class ZeRO(Case):
         self.assert_rows(out, {"parameter": 2, "master": 4, "optimizer_state": 8, "gradient": 4 + 2, "comm": 1})
         self.assertLess(self.by_role(out).get("unknown", 0), CLOSE, out["rows"])
 
+    @harness.only_in_long
     def test_offloaded(self):
         self.check(1)
 

@@ -147,6 +147,7 @@ class Ranks(Case):
                 _, rows = tensor_rows(process, step, "step")
                 self.assert_roles(rows, **{role: truth[role] for role in ("comm", "gradient", "parameter")})
 
+    @harness.only_in_long
     def test_gradients_in_buckets(self):
         """The buckets are the gradients: they would exist without a second rank."""
         for truth, process in self.run_ranks("ddp-view"):

@@ -11,7 +11,9 @@ SHAPES = [
     ("--layers", "5", "--hidden", "192", "--batch", "1", "--seq", "200", "--accum", "3", "--opt", "forloop"),
     ("--layers", "4", "--hidden", "320", "--batch", "2", "--seq", "64", "--dtype", "bf16", "--checkpointing"),
 ]
+IN_LONG = [0]
 if os.environ.get("SHAPES"):
+    IN_LONG = []
     SHAPES = [tuple(shape.split()) for shape in os.environ["SHAPES"].split(";")]
 # Other Pythons with PyTorch and transformers, with colons between: each is compared with its own PyTorch.
 OTHERS = [path for path in os.environ.get("MEMTRACE_TEST_TORCH_PYTHONS", "").split(":") if path]
@@ -63,7 +65,10 @@ class Shapes(harness.Case):
 
 
 for number, shape in enumerate(SHAPES):
-    setattr(Shapes, f"test_shape_{number}", lambda self, shape=shape: self.compare(harness.torch_python(), shape))
+    def compare_shape(self, shape=shape):
+        self.compare(harness.torch_python(), shape)
+
+    setattr(Shapes, f"test_shape_{number}", harness.only_in_long(compare_shape) if number in IN_LONG else compare_shape)
 for number, other in enumerate(OTHERS):
     setattr(Shapes, f"test_other_python_{number}", lambda self, other=other: self.compare(other, SHAPES[0]))
 

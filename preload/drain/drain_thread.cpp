@@ -49,7 +49,7 @@ void sleep_until_rung(std::uint32_t heard, std::uint64_t pause) {
 }
 
 // Detects system calls that the program makes without libraries, which no hook sees. After such a call, the
-// background thread would keep privileges that the program has dropped.
+// background thread would keep privileges that the program has dropped, or keep an ended process alive.
 class Likeness {
  public:
   // True if the thread has the privileges of the program's first thread, or if that is not known.
@@ -61,6 +61,9 @@ class Likeness {
     first_ = privileges_of(os::process_id());
     return !own_.known || !first_.known || (own_.credentials == first_.credentials && !has_more_filters());
   }
+  // True if the background thread is the last one: all threads of the program ended by a raw exit, as the child
+  // of a plain clone() does. The process would stay for ever, and its parent would wait.
+  bool program_has_ended() const { return first_.ended && first_.threads <= 2; }
   bool has_more_filters() const { return first_.strict || first_.filters > own_.filters; }
   bool first_is_strict() const { return first_.strict; }
 
@@ -74,16 +77,18 @@ class Likeness {
 // first one.
 constexpr std::uint64_t kUnlikeNs = 1'000'000'000;
 
-void end_for_unlikeness(const Likeness& likeness) {
+int end_for_unlikeness(const Likeness& likeness) {
   if (likeness.has_more_filters()) {
     os::stop_calls(likeness.first_is_strict() ? os::Counter::refused : os::Counter::readable);
     shut_files(format::Loss::sandbox);
-    return;
+    return 0;
   }
   set_drain_due(os::monotonic_ns() + kUnlikeNs);
+  return 0;
 }
 
-void run(void*) {
+// Returns the exit status for the process if this thread outlives the program's threads.
+int run(void*) {
   os::close_all_of_this_thread();
   Likeness likeness;
   while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
@@ -91,6 +96,7 @@ void run(void*) {
     const std::uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
     ledger_turn(); // first: a paused thread of the program may wait for it
     drain_rings(false);
+    if (likeness.program_has_ended()) return exit_status_of(os::process_id());
     look_at_blocks_if_due();
     const std::uint64_t pause = sample_if_due();
     sample_share_if_due();
@@ -99,6 +105,7 @@ void run(void*) {
   }
   take_last_ledger_if_asked();
   leave_ledger();
+  return 0;
 }
 
 } // namespace

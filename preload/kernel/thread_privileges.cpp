@@ -1,7 +1,8 @@
-// Purpose: reads from /proc what a thread of this process may do.
+// Purpose: reads from /proc what a thread of this process may do, and how it ended.
 // Runs: on the background thread, and in the constructor.
 #include "preload/kernel/thread_privileges.h"
 
+#include <cstring>
 #include <initializer_list>
 
 #include "preload/bounded/fixed_string.h"
@@ -17,12 +18,20 @@ std::uint64_t hash_line(std::uint64_t hash, const char* at) { // FNV-1a
   return hash;
 }
 
+Line<64> path_of(int thread, const char* file) {
+  Line<64> out;
+  out.add("/proc/self/task/").add(static_cast<std::uint64_t>(thread)).add(file);
+  return out;
+}
+
 ThreadPrivileges read_privileges(const char* path) {
   ThreadPrivileges out;
   const char* const text = read_kernel_file(path);
   const char* const state = text != nullptr ? line_after(text, "State:\t") : nullptr;
   if (state == nullptr) return out;
-  out.known = *state != 'Z' && *state != 'X'; // the first thread may end before other threads
+  out.ended = *state == 'Z' || *state == 'X'; // the first thread may end before other threads
+  out.threads = number_after(text, "Threads:\t");
+  out.known = !out.ended;
   out.credentials = 0xCBF29CE484222325;
   for (const char* name :
        {"Uid:", "Gid:", "Groups:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:"})
@@ -37,9 +46,18 @@ ThreadPrivileges read_privileges(const char* path) {
 } // namespace
 
 ThreadPrivileges privileges_of(int thread) {
-  Line<64> path;
-  path.add("/proc/self/task/").add(static_cast<std::uint64_t>(thread)).add("/status");
-  return read_privileges(path.text());
+  return read_privileges(path_of(thread, "/status").text());
+}
+
+int exit_status_of(int thread) {
+  constexpr int kExitCode = 52; // number of the field in proc(5)
+  const char* at = read_kernel_file(path_of(thread, "/stat").text());
+  const char* const name_end = at != nullptr ? std::strrchr(at, ')') : nullptr; // a name may have blanks
+  if (name_end == nullptr) return 0;
+  at = name_end + 1;
+  for (int field = 3; field < kExitCode && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+  const std::uint64_t code = at != nullptr ? number_at(at) : 0; // as waitpid() has it
+  return code != format::kNotSaid ? static_cast<int>(code >> 8 & 255) : 0;
 }
 
 std::uint64_t filters_at_start() {

@@ -82,7 +82,7 @@ void close_all_of_this_thread() {
   for (int fd = 0; fd < 65536; ++fd) call(SYS_close, fd); // before Linux 5.9
 }
 
-long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
+long start_thread(int (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid) {
   const Passage passage;
   if (!passage) return -EPERM;
@@ -106,7 +106,7 @@ long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t s
       "pop %%rdi\n\t"
       "pop %%rax\n\t"
       "call *%%rax\n\t"
-      "xor %%edi, %%edi\n\t"
+      "mov %%eax, %%edi\n\t"
       "mov %[exit], %%eax\n\t" // this thread only
       "syscall\n\t"
       "1:"

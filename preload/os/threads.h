@@ -27,9 +27,10 @@ void futex_wake(const std::uint32_t* word);
 void close_all_of_this_thread();
 
 // Starts a thread that glibc does not know. It has no TLS of libc, all its signals are blocked, and
-// `run(argument)` may use only this file and plain memory. The kernel sets `*tid` to 0 when the thread has
-// ended. Returns the thread's id or a negative errno.
-long start_thread(void (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
+// `run(argument)` may use only this file and plain memory. If the thread is the last of its process, the
+// process ends with the status that `run` returns. The kernel sets `*tid` to 0 when the thread has ended.
+// Returns the thread's id or a negative errno.
+long start_thread(int (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid);
 
 } // namespace memtrace::record::os

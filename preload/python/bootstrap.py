@@ -7,7 +7,8 @@ each patch is tried by itself, and what another version of a library lacks is no
 tries, calls, and pops in `finally`; it asks is_compiling() first, since dynamo cannot trace what is behind it.
 
 The file name this is compiled under holds "importlib" and "_bootstrap": `warnings` skips such frames, so that
-stacklevel=2 still names the program's line. `_without_us` takes our frames out of tracebacks.
+stacklevel=2 still names the program's line. It begins with "<frozen importlib": dynamo compiles no function of such a
+file. `_without_us` takes our frames out of tracebacks.
 """
 import sys
 
@@ -152,6 +153,25 @@ def _report_pinned():
 def _without_us(error):
     """For `except`: from 3.11 on, the bare `raise` that follows uses this traceback, which begins below our frame."""
     error.__traceback__ = error.__traceback__.tb_next
+
+
+def _around(call, before=None, after=None):
+    """`before(args, kwargs)`, then `call`, then `after(args, result)`. Neither may raise."""
+
+    @wraps(call)
+    def wrapper(*args, **kwargs):
+        if before is not None and not is_compiling():
+            before(args, kwargs)
+        try:
+            result = call(*args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
+        if after is not None:
+            after(args, result)
+        return result
+
+    return wrapper
 
 
 def _marked(phase, call):

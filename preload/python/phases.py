@@ -35,7 +35,11 @@ def _module_construction(module):
                 begin("load", AUTO)
             else:  # from_pretrained, whose phase becomes ours; or the program's own mark, which it ends itself
                 _load_of = me if me in _loading else 0
-        construct(self, *args, **kwargs)
+        try:
+            construct(self, *args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
 
     cls.__init__ = __init__
 
@@ -144,27 +148,20 @@ def _outermost(module):
 def _checkpointing(module):
     """What a checkpoint runs again may be a function of the program, in which no module shows."""
     frame = module._CheckpointFrame  # of the kind that is not reentrant
-    construct = frame.__init__
 
-    @wraps(construct)
-    def __init__(self, *args, **kwargs):
-        construct(self, *args, **kwargs)
-        self.recompute_fn = _marked("recompute", self.recompute_fn)
+    def mark(args, _result):
+        args[0].recompute_fn = _marked("recompute", args[0].recompute_fn)
 
-    frame.__init__ = __init__
+    frame.__init__ = _around(frame.__init__, after=mark)
 
 
 def _reentrant_checkpointing(module):
     cls = module.CheckpointFunction
-    forward = cls.forward
 
-    @wraps(forward)
-    def first(ctx, *args):
-        result = forward(ctx, *args)
-        ctx.run_function = _marked("recompute", ctx.run_function)
-        return result
+    def mark(args, _result):
+        args[0].run_function = _marked("recompute", args[0].run_function)
 
-    cls.forward = staticmethod(first)
+    cls.forward = staticmethod(_around(cls.forward, after=mark))
 
 
 # ---- loss ------------------------------------------------------------------------------------------------------

@@ -51,6 +51,30 @@ def _here(tensor):
     return tensor if part is None else part
 
 
+def _is_module(root):
+    return isinstance(root, sys.modules["torch.nn.modules.module"].Module)
+
+
+def _members(module, kind):
+    """Yields the name and the tensor of all `_parameters` or `_buffers`. Reads the dictionaries of the modules: a method
+    of the program's, such as its own `named_parameters`, may do anything."""
+    left, seen = [("", module)], set()
+    while left:
+        prefix, one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        held = vars(one)
+        yield from ((prefix + name, tensor) for name, tensor in held.get(kind, {}).items() if tensor is not None)
+        left.extend((prefix + name + ".", part) for name, part in reversed(list(held.get("_modules", {}).items())))
+
+
+def _states(optimizer):
+    """The state of each parameter. A class of the program's may have something else under this name."""
+    state = vars(optimizer).get("state")
+    return [one for one in state.values() if isinstance(one, dict)] if isinstance(state, dict) else []
+
+
 def _parameters():
     """Of all roots that live, each parameter once: its role, its name, itself.
 
@@ -60,9 +84,9 @@ def _parameters():
     roots = list(_living())
     seen, narrowest, largest = set(), {}, 0
     for root in roots:
-        if hasattr(root, "param_groups"):
+        if not _is_module(root):
             continue
-        for name, parameter in root.named_parameters():
+        for name, parameter in _members(root, "_parameters"):
             if id(parameter) not in seen:
                 seen.add(id(parameter))
                 try:
@@ -74,7 +98,7 @@ def _parameters():
                 narrowest[shape] = min(size, narrowest.get(shape, size))
                 yield "parameter", name, parameter
     for root in roots:
-        for group in getattr(root, "param_groups", ()):
+        for group in () if _is_module(root) else root.param_groups:
             for parameter in group["params"]:
                 if id(parameter) in seen:
                     continue
@@ -91,11 +115,11 @@ def _of_models():
         if parameter.is_leaf and parameter.grad is not None:
             yield parameter.grad
     for root in _living():
-        if hasattr(root, "param_groups"):
-            for state in root.state.values():
-                yield from (value for value in state.values() if hasattr(value, "storage_offset"))
+        if _is_module(root):
+            yield from (buffer for _, buffer in _members(root, "_buffers"))
         else:
-            yield from root.buffers()
+            for state in _states(root):
+                yield from (value for value in state.values() if hasattr(value, "storage_offset"))
 
 
 def _report_parameters(root):
@@ -106,7 +130,7 @@ def _report_parameters(root):
         if _is_watched(torch):
             return
         _roots[id(root)] = ref(root)
-        if hasattr(root, "param_groups"):
+        if not _is_module(root):
             _note_optimizer(root)
         dtypes = {}
         count = trainable = size = tensors = 0
@@ -123,8 +147,8 @@ def _report_parameters(root):
                 trainable += numbers if parameter.requires_grad else 0
                 dtype = str(here.dtype).replace("torch.", "")
                 dtypes[dtype] = dtypes.get(dtype, 0) + numbers
-            if hasattr(root, "named_buffers"):
-                for name, buffer in root.named_buffers():
+            if _is_module(root):
+                for name, buffer in _members(root, "_buffers"):
                     _label(buffer, "buffer", name)
         report = (count, trainable, size, tensors, dtypes)
         if count and report != _reported:
@@ -203,12 +227,12 @@ def _label_gradients():
 
 def _label_states(optimizer):
     def label():
-        for state in optimizer.state.values():
+        for state in _states(optimizer):
             for name, value in state.items():
                 if getattr(value, "ndim", 0) > 0:  # the count of steps is a tensor, too
                     _label(value, "optimizer_state", name)
 
-    if getattr(optimizer, "state", None):
+    if "state" in getattr(optimizer, "__dict__", ()):
         _in_turn("states", label)
 
 

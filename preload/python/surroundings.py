@@ -4,15 +4,10 @@
 
 
 def _save(module):
-    save = _marked("save", module.save)
+    def label(args, kwargs):
+        _within_means(lambda: _label_saved(args[0] if args else kwargs.get("obj")))
 
-    @wraps(save)
-    def wrapper(*args, **kwargs):
-        if not is_compiling():
-            _within_means(lambda: _label_saved(args[0] if args else kwargs.get("obj")))
-        return save(*args, **kwargs)
-
-    _replace(module, "save", wrapper)
+    _replace(module, "save", _around(_marked("save", module.save), before=label))
 
 
 def _saves(module):
@@ -31,34 +26,21 @@ def _loader_next(module):
 
 def _worker_loop(module):
     # All that a worker process does. It is pickled by name under spawn, which finds the wrapper by that name.
-    loop = _marked("data", module._worker_loop)
-
-    @wraps(loop)
-    def worker(*args, **kwargs):
+    def note(_args, _kwargs):
         _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
         _repeat_notes()
-        return loop(*args, **kwargs)
 
-    _replace(module, "_worker_loop", worker)
+    _replace(module, "_worker_loop", _around(_marked("data", module._worker_loop), before=note))
 
 
 def _process_group(module):
-    init = _marked("init", module.init_process_group)
-
-    @wraps(init)
-    def init_process_group(*args, **kwargs):
-        try:
-            result = init(*args, **kwargs)
-        except BaseException as error:
-            _without_us(error)
-            raise
+    def note(_args, _result):
         try:
             _note_rank(module)
         except Exception as error:
             _memtrace.note("python-rank=%r" % (error,))
-        return result
 
-    _replace(module, "init_process_group", init_process_group)
+    _replace(module, "init_process_group", _around(_marked("init", module.init_process_group), after=note))
 
 
 def _note_rank(module):
@@ -79,7 +61,11 @@ def _part(phase, call):
 
     @wraps(call)
     def wrapper(*args, **kwargs):
-        return (marked if inside("step") else call)(*args, **kwargs)
+        try:
+            return (marked if inside("step") else call)(*args, **kwargs)
+        except BaseException as error:
+            _without_us(error)
+            raise
 
     return wrapper
 
@@ -95,43 +81,28 @@ def _zero3_optimizer(module):
 def _zero_steps(cls):
     cls.zero_grad = _marked("zero_grad", cls.zero_grad)
     cls.unscale_and_clip_grads = _part("unscale_and_clip_grads", cls.unscale_and_clip_grads)
-    step = _updating(cls.step)
-
-    @wraps(step)
-    def wrapper(self, *args, **kwargs):
-        if not is_compiling():
-            _label_engine(self)
-        return step(self, *args, **kwargs)
-
-    cls.step = wrapper
+    cls.step = _around(_updating(cls.step), before=lambda args, _: _label_engine(args[0]))
 
 
 def _cpu_adam(module):
     """Its update in C++ is a function of the extension that each optimizer loads."""
     cls = module.DeepSpeedCPUAdam
-    construct = cls.__init__
 
-    @wraps(construct)
-    def __init__(self, *args, **kwargs):
-        construct(self, *args, **kwargs)
-        extension = self.ds_opt_adam
+    def mark(args, _result):
+        extension = args[0].ds_opt_adam
         if not hasattr(extension.adam_update, "__wrapped__"):
             extension.adam_update = _part("adam_update", extension.adam_update)
 
-    cls.__init__ = __init__
+    cls.__init__ = _around(cls.__init__, after=mark)
 
 
 def _generate(module):
     """Marks `generate` as a phase. Its first call ends `load` and reports the parameters, as a first forward does."""
     cls = module.GenerationMixin
-    generate = _marked("generate", cls.generate)
 
-    @wraps(generate)
-    def wrapper(self, *args, **kwargs):
-        if not is_compiling():
-            _end_load()
-            if not _is_known(self):
-                _report_parameters(self)
-        return generate(self, *args, **kwargs)
+    def report(args, _kwargs):
+        _end_load()
+        if not _is_known(args[0]):
+            _report_parameters(args[0])
 
-    cls.generate = wrapper
+    cls.generate = _around(_marked("generate", cls.generate), before=report)

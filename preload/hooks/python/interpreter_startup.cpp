@@ -35,8 +35,8 @@ constinit bool g_started = false;
 
 // Only tracebacks of 3.9 and 3.10 show the file name. bootstrap.py gives the reason for its form.
 bool run_bootstrap(Object* module) {
-  Object* code =
-      g_python.Py_CompileString(memtrace_bootstrap_source, "<memtrace importlib._bootstrap>", kFileInput);
+  Object* code = g_python.Py_CompileString(memtrace_bootstrap_source,
+                                           "<frozen importlib._bootstrap for memtrace>", kFileInput);
   if (code == nullptr) return false;
   Object* globals = g_python.PyDict_New();
   Object* result = nullptr;

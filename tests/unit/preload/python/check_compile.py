@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import warnings
 
 
 def models():
@@ -76,6 +77,30 @@ def measure_functions(out, x, inner):
     out["whole"] = explained(whole, x)
 
 
+def measure_training(out):
+    """A compiled step of training. Between graphs, dynamo compiles each Python function that runs, also a wrapper."""
+    import torch
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    @torch.compile(backend="eager")
+    def train(x):
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            train(torch.ones(2, 4))
+    out["training"] = [dict(counters["frames"]), sorted({str(one.message)[:60] for one in said})]
+    torch._dynamo.reset()
+
+
 def measure_exports(out, x, inner, Model):
     import torch
 
@@ -102,6 +127,7 @@ def measure():
     measure_models(out, x, Model, Checkpointed)
     inner = Model()
     measure_functions(out, x, inner)
+    measure_training(out)
     measure_exports(out, x, inner, Model)
     print(json.dumps(out))
 

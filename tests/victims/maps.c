@@ -50,7 +50,9 @@ int main(void) {
   char* target = anonymous(64 * kMiB, PROT_NONE);
   tell("moved to a place",
        mremap(moved, 64 * kMiB, 64 * kMiB, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target);
-  char* twin = mremap(target, 64 * kMiB, 64 * kMiB, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+  char* hint = (char*)0x500000000000ul;
+  char* twin = mremap(target, 64 * kMiB, 64 * kMiB, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, hint);
+  tell("moved where it was hinted", twin == hint);
   tell("moved, and the old stays", twin != MAP_FAILED && twin[5] == 3 && target[5] == 0);
   tell("cannot grow in place", mremap(twin, 64 * kMiB, 1ul << 46, 0) == MAP_FAILED && errno == ENOMEM);
   munmap(twin, 64 * kMiB);

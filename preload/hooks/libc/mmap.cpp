@@ -139,7 +139,8 @@ EXPORT int munmap(void* p, std::size_t n) noexcept {
 EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, ...) noexcept {
   va_list list;
   va_start(list, flags);
-  void* const wanted = flags & MREMAP_FIXED ? va_arg(list, void*) : nullptr;
+  // glibc reads the argument with both flags; with MREMAP_DONTUNMAP alone it is a hint.
+  void* const wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(list, void*) : nullptr;
   va_end(list);
   if (!recorded_here(__builtin_return_address(0))) return real.mremap(p, before, after, flags, wanted);
   const Stamp death = draw_stamp();
@@ -159,7 +160,7 @@ EXPORT void* mremap(void* p, std::size_t before, std::size_t after, int flags, .
   const HookedBlock to = {word(q), pages(after), after, Kind::none, format::kRange};
   // A length of 0 duplicates a shared mapping, and MREMAP_DONTUNMAP leaves the old range mapped: no range dies
   // then.
-  const bool keeps_old = before == 0 || (flags & 4) != 0;
+  const bool keeps_old = before == 0 || (flags & MREMAP_DONTUNMAP) != 0;
   here.moved(word(p), keeps_old ? 0 : pages(before), to, death);
   return q;
 }

@@ -22,6 +22,8 @@ Change change_of_prctl(int option, unsigned long value) {
   switch (option) {
     case PR_SET_SECCOMP:
       return value == SECCOMP_MODE_STRICT ? Change::strict : Change::filter;
+    case PR_SET_TSC: // the vDSO's clocks read the counter, and would end the program
+      return value == PR_TSC_SIGSEGV ? Change::strict : Change::none;
     case PR_SET_SECUREBITS:
     case PR_SET_NO_NEW_PRIVS:
     case PR_SET_KEEPCAPS:

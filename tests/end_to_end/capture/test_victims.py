@@ -32,13 +32,13 @@ LARGE = [("maps",), ("stacks",), ("marks",), ("small_stack",), ("threads_in_chil
 # Victims that end by a signal, by a raw exit or in another process may leave rings: rings survive a kill.
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),
-    ("raw_exit", "inline"), ("raw_exit", "clone"),
+    ("raw_exit", "inline"), ("raw_exit", "clone"), ("no_counter",),
     ("limits", "nofile"), ("limits", "as"), ("limits", "fsize"), ("many_forks",),
 ]
 # Their final descriptors differ from those of an undisturbed process, or ptrace must not trace them.
 NOT_LISTED = {"limits"}
 # These victims make the recorder lose events for this reason, which the report states.
-LOSSES = {"limits": {"disk", "memory"}, "signal_malloc": {"reentered"}}
+LOSSES = {"limits": {"disk", "memory"}, "no_counter": {"sandbox"}, "signal_malloc": {"reentered"}}
 MODES = (compare.DEFAULTS, compare.RECORDING, compare.BOUNDED)
 
 

@@ -7,6 +7,9 @@ namespace {
 // ns: a program that gives up because of the failure has ended by then
 constexpr std::uint64_t kSoon = 10'000'000'000;
 
+// ns between failures of one cause: what prints the error of a large one fails, too
+constexpr std::uint64_t kTogether = 100'000'000;
+
 } // namespace
 
 bool ended_badly(const ProcessEnd& ending) {
@@ -17,8 +20,14 @@ bool ended_badly(const ProcessEnd& ending) {
 const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending) {
   const auto& failures = samples.failures();
   const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
-  if (!may_be || failures.empty() || failures.back().stamp + kSoon < last) return nullptr;
-  return &failures.back();
+  if (!may_be || failures.empty() || failures.back().last + kSoon < last) return nullptr;
+  const trace::Failure* out = &failures.back();
+  for (std::size_t i = failures.size() - 1; i > 0; --i) {
+    const trace::Failure& before = failures[i - 1];
+    if (before.last + kTogether < failures[i].stamp) break;
+    if (before.memory == out->memory && before.asked >= out->asked) out = &before;
+  }
+  return out;
 }
 
 } // namespace memtrace::report

@@ -9,7 +9,8 @@ namespace memtrace::report {
 // False if the process ended normally or still runs.
 bool ended_badly(const ProcessEnd& ending);
 
-// Returns the last allocation that failed if the process gave up soon afterwards, else nullptr.
+// Returns the allocation that failed last if the process gave up soon afterwards, else nullptr. Of several that
+// failed together, the first of the largest: the others failed because it did.
 const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending);
 
 } // namespace memtrace::report

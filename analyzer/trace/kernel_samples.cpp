@@ -217,6 +217,15 @@ void Samples::failure(const Event& event) {
   failure.total = said.total;
   // A survey gives failures thread by thread, so they are put in order of their stamps.
   const auto later = [](const Failure& a, const Failure& b) { return a.stamp < b.stamp; };
+  failure.last = failure.stamp;
+  const auto before = std::find_if(failures_.rbegin(), failures_.rend(),
+                                   [&](const Failure& one) { return one.thread == failure.thread; });
+  if (before != failures_.rend() && before->asked == failure.asked && before->memory == failure.memory &&
+      before->kind == failure.kind && failure.stamp - before->last <= kFailAgain) {
+    ++before->times;
+    before->last = failure.stamp;
+    return;
+  }
   failures_.insert(std::upper_bound(failures_.begin(), failures_.end(), failure, later), failure);
   if (failures_.size() > kLate) failures_.pop_front();
 }

@@ -105,7 +105,12 @@ struct Failure {
   format::StackId stack{};
   std::uint64_t live = 0;                          // bytes of that memory, as the recorder counted them
   std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of its resource limit
+  std::uint64_t times = 1; // equal ones of the thread, each soon after the one before: the first stands for all
+  format::Stamp last = 0;  // stamp of the last of them
 };
+
+// ns. CPython tries an arena for each object, also while it prints the error and ends.
+constexpr std::uint64_t kFailAgain = 1'000'000'000;
 
 // Collects samples and failures. Give it every event of a pass, or of a survey thread by thread. Its memory is
 // bounded.

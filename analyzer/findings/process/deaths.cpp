@@ -130,7 +130,10 @@ void failed(ProcessAnalysis& analysis, Findings& out) {
   finding.memory = static_cast<replay::MemoryId>(failure.memory);
   finding.bytes = static_cast<std::int64_t>(failure.asked);
   finding.site = failure.stack;
-  finding.title = fmt::format("an allocation of {} failed", sized(failure.asked));
+  const std::string line =
+      failure.stack == format::StackId{} ? "" : analysis.symbolizer->site(failure.stack).own_line;
+  finding.title =
+      fmt::format("an allocation of {}{}{} failed", sized(failure.asked), line.empty() ? "" : " at ", line);
   if (device) {
     finding.title += " on " + memory_name(finding.memory);
     if (death.limit)

@@ -52,9 +52,10 @@ Findings find_survived(const ProcessAnalysis& analysis) {
   const trace::Failure* const fatal = analysis.death ? analysis.death->failure : nullptr;
   std::map<unsigned, Survived> of;
   for (const trace::Failure& failure : analysis.trace->samples().failures()) {
-    if (!is_lack_of_memory(failure) || (fatal != nullptr && failure.stamp == fatal->stamp)) continue;
+    if (!is_lack_of_memory(failure)) continue;
+    if (fatal != nullptr && failure.stamp >= fatal->stamp) continue; // no program went on after it
     Survived& survived = of[failure.memory];
-    ++survived.number;
+    survived.number += failure.times;
     if (survived.largest == nullptr || failure.asked > survived.largest->asked) survived.largest = &failure;
   }
   Findings out;

@@ -60,14 +60,15 @@ std::string in_parameters(const ProcessAnalysis& analysis, std::int64_t bytes) {
 // Half of the interval that holds the truth in 95 of 100 cases.
 std::string certainty(const HolderRow& row, const Unit& unit) {
   if (!row.sampled) return "";
-  return fmt::format("sampled, +-{}: ", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit));
+  return fmt::format("sampled, +-{}", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit));
 }
 
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
-  std::string text = certainty(row, unit) + (nothing ? "no stack" : printable(row.allocator));
-  if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
-  return text;
+  std::string text = nothing ? "no stack" : printable(row.allocator);
+  if (row.sites > 1) text += fmt::format("{}{} more sites", text.empty() ? "" : ", ", row.sites - 1);
+  const std::string sampled = certainty(row, unit);
+  return sampled + (sampled.empty() || text.empty() ? "" : ": ") + text;
 }
 
 const char* left_because(std::int64_t left, bool samples) {

@@ -154,7 +154,7 @@ except OSError:
         self.assertEqual((death["limit"], death["limit_of"]), (80 << 30, "cuda:0"))
         self.assertEqual(sum(row["bytes"] for row in death["held"]), 3 * 40 * harness.MIB)
         text = self.postmortem_text()
-        self.assertTrue(text.startswith("Gave up (likely) outside training: an allocation of 2048.00 GiB failed on cuda:0"), text)
+        self.assertTrue(text.startswith("Gave up (likely) outside training: an allocation of 2048.00 GiB at cuda_oom.py:19 failed on cuda:0"), text)
         self.assertIn("held on cuda:0", text)
 
     def test_killed_as_soon_as_it_records(self):

@@ -1,0 +1,75 @@
+// Purpose: tests which of several failed allocations a death is explained by.
+#include "analyzer/job/fatal_failure.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/trace/trace.h"
+#include "builder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+using tests::kMiB;
+using tests::kSecond;
+
+void fail(Builder& b, std::uint64_t asked) {
+  b.put(tests::EventType::failure, static_cast<std::uint8_t>(tests::Kind::heap), 0,
+        {asked, format::halves(12, 0), 7, 0, trace::kNotSaid, trace::kNotSaid});
+}
+
+// Returns the size of the fatal failure; 0: none.
+std::uint64_t fatal_size(Builder& b, const ProcessEnd& ending) {
+  const tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), b.bytes());
+  const trace::Trace trace(scratch.file("t.memtrace"));
+  const trace::Failure* const found = fatal(trace.samples(), b.now(), ending);
+  return found == nullptr ? 0 : found->asked;
+}
+
+ProcessEnd exited_with(std::uint32_t code) {
+  ProcessEnd out;
+  out.how = "exit";
+  out.code = code;
+  return out;
+}
+
+TEST(FatalFailure, IsTheLast) {
+  Builder b;
+  fail(b, 2048 * kMiB); // it went on with less
+  b.wait(kSecond);
+  fail(b, 500 * kMiB);
+  EXPECT_EQ(fatal_size(b, exited_with(1)), 500 * kMiB);
+  b.wait(11 * kSecond);
+  EXPECT_EQ(fatal_size(b, exited_with(1)), 0u) << "the process went on";
+  EXPECT_EQ(fatal_size(b, exited_with(0)), 0u) << "it ended well";
+}
+
+// A MemoryError's traceback needs memory, too.
+TEST(FatalFailure, IsTheLargestOfThoseThatFailedTogether) {
+  Builder b;
+  fail(b, 500 * kMiB);
+  for (int i = 0; i < 40; ++i) {
+    b.wait(kSecond / 50);
+    fail(b, kMiB);
+  }
+  EXPECT_EQ(fatal_size(b, exited_with(1)), 500 * kMiB);
+}
+
+// A program that catches MemoryError and asks on. The first of 16,455 failures had the user's line.
+TEST(FatalFailure, OfManyEqualOnesTheFirstIsKept) {
+  Builder b;
+  fail(b, kMiB);
+  const std::uint64_t first = b.now();
+  for (int i = 0; i < 10'000; ++i) fail(b, kMiB);
+  const tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), b.bytes());
+  const trace::Trace trace(scratch.file("t.memtrace"));
+  ASSERT_EQ(trace.samples().failures().size(), 1u);
+  EXPECT_EQ(trace.samples().failures()[0].times, 10'001u);
+  EXPECT_LE(trace.samples().failures()[0].stamp, first);
+}
+
+} // namespace
+} // namespace memtrace::report

@@ -72,15 +72,28 @@ struct PythonFrames {
   const SiteFrame* innermost = nullptr;
   const SiteFrame* telling = nullptr; // not in a wrapper, see passage()
   const SiteFrame* own = nullptr;     // not in a library
+  const SiteFrame* pass = nullptr;    // not in a library, and outside of all calls of modules
 };
+
+// Module.__call__ and what it calls.
+bool calls_module(std::string_view file) {
+  return file.ends_with("/torch/nn/modules/module.py");
+}
 
 PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFolders& libraries) {
   PythonFrames out;
+  bool in_module = false;
   for (const SiteFrame& frame : frames) {
     if (!frame.python) continue;
     if (out.innermost == nullptr) out.innermost = &frame;
     if (out.telling == nullptr && !passage(frame.file)) out.telling = &frame;
-    if (out.own == nullptr && !libraries.holds(frame.file)) out.own = &frame;
+    if (calls_module(frame.file)) {
+      in_module = true;
+      out.pass = nullptr; // that was inside a forward
+    }
+    if (libraries.holds(frame.file)) continue;
+    if (out.own == nullptr) out.own = &frame;
+    if (in_module && out.pass == nullptr) out.pass = &frame;
   }
   return out;
 }
@@ -262,6 +275,7 @@ void Symbolizer::describe(Site& site) {
   }
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
   if (python.own != nullptr) site.own_line = place(*python.own);
+  if (python.pass != nullptr) site.pass_line = place(*python.pass);
   const std::string compiled = inductor_.filled_by(python.innermost->file, python.innermost->line);
   if (!compiled.empty() && python.own != nullptr) { // the generated file's name is a hash
     site.op = "compiled " + compiled;

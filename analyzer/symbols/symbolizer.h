@@ -36,6 +36,7 @@ struct Site {
   std::string op;                // "torch._foreach_sqrt", or empty
   std::string where;             // "torch/optim/adam.py:774", or a native function and its line or module
   std::string own_line;          // the innermost Python line of the user's own code; empty if there is none
+  std::string pass_line;         // the user's line that called the outermost module; empty outside of modules
   std::string caller;            // own_line, or empty if that is `where`
   const std::string& line() const { return own_line.empty() ? where : own_line; }
   std::string title() const { return op.empty() ? where : op + ", " + where; }

@@ -177,6 +177,19 @@ TEST_F(Symbols, ASiteIsNamedByTheFrameThatTells) {
   EXPECT_NE(step.id, symbolizer.site(format::StackId{backward}).id);
 }
 
+TEST_F(Symbols, APassIsNamedByTheCallOfTheOutermostModule) {
+  const std::string torch = "/v/lib/python3.11/site-packages/torch/";
+  const std::uint32_t call = builder.python_frame("evaluate", "/home/u/train.py", 17, 0);
+  std::uint32_t stack = builder.python_frame("_call_impl", torch + "nn/modules/module.py", 1790, call);
+  stack = builder.python_frame("forward", "/home/u/train.py", 10, stack);
+  stack = builder.python_frame("_call_impl", torch + "nn/modules/module.py", 1790, stack);
+  stack = builder.python_frame("forward", "/home/u/layer.py", 5, stack);
+  Symbolizer& symbolizer = open();
+  EXPECT_EQ(symbolizer.site(format::StackId{stack}).own_line, "layer.py:5");
+  EXPECT_EQ(symbolizer.site(format::StackId{stack}).pass_line, "train.py:17");
+  EXPECT_EQ(symbolizer.site(format::StackId{call}).pass_line, "") << "no module was called";
+}
+
 TEST(Operators, AreTakenFromTheirCall) {
   EXPECT_EQ(operator_of("at::_ops::_foreach_sqrt::call(c10::ArrayRef<at::Tensor>)"), "_foreach_sqrt");
   EXPECT_EQ(operator_of("at::_ops::add_Tensor::call(at::Tensor const&)"), "add");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <random>
 #include <sstream>
 
 #include "analyzer/findings/all_findings.h"
@@ -16,7 +15,6 @@
 #include "analyzer/wording/utf8.h"
 #include "builder.h"
 #include "parsed.h"
-#include "tests/unit/seed.h"
 
 namespace memtrace::report {
 namespace {
@@ -376,43 +374,10 @@ TEST_F(Report, SaysThatPythonIsNotRead) {
   EXPECT_NE(found.find("stacks are native only (Python: unsupported 3.14.0t)"), std::string::npos) << found;
 }
 
-// The checksum guards against accidents only: behind a good one may be anything.
-TEST_F(Report, NonsenseWithAGoodChecksumIsReadWithoutHarm) {
-  std::mt19937_64 random(tests::seed(7));
-  for (int round = 0; round < 300; ++round) {
-    Builder builder;
-    for (int i = 0; i < 60; ++i) {
-      builder.on(static_cast<std::uint32_t>(random() % 3));
-      std::vector<std::uint64_t> words;
-      const auto type = static_cast<std::uint8_t>(1 + random() % (format::kEventTypes - 1));
-      for (std::size_t w = 0; w < format::kWords; ++w) {
-        // Small numbers meet: ids that exist, blocks that overlap. Large ones overflow.
-        const std::uint64_t word = random() % 3 == 0 ? random() : random() % 9 << random() % 40;
-        words.push_back(format::kEventLayouts[type][w] == '0' ? 0 : word);
-      }
-      builder.put(static_cast<format::EventType>(type), static_cast<std::uint8_t>(random() % 16),
-                  static_cast<std::uint16_t>(random() % 3 == 0 ? random() : random() % 8), words,
-                  random() % 9 == 0 ? random() : 0);
-    }
-    options.steps.all = round % 2 == 0;
-    EXPECT_FALSE(json(builder).dump().empty());
-    EXPECT_FALSE(text(builder).empty());
-  }
-}
-
 TEST_F(Report, AnEmptyTraceIsAReport) {
   Builder builder;
   EXPECT_NE(text(builder).find("events: 0, lost: 0"), std::string::npos);
   EXPECT_EQ(json(builder)["processes"][0]["peaks"][0]["bytes"], 0);
-}
-
-TEST(JsonText, ReplacesBytesThatAreNotUtf8) {
-  EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
-            "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\"");
-  EXPECT_EQ(json_text("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
-  EXPECT_EQ(json_text("a\xe2\x82"), "\"a\xef\xbf\xbd\"");
-  EXPECT_EQ(json_text("x\xe2\x80\xaegpj"), "\"x\xe2\x80\xaegpj\"") << "JSON loses nothing";
-  EXPECT_EQ(json_text({{"\xff", 1}}), "{\n  \"\xef\xbf\xbd\": 1\n}") << "names of members as well";
 }
 
 } // namespace

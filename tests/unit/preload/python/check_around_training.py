@@ -1,5 +1,6 @@
 # Purpose: the marks of what surrounds a training loop: schedulers, checkpoints, threads, loaders, the user.
 # In a Python with PyTorch under the probe.
+import io
 import os
 import sys
 import tempfile
@@ -9,11 +10,85 @@ import warnings
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from check_training import load_from_construction_to_forward
 import memtrace
 import probe
 from marks import STEP, check, expect, of_program, phases, run
+
+
+def of_memtrace(error):
+    """Returns the frames of memtrace in a traceback. Python 3.9 and 3.10 show them."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return [file for file in files if "for memtrace" in file and sys.version_info >= (3, 11)]
+
+
+class Unconstructed(nn.Module):
+    def __init__(self):
+        super().__init__(1, 2, foo=3)
+
+
+@check
+def no_frames_in_tracebacks():
+    def fails(_):
+        raise ValueError("forward")
+
+    x = torch.zeros(2, requires_grad=True)
+    for call in (Unconstructed, lambda: torch.save({"a": fails}, io.BytesIO()), lambda: checkpoint(fails, x, use_reentrant=True),
+                 lambda: checkpoint(fails, x, use_reentrant=False)):
+        try:
+            call()
+        except Exception as error:
+            assert not of_memtrace(error), traceback.format_exc()
+        else:
+            raise AssertionError("no error")
+    probe.clear()
+
+
+class Talkative(nn.Module):
+    """Its own methods are called by itself alone."""
+
+    called = []
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def named_parameters(self, *args, **kwargs):
+        self.called.append("named_parameters")
+        return super().named_parameters(*args, **kwargs)
+
+    def __getattr__(self, name):
+        self.called.append(name)
+        return super().__getattr__(name)
+
+    def forward(self, x):
+        return torch.nn.functional.linear(x, vars(self)["_modules"]["inner"].weight)
+
+
+class Stateless(torch.optim.SGD):
+    def step(self, closure=None):
+        return "stepped"
+
+    @property
+    def state(self):
+        raise RuntimeError("no state yet")
+
+    @state.setter
+    def state(self, value):
+        pass
+
+
+@check
+def code_of_the_program_does_not_run():
+    talkative = Talkative()
+    Talkative.called.clear()
+    talkative(torch.zeros(1, 2)).sum().backward()
+    assert Talkative.called == [], Talkative.called
+    assert [line for line in probe.log() if line.startswith("parameters")], "it is counted"
+    assert Stateless(talkative.inner.parameters(), lr=0.1).step() == "stepped"
+    probe.clear()
 
 
 @check

@@ -41,14 +41,14 @@ std::uint64_t activations(const replay::Holdings& alive) {
   return out;
 }
 
-struct Pass {
+struct ModelCall {
   std::string line;
   format::StackId largest{}; // of its tensors
 };
 
 // Returns the user's line that called most of the forward passes, by bytes. A graph also holds tensors that
 // were made elsewhere, such as its input. Without a call of a module, returns the line of the largest tensor.
-Pass pass_of(const ProcessAnalysis& analysis, const std::map<format::StackId, std::uint64_t>& bytes) {
+ModelCall model_call(const ProcessAnalysis& analysis, const std::map<format::StackId, std::uint64_t>& bytes) {
   std::map<std::string, std::uint64_t> of_line;
   const auto line_of = [&](format::StackId stack) { return analysis.symbolizer->site(stack).pass_line; };
   for (const auto& [stack, held] : bytes)
@@ -58,7 +58,7 @@ Pass pass_of(const ProcessAnalysis& analysis, const std::map<format::StackId, st
     const format::StackId stack = std::max_element(bytes.begin(), bytes.end(), less)->first;
     return {analysis.symbolizer->site(stack).line(), stack};
   }
-  Pass out{std::max_element(of_line.begin(), of_line.end(), less)->first};
+  ModelCall out{std::max_element(of_line.begin(), of_line.end(), less)->first};
   std::uint64_t most = 0;
   for (const auto& [stack, held] : bytes)
     if (held > most && line_of(stack) == out.line) most = held, out.largest = stack;
@@ -74,13 +74,13 @@ std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
   Finding finding = finding_at(analysis, "graph-kept-in-eval", memory, peak);
   finding.bytes = without.most;
   finding.certain = finding.certain && graphs.most_in_a_row >= 3 && !analysis.death;
-  const Pass pass = pass_of(analysis, graphs.bytes);
-  finding.site = pass.largest;
+  const ModelCall call = model_call(analysis, graphs.bytes);
+  finding.site = call.largest;
   for (const auto& [stack, bytes] : graphs.bytes) finding.stacks.push_back(stack);
   const std::string passes = graphs.passes == 1 ? "1 forward pass keeps a graph"
                                                 : count(graphs.passes) + " forward passes keep graphs";
   finding.title =
-      fmt::format("{} that no backward uses: {} at once, at {}", passes, size(finding.bytes), pass.line);
+      fmt::format("{} that no backward uses: {} at once, at {}", passes, size(finding.bytes), call.line);
   finding.evidence = {
       fmt::format("{} bytes of activations at once, in {} forward passes, up to {} in a row without a backward",
                   finding.bytes, graphs.passes, graphs.most_in_a_row),

@@ -66,7 +66,7 @@ std::string certainty(const HolderRow& row, const Unit& unit) {
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
   std::string text = nothing ? "no stack" : printable(row.allocator);
-  if (row.sites > 1) text += fmt::format("{}{} more sites", text.empty() ? "" : ", ", row.sites - 1);
+  if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
   const std::string sampled = certainty(row, unit);
   return sampled + (sampled.empty() || text.empty() ? "" : ": ") + text;
 }

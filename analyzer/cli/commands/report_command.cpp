@@ -84,15 +84,18 @@ class JobReport {
     }
     for (const report::Outlier& outlier : outliers) document_.add(outlier);
     if (json_) return std::move(document_).take();
-    return {causes + text(outliers)};
+    return {text(outliers, causes)};
   }
 
  private:
-  // Returns the ranks, the leading process in full, and a line for each other process. With `all`, each in
-  // full.
-  std::string text(const std::vector<report::Outlier>& outliers) const {
+  // Returns the ranks, the causes across processes, the leading process in full, and a line for each other
+  // process. With `all`, each in full.
+  std::string text(const std::vector<report::Outlier>& outliers, const std::string& causes) const {
     const std::size_t leading = report::shown_in_full(summaries_, outliers);
     std::string out = report::ranks_text(summaries_, outliers, style_.screen);
+    const bool ranks = !out.empty();
+    out += causes;
+    if (ranks && !causes.empty()) out += "\n";
     out += texts_[leading];
     out += report::others_text(summaries_, leading, style_.screen);
     for (std::size_t i = 0; style_.all && i < texts_.size(); ++i)

@@ -11,8 +11,11 @@ bool Decoder::fail() {
   return false;
 }
 
+// The three functions below take a sixth of a report's instructions. Inlined, they take 3 % of all fewer (10
+// MB: 2,480 to 2,408 million by callgrind).
+
 // Most numbers have one byte or two.
-inline bool Decoder::varint(std::uint64_t& out) {
+[[gnu::always_inline]] inline bool Decoder::varint(std::uint64_t& out) {
   if (end_ - at_ < 2) return long_varint(out);
   if (at_[0] < 0x80) {
     out = *at_++;
@@ -38,7 +41,7 @@ bool Decoder::long_varint(std::uint64_t& out) {
   return false;
 }
 
-inline bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
+[[gnu::always_inline]] inline bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
   std::uint64_t coded = 0;
   if (!varint(coded)) return false;
   // Modulo 2^32: the writer's difference always fits, and a damaged one must not cause undefined behaviour.
@@ -46,7 +49,7 @@ inline bool Decoder::half(std::uint32_t last, std::uint32_t& out) {
   return true;
 }
 
-inline bool Decoder::word(char layout, std::uint64_t& value) {
+[[gnu::always_inline]] inline bool Decoder::word(char layout, std::uint64_t& value) {
   if (layout == 'w') {
     std::uint64_t coded = 0;
     if (!varint(coded)) return false;

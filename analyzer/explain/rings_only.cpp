@@ -23,7 +23,7 @@ format::Stamp stamp_at(std::string_view text) {
 
 std::string reason(const std::string& why) {
   if (why == "sandbox")
-    return "the program put itself in a sandbox (seccomp), where memtrace makes no system call";
+    return "the program put itself in a sandbox (seccomp, or PR_SET_TSC), where memtrace makes no system call";
   if (why == "credentials") return "the program changed its credentials, and those cannot write the trace";
   return printable(why);
 }

@@ -22,6 +22,7 @@ const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, c
   const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
   if (!may_be || failures.empty() || failures.back().last + kSoon < last) return nullptr;
   const trace::Failure* out = &failures.back();
+  if (out->memory != 0) return out; // of a device: PyTorch emptied its cache before it
   for (std::size_t i = failures.size() - 1; i > 0; --i) {
     const trace::Failure& before = failures[i - 1];
     if (before.last + kTogether < failures[i].stamp) break;

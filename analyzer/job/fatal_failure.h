@@ -10,7 +10,7 @@ namespace memtrace::report {
 bool ended_badly(const ProcessEnd& ending);
 
 // Returns the allocation that failed last if the process gave up soon afterwards, else nullptr. Of several that
-// failed together, the first of the largest: the others failed because it did.
+// failed together on the host, the first of the largest: the others failed because it did.
 const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending);
 
 } // namespace memtrace::report

@@ -220,8 +220,9 @@ void Samples::failure(const Event& event) {
   failure.last = failure.stamp;
   const auto before = std::find_if(failures_.rbegin(), failures_.rend(),
                                    [&](const Failure& one) { return one.thread == failure.thread; });
-  if (before != failures_.rend() && before->asked == failure.asked && before->memory == failure.memory &&
-      before->kind == failure.kind && failure.stamp - before->last <= kFailAgain) {
+  if (failure.memory == 0 && before != failures_.rend() && before->asked == failure.asked &&
+      before->memory == failure.memory && before->kind == failure.kind &&
+      failure.stamp - before->last <= kFailAgain) {
     ++before->times;
     before->last = failure.stamp;
     return;

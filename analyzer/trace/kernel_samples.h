@@ -109,7 +109,9 @@ struct Failure {
   format::Stamp last = 0;  // stamp of the last of them
 };
 
-// ns. CPython tries an arena for each object, also while it prints the error and ends.
+// ns, on the host. CPython tries an arena for each object, also while it prints the error and ends. On a
+// device, each failure counts: PyTorch empties its cache between two, and the last one shows what it could not
+// free.
 constexpr std::uint64_t kFailAgain = 1'000'000'000;
 
 // Collects samples and failures. Give it every event of a pass, or of a survey thread by thread. Its memory is

@@ -33,7 +33,7 @@ constinit Evaluate real_evaluate = nullptr;
 // Finds a function of PyTorch, which Python opens RTLD_LOCAL. The caller calls the function, so if PyTorch's
 // library has another name, it is the caller's own library that defines the function. Keeps errno.
 template <class F>
-[[gnu::cold, gnu::noinline]] F find_in_torch(const char* name, const void* caller) {
+[[gnu::cold, gnu::noinline]] F find_for_caller(const char* name, const void* caller) {
   const int errno_before = errno;
   F found = nullptr;
   Dl_info where{};
@@ -65,9 +65,9 @@ EXPORT std::uint64_t _ZN2at15sequence_number17get_and_incrementEv() {
   Number real = __atomic_load_n(&real_number, __ATOMIC_RELAXED);
   if (real == nullptr) [[unlikely]] {
     const void* const caller = __builtin_return_address(0);
-    real = find_in_torch<Number>("_ZN2at15sequence_number17get_and_incrementEv", caller);
+    real = find_for_caller<Number>("_ZN2at15sequence_number17get_and_incrementEv", caller);
     if (real == nullptr) return 0;
-    const auto thread = find_in_torch<Number>("_ZN2at14RecordFunction15currentThreadIdEv", caller);
+    const auto thread = find_for_caller<Number>("_ZN2at14RecordFunction15currentThreadIdEv", caller);
     __atomic_store_n(&thread_number, thread, __ATOMIC_RELAXED);
     __atomic_store_n(&real_number, real, __ATOMIC_RELAXED);
   }
@@ -84,7 +84,7 @@ _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS
     void* engine, void* task, void* node, void* inputs, const void* queue) {
   Evaluate real = __atomic_load_n(&real_evaluate, __ATOMIC_RELAXED);
   if (real == nullptr) [[unlikely]] {
-    real = find_in_torch<Evaluate>(
+    real = find_for_caller<Evaluate>(
         "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_"
         "4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",
         __builtin_return_address(0));

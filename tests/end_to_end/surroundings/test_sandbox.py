@@ -47,7 +47,7 @@ class Sandbox(harness.Case):
         self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
         text = " ".join(self.report_text().split())
         self.assertIn("memtrace could write to no file, and recorded what its rings had room for: the program put "
-                      "itself in a sandbox (seccomp)", text)
+                      "itself in a sandbox (seccomp, or PR_SET_TSC)", text)
 
     def test_a_child_of_the_sandbox_is_not_recorded(self):
         self.assert_told(self.only_process(self.alike("fork", "prctl")))

@@ -14,8 +14,9 @@ using tests::Builder;
 using tests::kMiB;
 using tests::kSecond;
 
-void fail(Builder& b, std::uint64_t asked) {
-  b.put(tests::EventType::failure, static_cast<std::uint8_t>(tests::Kind::heap), 0,
+void fail(Builder& b, std::uint64_t asked, unsigned memory = 0) {
+  b.put(tests::EventType::failure, static_cast<std::uint8_t>(tests::Kind::heap),
+        static_cast<std::uint16_t>(memory << format::kMemoryShift),
         {asked, format::halves(12, 0), 7, 0, trace::kNotSaid, trace::kNotSaid});
 }
 
@@ -55,6 +56,18 @@ TEST(FatalFailure, IsTheLargestOfThoseThatFailedTogether) {
     fail(b, kMiB);
   }
   EXPECT_EQ(fatal_size(b, exited_with(1)), 500 * kMiB);
+}
+
+// PyTorch empties its cache after the first. What it could not free is held at the last.
+TEST(FatalFailure, OnADeviceIsTheLast) {
+  Builder b;
+  fail(b, 600 * kMiB, 1);
+  fail(b, 600 * kMiB, 1);
+  fail(b, 500 * kMiB, 1);
+  EXPECT_EQ(fatal_size(b, exited_with(1)), 500 * kMiB);
+  const tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), b.bytes());
+  EXPECT_EQ(trace::Trace(scratch.file("t.memtrace")).samples().failures().size(), 3u);
 }
 
 // A program that catches MemoryError and asks on. The first of 16,455 failures had the user's line.

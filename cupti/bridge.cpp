@@ -2,9 +2,9 @@
 // Runs: outside callbacks.
 #include "cupti/bridge.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
+
+#include "cupti/loader_calls.h"
 
 namespace memtrace::cupti {
 

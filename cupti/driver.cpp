@@ -2,9 +2,9 @@
 // Runs: at safe points, and in the doctor.
 #include "cupti/driver.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
+
+#include "cupti/loader_calls.h"
 
 namespace memtrace::cupti {
 namespace {

@@ -2,10 +2,11 @@
 // Runs: at safe points, and in the doctor.
 #include "cupti/nvml.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
+
+#include "cupti/loader_calls.h"
 
 namespace memtrace::cupti {
 namespace {

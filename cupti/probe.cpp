@@ -2,12 +2,12 @@
 // Runs: in a child of `memtrace doctor`.
 #include "cupti/probe.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include <cstring>
 
 #include "cupti/driver.h"
+#include "cupti/loader_calls.h"
 #include "cupti/nvml.h"
 #include "cupti/subscriber.h"
 #include "cupti/text.h"

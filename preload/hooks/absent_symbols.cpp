@@ -21,21 +21,23 @@ namespace {
 
 namespace os = record::os;
 
-// Names that glibc does not define: free_sized and free_aligned_sized are of C23, cfree was removed.
-constexpr const char* kHeap[] = {"free_sized", "free_aligned_sized", "cfree"};
-constexpr std::size_t kMostHeap = sizeof kHeap / sizeof *kHeap;
+// Names that some versions of glibc do not define: free_sized and free_aligned_sized are of C23, cfree was
+// removed, execveat came with 2.34. Before 2.34, the dl functions are in libdl, which not every program loads.
+constexpr const char* kNotAlways[] = {
+    "free_sized", "free_aligned_sized", "cfree", "execveat", "dlsym", "dlvsym", "dlclose"};
+constexpr std::size_t kMost = sizeof kNotAlways / sizeof *kNotAlways;
 
 struct Names {
   bool cuda = false;
-  const char* heap[kMostHeap] = {};
+  const char* absent[kMost] = {};
   std::size_t count = 0;
 
-  void add(const char* name) { heap[count++] = name; }
+  void add(const char* name) { absent[count++] = name; }
   bool has(const char* name) const {
-    if (*name != 'c' && *name != 'f') return false;
+    if (*name < 'c' || *name > 'f') return false; // as all of them
     if (cuda && cuda::named(name) != nullptr) return true;
     for (std::size_t i = 0; i < count; ++i)
-      if (std::strcmp(name, heap[i]) == 0) return true;
+      if (std::strcmp(name, absent[i]) == 0) return true;
     return false;
   }
 };
@@ -112,8 +114,8 @@ bool cuda_is_there() {
 
 void hide_absent(bool cuda) {
   Names names;
-  for (const char* name : kHeap)
-    if (dlsym(RTLD_NEXT, name) == nullptr) names.add(name);
+  for (const char* name : kNotAlways)
+    if (next_function(name) == nullptr) names.add(name);
   names.cuda = !cuda;
   if (names.cuda) cuda::hide();
   record::libc.dlerror(); // clears the error, so that the program does not find it

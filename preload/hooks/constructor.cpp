@@ -15,6 +15,7 @@
 #include "preload/hooks/symbols/real_functions.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/environ.h"
+#include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/libc/valgrind.h"
 #include "preload/os/sandbox.h"
@@ -64,7 +65,9 @@ __attribute__((constructor)) void start() {
   const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
   const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
   memtrace::hooks::hide_absent(cuda);
-  void* const first = dlsym(RTLD_DEFAULT, "malloc");
+  // Not by dlsym. If an executable at a fixed address takes the address of malloc, dlsym returns its stub
+  // (Debian 11's python3).
+  void* const first = memtrace::record::function_from(memtrace::record::first_object(), "malloc");
   bool ours = first == reinterpret_cast<void*>(&malloc);
   if (!ours || memtrace::hooks::next_function("__lsan_init") != nullptr)
     memtrace::hooks::hide_globals_from_leak_checkers();

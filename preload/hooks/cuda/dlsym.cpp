@@ -28,6 +28,7 @@ SymbolAnswer missing(const char* name, const char* version) {
 
 SymbolAnswer answer(void* handle, const char* name, const char* version) {
   find_real_lookups();
+  if (memtrace_real_dlsym == nullptr) return {look_up_without_loader(handle, name), 1};
   cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   if (function == nullptr) return kNotOurs;
   void* const real = cuda::real_of(*function);

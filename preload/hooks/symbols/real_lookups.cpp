@@ -2,6 +2,7 @@
 // Runs: outside malloc: the loader's lock may be taken.
 #include "preload/hooks/symbols/real_lookups.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 #include "preload/hooks/symbols/loaded_objects.h"
@@ -23,8 +24,14 @@ void find_real_lookups() {
   errno = errno_before;
 }
 
+void* look_up_without_loader(void* handle, const char* name) {
+  if (handle == RTLD_NEXT) return next_function(name);
+  return handle == RTLD_DEFAULT ? record::function_from(record::first_object(), name) : nullptr;
+}
+
 void* real_dlsym(void* handle, const char* name) {
   find_real_lookups();
+  if (memtrace_real_dlsym == nullptr) return look_up_without_loader(handle, name);
   void* found = memtrace_real_dlsym(handle, name);
   asm volatile("" : "+r"(found)); // keeps it a call, not a jump: the caller is this library
   return found;

@@ -18,6 +18,10 @@ namespace memtrace::hooks {
 
 void find_real_lookups();
 
+// Returns the function `name` for RTLD_NEXT or RTLD_DEFAULT, and null for any other handle. For a process
+// without dlsym: before glibc 2.34 that function is in libdl.
+void* look_up_without_loader(void* handle, const char* name);
+
 // Returns the result of the real dlsym, without replacement by a hook. RTLD_NEXT means the objects after this
 // library. If it finds nothing, dlerror stays set.
 void* real_dlsym(void* handle, const char* name);

@@ -17,6 +17,7 @@ struct Dynamic {
   const char* names = nullptr;
   const std::uint32_t* hash =
       nullptr; // DT_GNU_HASH: buckets, first hashed symbol, words of the filter, its shift
+  const std::uint16_t* versions = nullptr; // DT_VERSYM; null if no symbol has a version
   const ElfW(Rela) * tables[2] = {};
   std::size_t bytes[2] = {};
 
@@ -37,7 +38,9 @@ struct Dynamic {
     }
   }
 
-  // Returns the function `name` that the object at `base` defines, or null if there is none.
+  // Returns the function `name` that the object at `base` defines, or null if there is none. Skips, like dlsym,
+  // a version that is only for programs linked long ago: glibc has two of quick_exit. Skips, unlike dlsym, the
+  // stub of an executable that takes the address of another object's function.
   void* function(ElfW(Addr) base, const char* name) const;
 
  private:
@@ -56,9 +59,21 @@ struct ProgramHeaders {
 };
 ProgramHeaders own_segments();
 
+// The memory of one loaded object, as its program headers describe it.
+struct ObjectRange {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+  std::uintptr_t eh_frame_header = 0; // 0 if it has none
+};
+// `bias` is what the loader added to the addresses in the file. Returns {} if no header loads anything.
+ObjectRange object_range(std::uintptr_t bias, const ElfW(Phdr) * headers, std::size_t count);
+
 // Returns the first object of the program's list: the executable.
 const link_map* first_object();
 // Returns the first definition of a function in `map` or in an object after it, or null if there is none.
 void* function_from(const link_map* map, const char* name);
+// Returns the object that contains `address`, and the object's first byte in `*start`. Returns null if there is
+// none. Not while another thread may load or unload a library.
+const link_map* object_at(const void* address, std::uintptr_t* start);
 
 } // namespace memtrace::record

@@ -14,7 +14,9 @@ namespace {
 
 void find();
 
-// If libc is not found, clock_gettime is the system call, and the other functions fail.
+// If libc is not found, clock_gettime is the system call, and the other functions fail. Before glibc 2.34, the
+// dl functions are in libdl, which a program such as `true` does not load. It can load no library either:
+// dlopen fails, and dladdr answers from the list of objects.
 int first_clock_gettime(clockid_t clock, timespec* out) {
   find();
   return libc.clock_gettime != first_clock_gettime
@@ -31,7 +33,12 @@ char* first_dlerror() {
 }
 int first_dladdr(const void* address, Dl_info* out) {
   find();
-  return libc.dladdr != first_dladdr ? libc.dladdr(address, out) : 0;
+  if (libc.dladdr != first_dladdr) return libc.dladdr(address, out);
+  std::uintptr_t start = 0;
+  const link_map* const object = object_at(address, &start);
+  if (object == nullptr) return 0;
+  *out = {object->l_name, reinterpret_cast<void*>(start), nullptr, nullptr};
+  return 1;
 }
 int first_on_exit(void (*call)(int, void*), void* argument) {
   find();
@@ -40,7 +47,8 @@ int first_on_exit(void (*call)(int, void*), void* argument) {
 
 bool is_libc(const char* path) {
   const char* const slash = std::strrchr(path, '/');
-  return std::strcmp(slash != nullptr ? slash + 1 : path, "libc.so.6") == 0;
+  const char* const name = slash != nullptr ? slash + 1 : path;
+  return std::strcmp(name, "libc.so.6") == 0 || std::strcmp(name, "libdl.so.2") == 0;
 }
 
 template <class F>
@@ -53,13 +61,12 @@ void find() {
   for (const link_map* map = first_object(); map != nullptr; map = map->l_next) {
     if (map->l_name == nullptr || !is_libc(map->l_name)) continue;
     const Dynamic object(map);
-    if (!object.complete()) return;
+    if (!object.complete()) continue;
     take(object, map, "clock_gettime", &libc.clock_gettime);
     take(object, map, "dlopen", &libc.dlopen);
     take(object, map, "dlerror", &libc.dlerror);
     take(object, map, "dladdr", &libc.dladdr);
     take(object, map, "on_exit", &libc.on_exit);
-    return;
   }
 }
 

@@ -27,8 +27,8 @@ ORDERLY = [
     ("profiled",), ("dlmopen",), ("breaks",),
 ]
 # These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
-LARGE = [("maps",), ("stacks",), ("marks",), ("small_stack",), ("threads_in_child",), ("swapped",),
-         ("huge_pages", "advised"), ("overcommit",)]
+LARGE = [("maps",), ("stacks",), ("fixed_address",), ("marks",), ("small_stack",), ("threads_in_child",),
+         ("swapped",), ("huge_pages", "advised"), ("overcommit",)]
 # Victims that end by a signal, by a raw exit or in another process may leave rings: rings survive a kill.
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),
@@ -128,6 +128,14 @@ class Surroundings(Victims):
         if self.run_in("bare", [program[0], "-c", "import gevent"], harness.bare_environment()).returncode != 0:
             self.skipTest("no gevent for /usr/bin/python3: install python3-gevent")
         self.check(program, modes=MODES, records=None)
+
+    def test_the_malloc_of_a_fixed_address(self):
+        self.listed = False
+        self.trace([harness.victim("fixed_address")])
+        trace = self.only_process(self.report())
+        live = [peak["bytes"] for peak in trace["peaks"] if peak["memory"] == "host" and peak["measure"] == "live"]
+        self.assertGreaterEqual(live[0], 48 << 20)
+        self.assertNotIn("malloc of its own", self.report_text("--all"))
 
     def test_replaced_directory(self):
         """The directory of the trace is moved away, and its name leads to another one. memtrace must not write

@@ -15,10 +15,12 @@ namespace memtrace::record {
 namespace {
 
 using Mallinfo = struct mallinfo2 (*)();
+using OldMallinfo = struct mallinfo (*)();
 using Mallctl = int (*)(const char*, void*, std::size_t*, void*, std::size_t);
 
 constinit bool glibcs = false;
 constinit Mallinfo mallinfo_of_glibc = nullptr;
+constinit OldMallinfo old_mallinfo_of_glibc = nullptr; // before 2.33; counts modulo 4 GiB
 constinit Mallctl mallctl = nullptr;
 constinit const void* others_malloc = nullptr;
 constinit std::uint64_t library_start = 0;
@@ -73,6 +75,7 @@ void find_allocator(bool glibc, const void* malloc_function) {
   glibcs = glibc;
   if (glibc) {
     look_up(&mallinfo_of_glibc, "mallinfo2");
+    if (mallinfo_of_glibc == nullptr) look_up(&old_mallinfo_of_glibc, "mallinfo");
     return;
   }
   others_malloc = malloc_function;
@@ -122,8 +125,12 @@ bool allocator_is_glibc() {
 
 bool ask_allocator(KeptFree* out) {
   if (mallctl != nullptr) return ask_jemalloc(out);
-  if (mallinfo_of_glibc == nullptr) return false;
-  *out = {mallinfo_of_glibc().fordblks, 0, true};
+  if (mallinfo_of_glibc != nullptr) {
+    *out = {mallinfo_of_glibc().fordblks, 0, true};
+    return true;
+  }
+  if (old_mallinfo_of_glibc == nullptr) return false;
+  *out = {static_cast<std::uint32_t>(old_mallinfo_of_glibc().fordblks), 0, true};
   return true;
 }
 

@@ -18,7 +18,7 @@ struct LoadedModule {
 };
 
 // Finds glibc's `_dl_find_object` (2.35; lock-free, async-signal-safe) by dlsym, because a direct reference
-// would raise the required glibc version. Without it there are no native stacks. Constructor only.
+// would raise the required glibc version. Older versions have find_listed_object() instead. Constructor only.
 void find_modules_by(const char* executable);
 bool modules_can_be_found();
 // Finds the loaded object that contains `address`, without a lock.

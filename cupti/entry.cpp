@@ -1,10 +1,12 @@
 // Purpose: the exported functions by which the driver, NVTX and the doctor find this library.
 // Runs: inside cuInit, and inside a program's first NVTX call.
 #include <errno.h>
+#include <unistd.h>
 
 #include "cupti/bridge.h"
 #include "cupti/callback.h"
 #include "cupti/devices.h"
+#include "cupti/loader_calls.h"
 #include "cupti/nvtx.h"
 #include "cupti/probe.h"
 #include "cupti/subscriber.h"
@@ -61,7 +63,30 @@ EXPORT int InitializeInjectionNvtx2(memtrace::cupti::nvtx::GetExportTable get) {
   return attached;
 }
 
-// `memtrace doctor` calls it, in a separate process.
-EXPORT void memtrace_cupti_probe(memtrace_probe_line line, void* to) {
-  memtrace::cupti::probe(line, to);
+// Prints what works here on stdout.
+EXPORT void memtrace_cupti_probe() {
+  memtrace::cupti::probe();
 }
+
+// The library is a program, too: `memtrace doctor` lets the dynamic loader run it. A command that is linked
+// statically cannot open a library, and a driver must not end the command that asks it. The probe runs in the
+// copy that the driver finds when it opens CUDA_INJECTION64_PATH: to the loader, the program is another object.
+extern "C" __attribute__((visibility("hidden"), used)) void memtrace_run_probe() {
+  Dl_info own{};
+  void* library = nullptr;
+  if (dladdr(reinterpret_cast<void*>(&memtrace_cupti_probe), &own) != 0)
+    library = dlopen(own.dli_fname, RTLD_NOW | RTLD_LOCAL);
+  void* const probe = library != nullptr ? dlsym(library, "memtrace_cupti_probe") : nullptr;
+  if (probe != nullptr) reinterpret_cast<void (*)()>(probe)();
+  _exit(probe == nullptr);
+}
+asm(R"(
+  .text
+  .globl memtrace_cupti_start
+  .type memtrace_cupti_start, @function
+memtrace_cupti_start:
+  xorl %ebp, %ebp
+  andq $-16, %rsp
+  call memtrace_run_probe
+  .size memtrace_cupti_start, .-memtrace_cupti_start
+)");

@@ -1,10 +1,12 @@
 // Purpose: tests which parts of driver, CUPTI and NVML work here.
-// Runs: in a child of `memtrace doctor`.
+// Runs: in a process that `memtrace doctor` starts.
 #include "cupti/probe.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "cupti/driver.h"
 #include "cupti/loader_calls.h"
@@ -33,6 +35,15 @@ void name_this_library_to_the_driver() {
     setenv("CUDA_INJECTION64_PATH", own.dli_fname, 0); // another tool keeps the place, as in a run
 }
 
+void print_line(const char* what, bool works, const char* text) {
+  BoundedText line;
+  line.add(works ? "1" : "0").add(what).add("\t").add(text);
+  for (const BoundedText& part : {line, BoundedText().add("\n")}) { // the end of a long line is cut off
+    const ssize_t written = write(STDOUT_FILENO, part.text(), part.size());
+    static_cast<void>(written);
+  }
+}
+
 template <class F>
 void find(void* library, const char* name, F* out) {
   void* const symbol = dlsym(library, name);
@@ -45,12 +56,12 @@ void add_version(BoundedText& text, int version) {
       .add(static_cast<std::uint64_t>(version % 1000 / 10));
 }
 
-bool probe_driver(memtrace_probe_line line, void* to) {
+bool probe_driver() {
   BoundedText text;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
   if (library == nullptr) {
-    line(to, "driver", 0,
-         text.add("libcuda.so.1 is not found: no NVIDIA driver here, host memory alone").text());
+    print_line("driver", false,
+               text.add("libcuda.so.1 is not found: no NVIDIA driver here, host memory alone").text());
     return false;
   }
   int (*init)(unsigned) = nullptr;
@@ -71,11 +82,11 @@ bool probe_driver(memtrace_probe_line line, void* to) {
   } else {
     text.add(", devices: ").add(static_cast<std::uint64_t>(devices));
   }
-  line(to, "driver", result == 0 && devices > 0, text.text());
+  print_line("driver", result == 0 && devices > 0, text.text());
   return result == 0;
 }
 
-void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
+void probe_cupti(bool driver) {
   Subscription& one = subscription();
   if (!subscribed_in_init) one = subscribe(&ignore);
   BoundedText text;
@@ -89,15 +100,15 @@ void probe_cupti(memtrace_probe_line line, void* to, bool driver) {
     describe(one, text);
     if (!driver && one.library.path != nullptr) text.add(" (there is no driver)");
   }
-  line(to, "CUPTI", works, text.text());
+  print_line("CUPTI", works, text.text());
 }
 
-void probe_nvml(memtrace_probe_line line, void* to) {
+void probe_nvml() {
   const Nvml nvml;
   BoundedText text;
   if (!nvml) {
     text.add(nvml.why_not()).add(": what a card shows is asked of cuMemGetInfo, for all processes together");
-    line(to, "NVML", 0, text.text());
+    print_line("NVML", false, text.text());
     return;
   }
   char name[96] = {};
@@ -106,7 +117,7 @@ void probe_nvml(memtrace_probe_line line, void* to) {
   for (unsigned i = 0; i < nvml.cards() && i < 8; ++i)
     if (nvml.card_name(i, name, sizeof name)) text.add(i == 0 ? " (" : ", ").add(name);
   if (nvml.cards() != 0) text.add(")");
-  line(to, "NVML", 1, text.text());
+  print_line("NVML", true, text.text());
 }
 
 } // namespace
@@ -119,11 +130,11 @@ bool subscribe_as_probe() {
   return true;
 }
 
-void probe(memtrace_probe_line line, void* to) {
+void probe() {
   in_probe = true;
-  const bool driver = probe_driver(line, to);
-  probe_cupti(line, to, driver);
-  probe_nvml(line, to);
+  const bool driver = probe_driver();
+  probe_cupti(driver);
+  probe_nvml();
 }
 
 } // namespace memtrace::cupti

@@ -1,15 +1,12 @@
 // Purpose: tests which parts of driver, CUPTI and NVML work here.
-// Runs: in a child of `memtrace doctor`.
+// Runs: in a process that `memtrace doctor` starts.
 #pragma once
-
-// Called for each test: `what` was tested, and the result as text. `works`: memtrace can use it.
-extern "C" {
-typedef void (*memtrace_probe_line)(void* to, const char* what, int works, const char* text);
-}
 
 namespace memtrace::cupti {
 
-void probe(memtrace_probe_line line, void* to);
+// Prints a line for each part on stdout: "1driver\tlibcuda.so.1, CUDA 13.0, devices: 1". The digit is 1 if
+// memtrace can use the part.
+void probe();
 // Subscribes for the probe, inside cuInit. Returns false if no probe runs in this process.
 bool subscribe_as_probe();
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "analyzer/files/reading.h"
+#include "analyzer/symbols/debuginfod.h"
 
 namespace memtrace::symbols {
 namespace {
@@ -52,8 +53,20 @@ bool is_build_of(Dwfl_Module* module, int fd) {
   return equal;
 }
 
+// Returns a descriptor of debug information that a server sent, or -1.
+int open_downloaded(Dwfl_Module* module, char** found) {
+  const unsigned char* id = nullptr;
+  GElf_Addr at = 0;
+  const int bytes = dwfl_module_build_id(module, &id, &at);
+  if (bytes <= 0) return -1;
+  const std::string path = downloaded_debuginfo({id, static_cast<std::size_t>(bytes)});
+  const int fd = path.empty() ? -1 : open_trusted(path);
+  if (fd >= 0) *found = ::strdup(path.c_str());
+  return fd;
+}
+
 // libdw's callback for a separate file of debug information. Beside the object, memtrace opens the file itself.
-// Below /usr/lib/debug, where only root can write, libdw looks. It also queries the servers.
+// Below /usr/lib/debug, where only root can write, libdw looks. Then the servers are asked, if that is allowed.
 int find_debuginfo(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base, const char* object,
                    const char* link, GElf_Word crc, char** found) {
   if (object != nullptr && link != nullptr) {
@@ -68,7 +81,8 @@ int find_debuginfo(Dwfl_Module* module, void** user, const char* name, Dwarf_Add
       if (fd >= 0) ::close(fd);
     }
   }
-  return dwfl_standard_find_debuginfo(module, user, name, base, object, link, crc, found);
+  const int local = dwfl_standard_find_debuginfo(module, user, name, base, object, link, crc, found);
+  return local < 0 && debuginfod_allowed ? open_downloaded(module, found) : local;
 }
 
 char* debuginfo_path = const_cast<char*>("/usr/lib/debug");
@@ -105,7 +119,7 @@ class DebugLines::Reader {
  public:
   // False if the file cannot be read or has no debug information.
   bool open(const std::string& path) {
-    if (!debuginfod_allowed) ::unsetenv("DEBUGINFOD_URLS");
+    if (!debuginfod_allowed) ::unsetenv("DEBUGINFOD_URLS"); // libdw itself may be able to ask
     dwfl_.reset(dwfl_begin(&kCallbacks));
     const int fd = dwfl_ ? open_trusted(path) : -1;
     if (fd < 0) return false;

@@ -87,6 +87,15 @@ int end_for_unlikeness(const Likeness& likeness) {
   return 0;
 }
 
+// glibc encodes pointers to functions with a word at this place of each thread. Before 2.31, clock_gettime
+// reads such a pointer: a thread without the word jumped to a random address.
+constexpr std::size_t kPointerGuard = 0x30;
+std::uint64_t pointer_guard() {
+  std::uint64_t guard;
+  asm("movq %%fs:%c1, %0" : "=r"(guard) : "i"(kPointerGuard));
+  return guard;
+}
+
 // Returns the exit status for the process if this thread outlives the program's threads.
 int run(void*) {
   os::close_all_of_this_thread();
@@ -125,6 +134,7 @@ void start_drain() {
       char* const block = memory + kStackBytes + kTlsBytes / 2;
       *reinterpret_cast<void**>(block) = block;
       *reinterpret_cast<void**>(block + 16) = block;
+      *reinterpret_cast<std::uint64_t*>(block + kPointerGuard) = pointer_guard();
       __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
       os::start_thread(&run, nullptr, memory, kStackBytes, block, &drain_tid);
     }

@@ -231,22 +231,28 @@ constinit MethodDef g_methods[] = {
     {"label", label, kFastCall, nullptr},
 };
 
-// Returns the path of the package `memtrace` beside this library, as in an install tree. Returns "" if it is
-// not there, or if the path is not UTF-8.
+// Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not there.
+std::size_t path_inside(const char* library, const char* inside, char (&path)[4096]) {
+  const auto folder = static_cast<std::size_t>(std::strrchr(library, '/') + 1 - library);
+  const std::size_t bytes = std::strlen(inside);
+  if (folder + bytes >= sizeof(path)) return 0;
+  std::memcpy(path, library, folder);
+  std::memcpy(path + folder, inside, bytes + 1);
+  return record::os::exists(path) ? folder + bytes : 0;
+}
+
+// Returns the path of the package `memtrace` that belongs to this library. Returns "" if it is not there, or if the
+// path is not UTF-8.
 Object* package_path() {
-  constexpr char kInside[] = "memtrace/python/memtrace/__init__.py";
+  constexpr const char* kPlaces[] = {"memtrace/python/memtrace/__init__.py", // lib/ of an install tree
+                                     "../../memtrace/__init__.py"};          // memtrace/lib/ of a wheel
   char path[4096];
   Dl_info self{};
   std::size_t bytes = 0;
   if (record::libc.dladdr(reinterpret_cast<const void*>(&package_path), &self) != 0 &&
       self.dli_fname[0] == '/') {
-    bytes = static_cast<std::size_t>(std::strrchr(self.dli_fname, '/') + 1 - self.dli_fname);
-    if (bytes + sizeof(kInside) > sizeof(path)) bytes = 0;
-  }
-  if (bytes != 0) {
-    std::memcpy(path, self.dli_fname, bytes);
-    std::memcpy(path + bytes, kInside, sizeof(kInside));
-    bytes = record::os::exists(path) ? bytes + sizeof(kInside) - 1 : 0;
+    for (const char* place : kPlaces)
+      if (bytes == 0) bytes = path_inside(self.dli_fname, place, path);
   }
   Object* text = g_python.PyUnicode_FromStringAndSize(path, static_cast<Ssize>(bytes));
   if (text == nullptr) {

@@ -16,6 +16,8 @@ import functools
 
 __all__ = ["active", "phase", "step"]
 
+DISTRIBUTION = "libmemtrace"  # tells this package from another project's of the same name
+
 
 def _find():
     """The three functions that libmemtrace.so exports, or nothing where it is not loaded."""

@@ -1,0 +1,31 @@
+# Purpose: the command `memtrace` of an installed wheel: becomes the executable beside this file.
+# Run by `memtrace` and by `python -m memtrace`.
+"""The command memtrace, as installed by pip."""
+import os
+import sys
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_COMMAND = os.path.join(_FOLDER, "bin", "memtrace")
+
+
+def _refuse(reason):
+    print("memtrace: " + reason, file=sys.stderr)
+    return 2
+
+
+def main():
+    """Becomes the command, with the arguments of this process. Returns 2 if it cannot, and says why."""
+    # The registry has another project of this name. pip lets it write over these files.
+    import memtrace
+
+    if getattr(memtrace, "DISTRIBUTION", None) != "libmemtrace":
+        return _refuse(f"{memtrace.__file__} is of another project; pip uninstall memtrace, then pip install "
+                       "--force-reinstall libmemtrace")
+    try:
+        os.execv(_COMMAND, ["memtrace", *sys.argv[1:]])
+    except OSError as error:
+        return _refuse(f"{_COMMAND}: {error.strerror}; pip install --force-reinstall libmemtrace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,12 +23,16 @@ class _Finder:
         if not _inherited_notes:
             _note_libraries()
         if name == "memtrace" and path is None:
-            return self._of_others(name, path, target) or self._package()
+            spec = self._of_others(name, path, target)
+            if spec is None:
+                return self._package()
+            self._watch(spec.loader, name, _note_other_package)
+            return spec
         if name not in _PATCHES:
             return None
         spec = self._of_others(name, path, target)
         if spec is not None:
-            self._watch(spec.loader, name)
+            self._watch(spec.loader, name, _patch_after)
         return spec
 
     def _of_others(self, name, path, target):
@@ -46,12 +50,12 @@ class _Finder:
         external = sys.modules["_frozen_importlib_external"]
         return external.spec_from_file_location("memtrace", _memtrace.package)
 
-    def _watch(self, loader, name):
+    def _watch(self, loader, name, after):
         # The loader stays what it is, with exec_module shadowed on this instance until it is used. `then` is C:
         # it leaves no frame in the traceback of an import that fails.
         def imported(_module):
             del loader.exec_module
-            _patch_after(name)
+            after(name)
 
         try:
             loader.exec_module = _memtrace.then(loader.exec_module, imported)
@@ -94,6 +98,13 @@ def _in_python_path():
     archive = "python%d%d.zip" % sys.version_info[:2]
     before = [entry.endswith(archive) for entry in sys.path]
     return [entry for entry in sys.path[: before.index(True)][:16] if entry] if True in before else []
+
+
+def _note_other_package(name):
+    """The registry has another project of this name, whose package has no marks."""
+    module = sys.modules[name]
+    if getattr(module, "DISTRIBUTION", None) != "libmemtrace":
+        _memtrace.note("python-package=%s" % getattr(module, "__file__", "memtrace"))
 
 
 def _patch_after(name):

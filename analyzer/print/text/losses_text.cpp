@@ -42,6 +42,9 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
   if (const auto python = analysis.facts().note("python"))
     text += fmt::format("; no Python frames, stacks are native only (Python: {})",
                         printable(python->substr(0, python->find(" ("))));
+  if (const auto package = analysis.facts().note("python-package"))
+    text += fmt::format("; the package memtrace of this program is another project's, without marks: {}",
+                        printable(*package));
   lines.paragraph("", text);
   if (const std::string limited = rings_only_text(analysis); !limited.empty()) lines.paragraph("", limited);
   if (const auto own = analysis.own_bytes())

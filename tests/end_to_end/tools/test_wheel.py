@@ -1,0 +1,87 @@
+"""Purpose: tests the files of the wheel, in the folders that pip gives them. tests/wheel/try_roots.py tests the wheel."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+MARKS = ("import memtrace\n"
+         "with memtrace.phase('of the wheel'):\n"
+         "    kept = bytearray(48 << 20)\n"
+         "print(memtrace.active())\n")
+
+
+class Wheel(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.site = os.path.join(self.scratch, "site")
+        self.package = os.path.join(self.site, "memtrace")
+        shutil.copytree(os.path.join(harness.ROOT, "python", "memtrace"), self.package,
+                        ignore=shutil.ignore_patterns("__pycache__"))
+        subprocess.run(["cmake", "--install", harness.BUILD, "--component", "runtime", "--prefix", self.package],
+                       check=True, capture_output=True)
+
+    def python(self, *arguments, **environment):
+        return self.run_in("traced", [sys.executable, *arguments], harness.bare_environment(**environment), text=True)
+
+    def command(self, *arguments):
+        return self.python("-m", "memtrace", *arguments, PYTHONPATH=self.site)
+
+    def phases(self):
+        return {phase["phase"] for phase in self.only_process(self.report())["phases"]}
+
+    def test_runs_and_reports(self):
+        done = self.command("run", "-o", self.out, "--", sys.executable, "-c", MARKS)
+        self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
+        self.assertIn("of the wheel", self.phases())
+        self.assertIn("of the wheel", self.command("report", self.out).stdout)
+
+    def test_a_python_without_the_package_finds_it(self):
+        done = self.python("-c", MARKS, MEMTRACE_OUT=self.out, MEMTRACE_QUIET="1",
+                           LD_PRELOAD=os.path.join(self.package, "lib", "libmemtrace.so"))
+        self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
+        self.assertIn("of the wheel", self.phases())
+
+    def test_the_package_of_another_project(self):
+        """The program gets what it installed. The report and the command say so."""
+        with open(os.path.join(self.package, "__init__.py"), "w", encoding="utf-8") as file:
+            file.write("ANOTHER = 1\n")
+        done = self.python("-c", "import memtrace; print(memtrace.ANOTHER); kept = bytearray(48 << 20)",
+                           PYTHONPATH=self.site, MEMTRACE_OUT=self.out, MEMTRACE_QUIET="1", LD_PRELOAD=harness.LIBRARY)
+        self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+        text = " ".join(self.report_text().split())
+        self.assertIn("the package memtrace of this program is another project's, without marks: "
+                      f"{self.package}/__init__.py", text)
+        done = self.command("--version")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Amemtrace: .*/__init__\.py is of another project; pip uninstall memtrace.*\n\Z")
+
+    def test_the_command_is_missing(self):
+        os.unlink(os.path.join(self.package, "bin", "memtrace"))
+        done = self.command("--version")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Amemtrace: .*/bin/memtrace: No such file or directory; pip install .*\n\Z")
+
+    def test_one_version(self):
+        with open(os.path.join(harness.ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+            version = re.search(r"project\(memtrace VERSION ([0-9.]+)", file.read()).group(1)
+        self.assertEqual(self.command("--version").stdout, f"memtrace {version}\n")
+
+    def test_the_notices_name_each_library(self):
+        with open(os.path.join(self.package, "share", "doc", "memtrace", "NOTICES"), encoding="utf-8") as file:
+            text = file.read()
+        for library in ("elfutils", "glibc", "gcc-", "zlib", "xz-utils", "bzip2", "libzstd", "libiberty", "fmtlib", "spdlog",
+                        "cli11", "nlohmann-json3", "The text of LGPL-3", "The text of GPL-3"):
+            self.assertIn(f"\n{library}", text)
+
+    def test_the_command_needs_no_library(self):
+        headers = subprocess.run(["readelf", "-lW", os.path.join(self.package, "bin", "memtrace")], check=True,
+                                 capture_output=True, text=True).stdout
+        self.assertNotIn("INTERP", headers)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -231,7 +231,8 @@ constinit MethodDef g_methods[] = {
     {"label", label, kFastCall, nullptr},
 };
 
-// Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not there.
+// Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not
+// there.
 std::size_t path_inside(const char* library, const char* inside, char (&path)[4096]) {
   const auto folder = static_cast<std::size_t>(std::strrchr(library, '/') + 1 - library);
   const std::size_t bytes = std::strlen(inside);
@@ -241,8 +242,8 @@ std::size_t path_inside(const char* library, const char* inside, char (&path)[40
   return record::os::exists(path) ? folder + bytes : 0;
 }
 
-// Returns the path of the package `memtrace` that belongs to this library. Returns "" if it is not there, or if the
-// path is not UTF-8.
+// Returns the path of the package `memtrace` that belongs to this library. Returns "" if it is not there, or if
+// the path is not UTF-8.
 Object* package_path() {
   constexpr const char* kPlaces[] = {"memtrace/python/memtrace/__init__.py", // lib/ of an install tree
                                      "../../memtrace/__init__.py"};          // memtrace/lib/ of a wheel

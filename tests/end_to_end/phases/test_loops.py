@@ -38,7 +38,7 @@ class Loops(harness.Case):
         """If the program does nothing between two phases, the second begins at the level where the first ended.
         A step begins at its forward, so the phase of the user around it begins in the step before."""
         done, _ = self.trace([harness.torch_python(), harness.program("marked_loop.py")],
-                             {**harness.RECORD_ALL, "PYTHONPATH": os.path.join(harness.ROOT, "preload", "python")})
+                             {**harness.RECORD_ALL, "PYTHONPATH": os.path.join(harness.ROOT, "python")})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
         process = self.report("--all-steps")["processes"][0]
         for step in range(3):

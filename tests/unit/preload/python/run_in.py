@@ -33,7 +33,7 @@ def main():
     version, preload, script = sys.argv[1:]
     for python in interpreters(version):
         if works(python, version):
-            package = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "preload", "python")
+            package = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "python")
             environment = dict(os.environ, LD_PRELOAD=preload, PYTHONPATH=package)
             return subprocess.run([python, script], env=environment).returncode
     print("skipped: no Python %s here" % (version if version != "torch" else "with PyTorch: set MEMTRACE_TEST_PYTHON"))

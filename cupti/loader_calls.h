@@ -9,7 +9,11 @@
 #error "the oldest version of these names differs between machines"
 #endif
 
+namespace memtrace::cupti {
+
 asm(".symver dlopen, dlopen@GLIBC_2.2.5");
 asm(".symver dlsym, dlsym@GLIBC_2.2.5");
 asm(".symver dladdr, dladdr@GLIBC_2.2.5");
 asm(".symver dlerror, dlerror@GLIBC_2.2.5");
+
+} // namespace memtrace::cupti

@@ -23,17 +23,17 @@ constexpr std::uint32_t kMostObjects = 2048;
 constexpr std::uint16_t kMostHeaders = 64;
 
 // The part of a link_map that does not change while its object is loaded, and the next object.
-struct Listed {
+struct LinkedObject {
   ElfW(Addr) bias;
   const char* name;
   const ElfW(Dyn) * dynamic;
   const link_map* next;
 };
-static_assert(sizeof(Listed) == offsetof(link_map, l_prev));
+static_assert(sizeof(LinkedObject) == offsetof(link_map, l_prev));
 
 struct ListedObject {
   const link_map* map;
-  Listed entry;
+  LinkedObject entry;
   ObjectRange range;
 };
 
@@ -49,7 +49,7 @@ bool copy_from(const void* address, void* out, std::size_t bytes) {
   return os::copy_memory(out, &piece, 1) == static_cast<long>(bytes);
 }
 
-bool is_same(const Listed& a, const Listed& b) {
+bool is_same(const LinkedObject& a, const LinkedObject& b) {
   return a.bias == b.bias && a.name == b.name && a.dynamic == b.dynamic;
 }
 
@@ -86,7 +86,7 @@ void read_list() {
 bool list_has_changed() {
   if (object_count == 0) return true;
   const ListedObject& last = objects[object_count - 1];
-  Listed now;
+  LinkedObject now;
   return !copy_from(last.map, &now, sizeof now) || !is_same(now, last.entry) || now.next != nullptr;
 }
 
@@ -98,7 +98,7 @@ const ListedObject* containing(std::uintptr_t address) {
 }
 
 bool is_loaded(const ListedObject& object) {
-  Listed now;
+  LinkedObject now;
   return copy_from(object.map, &now, sizeof now) && is_same(now, object.entry);
 }
 

@@ -100,14 +100,18 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
 
 } // namespace
 
-std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id) try {
+RingFile read_rings(const std::string& path, std::uint64_t trace_id) try {
   const File file(path, files::Origin::found);
+  RingFile out;
   Rings rings;
-  if (file.read(0, &rings.header, sizeof rings.header) != sizeof rings.header) return std::nullopt;
+  if (file.read(0, &rings.header, sizeof rings.header) != sizeof rings.header) return out;
   const format::RingFileHeader& header = rings.header;
-  if (std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0) return std::nullopt;
-  if (header.version != format::kVersion || header.trace_id != trace_id) return std::nullopt;
-  if (header.chunk_bytes != format::kChunkBytes) return std::nullopt;
+  if (std::memcmp(header.magic, format::kRingMagic, format::kFamily) != 0) return out;
+  if (header.trace_id != trace_id) return out;
+  if (header.version > format::kVersion) out.newer = header.version;
+  if (!format::is_known(header.version)) return out;
+  if (std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0) return out;
+  if (header.chunk_bytes != format::kChunkBytes) return out;
   const std::uint32_t slots = std::min(header.slots, format::kMaxSlots);
   rings.missing = (header.slots - slots) * std::uint64_t{format::kSlotBytes};
   std::uint64_t budget = file.size() + format::kChunkBytes; // it may have grown since
@@ -120,9 +124,10 @@ std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id)
   const format::SmallTotals& slotless = header.slotless;
   if ((slotless.births | slotless.deaths) != 0) // no thread has the index 0
     rings.slots.push_back({.thread = 0, .first_sequence = 0, .small = slotless, .records = {}});
-  return rings;
+  out.rings = std::move(rings);
+  return out;
 } catch (const ReadError&) {
-  return std::nullopt; // no such file: the process ended in an orderly way
+  return {}; // no such file: the process ended in an orderly way
 }
 
 } // namespace memtrace::trace

@@ -25,9 +25,14 @@ struct Rings {
   std::uint64_t missing = 0;   // bytes that the file lacks, or that changed while they were read
 };
 
+struct RingFile {
+  std::optional<Rings> rings;
+  std::uint16_t newer = 0; // not 0: the file is of this version, which this memtrace does not know
+};
+
 // Reads the rings as they are now. Call it before listing the segments: records that are drained in between are
-// then in both and taken once. They are never in neither. Returns nullopt if there is no such file, or if it is
-// not a ring file of `trace_id`.
-std::optional<Rings> read_rings(const std::string& path, std::uint64_t trace_id);
+// then in both and taken once. They are never in neither. Returns no rings if there is no such file, or if it
+// is not a ring file of `trace_id`.
+RingFile read_rings(const std::string& path, std::uint64_t trace_id);
 
 } // namespace memtrace::trace

@@ -21,8 +21,18 @@ constexpr int kReadTries = 8;
 
 bool sound(const RollupHeader& header, std::uint64_t trace_id, std::uint64_t file_bytes) {
   return std::memcmp(header.magic, format::kRollupMagic, sizeof header.magic) == 0 &&
-         header.version == format::kVersion && header.trace_id == trace_id && header.active <= 1 &&
+         format::is_known(header.version) && header.trace_id == trace_id && header.active <= 1 &&
          header.half_bytes <= kMostBytes && format::kPage + 2 * header.half_bytes <= file_bytes;
+}
+
+// Returns the version of a rollup of this trace if it is newer than those that this memtrace knows. Else
+// returns 0.
+std::uint16_t newer_version(const File& file, std::uint64_t trace_id) {
+  RollupHeader header{};
+  if (file.read(0, &header, sizeof header) != sizeof header) return 0;
+  const bool ours =
+      std::memcmp(header.magic, format::kRollupMagic, format::kFamily) == 0 && header.trace_id == trace_id;
+  return ours && header.version > format::kVersion ? header.version : std::uint16_t{0};
 }
 
 bool sound(const RollupHalf& half, std::uint64_t bytes) {
@@ -113,6 +123,7 @@ RollupFile read_rollup(const std::string& path, std::uint64_t trace_id) try {
   const File file(path, files::Origin::found);
   RollupFile out;
   out.bytes = file.size();
+  out.newer = newer_version(file, trace_id);
   bool again = true;
   for (int i = 0; i < kReadTries && again; ++i) out.rollup = read_once(file, trace_id, again);
   return out;

@@ -22,6 +22,7 @@ struct RollupRows {
 struct RollupFile {
   std::uint64_t bytes = 0; // 0: there is no such file
   std::optional<RollupRows> rollup;
+  std::uint16_t newer = 0; // not 0: the file is of this version, which this memtrace does not know
 };
 
 // Reads the file, which may be written to meanwhile. If a half was replaced while it was read, it is read

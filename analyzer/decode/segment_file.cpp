@@ -25,6 +25,17 @@ bool has_magic(const void* bytes) {
   return std::memcmp(bytes, format::kSegmentMagic, kMagic) == 0;
 }
 
+// Returns the version of memtrace in the payload of a segment of source `writer`. Returns "" if it is not one:
+// the text goes to the terminal.
+std::string version_in(const std::vector<std::uint8_t>& payload) {
+  const auto belongs = [](std::uint8_t c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '+';
+  };
+  if (payload.size() > format::kLongestWriter || !std::all_of(payload.begin(), payload.end(), belongs))
+    return "";
+  return {payload.begin(), payload.end()};
+}
+
 } // namespace
 
 File::File(const std::string& path, files::Origin origin) : path_(path) {
@@ -90,19 +101,31 @@ void SegmentIndex::refuse() const {
   }
   if (got < kHeader)
     throw ReadError(file_.path(), got, "expected the rest of a 64-byte segment header, but the file ends");
-  if (header.version != format::kVersion) {
-    throw ReadError(file_.path(), offsetof(format::SegmentHeader, version),
-                    "expected trace version " + std::to_string(format::kVersion) + ", found " +
-                        std::to_string(header.version));
-  }
+  if (newer_.count != 0) refuse_version(newer_.version);
+  if (!format::is_known(header.version)) refuse_version(header.version);
+  if (!writer_.empty() && damage_.bytes == 0)
+    throw ReadError(file_.path(), size_,
+                    "the trace has no records: its process ended while it opened the trace");
   throw ReadError(file_.path(), 0, "expected at least one whole segment, but all are cut off or damaged");
+}
+
+void SegmentIndex::refuse_version(std::uint16_t found) const {
+  std::string text = "expected trace version " + std::to_string(format::kOldestVersion);
+  if (format::kOldestVersion != format::kVersion) text += " to " + std::to_string(format::kVersion);
+  text += ", found " + std::to_string(found);
+  if (found > format::kVersion) {
+    text += writer_.empty()
+                ? " of a newer memtrace; install that version or later"
+                : ", written by memtrace " + writer_ + "; install memtrace " + writer_ + " or later";
+  }
+  throw ReadError(file_.path(), offsetof(format::SegmentHeader, version), text);
 }
 
 // True if a whole segment begins at `offset`: the header is valid and the payload complete. `header` gets the
 // header as it is in the file.
 bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
   if (size_ - offset < kHeader || file_.read(offset, &header, kHeader) != kHeader) return false;
-  if (!has_magic(header.magic) || header.version != format::kVersion) return false;
+  if (!has_magic(header.magic) || header.version < format::kOldestVersion) return false;
   if (header.payload_bytes > format::kMaxPayload || size_ - offset - kHeader < header.payload_bytes)
     return false;
   if (trace_id_ != 0 && header.trace_id != trace_id_) return false;
@@ -145,9 +168,24 @@ void SegmentIndex::note_torn(std::uint64_t offset) {
   format::SegmentHeader header{};
   if (file_.read(offset, &header, kHeader) != kHeader || !has_magic(header.magic)) return;
   if (header.trace_id != trace_id_ || header.payload_bytes > format::kMaxPayload) return;
+  if (!format::is_known(header.version)) return;
   if (size_ - offset - kHeader >= header.payload_bytes) return; // complete, so it is damaged, not torn
   if (header.source != static_cast<std::uint8_t>(format::Source::definitions)) {
     damage_.torn_records += std::min(header.records, header.payload_bytes / 3);
+  }
+}
+
+// Takes a whole segment. Its payload is in `buffer_`.
+void SegmentIndex::take(const Segment& segment) {
+  trace_id_ = segment.header.trace_id;
+  if (segment.header.source == static_cast<std::uint8_t>(format::Source::writer)) {
+    writer_ = version_in(buffer_);
+  } else if (segment.header.version > format::kVersion) {
+    ++newer_.count;
+    newer_.bytes += kHeader + segment.header.payload_bytes;
+    newer_.version = std::max(newer_.version, segment.header.version);
+  } else {
+    segments_.push_back(segment);
   }
 }
 
@@ -160,8 +198,7 @@ void SegmentIndex::extend() {
     if (progress_ != nullptr) progress_->at("checking", at, size_);
     if (whole(at, segment.header)) {
       lost(next_, at);
-      trace_id_ = segment.header.trace_id;
-      segments_.push_back(segment);
+      take(segment);
       at += kHeader + segment.header.payload_bytes;
       next_ = at;
       damage_before_tail_ = damage_;

@@ -44,11 +44,18 @@ struct Damage {
   std::uint64_t torn_records = 0; // by the header of a torn last segment
 };
 
+// The segments of a version that this memtrace does not know, because a newer memtrace wrote them.
+struct NewerSegments {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;   // with their headers
+  std::uint16_t version = 0; // the highest
+};
+
 // The segments in the order of the file. The checksum of each is verified when it is listed, so a later read
 // only needs to check bounds. Memory: one header for each segment.
 class SegmentIndex {
  public:
-  // Throws ReadError if the file is empty, is not a trace, is of another version, or has no whole segment.
+  // Throws ReadError if the file is empty, is not a trace, or has no whole segment of a known version.
   explicit SegmentIndex(const File& file, Progress* progress = nullptr);
   // For a file beside a trace. Only segments of `trace_id` count as whole, and a file without them is not an
   // error.
@@ -59,15 +66,20 @@ class SegmentIndex {
 
   const std::vector<Segment>& segments() const { return segments_; }
   const Damage& damage() const { return damage_; }
+  const NewerSegments& newer() const { return newer_; }
+  // Returns the version of memtrace that wrote the file: "0.1.0". Returns "" if the file does not say it.
+  const std::string& writer() const { return writer_; }
   std::uint64_t trace_id() const { return trace_id_; }
   std::uint64_t bytes() const { return size_; } // of the file when it was last listed
 
  private:
   bool whole(std::uint64_t offset, format::SegmentHeader& header);
+  void take(const Segment& segment);
   std::uint64_t find_magic(std::uint64_t from) const;
   void lost(std::uint64_t from, std::uint64_t to);
   void note_torn(std::uint64_t offset);
   [[noreturn]] void refuse() const;
+  [[noreturn]] void refuse_version(std::uint16_t found) const;
 
   const File& file_;
   Progress* progress_ = nullptr;
@@ -78,6 +90,8 @@ class SegmentIndex {
   std::vector<Segment> segments_;
   Damage damage_;
   Damage damage_before_tail_;
+  NewerSegments newer_;
+  std::string writer_;
   std::vector<std::uint8_t> buffer_;
 };
 

@@ -22,6 +22,7 @@
 #include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/wording/newer_parts.h"
 
 namespace memtrace::report {
 namespace {
@@ -56,6 +57,13 @@ void ask(Process& process, const trace::Trace& trace) {
   process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
   process.subject = subject_of(trace);
   process.subject.evidence = process.evidence.get();
+}
+
+void warn_of_newer_parts(const trace::Trace& trace, trace::Progress& progress) {
+  const std::string line = newer_parts_line(trace.newer());
+  if (line.empty()) return;
+  progress.clear();
+  files::warn(trace.path() + ": " + line);
 }
 
 Process process_of(const std::string& path, const trace::Trace& trace) {
@@ -155,6 +163,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
       if (files.size() > 1)
         progress.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
       auto trace = std::make_unique<trace::Trace>(file, &progress);
+      warn_of_newer_parts(*trace, progress);
       processes.push_back(process_of(file, *trace));
       if (!may_stay_open(open)) continue;
       processes.back().trace = std::move(trace);

@@ -116,12 +116,36 @@ format::LostBlocks Trace::lost_blocks() const {
 // If the ring file lies beside the trace, the survey waits for its records. If not, surveys the trace now,
 // because a note in it may give the path of the ring file.
 void Trace::find_rings() {
-  const std::uint64_t id = index_.trace_id();
-  rings_ = read_rings(stem_of(file_.path()) + ".rings", id);
+  take_rings(stem_of(file_.path()) + ".rings");
   if (rings_) return;
   build_parts();
   survey();
-  if (const auto elsewhere = facts_.note("rings")) rings_ = read_rings(*elsewhere, id);
+  if (newer_rings_ != 0) return;
+  if (const auto elsewhere = facts_.note("rings")) take_rings(*elsewhere);
+}
+
+void Trace::take_rings(const std::string& path) {
+  RingFile file = read_rings(path, index_.trace_id());
+  rings_ = std::move(file.rings);
+  newer_rings_ = file.newer;
+}
+
+NewerParts Trace::newer() const {
+  NewerParts out;
+  const auto add = [&out](const SegmentIndex& index) {
+    const NewerSegments& newer = index.newer();
+    out.version = std::max(out.version, newer.version);
+    out.segments += newer.count;
+    out.all += newer.count + index.segments().size();
+    out.bytes += newer.bytes;
+  };
+  add(index_);
+  for (const WindowFile& window : windows_) add(*window.index);
+  out.version = std::max({out.version, newer_rings_, rollup_.newer});
+  out.rings = newer_rings_ != 0;
+  out.rollup = rollup_.newer != 0;
+  out.writer = index_.writer();
+  return out;
 }
 
 void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
@@ -332,7 +356,7 @@ Losses Trace::losses(const OrderCounts& counts) const {
     losses.damage(damage.bytes, damage.first_offset, window.file->path());
     torn += damage.torn_records;
   }
-  if (!rollup_.rollup) losses.damage(rollup_.bytes, 0, stem_of(file_.path()) + ".coarse");
+  if (!rollup_.rollup && rollup_.newer == 0) losses.damage(rollup_.bytes, 0, stem_of(file_.path()) + ".coarse");
   losses.coarsened = rollup_.rollup ? rollup_.rollup->header.coarsened : std::max(folded_, facts_.coarsened);
   losses.rows_missing = folded_ != 0 && !rollup_.rollup;
   if (rings_) losses.damage(rings_->missing, 0, stem_of(file_.path()) + ".rings");

@@ -34,6 +34,17 @@ struct Losses {
   std::uint64_t total() const;
 };
 
+// The parts of a trace that this memtrace does not read, because a newer memtrace wrote them.
+struct NewerParts {
+  std::uint16_t version = 0;  // the highest; 0: there are none
+  std::uint64_t segments = 0; // of the trace file and its windows
+  std::uint64_t all = 0;      // segments, known or not
+  std::uint64_t bytes = 0;    // of `segments`
+  bool rings = false;         // the ring file
+  bool rollup = false;        // the rows of dropped steps
+  std::string writer;         // version of memtrace; "": the trace does not say it
+};
+
 // Opens a trace as it is now. The trace does not change afterwards, even if the process continues: every pass
 // sees equal events. Memory grows with threads, segments and what the process interned.
 class Trace {
@@ -54,6 +65,10 @@ class Trace {
   // Returns the rows of the steps whose events were dropped. Returns null if there is no rollup.
   const RollupRows* rollup() const { return rollup_.rollup ? &*rollup_.rollup : nullptr; }
 
+  // Returns the version of memtrace that recorded the trace. Returns "" if the trace does not say it.
+  const std::string& writer() const { return index_.writer(); }
+  NewerParts newer() const;
+
   // Gives every event to `take`, in order. After a gap between windows, a `window` event comes first, with the
   // state at that time: see window_snapshot.h. Returns the counts of the pass.
   OrderCounts each(const std::function<void(const Event&)>& take) const;
@@ -71,6 +86,7 @@ class Trace {
   };
 
   void find_rings();
+  void take_rings(const std::string& path);
   format::LostBlocks lost_blocks() const;
   void build_parts();
   static void take(const File& file, const SegmentIndex& index, TracePart& part);
@@ -83,6 +99,7 @@ class Trace {
   File file_;
   SegmentIndex index_;
   std::optional<Rings> rings_;
+  std::uint16_t newer_rings_ = 0; // version of a ring file that this memtrace does not know
   std::vector<WindowFile> windows_;
   RollupFile rollup_;
   std::vector<TracePart> parts_;

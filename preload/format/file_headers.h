@@ -5,7 +5,19 @@
 
 namespace memtrace::format {
 
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 3;       // the version that the recorder writes
+inline constexpr std::uint16_t kOldestVersion = 3; // the oldest version that the analyzer reads
+
+// True if this reader knows the layout of that version.
+constexpr bool is_known(std::uint16_t version) {
+  return version >= kOldestVersion && version <= kVersion;
+}
+
+// A reader must be able to leave out the files and segments of a newer version. So these parts are equal in all
+// versions: of SegmentHeader the magic, `version`, `source`, `payload_bytes` (at most kMaxPayload), `checksum`
+// and `trace_id`; a segment of source `writer`; of the other files kFamily bytes of the magic, `version` and
+// `trace_id`.
+inline constexpr std::size_t kFamily = 6;
 inline constexpr char kSegmentMagic[4] = {'M', 'T', 'S', '\x02'};
 inline constexpr char kRingMagic[8] = {'M', 'T', 'R', 'I', 'N', 'G', '\x03', '\n'};
 
@@ -15,7 +27,9 @@ enum class Source : std::uint8_t {
   ring,        // recorded by a thread
   definitions, // texts, code, modules, stacks, process; a reader reads them before all other sources
   snapshot,    // the state when a window began; see below
+  writer,      // no records: the payload is the version of memtrace that wrote the file, as text: "0.1.0"
 };
+inline constexpr std::size_t kLongestWriter = 32; // bytes of that text
 
 // Flags of a segment.
 inline constexpr std::uint8_t kAfterWindow =

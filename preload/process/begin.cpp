@@ -40,6 +40,7 @@
 #include "preload/state/thread.h"
 #include "preload/state/upcalls.h"
 #include "preload/trace/trace_windows.h"
+#include "preload/trace/writer_segment.h"
 
 namespace memtrace::record {
 
@@ -140,6 +141,7 @@ void begin_recording() {
       keep_losses_in(ring_header());
       note_beginning();
       count_only(quota().detail == Detail::counts);
+      write_writer_segment();
       prepare_identity(parent);
       write_definitions(&put_identity);
       start_windows(parent.pid != 0, parent.live, parent.tensor, &copy_text, &has_ring);

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const bool written = (put_file(path, plain_trace()), true);
   const std::string rings = in_place("t.rings");
   put_file(rings, rings_from_input(Bytes(data, size)));
-  if (const auto read = trace::read_rings(rings, Builder::kTraceId); written && read) {
+  if (const auto read = trace::read_rings(rings, Builder::kTraceId).rings; written && read) {
     for (const trace::Leftover& slot : read->slots) {
       expect(slot.records.size() <= format::kRingRecords, "a slot has more records than a ring");
       for (const RingRecord& record : slot.records)

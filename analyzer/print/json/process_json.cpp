@@ -251,6 +251,13 @@ void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
          {"until", time.until != 0 ? Json(analysis.seconds(time.until)) : Json(nullptr)}});
 }
 
+// Returns what this memtrace does not read, because a newer one wrote it. Returns null if there is nothing.
+Json newer_json(const trace::NewerParts& newer) {
+  if (newer.version == 0) return nullptr;
+  return {{"version", newer.version}, {"segments", newer.segments}, {"of_segments", newer.all},
+          {"bytes", newer.bytes},     {"rings", newer.rings},       {"rows", newer.rollup}};
+}
+
 Json trace_json(const ProcessAnalysis& analysis) {
   const trace::Facts& facts = analysis.facts();
   const format::LostBlocks& lost = facts.lost_blocks;
@@ -262,6 +269,7 @@ Json trace_json(const ProcessAnalysis& analysis) {
     if (!device.source.empty()) source = device.source;
   }
   const auto cupti = facts.note("cupti");
+  const std::string& written_by = analysis.trace->writer();
   Json trace = {
       {"bytes", analysis.trace->bytes()},
       {"events", analysis.account.counts.records},
@@ -285,7 +293,9 @@ Json trace_json(const ProcessAnalysis& analysis) {
       {"unknown_deaths", analysis.account.unknown_deaths},
       {"buckets", buckets_json(analysis)},
       {"own_bytes", own ? Json(*own) : Json(nullptr)},
-      {"cut_stacks", analysis.losses.cut_stacks}};
+      {"cut_stacks", analysis.losses.cut_stacks},
+      {"written_by", written_by.empty() ? Json(nullptr) : Json(written_by)},
+      {"newer", newer_json(analysis.trace->newer())}};
   add_rings_only(analysis, trace);
   return trace;
 }

@@ -5,6 +5,7 @@
 
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/newer_parts.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -25,6 +26,8 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
         fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),
                     count(analysis.trace->bytes()), count(losses.damaged_at), printable(losses.damaged_file));
   }
+  if (const std::string newer = newer_parts(analysis.trace->newer()); !newer.empty())
+    text += fmt::format("; not read: {}", newer);
   if (const auto bound = analysis.facts().note("bound"))
     text += bound->starts_with("counts")
                 ? "; MEMTRACE_MAX_NODE left no room for more: heap blocks are counted, not recorded"

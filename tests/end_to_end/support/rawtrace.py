@@ -13,6 +13,7 @@ RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")
 PAGE = 4096
 SNAPSHOT = 3
+WRITER = 4
 CHUNK = 16 * 1024
 SLOT_RECORDS = 8
 SLOT_BYTES = SLOT.size + SLOT_RECORDS * RECORD.size
@@ -170,10 +171,21 @@ def segments(path):
             if at < 0:
                 return
             continue
+        if source == WRITER:  # a text, no records
+            at = start + size
+            continue
         if not flags & CONTINUES:
             models[thread, source] = Model()
         yield from decode(data[start:start + size], count, (thread, source, sequence), models[thread, source])
         at = start + size
+
+
+def writer(path):
+    """Returns the version of memtrace that the trace file names; None if it names none."""
+    with open(path, "rb") as file:
+        data = file.read()
+    magic, _, source, _, size, *_ = SEGMENT.unpack_from(data)
+    return data[SEGMENT.size:SEGMENT.size + size].decode() if (magic, source) == (b"MTS\x02", WRITER) else None
 
 
 def rings(path):

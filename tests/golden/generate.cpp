@@ -1,7 +1,9 @@
-// Purpose: writes the golden traces and their reports anew.
+// Purpose: writes the golden traces of this version and their reports anew.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
+#include "layout.h"
 #include "long_run.h"
 #include "program.h"
 #include "report.h"
@@ -11,7 +13,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: memtrace_golden DIRECTORY\n");
     return 2;
   }
-  const std::string directory = argv[1];
+  const std::string directory = std::string(argv[1]) + "/v" + std::to_string(memtrace::format::kVersion);
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/layout.txt") << memtrace::tests::layout();
   memtrace::tests::Writer writer;
   memtrace::tests::write_program(writer);
   std::ofstream(directory + "/train.memtrace", std::ios::binary) << writer.bytes();

@@ -40,10 +40,17 @@ configure_and_build() {
 }
 
 did=() # what was installed
-# install_packages PACKAGE...: those that are missing, by apt-get; says so in did. RUNLEVEL: a service that comes with
-# a package is not started.
+# apt_install LOG PACKAGE...: as root. RUNLEVEL: a service that comes with a package is not started.
+apt_install() {
+  local log=$1
+  shift
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+    apt-get install -y -q --no-install-recommends "$@" >"$log" 2>&1
+}
+
+# install_packages PACKAGE...: those that are missing, by apt-get; says so in did. Two scripts at once take turns.
 install_packages() {
-  local missing=() package as_root=()
+  local missing=() package as_root=() log
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
     die "this is not a Debian-like machine (no apt-get), so packages cannot be installed here" \
       "install what these Debian packages hold, then build with cmake: $*"
@@ -59,15 +66,18 @@ install_packages() {
         "run as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
+  mkdir -p "$cache"
+  exec 5>"$cache/lock-apt"
+  flock 5
   say "installing packages: ${missing[*]}"
-  local log
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update -q &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -q --no-install-recommends "${missing[@]}"; } \
-    >"$log" 2>&1; then
+  # The lists of packages are fetched only if those of the machine do not serve.
+  if ! apt_install "$log" "${missing[@]}" &&
+    ! { "${as_root[@]}" apt-get update -q >"$log" 2>&1 && apt_install "$log" "${missing[@]}"; }; then
     tail -n 20 "$log" >&2
     die "apt-get could not install: ${missing[*]}" "its output is above; the whole of it: $log"
   fi
+  exec 5>&-
   rm -f "$log"
   did+=("${missing[@]}")
 }

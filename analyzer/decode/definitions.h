@@ -65,6 +65,7 @@ class Definitions {
     Frame frame;
   };
   const StackNode* node(std::uint32_t stack) const; // null: lost, or 0
+  const std::unordered_map<std::uint32_t, StackNode>& nodes() const { return stacks_; } // by StackId
 
  private:
   struct OpenText {

@@ -98,6 +98,8 @@ struct ShmLeftovers {
 };
 
 struct Evidence {
+  bool closed = false;            // true: the trace was packed, and no machine is queried any more
+  bool running = false;           // true: the process ran when the trace was packed
   bool asked = false;             // true: the machine that the process ran on was queried
   double read_unix = 0;           // the time of that query: seconds, unix
   std::string log;                // the log of the machine's kernel: "" if it was read, else the reason why not

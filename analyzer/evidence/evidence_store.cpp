@@ -97,6 +97,8 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 
 template <class Visitor, class Shape>
 void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, Evidence> {
+  visit("closed", of.closed);
+  visit("running", of.running);
   visit("asked", of.asked);
   visit("read_unix", of.read_unix);
   visit("log", of.log);
@@ -235,11 +237,15 @@ std::optional<Evidence> load(const std::string& path) {
   return evidence;
 }
 
-bool save(const std::string& path, const Evidence& evidence) {
+std::string text_of(const Evidence& evidence) {
   Json out = {{"schema", kStoreSchema}};
   FieldWriter writer(out);
   fields(writer, evidence);
-  return files::replace(path, out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool save(const std::string& path, const Evidence& evidence) {
+  return files::replace(path, text_of(evidence));
 }
 
 } // namespace memtrace::evidence

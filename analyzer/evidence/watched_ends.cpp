@@ -62,14 +62,10 @@ std::string line_of(const End& end) {
 }
 
 std::vector<End> read_ends(const std::string& directory) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == kEndsSuffix) found.push_back(at->path());
-  }
-  std::sort(found.begin(), found.end());
   std::vector<End> ends;
-  for (const fs::path& path : found) {
+  for (const std::string& name : files::names_in(directory)) {
+    const fs::path path = fs::path(directory) / name;
+    if (path.extension() != kEndsSuffix) continue;
     std::istringstream file(files::read_found(path.string(), kMostRead).value_or(""));
     End one;
     for (std::string line; std::getline(file, line);)

@@ -139,8 +139,9 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->sets = replay::alive_at(*analysis->trace, instants(*analysis), analysis->account.last_step);
   add_segments(*analysis);
   analysis->losses = analysis->trace->losses(analysis->account.counts);
-  analysis->symbolizer =
-      std::make_unique<symbols::Symbolizer>(analysis->trace->definitions(), analysis->trace->facts());
+  const trace::Trace& open = *analysis->trace;
+  analysis->symbolizer = std::make_unique<symbols::Symbolizer>(
+      open.definitions(), open.facts(), symbols::load_names(symbols::names_file_of(open.path())));
   return analysis;
 }
 

@@ -35,6 +35,7 @@ class Budget {
   void about(const std::string& path);
   std::string path() const { return path_; }
   void lift() { lifted_ = true; }
+  bool is_lifted() const { return lifted_; }
 
   void looks(std::uint64_t number) {
     looks_ += number;

@@ -8,9 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <vector>
+
+#include "analyzer/files/packed_files.h"
 
 namespace memtrace::files {
 namespace {
@@ -74,7 +78,10 @@ int refuse(int fd, const char* reason, std::string& why) {
 // Returns the open file, or -1 with the reason in `why`. `status` shows whether it is a pipe.
 int open_checked(const std::string& path, Origin origin, struct stat& status, std::string& why) {
   const int link = origin == Origin::found ? O_NOFOLLOW : 0;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
+  const PackedFiles& packed = PackedFiles::of_command();
+  const int fd = packed.holds(path)
+                     ? packed.open(path)
+                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
   if (fd < 0) {
     why = errno == ELOOP && link != 0 ? "it is a link" : std::strerror(errno);
     return -1;
@@ -155,6 +162,20 @@ std::optional<std::string> read_system(const std::string& path) {
 
 std::string system_text(const std::string& path) {
   return read_system(path).value_or("");
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  const PackedFiles& packed = PackedFiles::of_command();
+  if (packed.has(directory)) return packed.names(directory);
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    if (fs::is_regular_file(at->symlink_status(unknown))) out.push_back(at->path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 int open_kernel_log() {

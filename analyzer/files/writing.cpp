@@ -7,26 +7,31 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 namespace memtrace::files {
 namespace {
 
 constexpr int kTries = 100; // names may be taken by processes that were killed while they wrote
 
-// If writing fails, closes `fd`, sets errno and returns false.
-bool write(int fd, std::string_view text) {
+bool put_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) {
-      const int why = put < 0 ? errno : EIO;
-      ::close(fd);
-      errno = why;
-      return false;
-    }
+    if (put == 0) errno = EIO;
+    if (put <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(put));
   }
   return true;
+}
+
+// If writing fails, closes `fd`, sets errno and returns false.
+bool write(int fd, std::string_view text) {
+  if (put_all(fd, text)) return true;
+  const int why = errno;
+  ::close(fd);
+  errno = why;
+  return false;
 }
 
 bool write_and_close(int fd, std::string_view text) {
@@ -35,20 +40,39 @@ bool write_and_close(int fd, std::string_view text) {
 
 } // namespace
 
-bool replace(const std::string& path, std::string_view text) {
-  std::string partial;
-  int fd = -1;
-  for (int i = 0; i < kTries && fd < 0; ++i) {
-    partial = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i));
-    fd = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0 && errno != EEXIST) return false;
+NewFile::NewFile(const std::string& path) : path_(path) {
+  for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
+    partial_ = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i));
+    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor_ < 0 && errno != EEXIST) return;
   }
-  if (fd < 0) return false;
-  if (write_and_close(fd, text) && ::rename(partial.c_str(), path.c_str()) == 0) return true;
+}
+
+NewFile::~NewFile() {
+  if (descriptor_ < 0) return;
+  const int why = errno; // the caller may still want to name it
+  ::close(descriptor_);
+  ::unlink(partial_.c_str());
+  errno = why;
+}
+
+bool NewFile::write(std::string_view bytes) {
+  return is_open() && put_all(descriptor_, bytes);
+}
+
+bool NewFile::finish() {
+  if (!is_open()) return false;
+  const int fd = std::exchange(descriptor_, -1);
+  if (::close(fd) == 0 && ::rename(partial_.c_str(), path_.c_str()) == 0) return true;
   const int why = errno;
-  ::unlink(partial.c_str());
+  ::unlink(partial_.c_str());
   errno = why;
   return false;
+}
+
+bool replace(const std::string& path, std::string_view text) {
+  NewFile file(path);
+  return file.write(text) && file.finish();
 }
 
 bool append(const std::string& path, std::string_view text) {

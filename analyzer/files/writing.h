@@ -19,6 +19,25 @@ bool append(const std::string& path, std::string_view text);
 // Writes a file that the user named. Follows links and truncates the file.
 bool write_named(const std::string& path, const std::vector<std::string>& pieces);
 
+// A file that gets its name when it is complete. Until then it has another name beside it.
+class NewFile {
+ public:
+  // The file is not open, with errno set, if it cannot be made.
+  explicit NewFile(const std::string& path);
+  ~NewFile(); // removes a file that is not complete
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  bool write(std::string_view bytes);
+  bool finish();
+
+ private:
+  std::string path_;
+  std::string partial_;
+  int descriptor_ = -1;
+};
+
 // Writes a setting of this process in /proc.
 bool write_system(const std::string& path, std::string_view text);
 

@@ -56,11 +56,9 @@ std::string those(const std::vector<std::uint32_t>& attempts) {
 
 std::vector<JobFile> attempts_in(const std::string& directory) {
   std::map<std::uint32_t, JobFile> first; // the first job of each attempt
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const std::string& name : files::names_in(directory)) {
     JobFile file;
-    if ((name != "job" && !name.starts_with("job-")) || !read(at->path(), file)) continue;
+    if ((name != "job" && !name.starts_with("job-")) || !read(fs::path(directory) / name, file)) continue;
     const auto [known, fresh] = first.try_emplace(file.attempt, file);
     if (!fresh && file.began < known->second.began) known->second = file;
   }

@@ -50,10 +50,9 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
 }
 
 // Queries outside evidence only once: it disappears, and a later report must say the same.
-void ask(Process& process, const trace::Trace& trace) {
-  const std::string store = evidence::store_of(process.path);
-  evidence::Evidence evidence = evidence::load(store).value_or(evidence::Evidence{});
-  if (!evidence.asked && collect_evidence(trace, evidence)) keep(evidence, store);
+void ask(Process& process, const trace::Trace& trace, evidence::Evidence evidence) {
+  if (!evidence.closed && !evidence.asked && collect_evidence(trace, evidence))
+    keep(evidence, evidence::store_of(process.path));
   process.evidence = std::make_unique<evidence::Evidence>(std::move(evidence));
   process.subject = subject_of(trace);
   process.subject.evidence = process.evidence.get();
@@ -72,8 +71,9 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   process.facts = trace.facts();
   process.samples = trace.samples();
   process.directory = own_group(trace);
-  process.end = read_end(trace);
-  if (process.end.how == "unknown") ask(process, trace);
+  evidence::Evidence stored = evidence::load(evidence::store_of(path)).value_or(evidence::Evidence{});
+  process.end = read_end(trace, stored.closed ? std::optional(stored.running) : std::nullopt);
+  if (process.end.how == "unknown") ask(process, trace, std::move(stored));
   process.failed = fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;
   return process;
 }

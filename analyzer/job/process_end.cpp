@@ -68,7 +68,7 @@ void add_silence(ProcessEnd& ending, const evidence::Witness& witness, const evi
 
 } // namespace
 
-ProcessEnd read_end(const trace::Trace& trace) {
+ProcessEnd read_end(const trace::Trace& trace, std::optional<bool> packed) {
   const trace::Facts& facts = trace.facts();
   if (facts.end) {
     switch (facts.end->how) {
@@ -83,7 +83,7 @@ ProcessEnd read_end(const trace::Trace& trace) {
     }
   }
   if (facts.last_was_exec) return told("exec", 0);
-  if (running(facts)) return told("running", 0);
+  if (packed ? *packed : running(facts)) return told("running", 0);
   ProcessEnd out = told("unknown", 0);
   if (facts.survived_abort) out.evidence.push_back("trace: it called abort() before, and went on");
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct ProcessEnd {
   evidence::ShmLeftovers left; // in /dev/shm
 };
 
-// Returns the end that the trace records. If the trace has no end, returns "running" if the process still runs
-// (see running()), else "unknown".
-ProcessEnd read_end(const trace::Trace& trace);
+// Returns the end that the trace records. If the trace has no end, returns "running" if the process still runs,
+// else "unknown". `packed`: true or false if the trace was packed while the process ran or not; nullopt: this
+// machine decides (see running()).
+ProcessEnd read_end(const trace::Trace& trace, std::optional<bool> packed = std::nullopt);
 
 // If the end is unknown, sets it from the witness. Without evidence, a killed process stays unknown.
 void apply_evidence(ProcessEnd& ending, const evidence::Witness& witness, const evidence::Evidence& evidence);

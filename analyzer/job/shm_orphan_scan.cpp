@@ -51,7 +51,7 @@ class Search {
   }
 
   void look(const Process& process, evidence::Evidence& evidence, const std::string& store) {
-    if (evidence.left.looked || files_.empty() || !same_kernel(process.facts)) return;
+    if (evidence.closed || evidence.left.looked || files_.empty() || !same_kernel(process.facts)) return;
     const Claims claims = claims_of(process);
     if (claims.empty() || job_goes_on(process)) return;
     ShmLeftovers& left = evidence.left;

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/pack/pack_reader.h"
 
 namespace memtrace::report {
 namespace {
@@ -19,20 +21,10 @@ namespace fs = std::filesystem;
 
 constexpr char kDefault[] = "memtrace-out";
 
-// Does not follow links here, because another user may have put them there. Links that the user names are
-// followed.
-bool is_regular(const fs::directory_entry& entry) {
-  std::error_code error;
-  return fs::is_regular_file(entry.symlink_status(error));
-}
-
 std::vector<std::string> traces_in(const fs::path& directory) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".memtrace" && is_regular(*at)) files.push_back(at->path().string());
-  }
-  std::sort(files.begin(), files.end());
+  for (const std::string& name : files::names_in(directory.string()))
+    if (fs::path(name).extension() == ".memtrace") files.push_back((directory / name).string());
   return files;
 }
 
@@ -123,7 +115,10 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     throw UsageError(argument + ": no such file or directory; expected a trace or a directory of them");
   if (!fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
-    return {argument};
+    if (!pack::open(argument)) return {argument};
+    std::vector<std::string> packed = traces_in(argument);
+    if (packed.empty()) throw UsageError(argument + ": no trace in this packed file; pack the job again");
+    return of_attempt(packed, std::nullopt);
   }
   std::vector<std::string> files = traces_in(argument);
   if (files.empty()) files = newest_job(argument, !attempt);

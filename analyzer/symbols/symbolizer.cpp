@@ -206,43 +206,68 @@ Symbolizer::Object& Symbolizer::object_of(const trace::Module& module) {
   return object;
 }
 
-void Symbolizer::add_native(std::uint64_t address, std::vector<SiteFrame>& out) {
-  SiteFrame frame;
-  const trace::Module* const module = modules_.at(address);
-  if (module == nullptr) {
-    frame.function = keep_name(fmt::format("{:#x}", address));
-    out.push_back(frame);
-    return;
-  }
-  frame.module = definitions_.text(module->path);
-  const std::uint64_t in_file = address - module->bias;
-  Object& object = object_of(*module);
-  std::vector<SourceFrame> source;
-  if (object.lines) source = object.lines->at(in_file);
-  for (std::size_t i = 0; i + 1 < source.size(); ++i) {
-    SiteFrame& inlined = out.emplace_back(frame);
-    inlined.function = keep_name(demangle(source[i].function.c_str()));
-    inlined.file = keep_name(std::move(source[i].file));
-    inlined.line = source[i].line;
-    inlined.inlined = true;
-  }
-  if (!source.empty()) {
-    frame.file = keep_name(std::move(source.back().file));
-    frame.line = source.back().line;
-  }
-  if (const char* name = object.symbols.function(in_file); name != nullptr)
-    frame.function = keep_name(demangle(name));
-  else if (!source.empty() && !source.back().function.empty())
-    frame.function = keep_name(demangle(source.back().function.c_str()));
-  else
-    frame.function = keep_name(fmt::format("{}+{:#x}", base_name(frame.module), in_file));
-  out.push_back(frame);
+std::vector<SourceFrame> Symbolizer::look_up(const trace::Module& module, std::uint64_t address) {
+  const std::uint64_t in_file = address - module.bias;
+  Object& object = object_of(module);
+  std::vector<SourceFrame> out;
+  if (object.lines) out = object.lines->at(in_file);
+  if (out.empty()) out.emplace_back();
+  for (SourceFrame& frame : out) frame.function = demangle(frame.function.c_str());
+  if (const char* name = object.symbols.function(in_file); name != nullptr) out.back().function = demangle(name);
+  return out;
+}
+
+std::string Symbolizer::filled_by(std::string_view file, std::uint32_t line) {
+  return stored_ ? stored_->filled_by(file, line) : inductor_.filled_by(file, line);
 }
 
 // A return address is after the call. The call itself, one byte before, is inside the function.
+void Symbolizer::add_native(std::uint64_t return_address, std::vector<SiteFrame>& out) {
+  const std::uint64_t address = return_address - 1;
+  const trace::Module* const module = modules_.at(address);
+  if (module == nullptr) {
+    out.emplace_back().function = keep_name(fmt::format("{:#x}", address));
+    return;
+  }
+  std::vector<SourceFrame> source;
+  if (!stored_) source = look_up(*module, address);
+  if (stored_)
+    if (const std::vector<SourceFrame>* const known = stored_->at(return_address)) source = *known;
+  if (source.empty()) source.emplace_back();
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    SiteFrame& frame = out.emplace_back();
+    frame.module = definitions_.text(module->path);
+    frame.inlined = i + 1 < source.size();
+    frame.function = source[i].function.empty() && !frame.inlined
+                         ? keep_name(fmt::format("{}+{:#x}", base_name(frame.module), address - module->bias))
+                         : keep_name(std::move(source[i].function));
+    frame.file = keep_name(std::move(source[i].file));
+    frame.line = source[i].line;
+  }
+}
+
+StoredNames Symbolizer::names_to_store() {
+  StoredNames out;
+  for (const auto& [id, node] : definitions_.nodes()) {
+    if (node.frame.python) {
+      const SiteFrame frame = python(node.frame.value);
+      if (!InductorCode::is_generated(frame.file)) continue;
+      const std::string operators = filled_by(frame.file, frame.line);
+      if (!operators.empty()) out.compiled[{std::string(frame.file), frame.line}] = operators;
+    } else if (!trace::is_forward_call(node.frame) && !out.natives.contains(node.frame.value)) {
+      const trace::Module* const module = modules_.at(node.frame.value - 1);
+      if (module == nullptr) continue;
+      const std::vector<SourceFrame>* const known = stored_ ? stored_->at(node.frame.value) : nullptr;
+      if (known != nullptr) out.natives[node.frame.value] = *known;
+      if (!stored_) out.natives[node.frame.value] = look_up(*module, node.frame.value - 1);
+    }
+  }
+  return out;
+}
+
 const std::vector<SiteFrame>& Symbolizer::native(std::uint64_t return_address) {
   const auto [at, fresh] = natives_.try_emplace(return_address);
-  if (fresh) add_native(return_address - 1, at->second);
+  if (fresh) add_native(return_address, at->second);
   return at->second;
 }
 
@@ -276,7 +301,7 @@ void Symbolizer::describe(Site& site) {
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
   if (python.own != nullptr) site.own_line = place(*python.own);
   if (python.pass != nullptr) site.pass_line = place(*python.pass);
-  const std::string compiled = inductor_.filled_by(python.innermost->file, python.innermost->line);
+  const std::string compiled = filled_by(python.innermost->file, python.innermost->line);
   if (!compiled.empty() && python.own != nullptr) { // the generated file's name is a hash
     site.op = "compiled " + compiled;
     site.where = site.own_line;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "analyzer/symbols/elf_symbols.h"
 #include "analyzer/symbols/inductor_code.h"
 #include "analyzer/symbols/library_folders.h"
+#include "analyzer/symbols/stored_names.h"
 #include "analyzer/trace/module_map.h"
 #include "analyzer/trace/process_facts.h"
 
@@ -59,11 +61,20 @@ std::string operator_of(std::string_view function);
 
 class Symbolizer {
  public:
-  Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts)
-      : definitions_(definitions), facts_(facts), libraries_(facts), modules_(definitions, facts.page_bytes) {}
+  // `stored`: the names beside the trace, if there are any. Then no library of this machine is opened.
+  Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts,
+             std::optional<StoredNames> stored = std::nullopt)
+      : definitions_(definitions),
+        facts_(facts),
+        libraries_(facts),
+        stored_(std::move(stored)),
+        modules_(definitions, facts.page_bytes) {}
 
   // Returns the site of a stack id that is not 0. The reference is valid as long as the symbolizer.
   const Site& site(format::StackId stack);
+
+  // Returns the names of all native addresses and of all lines of generated code in the trace's stacks.
+  StoredNames names_to_store();
 
  private:
   // The symbols and source lines of one file of code.
@@ -75,7 +86,10 @@ class Symbolizer {
 
   // Returns the functions at a return address, inlined ones first.
   const std::vector<SiteFrame>& native(std::uint64_t return_address);
-  void add_native(std::uint64_t address, std::vector<SiteFrame>& out);
+  void add_native(std::uint64_t return_address, std::vector<SiteFrame>& out);
+  // Returns the functions at an address of a file of code, as StoredNames has them.
+  std::vector<SourceFrame> look_up(const trace::Module& module, std::uint64_t address);
+  std::string filled_by(std::string_view file, std::uint32_t line);
   SiteFrame python(std::uint64_t value);
   Object& object_of(const trace::Module& module);
   std::string_view keep_name(std::string name) { return *names_.insert(std::move(name)).first; }
@@ -85,6 +99,7 @@ class Symbolizer {
   const trace::Facts& facts_;
   const LibraryFolders libraries_;
   InductorCode inductor_;
+  const std::optional<StoredNames> stored_;
   std::unordered_map<const trace::Module*, Object> objects_;
   trace::ModuleMap modules_;
   std::unordered_set<std::string> names_; // names that the trace does not contain

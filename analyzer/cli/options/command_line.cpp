@@ -59,6 +59,7 @@ Command parse(int argc, const char* const* argv) {
   add_diff(app, keep);
   add_explain(app, keep);
   add_postmortem(app, keep);
+  add_pack(app, keep);
   add_run(app, traced, keep);
   add_doctor(app, keep);
   if (argc > 1) check_command(app, argv[1]);

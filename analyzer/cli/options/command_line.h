@@ -7,6 +7,7 @@
 
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
+#include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/commands/report_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
@@ -20,7 +21,7 @@ struct Say {
 };
 
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
-                             RunArguments, DoctorArguments>;
+                             PackArguments, RunArguments, DoctorArguments>;
 
 // Returns the command that `argv` names. Throws UsageError for invalid arguments, and for commands that this
 // version lacks.

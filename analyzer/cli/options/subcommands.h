@@ -8,6 +8,7 @@
 
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
+#include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/commands/report_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
@@ -23,6 +24,7 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
 void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed);
 void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed);
 void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
+void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed);
 // `command`: the words after "--".
 void add_run(CLI::App& app, const std::vector<std::string>& command,

@@ -1,0 +1,23 @@
+// Purpose: `memtrace pack`.
+#include "analyzer/cli/commands/pack_command.h"
+
+#include <unistd.h>
+
+#include "analyzer/cli/common/progress_meter.h"
+#include "analyzer/job/trace_lookup.h"
+#include "analyzer/pack/job/pack_job.h"
+
+namespace memtrace::cli {
+
+void pack_traces(const std::vector<std::string>& traces, const std::string& output) {
+  Meter meter(STDERR_FILENO);
+  report::pack_job(traces, output, false, meter);
+}
+
+int pack_command(const PackArguments& arguments) {
+  Meter meter(STDERR_FILENO);
+  report::pack_job(report::find_traces(arguments.trace), arguments.output, arguments.redact, meter);
+  return 0;
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,21 @@
+// Purpose: the options of `memtrace pack`.
+#include <memory>
+
+#include "analyzer/cli/options/shared_options.h"
+#include "analyzer/cli/options/subcommands.h"
+
+namespace memtrace::cli {
+
+void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed) {
+  const auto arguments = std::make_shared<PackArguments>();
+  CLI::App* const command = app.add_subcommand("pack", "one file to send, which every command reads");
+  add_trace(*command, arguments->trace);
+  command->add_option("-o", arguments->output, "write to this file, as in run.memtrace.zst")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--redact", arguments->redact, "replace paths, host names and arguments");
+  add_reading(*command);
+  command->callback([arguments, parsed] { parsed(*arguments); });
+}
+
+} // namespace memtrace::cli

@@ -1,0 +1,17 @@
+// Purpose: packs the files of a job into one file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/decode/progress.h"
+
+namespace memtrace::report {
+
+// Writes the files of the job to `output`, with its evidence and the names of its native code. `redact`: private
+// names are replaced (docs/pack.md). Throws what survey() throws, and std::runtime_error with one line if a file
+// cannot be read or written.
+void pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
+              trace::Progress& progress);
+
+} // namespace memtrace::report

@@ -1,0 +1,26 @@
+// Purpose: writes a packed file, member by member.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/pack/pack_list.h"
+#include "analyzer/pack/zstd_writer.h"
+
+namespace memtrace::pack {
+
+class PackWriter {
+ public:
+  // `content_bytes`: about how many bytes the members have. Throws std::runtime_error with one line if the file
+  // cannot be written, or if a member has no place in it; here and later.
+  PackWriter(const std::string& path, const PackList& list, std::uint64_t content_bytes);
+
+  // Adds the next member of the list.
+  void add(const std::string& name, std::string_view content);
+  void finish();
+
+ private:
+  ZstdWriter to_;
+};
+
+} // namespace memtrace::pack

@@ -1,0 +1,75 @@
+// Purpose: compresses bytes with zstd into a new file.
+#include "analyzer/pack/zstd_writer.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "analyzer/pack/zstd_reader.h"
+
+namespace memtrace::pack {
+namespace {
+
+constexpr int kLevel = 19;
+constexpr int kLeastWindowLog = 20;
+
+} // namespace
+
+struct ZstdWriter::State {
+  State() : context(ZSTD_createCCtx()), buffer(ZSTD_CStreamOutSize()) {
+    if (context == nullptr) throw std::bad_alloc();
+  }
+  ~State() { ZSTD_freeCCtx(context); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  ZSTD_CCtx* context;
+  std::vector<char> buffer;
+};
+
+ZstdWriter::ZstdWriter(const std::string& path, std::uint64_t content_bytes)
+    : path_(path), file_(path), state_(std::make_unique<State>()) {
+  if (!file_.is_open()) refuse(std::strerror(errno));
+  const auto set = [this](ZSTD_cParameter parameter, int value) {
+    ZSTD_CCtx_setParameter(state_->context, parameter, value);
+  };
+  set(ZSTD_c_compressionLevel, kLevel);
+  set(ZSTD_c_checksumFlag, 1);
+  // The processes of a job have most names in common, so the window spans all of them.
+  set(ZSTD_c_windowLog, std::clamp(static_cast<int>(std::bit_width(content_bytes)), kLeastWindowLog, kMostWindowLog));
+  set(ZSTD_c_enableLongDistanceMatching, 1);
+}
+
+ZstdWriter::~ZstdWriter() = default;
+
+void ZstdWriter::refuse(const char* why) const {
+  throw std::runtime_error(path_ + ": cannot be written (" + why + "); name another file with -o");
+}
+
+void ZstdWriter::compress(std::string_view bytes, bool last) {
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  std::size_t left = 0;
+  do {
+    ZSTD_outBuffer out{state_->buffer.data(), state_->buffer.size(), 0};
+    left = ZSTD_compressStream2(state_->context, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+    if (ZSTD_isError(left) != 0) refuse(ZSTD_getErrorName(left));
+    if (!file_.write({state_->buffer.data(), out.pos})) refuse(std::strerror(errno));
+  } while (last ? left != 0 : in.pos < in.size);
+}
+
+void ZstdWriter::write(std::string_view bytes) {
+  compress(bytes, false);
+}
+
+void ZstdWriter::finish() {
+  compress({}, true);
+  if (!file_.finish()) refuse(std::strerror(errno));
+}
+
+} // namespace memtrace::pack

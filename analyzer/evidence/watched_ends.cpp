@@ -61,15 +61,22 @@ std::string line_of(const End& end) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::vector<End> parse_ends(const std::string& lines) {
+  std::istringstream file(lines);
+  std::vector<End> ends;
+  End one;
+  for (std::string line; std::getline(file, line);)
+    if (parse(line, one)) ends.push_back(one);
+  return ends;
+}
+
 std::vector<End> read_ends(const std::string& directory) {
   std::vector<End> ends;
   for (const std::string& name : files::names_in(directory)) {
     const fs::path path = fs::path(directory) / name;
     if (path.extension() != kEndsSuffix) continue;
-    std::istringstream file(files::read_found(path.string(), kMostRead).value_or(""));
-    End one;
-    for (std::string line; std::getline(file, line);)
-      if (parse(line, one)) ends.push_back(one);
+    const std::vector<End> more = parse_ends(files::read_found(path.string(), kMostRead).value_or(""));
+    ends.insert(ends.end(), more.begin(), more.end());
   }
   return ends;
 }

@@ -24,8 +24,11 @@ inline constexpr char kEndsSuffix[] = ".ends";
 // Returns one line of JSON with its newline.
 std::string line_of(const End& end);
 
-// Returns the ends in all files of a directory, in the order of file names and lines. Skips lines that cannot
-// be parsed: a watcher that was killed leaves a partial line.
+// Returns the ends in the lines of one file. Skips lines that cannot be parsed: a watcher that was killed leaves a
+// partial line.
+std::vector<End> parse_ends(const std::string& lines);
+
+// Returns the ends in all files of a directory, in the order of file names and lines.
 std::vector<End> read_ends(const std::string& directory);
 
 // Returns the end of the process that left the trace STEM, or nullptr if no watcher saw it.

@@ -53,6 +53,7 @@ class Trace {
   explicit Trace(const std::string& path, Progress* progress = nullptr);
 
   const std::string& path() const { return file_.path(); }
+  std::uint64_t trace_id() const { return index_.trace_id(); }
   const Definitions& definitions() const { return definitions_; }
   const Facts& facts() const { return facts_; }
   // Failures have no ordinals here.

@@ -93,7 +93,7 @@ std::string content_of(const Member& member) {
   return *std::move(content);
 }
 
-std::string closed_evidence(const Process& process) {
+evidence::Evidence closed_evidence(const Process& process) {
   evidence::Evidence out;
   if (process.evidence) {
     out = *process.evidence;
@@ -103,7 +103,7 @@ std::string closed_evidence(const Process& process) {
   out.closed = true;
   out.running = process.end.how == "running";
   out.left = process.end.left;
-  return evidence::text_of(out);
+  return out;
 }
 
 std::uint64_t bytes_of(const std::vector<Member>& members) {

@@ -35,7 +35,7 @@ std::vector<Member> members_of(const std::vector<Process>& processes);
 std::string content_of(const Member& member);
 
 // Returns the evidence of a process as it is now, closed: no later command asks the machine for more.
-std::string closed_evidence(const Process& process);
+evidence::Evidence closed_evidence(const Process& process);
 
 // Returns the sum of the sizes of the files, as far as they can be read.
 std::uint64_t bytes_of(const std::vector<Member>& members);

@@ -1,11 +1,16 @@
 // Purpose: packs the files of a job into one file.
 #include "analyzer/pack/job/pack_job.h"
 
-#include <memory>
+#include <algorithm>
+#include <optional>
 
+#include "analyzer/evidence/evidence_store.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/pack/job/job_members.h"
+#include "analyzer/pack/job/open_trace.h"
+#include "analyzer/pack/job/redacted_members.h"
 #include "analyzer/pack/pack_writer.h"
+#include "analyzer/pack/redact/redacted_files.h"
 #include "analyzer/symbols/symbolizer.h"
 
 #ifndef MEMTRACE_VERSION
@@ -15,37 +20,62 @@
 namespace memtrace::report {
 namespace {
 
-std::string symbols_of(Process& process, trace::Progress& progress) {
-  std::unique_ptr<trace::Trace> trace = std::move(process.trace);
-  if (!trace) trace = std::make_unique<trace::Trace>(process.path, &progress);
-  symbols::Symbolizer symbolizer(trace->definitions(), trace->facts(),
-                                 symbols::load_names(symbols::names_file_of(process.path)));
-  return symbols::text_of(symbolizer.names_to_store());
-}
+class JobPacking {
+ public:
+  JobPacking(const std::vector<std::string>& traces, bool redact, trace::Progress& progress)
+      : progress_(progress), processes_(survey(traces, {}, progress)), members_(members_of(processes_)) {
+    if (!redact) return;
+    std::erase_if(members_, RedactedMembers::leaves_out);
+    redacted_.emplace(processes_, members_, progress);
+  }
+
+  void write(const std::string& output) {
+    pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
+    for (const Member& member : members_) list.members.push_back(name(member));
+    pack::PackWriter to(output, list, bytes_of(members_));
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      progress_.at("packing", i, members_.size());
+      to.add(list.members[i], content(members_[i]));
+    }
+    to.finish();
+    progress_.clear();
+  }
+
+ private:
+  std::string name(const Member& member) { return redacted_ ? redacted_->name(member) : member.name; }
+
+  std::string content(const Member& member) {
+    const Process& process = processes_[member.process];
+    if (member.kind == MemberKind::evidence) return evidence_of(process);
+    if (member.kind == MemberKind::symbols) return symbols_of(process);
+    return redacted_ ? redacted_->content(member, *OpenTrace(process, progress_)) : content_of(member);
+  }
+
+  std::string evidence_of(const Process& process) {
+    evidence::Evidence closed = closed_evidence(process);
+    return evidence::text_of(redacted_ ? redact::redacted_evidence(std::move(closed), redacted_->names())
+                                       : closed);
+  }
+
+  std::string symbols_of(const Process& process) {
+    const OpenTrace trace(process, progress_);
+    symbols::Symbolizer symbolizer(trace->definitions(), trace->facts(),
+                                   symbols::load_names(symbols::names_file_of(process.path)));
+    const symbols::StoredNames names = symbolizer.names_to_store();
+    return symbols::text_of(redacted_ ? redact::redacted_symbols(names, *trace, redacted_->names()) : names);
+  }
+
+  trace::Progress& progress_;
+  std::vector<Process> processes_;
+  std::vector<Member> members_;
+  std::optional<RedactedMembers> redacted_;
+};
 
 } // namespace
 
 void pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
               trace::Progress& progress) {
-  std::vector<Process> processes = survey(traces, {}, progress);
-  const std::vector<Member> members = members_of(processes);
-  pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redact, {}};
-  for (const Member& member : members) list.members.push_back(member.name);
-  pack::PackWriter to(output, list, bytes_of(members));
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    progress.at("packing", i, members.size());
-    const Member& member = members[i];
-    Process& process = processes[member.process];
-    if (member.kind == MemberKind::symbols) {
-      to.add(member.name, symbols_of(process, progress));
-    } else if (member.kind == MemberKind::evidence) {
-      to.add(member.name, closed_evidence(process));
-    } else {
-      to.add(member.name, content_of(member));
-    }
-  }
-  to.finish();
-  progress.clear();
+  JobPacking(traces, redact, progress).write(output);
 }
 
 } // namespace memtrace::report

@@ -114,14 +114,15 @@ class Unpacking {
   // Reads to the end of the file, because its last bytes are a checksum. Warns if it ended early.
   void check_end() {
     if (ended_) skip(~std::uint64_t{0});
-    if (seen_.empty()) throw trace::ReadError(path_, from_.file_bytes(), "expected a packed trace, but the file ends");
     const auto whole = static_cast<std::size_t>(
         std::count_if(list_.members.begin(), list_.members.end(),
                       [this](const std::string& name) { return seen_.contains(name); }));
     if (ended_ && !from_.cut() && whole == list_.members.size()) return;
-    files::warn(path_ + ": at byte " + std::to_string(from_.file_bytes()) +
-                ": the packed file ends early; " + std::to_string(whole) + " of its " +
-                std::to_string(list_.members.size()) + " files are whole");
+    const std::vector<std::string> stored = files::PackedFiles::of_command().names(path_);
+    if (std::none_of(stored.begin(), stored.end(), [](const std::string& name) { return name.ends_with(".memtrace"); }))
+      throw trace::ReadError(path_, from_.file_bytes(), "expected a trace in the packed file, but the file ends");
+    files::warn(path_ + ": at byte " + std::to_string(from_.file_bytes()) + ": the packed file ends early; " +
+                std::to_string(whole) + " of its " + std::to_string(list_.members.size()) + " files are whole");
   }
 
   std::string path_;

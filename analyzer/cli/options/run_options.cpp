@@ -83,6 +83,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
   run->add_flag_callback(
       "--quiet", [arguments] { arguments->variables.emplace_back("MEMTRACE_QUIET", "1"); },
       "memtrace prints nothing");
+  run->add_option("--pack", arguments->pack, "pack the traces into this file when the command has ended")
+      ->type_name("FILE");
   run->callback([arguments, parsed] {
     if (arguments->command.empty())
       throw CLI::ValidationError("run", "expected a command behind --, as in: memtrace run -- python train.py");

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/common/install_paths.h"
 #include "analyzer/cli/common/screen.h"
@@ -105,19 +106,18 @@ int wait_for(pid_t pid, Watch& watch) {
   return status;
 }
 
-// Prints on stderr which process was killed for memory. A separate process does it, which the kernel kills
-// first if memory is still short. Otherwise the command's status could be lost.
-void explain_kill(const Watch& watch) {
-  const std::vector<std::string> traces = watch.traces();
+// Does work after the command has ended. A separate process does it, which the kernel kills first if memory is
+// still short. Otherwise the command's status could be lost. If `work` throws, prints `failure` and the reason.
+template <class Work>
+void do_apart(const char* failure, Work work) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     files::write_system("/proc/self/oom_score_adj", "1000");
     int status = 0;
     try {
-      if (const auto text = postmortem_of_kill(traces, screen_of(STDERR_FILENO)))
-        std::fputs(text->c_str(), stderr);
+      work();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "memtrace: run: no post-mortem: %s\n", report::printable(error.what()).c_str());
+      std::fprintf(stderr, "memtrace: run: %s: %s\n", failure, report::printable(error.what()).c_str());
       status = 1;
     }
     std::fflush(stderr);
@@ -125,6 +125,24 @@ void explain_kill(const Watch& watch) {
   }
   while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+// Prints on stderr which process was killed for memory.
+void explain_kill(const Watch& watch) {
+  const std::vector<std::string> traces = watch.traces();
+  do_apart("no post-mortem", [&] {
+    if (const auto text = postmortem_of_kill(traces, screen_of(STDERR_FILENO))) std::fputs(text->c_str(), stderr);
+  });
+}
+
+void pack(const std::vector<report::TraceName>& traces, const std::string& output) {
+  std::vector<std::string> paths;
+  paths.reserve(traces.size());
+  for (const report::TraceName& trace : traces) paths.push_back(trace.path);
+  do_apart("not packed", [&] {
+    if (paths.empty()) throw report::UsageError(output + ": nothing was recorded");
+    pack_traces(paths, output);
+  });
 }
 
 void say_that_nothing_was_recorded(const std::string& program) {
@@ -190,6 +208,7 @@ int run_command(const RunArguments& arguments) {
     if (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0) explain_kill(watch);
     if (traces_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
   }
+  if (!never_began && !arguments.pack.empty()) pack(traces_since(place, began), arguments.pack);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

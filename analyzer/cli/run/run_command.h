@@ -10,6 +10,7 @@ namespace memtrace::cli {
 struct RunArguments {
   std::vector<std::pair<std::string, std::string>> variables; // MEMTRACE_* and their values
   std::vector<std::string> command;
+  std::string pack; // the packed file to write afterwards; "": none
 };
 
 // Returns the exit status of the command, or 128 + N if signal N ended it. Throws UsageError if it cannot be

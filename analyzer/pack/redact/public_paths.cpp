@@ -91,6 +91,10 @@ bool is_public_library(std::string_view name) {
                      [&](const char* one) { return name.starts_with(one); });
 }
 
+bool is_public_object(std::string_view name) {
+  return is_interpreter(name) || is_public_library(name);
+}
+
 bool is_public_package(std::string_view name) {
   return is_one_of(kPackages, name);
 }

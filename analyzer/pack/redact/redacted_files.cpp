@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "analyzer/evidence/watched_ends.h"
+#include "analyzer/pack/redact/public_paths.h"
 #include "analyzer/trace/module_map.h"
 
 namespace memtrace::redact {
@@ -82,9 +83,11 @@ symbols::StoredNames redacted_symbols(const symbols::StoredNames& from, const tr
   symbols::StoredNames out = from;
   for (auto& [address, frames] : out.natives) {
     const trace::Module* const module = modules.at(address - 1);
-    const std::string& path = module != nullptr ? trace.definitions().text(module->path) : "";
+    const std::string path = module != nullptr ? trace.definitions().text(module->path) : "";
     if (!path.empty() && names.path(path) == path) continue; // of the system or of a package
-    for (symbols::SourceFrame& frame : frames) frame.file = names.path(frame.file);
+    const bool known = is_public_object(std::string_view(path).substr(path.rfind('/') + 1));
+    for (symbols::SourceFrame& frame : frames)
+      if (!known || frame.file.starts_with('/')) frame.file = names.path(frame.file);
   }
   out.compiled.clear();
   for (const auto& [place, operators] : from.compiled)

@@ -64,7 +64,7 @@ class Definitions {
     std::uint32_t caller = 0; // a StackId; the chain may be a circle
     Frame frame;
   };
-  const StackNode* node(std::uint32_t stack) const; // null: lost, or 0
+  const StackNode* node(std::uint32_t stack) const;                                     // null: lost, or 0
   const std::unordered_map<std::uint32_t, StackNode>& nodes() const { return stacks_; } // by StackId
 
  private:

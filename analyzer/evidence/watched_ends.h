@@ -24,8 +24,8 @@ inline constexpr char kEndsSuffix[] = ".ends";
 // Returns one line of JSON with its newline.
 std::string line_of(const End& end);
 
-// Returns the ends in the lines of one file. Skips lines that cannot be parsed: a watcher that was killed leaves a
-// partial line.
+// Returns the ends in the lines of one file. Skips lines that cannot be parsed: a watcher that was killed
+// leaves a partial line.
 std::vector<End> parse_ends(const std::string& lines);
 
 // Returns the ends in all files of a directory, in the order of file names and lines.

@@ -1,4 +1,5 @@
-// Purpose: the files inside packed files. Each opens like a file in a directory that has the packed file's name.
+// Purpose: the files inside packed files. Each opens like a file in a directory that has the packed file's
+// name.
 #include "analyzer/files/packed_files.h"
 
 #include <fcntl.h>

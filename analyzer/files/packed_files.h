@@ -1,4 +1,5 @@
-// Purpose: the files inside packed files. Each opens like a file in a directory that has the packed file's name.
+// Purpose: the files inside packed files. Each opens like a file in a directory that has the packed file's
+// name.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,8 @@ class PackedFiles {
   bool holds(const std::string& path) const;
   // Returns the names of the members, sorted.
   std::vector<std::string> names(const std::string& pack) const;
-  // Returns a descriptor of a copy of the member "PACK/NAME", which the caller closes. Returns -1 with errno set;
-  // ENOENT if there is no such member.
+  // Returns a descriptor of a copy of the member "PACK/NAME", which the caller closes. Returns -1 with errno
+  // set; ENOENT if there is no such member.
   int open(const std::string& path) const;
 
  private:

@@ -79,9 +79,8 @@ int refuse(int fd, const char* reason, std::string& why) {
 int open_checked(const std::string& path, Origin origin, struct stat& status, std::string& why) {
   const int link = origin == Origin::found ? O_NOFOLLOW : 0;
   const PackedFiles& packed = PackedFiles::of_command();
-  const int fd = packed.holds(path)
-                     ? packed.open(path)
-                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
+  const int fd = packed.holds(path) ? packed.open(path)
+                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
   if (fd < 0) {
     why = errno == ELOOP && link != 0 ? "it is a link" : std::strerror(errno);
     return -1;

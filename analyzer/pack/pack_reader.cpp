@@ -64,7 +64,8 @@ class Unpacking {
     std::string expected;
     std::optional<TarMember> member = parse_tar_header(block, expected);
     if (!member) refuse(at, expected);
-    if (seen_.contains(member->name)) refuse(at, "expected each name once, but \"" + member->name + "\" comes again");
+    if (seen_.contains(member->name))
+      refuse(at, "expected each name once, but \"" + member->name + "\" comes again");
     if (member->bytes > most_ - std::min(most_, from_.content_bytes()))
       refuse(at, "expected at most " + std::to_string(most_ / files::kMiB) +
                      " MiB, the most that a packed file of this size may hold; --unbounded lifts the bound");
@@ -119,8 +120,10 @@ class Unpacking {
                       [this](const std::string& name) { return seen_.contains(name); }));
     if (ended_ && !from_.cut() && whole == list_.members.size()) return;
     const std::vector<std::string> stored = files::PackedFiles::of_command().names(path_);
-    if (std::none_of(stored.begin(), stored.end(), [](const std::string& name) { return name.ends_with(".memtrace"); }))
-      throw trace::ReadError(path_, from_.file_bytes(), "expected a trace in the packed file, but the file ends");
+    if (std::none_of(stored.begin(), stored.end(),
+                     [](const std::string& name) { return name.ends_with(".memtrace"); }))
+      throw trace::ReadError(path_, from_.file_bytes(),
+                             "expected a trace in the packed file, but the file ends");
     files::warn(path_ + ": at byte " + std::to_string(from_.file_bytes()) + ": the packed file ends early; " +
                 std::to_string(whole) + " of its " + std::to_string(list_.members.size()) + " files are whole");
   }

@@ -14,7 +14,8 @@ PackWriter::PackWriter(const std::string& path, const PackList& list, std::uint6
 
 void PackWriter::add(const std::string& name, std::string_view content) {
   if (name.size() > kLongestTarName || content.size() > kLargestTarMember)
-    throw std::runtime_error(name + ": cannot be packed: a file has at most " + std::to_string(kLongestTarName) +
+    throw std::runtime_error(name + ": cannot be packed: a file has at most " +
+                             std::to_string(kLongestTarName) +
                              " bytes of name and 8 GiB of content; rename it");
   to_.write(tar_header(name, content.size()));
   to_.write(content);

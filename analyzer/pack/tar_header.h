@@ -17,8 +17,8 @@ constexpr std::uint64_t tar_padding(std::uint64_t bytes) {
   return (kTarBlock - bytes % kTarBlock) % kTarBlock;
 }
 
-// Returns the header of a regular file without owner and time, so equal contents give equal bytes. `name` has at
-// most kLongestTarName bytes, and `bytes` is at most kLargestTarMember.
+// Returns the header of a regular file without owner and time, so equal contents give equal bytes. `name` has
+// at most kLongestTarName bytes, and `bytes` is at most kLargestTarMember.
 std::string tar_header(std::string_view name, std::uint64_t bytes);
 
 struct TarMember {

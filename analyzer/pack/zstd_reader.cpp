@@ -66,7 +66,8 @@ bool ZstdReader::refill() {
   do {
     got = ::read(descriptor_, state_->buffer.data(), state_->buffer.size());
   } while (got < 0 && errno == EINTR);
-  if (got < 0) throw trace::ReadError(path_, read_bytes_, std::string("expected more bytes: ") + std::strerror(errno));
+  if (got < 0)
+    throw trace::ReadError(path_, read_bytes_, std::string("expected more bytes: ") + std::strerror(errno));
   state_->in = {state_->buffer.data(), static_cast<std::size_t>(got), 0};
   read_bytes_ += static_cast<std::uint64_t>(got);
   return got != 0;

@@ -16,7 +16,9 @@
 namespace memtrace::pack {
 namespace {
 
-constexpr int kLevel = 19;
+// Level 19 takes a second for each 1.3 MB, level 12 for each 8 MB. It makes files of records 2 % larger.
+constexpr int kLevel = 19, kFastLevel = 12;
+constexpr std::uint64_t kMostAtLevel = 16 << 20; // bytes of content
 constexpr int kLeastWindowLog = 20;
 
 } // namespace
@@ -39,10 +41,11 @@ ZstdWriter::ZstdWriter(const std::string& path, std::uint64_t content_bytes)
   const auto set = [this](ZSTD_cParameter parameter, int value) {
     ZSTD_CCtx_setParameter(state_->context, parameter, value);
   };
-  set(ZSTD_c_compressionLevel, kLevel);
+  set(ZSTD_c_compressionLevel, content_bytes <= kMostAtLevel ? kLevel : kFastLevel);
   set(ZSTD_c_checksumFlag, 1);
   // The processes of a job have most names in common, so the window spans all of them.
-  set(ZSTD_c_windowLog, std::clamp(static_cast<int>(std::bit_width(content_bytes)), kLeastWindowLog, kMostWindowLog));
+  set(ZSTD_c_windowLog,
+      std::clamp(static_cast<int>(std::bit_width(content_bytes)), kLeastWindowLog, kMostWindowLog));
   set(ZSTD_c_enableLongDistanceMatching, 1);
 }
 

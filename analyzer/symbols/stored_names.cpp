@@ -53,7 +53,8 @@ void take_line(const Json& from, StoredNames& out) {
   std::vector<SourceFrame>& known = out.natives[at];
   known.clear();
   for (const Json& frame : *frames)
-    if (frame.is_object()) known.push_back({text(frame, "function"), text(frame, "file"), number(frame, "line")});
+    if (frame.is_object())
+      known.push_back({text(frame, "function"), text(frame, "file"), number(frame, "line")});
 }
 
 } // namespace

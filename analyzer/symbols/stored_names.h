@@ -13,8 +13,8 @@
 namespace memtrace::symbols {
 
 struct StoredNames {
-  // The functions at each native return address, inlined ones first. The names are demangled. The function of the
-  // last one is empty if it is unknown.
+  // The functions at each native return address, inlined ones first. The names are demangled. The function of
+  // the last one is empty if it is unknown.
   std::map<std::uint64_t, std::vector<SourceFrame>> natives;
   // The operators that fill the buffer of a line of torch.compile's code, by file and line.
   std::map<std::pair<std::string, std::uint32_t>, std::string> compiled;

@@ -213,7 +213,8 @@ std::vector<SourceFrame> Symbolizer::look_up(const trace::Module& module, std::u
   if (object.lines) out = object.lines->at(in_file);
   if (out.empty()) out.emplace_back();
   for (SourceFrame& frame : out) frame.function = demangle(frame.function.c_str());
-  if (const char* name = object.symbols.function(in_file); name != nullptr) out.back().function = demangle(name);
+  if (const char* name = object.symbols.function(in_file); name != nullptr)
+    out.back().function = demangle(name);
   return out;
 }
 

@@ -131,7 +131,8 @@ void do_apart(const char* failure, Work work) {
 void explain_kill(const Watch& watch) {
   const std::vector<std::string> traces = watch.traces();
   do_apart("no post-mortem", [&] {
-    if (const auto text = postmortem_of_kill(traces, screen_of(STDERR_FILENO))) std::fputs(text->c_str(), stderr);
+    if (const auto text = postmortem_of_kill(traces, screen_of(STDERR_FILENO)))
+      std::fputs(text->c_str(), stderr);
   });
 }
 

@@ -31,7 +31,10 @@ class Listing {
       const bool ends = fs::path(name).extension() == evidence::kEndsSuffix;
       if (job || ends || name.starts_with("node-"))
         add(name, (fs::path(directory) / name).string(),
-            job ? MemberKind::job : ends ? MemberKind::ends : MemberKind::node, 0);
+            job    ? MemberKind::job
+            : ends ? MemberKind::ends
+                   : MemberKind::node,
+            0);
     }
   }
 

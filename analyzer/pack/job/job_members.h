@@ -27,8 +27,8 @@ struct Member {
   std::size_t process = 0; // index of the process, if it is of one
 };
 
-// Returns the members in an order in which the files of a running process can be read: records that move from the
-// rings to the trace meanwhile are then in both, and the reader takes them once.
+// Returns the members in an order in which the files of a running process can be read: records that move from
+// the rings to the trace meanwhile are then in both, and the reader takes them once.
 std::vector<Member> members_of(const std::vector<Process>& processes);
 
 // Returns the content of a file. Throws std::runtime_error with one line if it cannot be read.

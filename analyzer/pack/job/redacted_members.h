@@ -13,7 +13,8 @@ namespace memtrace::report {
 class RedactedMembers {
  public:
   // Reads all traces once, because names that one trace defines are private in all files.
-  RedactedMembers(std::vector<Process>& processes, const std::vector<Member>& members, trace::Progress& progress);
+  RedactedMembers(std::vector<Process>& processes, const std::vector<Member>& members,
+                  trace::Progress& progress);
 
   // True if the file is left out: only the recorder reads it, and it has private names.
   static bool leaves_out(const Member& member) { return member.kind == MemberKind::node; }

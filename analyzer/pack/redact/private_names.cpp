@@ -110,8 +110,8 @@ std::string PrivateNames::note(const std::string& note) {
   const std::size_t equals = note.find('=');
   if (equals == std::string::npos) return sentence(note);
   const std::string key = note.substr(0, equals), value = note.substr(equals + 1);
-  const bool path_follows = std::any_of(std::begin(kPathNotes), std::end(kPathNotes),
-                                        [&](const char* one) { return key == one; });
+  const bool path_follows =
+      std::any_of(std::begin(kPathNotes), std::end(kPathNotes), [&](const char* one) { return key == one; });
   if (path_follows) return key + "=" + path(value);
   if (key == "boot") return key + "=" + replaced(subjects_, value, "boot");
   return key + "=" + sentence(value);

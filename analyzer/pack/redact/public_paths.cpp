@@ -15,23 +15,28 @@ bool is_one_of(const char* const (&names)[N], std::string_view name) {
 }
 
 // Below / and below /usr: everything comes from the system's packages.
-constexpr const char* kSystem[] = {"bin", "include", "lib", "lib32", "lib64", "libexec", "libx32", "sbin", "share"};
+constexpr const char* kSystem[] = {"bin",     "include", "lib",  "lib32", "lib64",
+                                   "libexec", "libx32",  "sbin", "share"};
 
 // Names that say nothing about a user or a project.
-constexpr const char* kCommon[] = {
-    "bin",    "boot",  "cgroup",     "dev",        "docker",       "etc",        "fs",      "home",   "include",
-    "lib",    "lib64", "kubepods",   "burstable",  "besteffort",   "kubepods.slice", "local", "media",  "memory",
-    "mnt",    "opt",   "proc",       "root",       "run",          "self",       "share",   "shm",    "src",
-    "srv",    "sys",   "system.slice", "user.slice", "init.scope", "tmp",        "unified", "usr",    "var"};
+constexpr const char* kCommon[] = {"bin",        "boot",       "cgroup",    "dev",        "docker",
+                                   "etc",        "fs",         "home",      "include",    "lib",
+                                   "lib64",      "kubepods",   "burstable", "besteffort", "kubepods.slice",
+                                   "local",      "media",      "memory",    "mnt",        "opt",
+                                   "proc",       "root",       "run",       "self",       "share",
+                                   "shm",        "src",        "srv",       "sys",        "system.slice",
+                                   "user.slice", "init.scope", "tmp",       "unified",    "usr",
+                                   "var"};
 
-constexpr const char* kLibraries[] = {"ld-linux", "libc.so",   "libc10",   "libcu",   "libgcc_s",  "libgomp",
-                                      "libiomp",  "libm.so",   "libmemtrace", "libmkl", "libnccl",  "libnv",
-                                      "libpthread", "libpython", "libstdc++", "libtorch"};
+constexpr const char* kLibraries[] = {
+    "ld-linux",    "libc.so", "libc10",  "libcu", "libgcc_s",   "libgomp",   "libiomp",   "libm.so",
+    "libmemtrace", "libmkl",  "libnccl", "libnv", "libpthread", "libpython", "libstdc++", "libtorch"};
 
 constexpr const char* kPackages[] = {"deepspeed", "safetensors", "torch", "transformers"};
 
-constexpr const char* kSuffixes[] = {".py", ".pyx", ".pyc", ".c",  ".cc",    ".cpp",   ".cxx",   ".cu", ".h",
-                                     ".hpp", ".rs", ".go",  ".f90", ".ipynb", ".slice", ".scope", ".service"};
+constexpr const char* kSuffixes[] = {".py",  ".pyx",   ".pyc",   ".c",     ".cc",     ".cpp",
+                                     ".cxx", ".cu",    ".h",     ".hpp",   ".rs",     ".go",
+                                     ".f90", ".ipynb", ".slice", ".scope", ".service"};
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });

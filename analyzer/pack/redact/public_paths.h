@@ -20,8 +20,8 @@ bool is_common(std::string_view name);
 // True for the name of a public shared library, wherever it lies: "libcudart.so.12".
 bool is_public_library(std::string_view name);
 
-// True for the name of an interpreter or a public library: the sources that its debug information names are public
-// unless it was built in a private folder.
+// True for the name of an interpreter or a public library: the sources that its debug information names are
+// public unless it was built in a private folder.
 bool is_public_object(std::string_view name);
 
 // True for a package whose files decide the roles of memory.

@@ -67,9 +67,9 @@ std::string redacted_job(const std::string& content, PrivateNames& names) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals), value = line.substr(equals + 1);
-    const bool number = std::any_of(std::begin(kNumbers), std::end(kNumbers),
-                                    [&](const char* one) { return key == one; }) &&
-                        value.find_first_not_of("0123456789abcdef") == std::string::npos;
+    const bool number =
+        std::any_of(std::begin(kNumbers), std::end(kNumbers), [&](const char* one) { return key == one; }) &&
+        value.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (number) out += line + "\n";
     if (key == "job") out += key + "=" + names.job(value) + "\n";
     if (key == "host") out += key + "=" + names.host(value) + "\n";

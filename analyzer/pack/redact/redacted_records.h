@@ -10,8 +10,8 @@
 
 namespace memtrace::redact {
 
-// Returns segments of source `definitions` with these texts, for the beginning of a trace file. `like`: a segment
-// of that trace.
+// Returns segments of source `definitions` with these texts, for the beginning of a trace file. `like`: a
+// segment of that trace.
 std::string text_segments(const std::map<format::TextId, std::string>& texts,
                           const format::SegmentHeader& like);
 

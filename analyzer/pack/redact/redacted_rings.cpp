@@ -26,7 +26,8 @@ class RingCopy {
     std::memset(header.group, 0, sizeof header.group);
     group.copy(header.group, sizeof header.group - 1);
     put(0, header);
-    for (std::uint32_t i = 0; i < std::min(header.slots, format::kMaxSlots); ++i) copy_slot(offset_of_slot(header, i));
+    for (std::uint32_t i = 0; i < std::min(header.slots, format::kMaxSlots); ++i)
+      copy_slot(offset_of_slot(header, i));
     return std::move(to_);
   }
 

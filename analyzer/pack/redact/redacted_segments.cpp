@@ -119,7 +119,8 @@ std::string redacted_segments(const trace::File& file, const trace::SegmentIndex
   const std::vector<trace::Segment>& segments = index.segments();
   std::vector<std::string> coded(segments.size());
   Coding coding;
-  each_segment(file, index, [&](SegmentRecords& with) { coded[with.index] = coding.code(segments[with.index], with); });
+  each_segment(file, index,
+               [&](SegmentRecords& with) { coded[with.index] = coding.code(segments[with.index], with); });
   std::string out;
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {

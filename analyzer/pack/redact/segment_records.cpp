@@ -34,8 +34,8 @@ class Chain {
 
  private:
   std::unique_ptr<trace::Model> model_ = std::make_unique<trace::Model>();
-  bool whole_ = false;          // the segment before was read to its end
-  std::uint64_t coded_to_ = 0;  // the sequence number behind that end
+  bool whole_ = false;         // the segment before was read to its end
+  std::uint64_t coded_to_ = 0; // the sequence number behind that end
 };
 
 } // namespace
@@ -44,7 +44,8 @@ void each_segment(const trace::File& file, const trace::SegmentIndex& index,
                   const std::function<void(SegmentRecords&)>& take) {
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<std::size_t>> chains;
   const std::vector<trace::Segment>& all = index.segments();
-  for (std::size_t i = 0; i < all.size(); ++i) chains[{all[i].header.thread, all[i].header.source}].push_back(i);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    chains[{all[i].header.thread, all[i].header.source}].push_back(i);
   for (const auto& [of, segments] : chains) {
     Chain chain;
     for (const std::size_t i : segments) {

@@ -98,7 +98,8 @@ void TextUses::learn(const trace::Definitions& definitions, PrivateNames& names)
   for (const auto& [id, as] : uses_) {
     const std::string& text = definitions.whole_text(id);
     if (as == TextUse::path) names.learn_path(text);
-    if (as == TextUse::note && text.starts_with(kLibraryPath)) names.learn_library(text.substr(kLibraryPath.size()));
+    if (as == TextUse::note && text.starts_with(kLibraryPath))
+      names.learn_library(text.substr(kLibraryPath.size()));
   }
 }
 

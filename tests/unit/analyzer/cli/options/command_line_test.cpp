@@ -49,6 +49,15 @@ TEST(Arguments, OfReport) {
   EXPECT_EQ(std::get<ReportArguments>(parsed({"report"})).trace, "");
 }
 
+TEST(Arguments, OfPack) {
+  const auto pack = std::get<PackArguments>(parsed({"pack", "out", "--redact", "-o", "run.zst"}));
+  EXPECT_EQ(pack.trace, "out");
+  EXPECT_EQ(pack.output, "run.zst");
+  EXPECT_TRUE(pack.redact);
+  EXPECT_EQ(refused({"pack", "out"}), "-o is required; see memtrace pack --help");
+  EXPECT_EQ(std::get<RunArguments>(parsed({"run", "--pack", "f.zst", "--", "true"})).pack, "f.zst");
+}
+
 TEST(Arguments, OfRunAreVariablesAndTheCommandIsItsOwn) {
   const auto run = std::get<RunArguments>(parsed(
       {"run", "-o", "d", "--exact-min", "1K", "--skip", "", "--quiet", "--", "python", "-o", "--", "--help"}));
@@ -91,7 +100,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
   EXPECT_EQ(refused({"top"}),
-            "top: not supported yet; this version has report, diff, explain, postmortem, run, doctor");
+            "top: not supported yet; this version has report, diff, explain, postmortem, pack, run, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.

@@ -2,7 +2,9 @@
 #include "analyzer/pack/job/job_members.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -17,6 +19,17 @@ namespace memtrace::report {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_ring_file(const std::string& path) {
+  std::string why;
+  const int fd = files::open_to_read(path, files::Origin::found, why);
+  if (fd < 0) return false;
+  char magic[sizeof format::kRingMagic] = {};
+  const bool equal = ::pread(fd, magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) &&
+                     std::memcmp(magic, format::kRingMagic, sizeof magic) == 0;
+  ::close(fd);
+  return equal;
+}
 
 class Listing {
  public:
@@ -61,12 +74,11 @@ class Listing {
   }
 
  private:
-  // The rings may lie in another directory, where a process that ended in an orderly way removed them.
+  // The rings may lie in another directory. The trace names it, so the file is packed only if it is a ring
+  // file.
   void add_spooled(const Process& process, const std::string& stem, std::size_t number) {
     const auto elsewhere = process.facts.note("rings");
-    struct stat status {};
-    if (elsewhere && ::lstat(elsewhere->c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      add(stem + ".rings", *elsewhere, MemberKind::rings, number);
+    if (elsewhere && is_ring_file(*elsewhere)) add(stem + ".rings", *elsewhere, MemberKind::rings, number);
   }
 
   void add(const std::string& name, const std::string& path, MemberKind kind, std::size_t process) {

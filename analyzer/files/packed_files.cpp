@@ -93,7 +93,7 @@ int PackedFiles::open(const std::string& path) const {
   if (pack == packs_.end()) return -1;
   const auto found = pack->second.find(path.substr(slash + 1));
   if (found == pack->second.end()) return -1;
-  const Member& member = found->second;
+  const PackedMember& member = found->second;
   const int fd = open_nameless();
   if (fd < 0) return -1;
   std::string buffer(kCopied, '\0');

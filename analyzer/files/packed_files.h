@@ -39,14 +39,14 @@ class PackedFiles {
   int open(const std::string& path) const;
 
  private:
-  struct Member {
+  struct PackedMember {
     std::uint64_t offset = 0; // in the nameless file
     std::uint64_t bytes = 0;
   };
-  using Members = std::map<std::string, Member>;
+  using Members = std::map<std::string, PackedMember>;
 
   std::map<std::string, Members> packs_; // by the path that the user gave
-  Member* last_ = nullptr;
+  PackedMember* last_ = nullptr;
   int store_ = -1;
   std::uint64_t end_ = 0;
 };

@@ -115,7 +115,9 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     throw UsageError(argument + ": no such file or directory; expected a trace or a directory of them");
   if (!fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
-    if (!pack::open(argument)) return {argument};
+    const std::optional<std::string> cut = pack::open(argument);
+    if (!cut) return {argument};
+    if (!cut->empty()) files::warn(*cut);
     std::vector<std::string> packed = traces_in(argument);
     if (packed.empty()) throw UsageError(argument + ": no trace in this packed file; pack the job again");
     return of_attempt(packed, std::nullopt);

@@ -13,7 +13,6 @@
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/files/reading.h"
-#include "analyzer/files/warning.h"
 #include "analyzer/pack/pack_list.h"
 #include "analyzer/pack/tar_header.h"
 #include "analyzer/pack/zstd_reader.h"
@@ -34,7 +33,8 @@ class Unpacking {
     if (files::Budget::of_command().is_lifted()) most_ = ~std::uint64_t{0};
   }
 
-  void all() {
+  // Returns "", or one line if the file was cut off.
+  std::string all() {
     files::PackedFiles::of_command().add(path_);
     while (const std::optional<TarMember> member = next()) {
       if (seen_.empty()) {
@@ -46,7 +46,7 @@ class Unpacking {
       seen_.insert(member->name);
       skip(tar_padding(member->bytes));
     }
-    check_end();
+    return check_end();
   }
 
  private:
@@ -112,20 +112,20 @@ class Unpacking {
     });
   }
 
-  // Reads to the end of the file, because its last bytes are a checksum. Warns if it ended early.
-  void check_end() {
+  // Reads to the end of the file, because its last bytes are a checksum. Returns one line if it ended early.
+  std::string check_end() {
     if (ended_) skip(~std::uint64_t{0});
     const auto whole = static_cast<std::size_t>(
         std::count_if(list_.members.begin(), list_.members.end(),
                       [this](const std::string& name) { return seen_.contains(name); }));
-    if (ended_ && !from_.cut() && whole == list_.members.size()) return;
+    if (ended_ && !from_.cut() && whole == list_.members.size()) return "";
     const std::vector<std::string> stored = files::PackedFiles::of_command().names(path_);
     if (std::none_of(stored.begin(), stored.end(),
                      [](const std::string& name) { return name.ends_with(".memtrace"); }))
       throw trace::ReadError(path_, from_.file_bytes(),
                              "expected a trace in the packed file, but the file ends");
-    files::warn(path_ + ": at byte " + std::to_string(from_.file_bytes()) + ": the packed file ends early; " +
-                std::to_string(whole) + " of its " + std::to_string(list_.members.size()) + " files are whole");
+    return path_ + ": at byte " + std::to_string(from_.file_bytes()) + ": the packed file ends early; " +
+           std::to_string(whole) + " of its " + std::to_string(list_.members.size()) + " files are whole";
   }
 
   std::string path_;
@@ -139,11 +139,10 @@ class Unpacking {
 
 } // namespace
 
-bool open(const std::string& path) {
-  if (files::PackedFiles::of_command().has(path)) return true;
-  if (!is_zstd(path)) return false;
-  Unpacking(path).all();
-  return true;
+std::optional<std::string> open(const std::string& path) {
+  if (files::PackedFiles::of_command().has(path)) return "";
+  if (!is_zstd(path)) return std::nullopt;
+  return Unpacking(path).all();
 }
 
 } // namespace memtrace::pack

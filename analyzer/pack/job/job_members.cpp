@@ -33,7 +33,7 @@ bool is_ring_file(const std::string& path) {
 
 class Listing {
  public:
-  std::vector<Member> members;
+  std::vector<PackMember> members;
 
   void add_directory(const std::string& directory) {
     const auto [at, fresh] = names_.try_emplace(directory);
@@ -91,14 +91,14 @@ class Listing {
 
 } // namespace
 
-std::vector<Member> members_of(const std::vector<Process>& processes) {
+std::vector<PackMember> members_of(const std::vector<Process>& processes) {
   Listing listing;
   for (const Process& process : processes) listing.add_directory(Listing::directory_of(process.path));
   for (std::size_t i = 0; i < processes.size(); ++i) listing.add_process(processes[i], i);
   return std::move(listing.members);
 }
 
-std::string content_of(const Member& member) {
+std::string content_of(const PackMember& member) {
   // A trace may be a link that the user named.
   const files::Origin origin =
       member.kind == MemberKind::segments ? files::Origin::named : files::Origin::found;
@@ -121,9 +121,9 @@ evidence::Evidence closed_evidence(const Process& process) {
   return out;
 }
 
-std::uint64_t bytes_of(const std::vector<Member>& members) {
+std::uint64_t bytes_of(const std::vector<PackMember>& members) {
   std::uint64_t sum = 0;
-  for (const Member& member : members) {
+  for (const PackMember& member : members) {
     struct stat status {};
     if (!member.path.empty() && ::stat(member.path.c_str(), &status) == 0)
       sum += static_cast<std::uint64_t>(status.st_size);

@@ -20,7 +20,7 @@ enum class MemberKind : std::uint8_t {
   symbols,  // made for the packed file
 };
 
-struct Member {
+struct PackMember {
   std::string name;
   std::string path; // "": the content is made for the packed file
   MemberKind kind;
@@ -29,15 +29,15 @@ struct Member {
 
 // Returns the members in an order in which the files of a running process can be read: records that move from
 // the rings to the trace meanwhile are then in both, and the reader takes them once.
-std::vector<Member> members_of(const std::vector<Process>& processes);
+std::vector<PackMember> members_of(const std::vector<Process>& processes);
 
 // Returns the content of a file. Throws std::runtime_error with one line if it cannot be read.
-std::string content_of(const Member& member);
+std::string content_of(const PackMember& member);
 
 // Returns the evidence of a process as it is now, closed: no later command asks the machine for more.
 evidence::Evidence closed_evidence(const Process& process);
 
 // Returns the sum of the sizes of the files, as far as they can be read.
-std::uint64_t bytes_of(const std::vector<Member>& members);
+std::uint64_t bytes_of(const std::vector<PackMember>& members);
 
 } // namespace memtrace::report

@@ -31,7 +31,7 @@ class JobPacking {
 
   void write(const std::string& output) {
     pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
-    for (const Member& member : members_) list.members.push_back(name(member));
+    for (const PackMember& member : members_) list.members.push_back(name(member));
     pack::PackWriter to(output, list, bytes_of(members_));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       progress_.at("packing", i, members_.size());
@@ -42,9 +42,9 @@ class JobPacking {
   }
 
  private:
-  std::string name(const Member& member) { return redacted_ ? redacted_->name(member) : member.name; }
+  std::string name(const PackMember& member) { return redacted_ ? redacted_->name(member) : member.name; }
 
-  std::string content(const Member& member) {
+  std::string content(const PackMember& member) {
     const Process& process = processes_[member.process];
     if (member.kind == MemberKind::evidence) return evidence_of(process);
     if (member.kind == MemberKind::symbols) return symbols_of(process);
@@ -67,7 +67,7 @@ class JobPacking {
 
   trace::Progress& progress_;
   std::vector<Process> processes_;
-  std::vector<Member> members_;
+  std::vector<PackMember> members_;
   std::optional<RedactedMembers> redacted_;
 };
 

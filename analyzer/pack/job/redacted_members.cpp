@@ -15,13 +15,13 @@
 namespace memtrace::report {
 namespace {
 
-bool is_trace_file(const Member& member) {
+bool is_trace_file(const PackMember& member) {
   return member.kind == MemberKind::segments && member.name.find(".window-") == std::string::npos;
 }
 
 // Opens the file of segments as the trace reader does.
 struct SegmentsOf {
-  SegmentsOf(const Member& member, std::uint64_t trace_id)
+  SegmentsOf(const PackMember& member, std::uint64_t trace_id)
       : file(member.path, is_trace_file(member) ? files::Origin::named : files::Origin::found),
         index(file, trace_id) {}
   trace::File file;
@@ -37,7 +37,7 @@ std::string checked_rollup(std::string content) {
 
 } // namespace
 
-RedactedMembers::RedactedMembers(std::vector<Process>& processes, const std::vector<Member>& members,
+RedactedMembers::RedactedMembers(std::vector<Process>& processes, const std::vector<PackMember>& members,
                                  trace::Progress& progress)
     : uses_(processes.size()) {
   std::vector<std::string> hosts;
@@ -47,7 +47,7 @@ RedactedMembers::RedactedMembers(std::vector<Process>& processes, const std::vec
   }
   std::sort(hosts.begin(), hosts.end()); // so the traces stay in their order
   for (const std::string& host : hosts) names_.learn_host(host);
-  for (const Member& member : members) {
+  for (const PackMember& member : members) {
     if (member.kind != MemberKind::segments) continue;
     redact::TextUses& uses = uses_[member.process];
     const OpenTrace trace(processes[member.process], progress);
@@ -63,14 +63,14 @@ RedactedMembers::RedactedMembers(std::vector<Process>& processes, const std::vec
     uses_[i].learn(OpenTrace(processes[i], progress)->definitions(), names_);
 }
 
-std::string RedactedMembers::name(const Member& member) {
+std::string RedactedMembers::name(const PackMember& member) {
   if (member.kind == MemberKind::job) return member.name;
   const std::filesystem::path file(member.name);
   const std::string suffix = file.extension().string();
   return names_.stem(file.stem().string()) + suffix;
 }
 
-std::string RedactedMembers::segments(const Member& member, const trace::Trace& trace) {
+std::string RedactedMembers::segments(const PackMember& member, const trace::Trace& trace) {
   const SegmentsOf segments(member, trace.trace_id());
   std::string out;
   if (is_trace_file(member) && !segments.index.segments().empty())
@@ -79,7 +79,7 @@ std::string RedactedMembers::segments(const Member& member, const trace::Trace& 
   return out + redact::redacted_segments(segments.file, segments.index);
 }
 
-std::string RedactedMembers::content(const Member& member, const trace::Trace& trace) {
+std::string RedactedMembers::content(const PackMember& member, const trace::Trace& trace) {
   switch (member.kind) {
     case MemberKind::segments:
       return segments(member, trace);

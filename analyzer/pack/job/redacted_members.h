@@ -13,19 +13,19 @@ namespace memtrace::report {
 class RedactedMembers {
  public:
   // Reads all traces once, because names that one trace defines are private in all files.
-  RedactedMembers(std::vector<Process>& processes, const std::vector<Member>& members,
+  RedactedMembers(std::vector<Process>& processes, const std::vector<PackMember>& members,
                   trace::Progress& progress);
 
   // True if the file is left out: only the recorder reads it, and it has private names.
-  static bool leaves_out(const Member& member) { return member.kind == MemberKind::node; }
+  static bool leaves_out(const PackMember& member) { return member.kind == MemberKind::node; }
 
-  std::string name(const Member& member);
+  std::string name(const PackMember& member);
   // Returns the content of a file in the directory of the job. `trace` is the trace of the member's process.
-  std::string content(const Member& member, const trace::Trace& trace);
+  std::string content(const PackMember& member, const trace::Trace& trace);
   redact::PrivateNames& names() { return names_; }
 
  private:
-  std::string segments(const Member& member, const trace::Trace& trace);
+  std::string segments(const PackMember& member, const trace::Trace& trace);
 
   redact::PrivateNames names_;
   std::vector<redact::TextUses> uses_; // of each process

@@ -83,15 +83,15 @@ std::string PrivateNames::path(const std::string& path) {
   return out;
 }
 
-std::string PrivateNames::argument(const std::string& word) {
-  if (word.empty()) return word;
-  if (word.front() == '-') {
-    const std::size_t name = option_bytes(word);
-    const bool value = name < word.size() && word[name] == '=';
-    const std::string rest = word.substr(name + (value ? 1 : 0));
-    return word.substr(0, name) + (value ? "=" : "") + (rest.empty() ? "" : replaced(arguments_, rest, "arg"));
+std::string PrivateNames::argument(const std::string& text) {
+  if (text.empty()) return text;
+  if (text.front() == '-') {
+    const std::size_t name = option_bytes(text);
+    const bool value = name < text.size() && text[name] == '=';
+    const std::string rest = text.substr(name + (value ? 1 : 0));
+    return text.substr(0, name) + (value ? "=" : "") + (rest.empty() ? "" : replaced(arguments_, rest, "arg"));
   }
-  return word.ends_with(".py") ? path(word) : replaced(arguments_, word, "arg");
+  return text.ends_with(".py") ? path(text) : replaced(arguments_, text, "arg");
 }
 
 std::string PrivateNames::arguments(const std::string& joined) {

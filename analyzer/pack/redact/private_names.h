@@ -45,7 +45,7 @@ class PrivateNames {
   const std::string& replaced(Replacements& map, const std::string& name, const char* prefix,
                               std::string_view suffix = "");
   std::string part(const std::string& name);
-  std::string argument(const std::string& word);
+  std::string argument(const std::string& text);
   std::string words(const std::string& text, const std::vector<const Replacements*>& known, bool paths);
 
   Replacements hosts_, users_, parts_, arguments_, jobs_, programs_, evidence_files_, stems_, subjects_;

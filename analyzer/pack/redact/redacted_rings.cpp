@@ -21,8 +21,8 @@ class RingCopy {
     if (!get(0, header) || std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0 ||
         header.chunk_bytes != format::kChunkBytes)
       return std::move(to_);
-    const std::size_t group_bytes = std::find(header.group, std::end(header.group), '\0') - header.group;
-    const std::string group = names.path(std::string(header.group, group_bytes));
+    const auto group_end = std::find(header.group, std::end(header.group), '\0');
+    const std::string group = names.path(std::string(header.group, group_end));
     std::memset(header.group, 0, sizeof header.group);
     group.copy(header.group, sizeof header.group - 1);
     put(0, header);

@@ -19,6 +19,12 @@ void TextUses::use(format::TextId id, TextUse as) {
 }
 
 void TextUses::add(const format::RingRecord& record) {
+  add_definition(record);
+  add_process(record);
+  add_phase(record);
+}
+
+void TextUses::add_definition(const format::RingRecord& record) {
   using enum format::EventType;
   switch (static_cast<format::EventType>(record.type)) {
     case code:
@@ -28,6 +34,21 @@ void TextUses::add(const format::RingRecord& record) {
     case module:
       use(record.as<format::ModuleEvent>().path, TextUse::path);
       break;
+    case parameter_dtype:
+      use(record.as<format::ParameterDtypeEvent>().dtype, TextUse::name);
+      break;
+    case device:
+      use(record.as<format::DeviceEvent>().name, TextUse::name);
+      use(record.as<format::DeviceEvent>().source, TextUse::name);
+      break;
+    default:
+      break;
+  }
+}
+
+void TextUses::add_process(const format::RingRecord& record) {
+  using enum format::EventType;
+  switch (static_cast<format::EventType>(record.type)) {
     case process:
       use(record.as<format::ProcessEvent>().executable, TextUse::path);
       use(record.as<format::ProcessEvent>().arguments, TextUse::arguments);
@@ -47,6 +68,14 @@ void TextUses::add(const format::RingRecord& record) {
     case sample_cgroup:
       use(record.as<format::SampleCgroupEvent>().path, TextUse::path);
       break;
+    default:
+      break;
+  }
+}
+
+void TextUses::add_phase(const format::RingRecord& record) {
+  using enum format::EventType;
+  switch (static_cast<format::EventType>(record.type)) {
     case phase_begin:
       use(record.as<format::PhaseBeginEvent>().name, TextUse::label);
       break;
@@ -56,7 +85,7 @@ void TextUses::add(const format::RingRecord& record) {
     case open_phase:
       use(record.as<format::OpenPhaseEvent>().name, TextUse::label);
       break;
-    case format::EventType::label:
+    case label:
       use(record.as<format::LabelEvent>().role, TextUse::label);
       use(record.as<format::LabelEvent>().name, TextUse::label);
       break;
@@ -69,13 +98,6 @@ void TextUses::add(const format::RingRecord& record) {
       break;
     case coarse:
       use(record.as<format::CoarseEvent>().phase, TextUse::label);
-      break;
-    case parameter_dtype:
-      use(record.as<format::ParameterDtypeEvent>().dtype, TextUse::name);
-      break;
-    case device:
-      use(record.as<format::DeviceEvent>().name, TextUse::name);
-      use(record.as<format::DeviceEvent>().source, TextUse::name);
       break;
     default:
       break;

@@ -29,6 +29,9 @@ class TextUses {
                                                      PrivateNames& names) const;
 
  private:
+  void add_definition(const format::RingRecord& record);
+  void add_process(const format::RingRecord& record);
+  void add_phase(const format::RingRecord& record);
   void use(format::TextId id, TextUse as);
 
   std::map<format::TextId, TextUse> uses_;

@@ -180,6 +180,7 @@ void SegmentIndex::take(const Segment& segment) {
   trace_id_ = segment.header.trace_id;
   if (segment.header.source == static_cast<std::uint8_t>(format::Source::writer)) {
     writer_ = version_in(buffer_);
+    if (!writer_.empty()) writer_segment_ = segment;
   } else if (segment.header.version > format::kVersion) {
     ++newer_.count;
     newer_.bytes += kHeader + segment.header.payload_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class SegmentIndex {
   const NewerSegments& newer() const { return newer_; }
   // Returns the version of memtrace that wrote the file: "0.1.0". Returns "" if the file does not say it.
   const std::string& writer() const { return writer_; }
+  // Returns the segment that says it, which is not one of segments().
+  const std::optional<Segment>& writer_segment() const { return writer_segment_; }
   std::uint64_t trace_id() const { return trace_id_; }
   std::uint64_t bytes() const { return size_; } // of the file when it was last listed
 
@@ -92,6 +95,7 @@ class SegmentIndex {
   Damage damage_before_tail_;
   NewerSegments newer_;
   std::string writer_;
+  std::optional<Segment> writer_segment_;
   std::vector<std::uint8_t> buffer_;
 };
 

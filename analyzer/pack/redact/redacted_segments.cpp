@@ -66,6 +66,17 @@ std::string torn_tail(const trace::File& file, std::uint64_t from, std::uint64_t
   return out;
 }
 
+// Returns zeros for the bytes that no segment has, and the segment with the version of memtrace as it is.
+std::string between(const trace::File& file, const trace::SegmentIndex& index, std::uint64_t from,
+                    std::uint64_t to) {
+  std::string out(to - from, '\0');
+  const auto& writer = index.writer_segment();
+  if (!writer || writer->offset < from) return out;
+  const std::uint64_t at = writer->offset - from, bytes = kHeader + writer->header.payload_bytes;
+  if (at + bytes <= out.size()) file.read(writer->offset, out.data() + at, bytes);
+  return out;
+}
+
 std::vector<format::RingRecord> records_of(format::TextId id, std::string_view text, format::Stamp stamp) {
   std::vector<format::RingRecord> out;
   do {
@@ -124,7 +135,7 @@ std::string redacted_segments(const trace::File& file, const trace::SegmentIndex
   std::string out;
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    out.append(segments[i].offset - at, '\0');
+    out += between(file, index, at, segments[i].offset);
     out += coded[i];
     coded[i] = {};
     at = segments[i].offset + kHeader + segments[i].header.payload_bytes;

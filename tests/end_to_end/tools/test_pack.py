@@ -271,11 +271,12 @@ class Redacted(Pack):
         trace = self.trace_files()[0]
         with open(trace, "r+b") as file:
             content = file.read()
-            second = content.find(b"MTS\x02", 64)
-            file.seek(second + 80)
+            definitions = content.find(b"MTS\x02", 64)  # behind the segment with the version
+            records = content.find(b"MTS\x02", definitions + 64)
+            file.seek(records + 80)
             file.write(b"secret_bytes")
             file.seek(0, os.SEEK_END)
-            file.write(content[second:second + 100] + b"secret_tail")
+            file.write(content[records:records + 100] + b"secret_tail")
         plain = self.pack()
         redacted = self.pack("--redact", to=os.path.join(self.scratch, "redacted.zst"))
         self.assert_nothing_found(redacted, ["secret_bytes", "secret_tail"])

@@ -116,7 +116,7 @@ TEST_F(RedactedTrace, RingsKeepTheirRecordsButNoOlderBytes) {
   EXPECT_EQ(out.size(), rings.size());
   EXPECT_EQ(out.find("secret"), std::string::npos);
   write("t.rings", out);
-  const auto read = trace::read_rings(scratch_.file("t.rings"), Builder::kTraceId);
+  const auto read = trace::read_rings(scratch_.file("t.rings"), Builder::kTraceId).rings;
   ASSERT_TRUE(read.has_value());
   ASSERT_EQ(read->slots.size(), 1u);
   ASSERT_EQ(read->slots[0].records.size(), records.size());

@@ -6,12 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyzer/cli/options/subcommands.h"
+#include "analyzer/cli/options/command_table.h"
 #include "analyzer/job/usage_error.h"
-
-#ifndef MEMTRACE_VERSION
-#error "the build says which version this is"
-#endif
 
 namespace memtrace::cli {
 namespace {
@@ -47,21 +43,12 @@ Command parse(int argc, const char* const* argv) {
   const char* const* end = argv + argc;
   const char* const* dashes =
       std::find_if(argv, end, [](const char* argument) { return argument == std::string("--"); });
-  const bool is_run = argc > 1 && argv[1] == std::string("run");
+  const bool is_run = argc > 1 && starts_a_program(argv[1]);
   const std::vector<std::string> traced(dashes == end ? end : dashes + 1, end);
 
   Command command;
-  const auto keep = [&command](const auto& arguments) { command = arguments; };
-  CLI::App app("Explains what a traced program did with its memory.", "memtrace");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
-  add_report(app, keep);
-  add_diff(app, keep);
-  add_explain(app, keep);
-  add_postmortem(app, keep);
-  add_pack(app, keep);
-  add_run(app, traced, keep);
-  add_doctor(app, keep);
+  const auto table = command_table(traced, [&command](const Command& given) { command = given; });
+  CLI::App& app = *table;
   if (argc > 1) check_command(app, argv[1]);
   try {
     app.parse(static_cast<int>((is_run ? dashes : end) - argv), argv);

@@ -1,8 +1,8 @@
-// Purpose: the options of `memtrace run`. The recorder reads their values from the environment.
+// Purpose: the options of the recorder, which reads their values from the environment; `memtrace run`.
 #include <cstdint>
 #include <memory>
 
-#include "analyzer/cli/options/shared_options.h"
+#include "analyzer/cli/options/recorder_options.h"
 #include "analyzer/cli/options/subcommands.h"
 #include "preload/format/setting_values.h"
 
@@ -36,15 +36,7 @@ std::string check_cupti(const std::string& text) {
   return check_choice(format::kCuptiNames, text);
 }
 
-// An option that sets one environment variable of the recorder.
-struct RunOption {
-  const char* option;
-  const char* variable;
-  const char* value; // what it takes, for --help
-  const char* help;
-  std::string (*check)(const std::string& text) = nullptr;
-};
-constexpr RunOption kRunOptions[] = {
+constexpr RecorderOption kRecorderOptions[] = {
     {"-o", "MEMTRACE_OUT", "DIR", "directory of the traces; %p pid, %h host, %r rank, %j job"},
     {"--spool", "MEMTRACE_SPOOL", "DIR", "directory of the rings, on a local disk"},
     {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE", "blocks of at least this size are recorded one by one (4096)",
@@ -63,26 +55,37 @@ constexpr RunOption kRunOptions[] = {
     {"--skip", "MEMTRACE_SKIP", "GLOBS", "leave programs whose names match these globs alone"},
     {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE", "processes that never hold so much leave no trace (32M)",
      check_size},
+    {"--quiet", "MEMTRACE_QUIET", nullptr, "memtrace prints nothing"},
 };
 
 } // namespace
+
+std::span<const RecorderOption> recorder_options() {
+  return kRecorderOptions;
+}
+
+void add_recorder_options(CLI::App& command, Variables& variables) {
+  for (const RecorderOption& one : kRecorderOptions) {
+    const auto set = [&variables, &one](const std::string& value) {
+      variables.emplace_back(one.variable, value);
+    };
+    if (one.value == nullptr) {
+      command.add_flag_callback(
+          one.option, [set] { set("1"); }, one.help);
+      continue;
+    }
+    CLI::Option* const option = command.add_option_function<std::string>(one.option, set, one.help);
+    option->type_name(one.value);
+    if (one.check != nullptr) option->check(one.check);
+  }
+}
 
 void add_run(CLI::App& app, const std::vector<std::string>& command,
              const std::function<void(const RunArguments&)>& parsed) {
   const auto arguments = std::make_shared<RunArguments>();
   arguments->command = command;
-  CLI::App* const run = app.add_subcommand("run", "run [options] -- CMD...: trace a command");
-  for (const RunOption& one : kRunOptions) {
-    CLI::Option* const option = run->add_option_function<std::string>(
-        one.option,
-        [arguments, &one](const std::string& value) { arguments->variables.emplace_back(one.variable, value); },
-        one.help);
-    option->type_name(one.value);
-    if (one.check != nullptr) option->check(one.check);
-  }
-  run->add_flag_callback(
-      "--quiet", [arguments] { arguments->variables.emplace_back("MEMTRACE_QUIET", "1"); },
-      "memtrace prints nothing");
+  CLI::App* const run = app.add_subcommand("run", "trace a command: memtrace run [options] -- CMD...");
+  add_recorder_options(*run, arguments->variables);
   run->add_option("--pack", arguments->pack, "pack the traces into this file when the command has ended")
       ->type_name("FILE");
   run->callback([arguments, parsed] {

@@ -34,10 +34,6 @@ std::optional<std::uint64_t> count_of(const std::string& text) {
 
 // The text that a validator returns refuses the value; "" accepts it.
 
-std::string check_html(const std::string& text) {
-  return text == "html" ? "html is not supported yet; use text or json" : "";
-}
-
 std::string check_steps(const std::string& text) {
   return steps_of(text) ? "" : text + " is not A:B, two step numbers, as in 0:9";
 }
@@ -68,11 +64,18 @@ void add_trace(CLI::App& command, std::string& trace) {
       ->type_name("");
 }
 
+void add_format(CLI::App& command, std::string& format, const std::vector<std::string>& forms) {
+  const std::string expected = CLI::detail::join(forms, " or ");
+  command.add_option("--format", format, "form of the output (" + forms.front() + ")")
+      ->type_name(CLI::detail::join(forms, "|"))
+      ->check([expected](const std::string& text) {
+        return text == "html" ? "html is not supported yet; use " + expected : "";
+      })
+      ->check(CLI::IsMember(forms).description(""));
+}
+
 void add_output(CLI::App& command, std::string& format, std::string& output) {
-  command.add_option("--format", format, "form of the output (text)")
-      ->type_name("text|json")
-      ->check(check_html)
-      ->check(CLI::IsMember({"text", "json"}).description(""));
+  add_format(command, format, {"text", "json"});
   command.add_option("-o", output, "write to this file")->type_name("FILE");
 }
 

@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/attribute/step_selection.h"
 
 namespace memtrace::cli {
 
 void add_trace(CLI::App& command, std::string& trace);
-// --format and -o.
+// --format, with the forms that the command can write. The first one is the default.
+void add_format(CLI::App& command, std::string& format, const std::vector<std::string>& forms);
+// --format text|json, and -o.
 void add_output(CLI::App& command, std::string& format, std::string& output);
 void add_memory(CLI::App& command, std::string& memory);
 CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& help);

@@ -16,11 +16,11 @@
 
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
-#include "analyzer/cli/common/install_paths.h"
 #include "analyzer/cli/common/screen.h"
 #include "analyzer/cli/run/executable.h"
 #include "analyzer/cli/run/job_directory.h"
 #include "analyzer/cli/run/nothing_recorded.h"
+#include "analyzer/cli/run/preload_object.h"
 #include "analyzer/cli/run/process_watcher.h"
 #include "analyzer/cli/run/sanitizer_runtime.h"
 #include "analyzer/files/writing.h"
@@ -46,13 +46,6 @@ void pass_on(int number, siginfo_t* info, void*) {
   if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) interrupted = 1;
   if (child > 0 && info->si_code <= 0) ::kill(static_cast<pid_t>(child), number);
   errno = keep;
-}
-
-std::string preload_object() {
-  std::string object = installed_library("libmemtrace.so");
-  if (!object.empty()) return object;
-  throw report::UsageError(expected_library("libmemtrace.so") +
-                           ": not there; install memtrace with cmake --install");
 }
 
 void set_environment(const RunArguments& arguments, const std::string& object) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,21 @@ TEST(Arguments, OfRunAreVariablesAndTheCommandIsItsOwn) {
   EXPECT_EQ(run.command, (std::vector<std::string>{"python", "-o", "--", "--help"}));
 }
 
+TEST(Arguments, OfEnvAreTheVariablesOfRun) {
+  const auto env =
+      std::get<EnvArguments>(parsed({"env", "-o", "d", "--only", "", "--quiet", "--format", "json"}));
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"MEMTRACE_OUT", "d"}, {"MEMTRACE_ONLY", ""}, {"MEMTRACE_QUIET", "1"}};
+  EXPECT_EQ(env.variables, expected);
+  EXPECT_EQ(env.format, "json");
+  EXPECT_TRUE(env.unset.empty());
+  const auto undo = std::get<EnvArguments>(parsed({"env", "--unset"}));
+  EXPECT_TRUE(undo.variables.empty());
+  EXPECT_EQ(undo.format, "sh");
+  EXPECT_EQ(std::count(undo.unset.begin(), undo.unset.end(), "MEMTRACE_MIN_PEAK"), 1);
+  EXPECT_EQ(std::count(undo.unset.begin(), undo.unset.end(), "MEMTRACE_QUIET"), 1);
+}
+
 TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{},
@@ -94,13 +110,17 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},
                                              {"postmortem", "--format", "xml"},
+                                             {"env", "--unset", "--quiet"},
+                                             {"env", "--", "python"},
+                                             {"env", "--format", "text"},
                                              {"doctor", "--format", "html"}}) {
     const std::string line = refused(arguments);
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(refused({"top"}),
-            "top: not supported yet; this version has report, diff, explain, postmortem, pack, run, doctor");
+  EXPECT_EQ(
+      refused({"top"}),
+      "top: not supported yet; this version has report, diff, explain, postmortem, pack, run, env, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.

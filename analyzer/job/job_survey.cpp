@@ -35,6 +35,12 @@ bool has_traced_ancestor(const trace::Facts& facts, const std::set<std::uint32_t
   return false;
 }
 
+// True if the command line is that by which Python's multiprocessing starts a process, other than by a fork.
+bool is_multiprocessing(const trace::Facts& facts) {
+  return facts.argv.find("from multiprocessing.spawn import spawn_main") != std::string::npos ||
+         facts.argv.find("from multiprocessing.forkserver import main") != std::string::npos;
+}
+
 // Returns the role of a process in its job, as far as its trace and the other traces show it.
 std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
   if (const auto said = facts.note("kind")) {
@@ -45,7 +51,8 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
   if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
   // a loader forked it, and it inherited the loader's phase
   if (facts.fork && facts.data_phases) return "worker";
-  if (facts.fork || pids.contains(facts.ppid) || has_traced_ancestor(facts, pids)) return "child";
+  if (facts.fork || pids.contains(facts.ppid) || has_traced_ancestor(facts, pids) || is_multiprocessing(facts))
+    return "child";
   return "main";
 }
 

@@ -1,6 +1,8 @@
 // Purpose: finds the libraries that belong to this command.
 #include "analyzer/cli/common/install_paths.h"
 
+#include <sys/auxv.h>
+
 #include <filesystem>
 
 namespace memtrace::cli {
@@ -8,9 +10,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const std::string& place) {
+// Returns the file of this command. A chroot may have no /proc: then it is the path that was started.
+fs::path own_file() {
   std::error_code error;
-  return (fs::read_symlink("/proc/self/exe", error).parent_path() / place).lexically_normal();
+  fs::path file = fs::read_symlink("/proc/self/exe", error);
+  if (!error) return file;
+  const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return fs::canonical(started != nullptr ? started : "", error);
+}
+
+fs::path beside(const std::string& place) {
+  return (own_file().parent_path() / place).lexically_normal();
 }
 
 } // namespace

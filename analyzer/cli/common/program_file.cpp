@@ -2,6 +2,7 @@
 #include "analyzer/cli/common/program_file.h"
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -49,6 +50,14 @@ std::string interpreter_of(const std::string& path) {
   while (words >> word)
     if (!word.starts_with('-') && word.find('=') == std::string::npos) return word;
   return "";
+}
+
+bool gains_rights(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  return ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::geteuid()) ||
+         ((status.st_mode & S_ISGID) != 0 && status.st_gid != ::getegid()) ||
+         (::geteuid() != 0 && ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
 } // namespace memtrace::cli

@@ -12,4 +12,8 @@ std::string found_in_path(const std::string& program);
 // "#!/usr/bin/env -S python3 -u" that is "python3".
 std::string interpreter_of(const std::string& path);
 
+// True if the program starts with rights that this process lacks (setuid, setgid or capabilities). The dynamic
+// loader then ignores LD_PRELOAD.
+bool gains_rights(const std::string& path);
+
 } // namespace memtrace::cli

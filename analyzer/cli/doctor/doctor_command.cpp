@@ -13,10 +13,16 @@
 #include "analyzer/cli/common/install_paths.h"
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/program_file.h"
+#include "analyzer/cli/doctor/conda_check.h"
 #include "analyzer/cli/doctor/device_check.h"
+#include "analyzer/cli/doctor/launchers_check.h"
+#include "analyzer/cli/doctor/scratch_folder.h"
 #include "analyzer/cli/doctor/spool_check.h"
 #include "analyzer/cli/doctor/surroundings.h"
 #include "analyzer/cli/doctor/traced_run.h"
+#include "analyzer/cli/doctor/traces_check.h"
+#include "analyzer/cli/doctor/user_check.h"
+#include "analyzer/cli/doctor/workers_check.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/print/json/json_text.h"
 #include "analyzer/wording/utf8.h"
@@ -33,11 +39,11 @@ Check check_tracing(const std::string& library) {
   if (library.empty())
     return {"tracing", false,
             expected_library("libmemtrace.so") + " is not there: install memtrace with cmake --install"};
-  const Folder folder(fs::temp_directory_path());
+  const Folder folder(temporary_place());
   if (folder.path().empty())
     return {"tracing", false,
             fmt::format("no folder can be made in {}: set TMPDIR to a directory that can be written",
-                        fs::temp_directory_path().string())};
+                        temporary_place().string())};
   const int status = run_traced({"/bin/sh", "-c", ":"}, library, folder.path());
   if (status == 0 && facts_in(folder.path())) return {"tracing", true, "a process was traced by " + library};
   return {"tracing", false,
@@ -50,8 +56,16 @@ bool is_shim(const std::string& path) {
   return !interpreter_of(path).empty();
 }
 
+// A Python with capabilities, as for InfiniBand, is the usual reason.
+std::string why_untraced(const std::string& path) {
+  return gains_rights(path)
+             ? "it starts with the rights of its file (setuid, setgid or capabilities), so the dynamic "
+               "loader ignores LD_PRELOAD"
+             : "it left no trace";
+}
+
 void check_pythons(const std::string& library, std::vector<Check>& out) {
-  if (Folder(fs::temp_directory_path()).path().empty()) {
+  if (Folder(temporary_place()).path().empty()) {
     out.push_back({"Python", false, "cannot be tried: no folder can be made for its trace"});
     return;
   }
@@ -60,7 +74,7 @@ void check_pythons(const std::string& library, std::vector<Check>& out) {
   for (const std::string name : kPythons) {
     const std::string program = found_in_path(name);
     if (program.empty() || (name != kPythons[0] && is_shim(program))) continue;
-    const Folder folder(fs::temp_directory_path());
+    const Folder folder(temporary_place());
     const std::string script =
         "import os,sys;open(os.environ['MEMTRACE_OUT']+'/version','w').write("
         "os.path.realpath(sys.executable)+'\\n'+'.'.join(map(str,sys.version_info[:3])))";
@@ -80,7 +94,7 @@ void check_pythons(const std::string& library, std::vector<Check>& out) {
     out.push_back({"Python", works,
                    fmt::format("{} ({}): {}", version, path,
                                works    ? "frames are read, phases come by themselves"
-                               : !facts ? "it left no trace"
+                               : !facts ? why_untraced(path)
                                         : "native stacks alone: " + *refused)});
   }
   if (!any) out.push_back({"Python", false, "no python3 in PATH"});
@@ -140,16 +154,24 @@ void check_musl(std::vector<Check>& out) {
                    kLoader)});
 }
 
+void append(std::vector<Check>& checks, std::vector<Check> more) {
+  for (Check& check : more) checks.push_back(std::move(check));
+}
+
 std::vector<Check> all_checks() {
   const std::string library = installed_library("libmemtrace.so");
-  std::vector<Check> out{check_tracing(library), check_spool(library)};
+  std::vector<Check> out{check_tracing(library), check_traces(library), check_spool(library)};
   check_pythons(library, out);
+  append(out, check_workers(library));
+  append(out, check_conda(library));
+  append(out, check_launchers(library));
+  append(out, check_user(library));
   check_musl(out);
-  for (Check& check : check_devices()) out.push_back(std::move(check));
+  append(out, check_devices());
   out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));
   out.push_back(check_injection("NVTX_INJECTION64_PATH", "phases from NVTX ranges"));
   out.push_back(check_group());
-  for (Check& check : check_surroundings()) out.push_back(std::move(check));
+  append(out, check_surroundings());
   return out;
 }
 

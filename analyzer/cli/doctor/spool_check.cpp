@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 
+#include "analyzer/cli/doctor/scratch_folder.h"
 #include "analyzer/cli/doctor/traced_run.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/wording/units.h"
@@ -57,18 +58,6 @@ std::optional<std::string> type_at(const fs::path& place) {
   return type;
 }
 
-// Returns the existing part of the directory in MEMTRACE_OUT, up to its first %-field, because those depend on
-// the process.
-fs::path place_of_traces() {
-  const char* const asked = std::getenv("MEMTRACE_OUT");
-  std::string pattern = asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j";
-  pattern = pattern.substr(0, pattern.find('%'));
-  std::error_code error;
-  fs::path place = fs::absolute(pattern, error);
-  while (place.has_relative_path() && !fs::is_directory(place, error)) place = place.parent_path();
-  return place;
-}
-
 std::string where_rings_were(const fs::path& traces, const trace::Facts& facts) {
   const auto elsewhere = facts.note("rings");
   return elsewhere ? fs::path(*elsewhere).parent_path().string() : traces.string();
@@ -78,7 +67,7 @@ std::string where_rings_were(const fs::path& traces, const trace::Facts& facts) 
 
 Check check_spool(const std::string& library) {
   const fs::path place = place_of_traces();
-  const Folder beside(place), temporary(fs::temp_directory_path());
+  const Folder beside(place), temporary(temporary_place());
   const bool there = !beside.path().empty();
   const fs::path& traces = there ? beside.path() : temporary.path();
   if (library.empty() || traces.empty() ||
@@ -88,7 +77,7 @@ Check check_spool(const std::string& library) {
   if (!facts)
     return {"spool", false,
             fmt::format("rings can be nowhere: neither in {} nor in {}", place.string(),
-                        fs::temp_directory_path().string())};
+                        temporary_place().string())};
   std::string rings = where_rings_were(traces, *facts);
   const bool are_beside = rings == traces.string();
   if (are_beside) rings = traces.parent_path().string();

@@ -2,14 +2,12 @@
 #include "analyzer/cli/run/nothing_recorded.h"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "analyzer/cli/common/program_file.h"
 #include "analyzer/cli/run/executable.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
@@ -18,15 +16,6 @@
 
 namespace memtrace::cli {
 namespace {
-
-// True if the program starts with rights that this process lacks. The dynamic loader then ignores LD_PRELOAD.
-bool gains_rights(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return false;
-  return ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::geteuid()) ||
-         ((status.st_mode & S_ISGID) != 0 && status.st_gid != ::getegid()) ||
-         (::geteuid() != 0 && ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
-}
 
 std::uint64_t min_peak() {
   std::uint64_t bytes = format::kDefaultMinPeak;

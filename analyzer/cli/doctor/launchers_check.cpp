@@ -1,0 +1,112 @@
+// Purpose: checks which of the launchers in PATH pass LD_PRELOAD on to the program behind them.
+#include "analyzer/cli/doctor/launchers_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "analyzer/cli/common/program_file.h"
+#include "analyzer/cli/doctor/scratch_folder.h"
+#include "analyzer/cli/doctor/traced_run.h"
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A try would ask for a password and enter a line into the log of logins.
+constexpr const char* kOtherUser[] = {"sudo", "doas", "pkexec", "su", "sg", "newgrp", "runuser"};
+// These remove LD_PRELOAD also where they gain no rights, for root.
+constexpr const char* kClear[] = {"sudo", "doas", "pkexec"};
+// A try would need an image, a host, a queue or a service.
+constexpr const char* kElsewhere[] = {"docker",    "podman", "nerdctl", "kubectl",    "singularity",
+                                      "apptainer", "enroot", "srun",    "ssh",        "chroot",
+                                      "nsenter",   "bwrap",  "flatpak", "systemd-run"};
+
+struct TriedLauncher {
+  const char* name;
+  std::vector<std::string> words; // between the launcher and the program
+};
+const TriedLauncher kTried[] = {{"mpirun", {"-n", "1"}}, {"mpiexec", {"-n", "1"}}, {"orterun", {"-n", "1"}},
+                                {"conda", {"run"}},      {"mamba", {"run"}},       {"micromamba", {"run"}}};
+
+constexpr const char* kBehind = "put memtrace run -- behind the launcher, next to python";
+
+template <std::size_t N>
+bool is_listed(const char* const (&names)[N], const std::string& name) {
+  return std::any_of(std::begin(names), std::end(names), [&](const char* one) { return name == one; });
+}
+
+void add_name(std::string& list, const std::string& name) {
+  list += (list.empty() ? "" : ", ") + name;
+}
+
+// True if the dynamic loader or the launcher itself drops LD_PRELOAD.
+bool drops(const std::string& name, const std::string& path) {
+  return is_listed(kClear, name) || gains_rights(path);
+}
+
+// Runs a program behind the launcher.
+Check check_tried(const TriedLauncher& launcher, const std::string& path, const std::string& library) {
+  const std::string what = std::string("launcher ") + launcher.name;
+  const Folder folder(temporary_place());
+  if (library.empty() || folder.path().empty())
+    return {what, false, "cannot be tried: no folder can be made for a trace"};
+  std::vector<std::string> command{path};
+  if (::geteuid() == 0) { // Open MPI refuses root otherwise
+    command = {"env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", path};
+  }
+  command.insert(command.end(), launcher.words.begin(), launcher.words.end());
+  const std::vector<std::string> probe = probe_in(folder.path());
+  command.insert(command.end(), probe.begin(), probe.end());
+  const int status = run_traced(command, library, folder.path());
+  const std::optional<bool> traced = is_traced_in(folder.path(), probe);
+  if (!traced)
+    return {what, false,
+            fmt::format("cannot be tried here: it started no program (status {}); {}", status, kBehind)};
+  if (*traced) return {what, true, "passes the variables on: a program behind it was traced"};
+  return {what, false,
+          fmt::format("does not pass LD_PRELOAD on: a program behind it left no trace; {}", kBehind)};
+}
+
+} // namespace
+
+std::vector<Check> check_launchers(const std::string& library) {
+  std::string dropping, elsewhere;
+  std::vector<Check> tried;
+  for (const char* name : kOtherUser)
+    if (const std::string path = found_in_path(name); !path.empty() && drops(name, path))
+      add_name(dropping, name);
+  for (const char* name : kElsewhere)
+    if (const std::string path = found_in_path(name); !path.empty())
+      add_name(drops(name, path) ? dropping : elsewhere, name);
+  std::vector<fs::path> seen; // mpirun and mpiexec may be one program
+  for (const TriedLauncher& launcher : kTried) {
+    const std::string path = found_in_path(launcher.name);
+    std::error_code error;
+    const fs::path file = fs::canonical(path, error);
+    if (path.empty() || std::find(seen.begin(), seen.end(), file) != seen.end()) continue;
+    seen.push_back(file);
+    if (drops(launcher.name, path)) {
+      add_name(dropping, launcher.name);
+    } else {
+      tried.push_back(check_tried(launcher, path, library));
+    }
+  }
+  std::vector<Check> out;
+  if (!dropping.empty())
+    out.push_back({"launchers that drop LD_PRELOAD", false,
+                   fmt::format("{}: {}, as in sudo memtrace run -- python train.py", dropping, kBehind)});
+  if (!elsewhere.empty())
+    out.push_back(
+        {"launchers to elsewhere", false,
+         fmt::format("{}: the program starts where LD_PRELOAD does not arrive, or where the library is not; "
+                     "install memtrace there and {}",
+                     elsewhere, kBehind)});
+  out.insert(out.end(), tried.begin(), tried.end());
+  return out;
+}
+
+} // namespace memtrace::cli

@@ -52,6 +52,10 @@ std::string interpreter_of(const std::string& path) {
   return "";
 }
 
+bool clears_environment(const std::string& name) {
+  return name == "sudo" || name == "doas" || name == "pkexec";
+}
+
 bool gains_rights(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;

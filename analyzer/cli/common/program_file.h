@@ -16,4 +16,7 @@ std::string interpreter_of(const std::string& path);
 // loader then ignores LD_PRELOAD.
 bool gains_rights(const std::string& path);
 
+// True for the names of launchers that remove LD_PRELOAD also if they gain no rights, as for root.
+bool clears_environment(const std::string& name);
+
 } // namespace memtrace::cli

@@ -2,6 +2,7 @@
 #include "analyzer/cli/doctor/launchers_check.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,8 +19,6 @@ namespace fs = std::filesystem;
 
 // A try would ask for a password and enter a line into the log of logins.
 constexpr const char* kOtherUser[] = {"sudo", "doas", "pkexec", "su", "sg", "newgrp", "runuser"};
-// These remove LD_PRELOAD also where they gain no rights, for root.
-constexpr const char* kClear[] = {"sudo", "doas", "pkexec"};
 // A try would need an image, a host, a queue or a service.
 constexpr const char* kElsewhere[] = {"docker",    "podman", "nerdctl", "kubectl",    "singularity",
                                       "apptainer", "enroot", "srun",    "ssh",        "chroot",
@@ -34,18 +33,13 @@ const TriedLauncher kTried[] = {{"mpirun", {"-n", "1"}}, {"mpiexec", {"-n", "1"}
 
 constexpr const char* kBehind = "put memtrace run -- behind the launcher, next to python";
 
-template <std::size_t N>
-bool is_listed(const char* const (&names)[N], const std::string& name) {
-  return std::any_of(std::begin(names), std::end(names), [&](const char* one) { return name == one; });
-}
-
 void add_name(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
 }
 
 // True if the dynamic loader or the launcher itself drops LD_PRELOAD.
 bool drops(const std::string& name, const std::string& path) {
-  return is_listed(kClear, name) || gains_rights(path);
+  return clears_environment(name) || gains_rights(path);
 }
 
 // Runs a program behind the launcher.

@@ -35,7 +35,7 @@ fs::path place_of_traces() {
 
 fs::path temporary_place() {
   const char* const named = std::getenv("TMPDIR");
-  const fs::path first = named != nullptr && *named != '\0' ? named : "/tmp";
+  fs::path first = named != nullptr && *named != '\0' ? named : "/tmp";
   for (const fs::path& place : {first, fs::path("/tmp"), place_of_traces(), fs::path("/dev/shm")})
     if (const Folder folder(place); !folder.path().empty()) return place;
   return first;

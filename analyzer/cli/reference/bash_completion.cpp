@@ -82,7 +82,7 @@ std::string value_cases(const CommandText& command) {
     std::string patterns;
     for (const std::string& name : option.names)
       patterns += (patterns.empty() ? "" : " | ") + command.name + ":" + name;
-    out += "    " + patterns + ") " + line + "; return ;;\n";
+    out += fmt::format("    {}) {}; return ;;\n", patterns, line);
   }
   return out;
 }

@@ -54,7 +54,8 @@ std::string why_nothing_was_recorded(const std::string& program) {
   if (gains_rights(file.path))
     return shown +
            " starts with the rights of its file (setuid, setgid or capabilities), and the dynamic loader "
-           "then ignores LD_PRELOAD";
+           "then ignores LD_PRELOAD; put memtrace run -- behind it";
+  if (clears_environment(name)) return shown + " clears the environment; put memtrace run -- behind it";
   const char* const enabled = std::getenv("MEMTRACE");
   if (enabled != nullptr && std::strcmp(enabled, "0") == 0) return "MEMTRACE=0 switches memtrace off";
   if (is_left_out(name)) return fmt::format("MEMTRACE_ONLY or MEMTRACE_SKIP leaves out {}{}", shown, others());

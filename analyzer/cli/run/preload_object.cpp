@@ -25,7 +25,7 @@ std::vector<std::string> objects_of(const std::string& list) {
 } // namespace
 
 std::string preload_object() {
-  const std::string object = installed_library("libmemtrace.so");
+  std::string object = installed_library("libmemtrace.so");
   if (object.empty())
     throw report::UsageError(expected_library("libmemtrace.so") +
                              ": not there; install memtrace with cmake --install");

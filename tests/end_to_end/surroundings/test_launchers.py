@@ -136,6 +136,14 @@ class Launchers(Doctor):
             done = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1"))
             self.assertEqual((done.returncode, bool(self.trace_files())), (0, traced), done.stderr)
 
+    def test_run_in_front_of_one_says_why_nothing_was_recorded(self):
+        shutil.copy("/bin/env", os.path.join(self.bin, "sudo"))
+        done = self.run_in("traced", [harness.COMMAND, "run", "-o", self.out, "--", "sudo", "-i", sys.executable, "-c", HOLDS],
+                           self.settings())
+        self.assertEqual((done.returncode, done.stdout), (0, b"52428800\n"))
+        self.assertEqual(done.stderr, b"memtrace: run: nothing was recorded: sudo clears the environment; put memtrace run -- "
+                         b"behind it\n")
+
     def test_those_that_start_elsewhere(self):
         for name in ("docker", "srun"):
             self.script(name, "#!/bin/sh\necho started >>" + os.path.join(self.scratch, "started"))

@@ -132,6 +132,8 @@ class Deb(harness.Case):
                      "/usr/share/bash-completion/completions/memtrace", "/usr/share/zsh/vendor-completions/_memtrace",
                      "/usr/share/fish/vendor_completions.d/memtrace.fish", "/usr/lib/pkgconfig/memtrace.pc"):
             self.assertIn(path, modes)
+        if os.path.exists(os.path.join(harness.BUILD, "NOTICES")):  # made if the command is linked statically
+            self.assertIn("/usr/share/doc/memtrace/NOTICES", modes)
         self.assertEqual([path for path in modes if path.endswith(".1")], [], "man pages are compressed")
         for path, mode in modes.items():
             if path.endswith("/") or path.startswith("/usr/bin/"):

@@ -183,7 +183,8 @@ std::vector<Segment> read_segments(const std::string& path) {
     const std::uint32_t sum = crc32c(0, reinterpret_cast<const std::uint8_t*>(&blank), sizeof blank);
     EXPECT_EQ(segment.header.checksum, crc32c(sum, payload, size)) << "at " << at;
     at += sizeof segment.header + size;
-    if (segment.header.source == static_cast<std::uint8_t>(format::Source::writer)) continue; // text, no records
+    if (segment.header.source == static_cast<std::uint8_t>(format::Source::writer))
+      continue; // text, no records
     auto& model = models[{segment.header.thread, segment.header.source}];
     if (model == nullptr) model = std::make_unique<format::Model>();
     if ((segment.header.flags & format::kContinues) == 0) model->restart();

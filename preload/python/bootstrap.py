@@ -22,6 +22,8 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if not _inherited_notes:
             _note_libraries()
+        elif len(sys.path) != _seen_entries[0]:
+            _note_added_packages()
         if name == "memtrace" and path is None:
             spec = self._of_others(name, path, target)
             if spec is None:
@@ -65,6 +67,7 @@ class _Finder:
 
 _python_path = []
 _inherited_notes = []
+_seen_entries = [0]  # of sys.path
 
 
 def _note_libraries():
@@ -85,6 +88,17 @@ def _note_libraries():
     _inherited_notes.extend(["python-library=" + folder for folder in folders if folder])
     _inherited_notes.extend(["python-path=" + folder for folder in _python_path])
     _repeat_notes()
+
+
+def _note_added_packages():
+    """Notes the packages of another environment, which a .pth file or the program added to sys.path."""
+    _seen_entries[0] = len(sys.path)
+    for entry in sys.path:
+        if isinstance(entry, str) and entry.endswith(("/site-packages", "/dist-packages")):
+            note = "python-library=" + entry
+            if note not in _inherited_notes:
+                _inherited_notes.append(note)
+                _memtrace.note(note)
 
 
 def _repeat_notes():

@@ -1,7 +1,10 @@
 """Purpose: tests the settings and marks that the documentation promises."""
+import glob
 import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 import harness
@@ -11,6 +14,23 @@ LARGE = "b = b'x' * (64 << 20)"
 
 
 class Settings(harness.Case):
+    def test_packages_that_a_pth_file_adds(self):
+        """They are no lines of the user's: the interpreter does not name this folder as one of its own."""
+        venv = os.path.join(self.scratch, "venv")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        packages = os.path.join(self.scratch, "another", "site-packages")
+        os.makedirs(packages)
+        with open(os.path.join(packages, "taker.py"), "w", encoding="utf-8") as file:
+            file.write("def take():\n    return bytearray(48 << 20)\n")
+        (own,) = glob.glob(os.path.join(venv, "lib", "python3*", "site-packages"))
+        with open(os.path.join(own, "another.pth"), "w", encoding="utf-8") as file:
+            file.write(packages + "\n")
+        script = os.path.join(self.scratch, "train.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import taker\nkept = taker.take()\n")
+        self.trace([os.path.join(venv, "bin", "python"), script], {"MEMTRACE_QUIET": "1"})
+        self.assertIn("by your line: train.py:2 48.00 MiB", " ".join(self.report_text().split()))
+
     def test_where_the_trace_goes(self):
         """MEMTRACE_OUT may have patterns, is relative to the start directory, and is made with its parents."""
         self.out = "deep/%h/%p"

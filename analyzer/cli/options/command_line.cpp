@@ -28,9 +28,19 @@ void check_command(const CLI::App& app, const std::string& name) {
                            "; this version has " + known);
 }
 
-[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+// Returns CLI11's text, in one line. It lists unknown words from the last to the first.
+std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    line = "these words were not expected:";
+    for (const std::string& word : app.remaining(true)) line += " " + word;
+  }
   std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string line = text_of(app, error);
   const std::vector<CLI::App*> given = app.get_subcommands();
   throw report::UsageError(line + "; see memtrace " + (given.empty() ? "" : given.front()->get_name() + " ") +
                            "--help");

@@ -125,6 +125,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
 TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
+  EXPECT_EQ(refused({"run", "--sampel", "1M", "--", "true"}),
+            "these words were not expected: --sampel 1M; see memtrace run --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),

@@ -42,7 +42,7 @@ exec unshare --user --map-user={user} --map-group={user} --root="$root" "$@"
 """
 
 
-def as_nobody(root, command, environment=None):
+def as_unnamed_user(root, command, environment=None):
     """Runs a command in the root as a user without a name. The root cannot be written; /tmp can."""
     outer = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "unshare", "--user", "--map-root-user",
              "--mount", "--net", "--pid", "--fork", "sh", "-c", PLACE.format(user=USER), "place"]
@@ -108,9 +108,9 @@ def try_root(wheel, root):
     first = trace_and_read(in_root, root, f"{INSIDE}/out")
     # What every user can read, as an image has it.
     subprocess.run(["chmod", "-R", "a+rX", inside], check=True)
-    nobody = trace_in_tmp(root)
+    unnamed = trace_in_tmp(root)
     return (os.path.basename(os.path.normpath(root)), glibc, python, " ".join(found) or "none", f"{install:.1f}",
-            f"{megabytes:.1f}", f"{first:.1f}", f"{nobody:.1f}")
+            f"{megabytes:.1f}", f"{first:.1f}", f"{unnamed:.1f}")
 
 
 def trace_in_tmp(root):
@@ -119,7 +119,7 @@ def trace_in_tmp(root):
               "DIE=1 memtrace run -o /tmp/out/killed -- python train.py && exit 1; memtrace postmortem /tmp/out/killed; "
               "memtrace run -- python train.py; ls -d /tmp/memtrace-*; memtrace doctor")
     began = time.monotonic()
-    out = expect(as_nobody(root, ["sh", "-c", script]), 0, "train.py:12 80.00 MiB", "Killed (SIGKILL)",
+    out = expect(as_unnamed_user(root, ["sh", "-c", script]), 0, "train.py:12 80.00 MiB", "Killed (SIGKILL)",
                  "yes tracing: a process was traced by", f"/tmp/memtrace-{USER}", "/dev/shm: has 64.00 MiB")
     if out.split()[0] != str(USER):
         raise Failed(f"the user is {out.split()[0]}")

@@ -22,7 +22,8 @@ std::uint32_t hash_of(const char* name) {
   return hash;
 }
 
-// The executable may be loaded anywhere in its first page's file, so the kernel says where its headers are.
+// The headers of an executable at a fixed address are not at its bias, which is 0. The kernel says where they
+// are.
 ObjectRange range_of(const link_map* map) {
   if (map == first_object())
     return object_range(map->l_addr, reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR)),

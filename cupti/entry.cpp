@@ -17,14 +17,14 @@
 namespace memtrace::cupti {
 namespace {
 
-enum Mode { kOff, kAuto, kOn };
+constexpr int kOn = 2; // MEMTRACE_CUPTI=on; the default leaves CUPTI's one subscription to profilers
 
 void take_devices(const memtrace_bridge* bridge) {
   static constinit bool done = false;
   if (done) return;
   done = true;
   watch_devices(bridge);
-  if (bridge->cupti_mode() == kOff) return;
+  if (bridge->cupti_mode() != kOn) return;
   report_to(bridge);
   static Subscription subscription = subscribe(&on_callback);
   if (subscription.standing == Standing::active) bridge->owns_devices(1);
@@ -32,7 +32,7 @@ void take_devices(const memtrace_bridge* bridge) {
   note.add("cupti=");
   describe(subscription, note);
   bridge->note(note.text(), note.size());
-  if (subscription.standing != Standing::active && bridge->cupti_mode() == kOn) {
+  if (subscription.standing != Standing::active) {
     BoundedText line;
     line.add("CUPTI ");
     describe(subscription, line);

@@ -106,6 +106,20 @@ class Refusals(WithFakes):
         auto = self.run_in("auto", command, self.environment(**{**environment, "MEMTRACE_CUPTI": "auto"}))
         self.assertNotIn(b"CUPTI", auto.stderr)
 
+    def test_a_profiler_has_cupti(self):
+        """torch.profiler subscribes after cuInit, and records no kernel if the place is taken."""
+        profiler = """if True:
+            import ctypes
+            print("cuInit", ctypes.CDLL("libcuda.so.1").cuInit(0))
+            handle, call = ctypes.c_void_p(), ctypes.CFUNCTYPE(None)(lambda: None)
+            print("cuptiSubscribe", ctypes.CDLL("libcupti.so.13").cuptiSubscribe(ctypes.byref(handle), call, None))"""
+        path = os.pathsep.join((harness.FAKES, *FAKES.values()))
+        for mode, result in (("auto", 0), ("off", 0), ("on", 39)):
+            with self.subTest(mode):
+                around = self.around(mode=mode, CUDA_INJECTION64_PATH=INJECTED, LD_LIBRARY_PATH=path)
+                done = self.run_in(mode, ["/usr/bin/python3", "-c", profiler], self.environment(**around))
+                self.assertEqual(done.stdout.decode().split(), ["cuInit", "0", "cuptiSubscribe", str(result)])
+
     def test_struct_of_the_running_version(self):
         for version in ("130001", "130101", "130200", "130500"):
             process, _ = self.run_function("cudaMalloc", FAKE_CUPTI_VERSION=version)

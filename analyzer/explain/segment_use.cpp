@@ -23,6 +23,9 @@ Unused unused_of(const replay::Segments& segments) {
 
 std::string divided(const replay::DeviceUsage& gpu) {
   const replay::Residual& residual = gpu.residual;
+  if (gpu.code == 0) // without CUPTI, no module is reported
+    return fmt::format("context {}, code and the rest {}: an estimate", size(residual.context),
+                       size(residual.code + residual.rest));
   return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
                      size(residual.code), size(residual.rest));
 }

@@ -15,9 +15,9 @@ namespace memtrace::report {
 void write_devices(ProcessAnalysis& analysis, Lines& lines) {
   write_segments(analysis, lines);
   for (const auto& [memory, gpu] : analysis.account.device_usage) {
-    std::string text = fmt::format("{}: the GPU shows {} {} at most, in {}", memory_name(memory),
+    std::string text = fmt::format("{}: the GPU shows {} {} at most, {}", memory_name(memory),
                                    size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
-                                   when(analysis.phase_name(gpu.peak->path), gpu.peak->step));
+                                   analysis.place(gpu.peak->path, gpu.peak->step));
     text += fmt::format("; {} of it is no allocation's", size(gpu.residual.sum()));
     text += gpu.alone() ? fmt::format(" ({})", divided(gpu)) : ", and may be of other processes";
     if (gpu.own && gpu.others != 0) text += fmt::format("; other processes on it: {}", gpu.others);

@@ -179,7 +179,7 @@ class ReportText {
         add(fmt::format("{}: {} at most, {}", shown ? "all allocations, tensors included" : memory_name(memory),
                         size(replay::wrapping_sub(other.live.bytes, shown ? view_.leading.reserved : 0)),
                         analysis_.place(other.live.path, other.live.step)));
-      if (other.reserved)
+      if (other.reserved && other.reserved->bytes != 0)
         add(fmt::format("{}: reserved by PyTorch {} at most", memory_name(memory),
                         size(other.reserved->bytes)));
     }

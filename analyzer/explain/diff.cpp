@@ -223,10 +223,9 @@ Diff difference(const Compared& of, DiffSide a, DiffSide b) {
   const Instant at_a{of.memory, of.measure, a.peak.at};
   const Instant at_b{of.memory, of.measure, b.peak.at};
   const bool one_trace = a.analysis == b.analysis;
-  auto sets = replay::alive_at(*a.analysis->trace, one_trace ? std::vector{at_a, at_b} : std::vector{at_a},
-                               a.analysis->account.last_step);
+  auto sets = alive_at(*a.analysis, one_trace ? std::vector{at_a, at_b} : std::vector{at_a});
   const replay::Holdings of_a = sets[at_a];
-  if (!one_trace) sets = replay::alive_at(*b.analysis->trace, {at_b}, b.analysis->account.last_step);
+  if (!one_trace) sets = alive_at(*b.analysis, {at_b});
   const replay::Holdings of_b = sets[at_b];
   Matcher matcher(one_trace);
   matcher.add(*a.analysis, of_a, &DiffRow::a);

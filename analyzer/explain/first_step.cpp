@@ -41,7 +41,7 @@ FirstStep compare_first_step(ProcessAnalysis& analysis, replay::MemoryId memory,
         .value_or(Instant{memory, leading.measure, 0});
   };
   const Instant then = highest(out.step), later = highest(analysis.steady.representative);
-  auto sets = replay::alive_at(*analysis.trace, {then, later}, analysis.account.last_step);
+  auto sets = alive_at(analysis, {then, later});
   const auto born_then = [&](const Holding& holding) {
     return holding.born_step == out.step && !holding.sampled &&
            std::find(leaked.begin(), leaked.end(), holding.stack) == leaked.end();

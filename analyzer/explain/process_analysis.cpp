@@ -6,6 +6,7 @@
 
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/explain/update_instant.h"
+#include "analyzer/explain/workspaces.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/utf8.h"
 
@@ -125,6 +126,13 @@ std::optional<MemoryId> memory_named(const std::string& name) {
   return static_cast<MemoryId>(number + 1);
 }
 
+std::map<Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
+                                             const std::vector<Instant>& instants) {
+  auto sets = replay::alive_at(*analysis.trace, instants, analysis.account.last_step);
+  name_workspaces(sets, *analysis.symbolizer);
+  return sets;
+}
+
 std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> trace, std::string kind,
                                                  ProcessEnd end, const Options& options) {
   auto analysis = std::make_unique<ProcessAnalysis>();
@@ -136,12 +144,12 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);
   analysis->shown = replay::choose(analysis->account, analysis->buckets, options.steps);
-  analysis->sets = replay::alive_at(*analysis->trace, instants(*analysis), analysis->account.last_step);
   add_segments(*analysis);
   analysis->losses = analysis->trace->losses(analysis->account.counts);
   const trace::Trace& open = *analysis->trace;
   analysis->symbolizer = std::make_unique<symbols::Symbolizer>(
       open.definitions(), open.facts(), symbols::load_names(symbols::names_file_of(open.path())));
+  analysis->sets = alive_at(*analysis, instants(*analysis));
   return analysis;
 }
 

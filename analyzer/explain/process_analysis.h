@@ -56,6 +56,10 @@ struct ProcessAnalysis {
   std::string place(replay::PathId path, replay::Step step) const;
 };
 
+// Returns what was alive at each instant. Reads the events once.
+std::map<replay::Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
+                                                     const std::vector<replay::Instant>& instants);
+
 std::string memory_name(replay::MemoryId memory);
 std::optional<replay::MemoryId> memory_named(const std::string& name);
 

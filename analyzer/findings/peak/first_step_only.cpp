@@ -39,16 +39,6 @@ bool belongs(Role role) {
   return replay::is_kept(role) || role == Role::workspace || role == Role::context;
 }
 
-// True for a workspace of cuBLAS. PyTorch takes it from its own allocator, in the first matrix product of a
-// stream, and keeps it for all later ones. On a GPU, ten programs had this finding for its 32 MiB.
-bool is_workspace(const symbols::Site& site) {
-  const auto frames = symbols::frames_of_allocation(site);
-  return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
-    return frame.function.starts_with("at::cuda::") &&
-           frame.function.find("Workspace") != std::string_view::npos;
-  });
-}
-
 // Returns the blocks that each line of the program made in the first step. At the peak of tensors it takes the
 // tensors; at the peak of live bytes, the other blocks.
 std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis, replay::Instant peak,
@@ -62,7 +52,6 @@ std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis,
     if (holding.sampled || holding.stack == format::StackId{} || later.contains(holding.stack)) continue;
     if (holding.born_known == replay::KnownPhase::data) continue; // a data set that is read once
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
-    if (is_workspace(site)) continue;
     out[site.where + "\n" + site.caller].add(analysis, holding);
   }
   return out;

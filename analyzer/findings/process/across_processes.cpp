@@ -67,7 +67,7 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
   const Instant instant{0, Measure::live, middle.at};
   std::map<std::string, SitePlace> kept;
-  const auto sets = replay::alive_at(*analysis.trace, {instant}, analysis.account.last_step);
+  const auto sets = alive_at(analysis, {instant});
   for (const Holding& holding : sets.at(instant)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);

@@ -16,20 +16,34 @@ __attribute__((noinline, used)) int getCUDABlasLtWorkspace(int x) {
 namespace memtrace::tests {
 namespace {
 
+constexpr std::uint16_t kOnGpu = format::kTensor | 1 << format::kMemoryShift;
+
 class FirstStepOnly : public Folder {
  protected:
-  // Four steps of 100 MiB. The first also makes 64 MiB with `stack`, which stay.
+  // Four steps of 100 MiB on the first GPU. The first also makes 64 MiB with `stack`, which stay.
   std::vector<std::string> findings_with(Builder& b, std::uint32_t stack) {
-    b.begin("load").tensor(1, 10 * kMiB).end("load");
+    const auto tensor = [&b](std::uint64_t address, std::uint64_t bytes, std::uint32_t made_by) -> Builder& {
+      return b.birth(address, bytes, Kind::device, kOnGpu, made_by, bytes);
+    };
+    b.begin("load");
+    tensor(1, 10 * kMiB, 0).end("load");
     for (int step = 0; step < 4; ++step) {
       b.begin("forward");
-      if (step == 0) b.tensor(2, 64 * kMiB, stack);
-      b.tensor(3, 100 * kMiB).end("forward").begin("step").tensor_death(3).end("step");
+      if (step == 0) tensor(2, 64 * kMiB, stack);
+      tensor(3, 100 * kMiB, 0).end("forward").begin("step").death(3, 0, Kind::device, kOnGpu).end("step");
     }
     write(".memtrace", b.bytes());
     std::vector<std::string> ids;
     for (const report::Finding& finding : report::find(analysis())) ids.push_back(finding.id);
     return ids;
+  }
+
+  // The role of the 64 MiB where most was alive.
+  replay::Role role_of_64_mib() {
+    for (const auto& [instant, alive] : analysis().sets)
+      for (const replay::Holding& holding : alive)
+        if (instant.memory == 1 && holding.bytes == 64 * kMiB) return holding.role;
+    return replay::Role::unknown;
   }
 };
 
@@ -44,6 +58,7 @@ TEST_F(FirstStepOnly, TheWorkspaceOfCublasIsNone) {
   with.module("/proc/self/exe", me.bias, maker & ~std::uint64_t{4095}, 2, me.build_id);
   const std::uint32_t caller = with.python_frame("train", "/home/u/train.py", 9, 0);
   EXPECT_EQ(findings_with(with, with.native_frame(maker + 1, caller)), std::vector<std::string>{});
+  EXPECT_EQ(role_of_64_mib(), replay::Role::workspace);
 }
 
 } // namespace

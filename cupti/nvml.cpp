@@ -76,9 +76,9 @@ bool open_library() {
   return nvml.shutdown != nullptr;
 }
 
-int begin() {
+int begin(bool all) {
   if (!open_library()) return kNoLibrary;
-  if (nvml.init != nullptr) return nvml.init(kNoAttach);
+  if (nvml.init != nullptr) return nvml.init(all ? 0 : kNoAttach);
   return nvml.init_all != nullptr ? nvml.init_all() : kNoLibrary;
 }
 
@@ -130,7 +130,7 @@ void processes_of(NvmlDevice card, CardUse* out) {
 
 } // namespace
 
-Nvml::Nvml() : result_(begin()) {}
+Nvml::Nvml(bool all) : result_(begin(all)) {}
 
 Nvml::~Nvml() {
   if (result_ == kSuccess) nvml.shutdown();

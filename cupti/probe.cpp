@@ -104,7 +104,7 @@ void probe_cupti(bool driver) {
 }
 
 void probe_nvml() {
-  const Nvml nvml;
+  const Nvml nvml(true);
   BoundedText text;
   if (!nvml) {
     text.add(nvml.why_not()).add(": what a card shows is asked of cuMemGetInfo, for all processes together");

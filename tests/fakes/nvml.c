@@ -18,7 +18,7 @@ struct Process {
   unsigned long long used;
   unsigned instance[2];
 };
-static int open_count, device, looks;
+static int open_count, attached, device, looks;
 
 static const char* behaviour(void) {
   const char* text = getenv("FAKE_NVML");
@@ -34,7 +34,7 @@ static unsigned long long of_others(void) {
 }
 
 int nvmlInitWithFlags(unsigned flags) {
-  (void)flags;
+  attached = (flags & 2) == 0; // NVML_INIT_FLAG_NO_ATTACH: an H200's driver counts 0 cards then
   if (strncmp(behaviour(), "error=", 6) == 0) return atoi(behaviour() + 6);
   return ++open_count, 0;
 }
@@ -42,7 +42,7 @@ int nvmlShutdown(void) {
   return --open_count, 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  return *count = 2, 0;
+  return *count = attached ? 2 : 0, 0;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** card) {
   if (strncmp(uuid, "GPU-1", 5) != 0)

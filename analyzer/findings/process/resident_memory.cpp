@@ -102,24 +102,40 @@ format::StackId site_of(const ProcessAnalysis& analysis, std::uint64_t bytes) {
   return largest.bytes >= bytes && !largest.sampled ? largest.stack : format::StackId{};
 }
 
-// Reservations of libraries are left out, because a user can do nothing about them. OpenBLAS takes 32 MiB for
-// each core: on 16 cores, every CUDA run had this finding of 512 MiB.
+// True if the dynamic loader ran the code that made the block: a library's constructor.
+bool is_made_by_loader(const symbols::Site& site) {
+  return std::any_of(site.frames.begin(), site.frames.end(), [](const symbols::SiteFrame& frame) {
+    return frame.module.substr(frame.module.rfind('/') + 1).starts_with("ld-linux");
+  });
+}
+
+// Returns the bytes that libraries reserved when they were loaded and never touched. A user can do nothing
+// about them. OpenBLAS takes 32 MiB for each core: on 16 cores, every program with numpy had a finding of 512
+// MiB.
+std::uint64_t reserved_by_libraries(const ProcessAnalysis& analysis, const replay::Peak& live) {
+  std::uint64_t out = 0;
+  for (const replay::Holding& holding : analysis.set({0, replay::Measure::live, live.at}))
+    if (is_reservation(holding) && is_made_by_loader(analysis.symbolizer->site(holding.stack)))
+      out += untouched(holding);
+  return out;
+}
+
 void reserved(const ProcessAnalysis& analysis, const std::vector<LedgerPoint>& all, Findings& out) {
   const LedgerPoint* const one = least(all, &LedgerPoint::untouched);
   const auto peak = analysis.account.peaks.find(0);
   if (one == nullptr || peak == analysis.account.peaks.end()) return;
   const replay::Peak& live = peak->second.live;
-  const std::uint64_t reservations = untouched(analysis.set({0, replay::Measure::live, live.at}));
-  const std::uint64_t bytes = one->untouched - std::min(one->untouched, reservations);
+  const std::uint64_t libraries = reserved_by_libraries(analysis, live);
+  const std::uint64_t bytes = one->untouched - std::min(one->untouched, libraries);
   if (bytes < 256 * kMiB || static_cast<std::int64_t>(bytes) < live.bytes / 4) return;
   Finding finding;
   finding.id = "reserved-not-resident";
   finding.bytes = static_cast<std::int64_t>(bytes);
   finding.title = fmt::format("{} were allocated and never touched", sized(bytes));
   finding.evidence = {
-      fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory; {} of them are "
-                  "addresses that a library reserved",
-                  one->untouched, analysis.seconds(one->stamp), one->untouched - bytes),
+      fmt::format("{} bytes of blocks and mappings alive at {:.1f} s are not in memory, besides {} that "
+                  "libraries reserved when they were loaded",
+                  bytes, analysis.seconds(one->stamp), one->untouched - bytes),
       in_each(analysis, all), fmt::format("the most that was alive: {} bytes", live.bytes)};
   finding.sentences = {
       "Memory that was asked for counts for no limit until it is written to; once it is, it will."};

@@ -3,14 +3,14 @@ nearest without."""
 import sys
 import unittest
 
-from harness import MIB, Case, program, torch_python
+from harness import MIB, Case, program, torch_python, victim
 
 BYTES = 384 * MIB
 
 
 class Resident(Case):
-    def findings(self, what, python=None):
-        self.trace([python or sys.executable, program("resident.py"), what], {"MEMTRACE_MIN_PEAK": "0"})
+    def findings(self, what, python=None, *more):
+        self.trace([python or sys.executable, program("resident.py"), what, *more], {"MEMTRACE_MIN_PEAK": "0"})
         report = self.report()
         return [one for process in report["processes"] for one in process["findings"]] + report["findings"]
 
@@ -36,6 +36,9 @@ class Resident(Case):
 
     def test_never_touched(self):
         self.assertAlmostEqual(self.only(self.findings("untouched"), "reserved-not-resident"), BYTES, delta=BYTES / 50)
+
+    def test_reserved_by_a_library(self):
+        self.assertEqual(self.findings("library", None, victim("plugins/libvictim_reserves.so")), [])
 
     def test_touched(self):
         self.assertEqual(self.findings("touched"), [])

@@ -1,7 +1,7 @@
 """Purpose: holds memory that is resident but unused, or used but not resident; or the nearest program without
 it.
 
-usage: resident.py mapped|read|kept|given_back|untouched|touched|objects|array
+usage: resident.py mapped|read|kept|given_back|untouched|library SO|touched|objects|array
 """
 import ctypes
 import mmap
@@ -66,6 +66,11 @@ def given_back():
 def untouched():
     memory = mmap.mmap(-1, BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return len(memory) + go_on([])
+
+
+def library():
+    """A library reserves memory when it is loaded, as OpenBLAS does for each core."""
+    return (ctypes.CDLL(sys.argv[2]) is not None) + go_on([])
 
 
 def touched():

@@ -57,8 +57,8 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, const PinnedRounding& ro
                                   rounding.spare, rounding.asked, peak.bytes),
                       fmt::format("the peak would be {} bytes without them", without.peak)};
   finding.sentences = {
-      fmt::format("PyTorch's pinned allocator takes powers of two; {} of it was not asked for, in {}.",
-                  sized(rounding.spare), when(analysis.phase_name(peak.path), peak.step))};
+      fmt::format("PyTorch's pinned allocator takes powers of two; {} of it was not asked for, {}.",
+                  sized(rounding.spare), analysis.place(peak.path, peak.step))};
   if (rounding.most->stack != format::StackId{})
     finding.sentences.push_back(fmt::format("The most, {}, comes from {}.", sized(rounding.most->bytes),
                                             analysis.symbolizer->site(rounding.most->stack).title()));

@@ -56,9 +56,9 @@ void fragmentation(ProcessAnalysis& analysis, MemoryId memory, const replay::Seg
       fmt::format("all blocks together never took more than {} bytes", peaks.tensor.bytes)};
   finding.sentences = {
       fmt::format(
-          "It asked the driver for more in {} though that much was free, for what it asked for fitted into "
+          "It asked the driver for more {} though that much was free, for what it asked for fitted into "
           "no gap.",
-          when(analysis.phase_name(held.path), held.step)),
+          analysis.place(held.path, held.step)),
       fmt::format("Unused are {}; all blocks together never took more than {}.", in_words(unused),
                   size(peaks.tensor.bytes))};
   finding.remedy = fmt::format(

@@ -15,9 +15,14 @@ namespace memtrace::report {
 void write_devices(ProcessAnalysis& analysis, Lines& lines) {
   write_segments(analysis, lines);
   for (const auto& [memory, gpu] : analysis.account.device_usage) {
-    std::string text = fmt::format("{}: the GPU shows {} {} at most, {}", memory_name(memory),
-                                   size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
-                                   analysis.place(gpu.peak->path, gpu.peak->step));
+    // The GPU is asked now and then, perhaps not while most was allocated.
+    const auto peaks = analysis.account.peaks.find(memory);
+    const std::int64_t live = peaks == analysis.account.peaks.end() ? 0 : peaks->second.live.bytes;
+    const bool missed = live > gpu.peak->bytes;
+    std::string text =
+        fmt::format("{}: the GPU {} {} {}{}, {}", memory_name(memory), missed ? "showed" : "shows",
+                    size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
+                    missed ? "" : " at most", analysis.place(gpu.peak->path, gpu.peak->step));
     text += fmt::format("; {} of it is no allocation's", size(gpu.residual.sum()));
     text += gpu.alone() ? fmt::format(" ({})", divided(gpu)) : ", and may be of other processes";
     if (gpu.own && gpu.others != 0) text += fmt::format("; other processes on it: {}", gpu.others);
@@ -26,6 +31,7 @@ void write_devices(ProcessAnalysis& analysis, Lines& lines) {
     if (const replay::Coverage rows = replay::coverage(analysis.buckets, analysis.account); rows.buckets != 0)
       text += fmt::format("; of {}, which are kept as rows, what it showed is not known",
                           step_range(rows.steps.first, rows.steps.last));
+    if (missed) text += fmt::format("; it was not asked while {} were allocated", size(live));
     lines.paragraph("", text);
   }
   // Only a state that prevents CUPTI is shown. If CUPTI is active or was switched off, no line is written.

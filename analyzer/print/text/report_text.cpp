@@ -180,8 +180,7 @@ class ReportText {
                         size(replay::wrapping_sub(other.live.bytes, shown ? view_.leading.reserved : 0)),
                         analysis_.place(other.live.path, other.live.step)));
       if (other.reserved && other.reserved->bytes != 0)
-        add(fmt::format("{}: reserved by PyTorch {} at most", memory_name(memory),
-                        size(other.reserved->bytes)));
+        add(fmt::format("{}: reserved {} at most", memory_name(memory), size(other.reserved->bytes)));
     }
     if (!text.empty()) lines_.paragraph("", text);
   }

@@ -69,8 +69,8 @@ void write_segments(ProcessAnalysis& analysis, Lines& lines) {
   for (const auto& [memory, segments] : analysis.segments) {
     const replay::Peak& peak = *analysis.account.peaks.at(memory).reserved;
     const Unused unused = unused_of(segments);
-    std::string text = fmt::format("{}: its allocator held {} at most, in {}", memory_name(memory),
-                                   size(peak.bytes), when(analysis.phase_name(peak.path), peak.step));
+    std::string text = fmt::format("{}: its allocator held {} at most, {}", memory_name(memory),
+                                   size(peak.bytes), analysis.place(peak.path, peak.step));
     if (!segments.each.empty()) text += fmt::format(": {} in blocks", sized(segments.in_blocks));
     if (unused.sum() != 0) text += fmt::format(", unused {}", in_words(unused));
     if (segments.outside != 0)

@@ -154,7 +154,7 @@ class Torch(harness.Case):
         self.assertIn("expandable_segments:True: up to -3816.00 MiB", found[0]["remedy"])
         self.assertEqual(found[0]["site"]["id"], segments["most_unused"][0]["site"]["id"])
         text = " ".join(self.report_text("--memory", "cuda:0").split())
-        self.assertIn("its allocator held 10.00 GiB at most, in other: 6.27 GiB in blocks, unused 3816.00 MiB in 9 segments "
+        self.assertIn("its allocator held 10.00 GiB at most, outside training: 6.27 GiB in blocks, unused 3816.00 MiB in 9 segments "
                       "beside blocks segments unused of MiB blocks since site of most bytes "
                       "9 424.00 1024.00 1 other fake_cuda_tensor", text)
 

@@ -196,6 +196,19 @@ TEST_F(Devices, ResidualByWhatCameBetweenLooks) {
   EXPECT_TRUE(find(analysis).empty());
 }
 
+TEST_F(Devices, AGpuThatWasAskedBeforeMostWasAllocated) {
+  segment(4096 * kMiB, 100 * kMiB);
+  shows(500 * kMiB);
+  segment(8192 * kMiB, 900 * kMiB);
+  open();
+  EXPECT_NE(
+      text().find("the GPU showed 500.00 MiB for this process, outside training; 400.00 MiB of it is no "
+                  "allocation's (context 400.00 MiB, code and the rest 0.00 MiB: an estimate); it was not "
+                  "asked while 1000.00 MiB were allocated"),
+      std::string::npos)
+      << text();
+}
+
 TEST_F(Devices, WhatPoolsKeepIsNoContext) {
   segment(4096 * kMiB, 300 * kMiB, Kind::device_async);
   holds(300 * kMiB, 320 * kMiB);

@@ -19,8 +19,8 @@ struct CardUse {
 // NVML holds descriptors of the driver while an object of this class exists.
 class Nvml {
  public:
-  // `all`: wakes every GPU of the machine, which cards() and card_name() need. Without it, a GPU is woken when it
-  // is asked for, and NVML counts 0 GPUs before that (seen on an H200).
+  // `all`: wakes every GPU of the machine, which cards() and card_name() need. Without it, a GPU is woken when
+  // it is asked for, and NVML counts 0 GPUs before that (seen on an H200).
   explicit Nvml(bool all = false);
   ~Nvml();
   Nvml(const Nvml&) = delete;

@@ -11,21 +11,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "analyzer/files/reading.h"
 #include "analyzer/symbols/debuginfod.h"
+#include "analyzer/symbols/unit_functions.h"
 
 namespace memtrace::symbols {
 namespace {
 
 bool debuginfod_allowed = false;
-
-struct FreeScopes {
-  void operator()(Dwarf_Die* scopes) const { std::free(scopes); }
-};
-
-using Scopes = std::unique_ptr<Dwarf_Die, FreeScopes>;
 
 // Returns a descriptor, or -1. libdw follows the names in debug information to more files, and opens them
 // without a check: a name of a FIFO would stop the report. So another user's file is not read, whatever its
@@ -140,17 +136,21 @@ class DebugLines::Reader {
 
   std::vector<SourceFrame> at(std::uint64_t address) {
     address += to_dwarf_;
-    Dwarf_Die* const unit = unit_of(address);
+    Unit* const unit = unit_of(address);
     if (unit == nullptr) return {};
-    SourceFrame here = line_at(unit, address);
+    SourceFrame here = line_at(&unit->entry, address);
     if (here.line == 0) return {};
     std::vector<SourceFrame> out;
-    add_inlined(split_unit(*unit), address, here, out);
+    add_inlined(*unit, address, here, out);
     out.push_back(std::move(here));
     return out;
   }
 
  private:
+  struct Unit {
+    Dwarf_Die entry;
+    std::optional<UnitFunctions> functions; // set when an address of the unit is looked up
+  };
   struct UnitRange {
     std::uint64_t begin;
     std::uint64_t end; // exclusive
@@ -168,13 +168,13 @@ class DebugLines::Reader {
       Dwarf_Addr end = 0;
       for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;)
         if (begin < end) ranges_.push_back({begin, end, units_.size()});
-      units_.push_back(die);
+      units_.push_back({die, std::nullopt});
     }
     std::sort(ranges_.begin(), ranges_.end(),
               [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
   }
 
-  Dwarf_Die* unit_of(std::uint64_t address) {
+  Unit* unit_of(std::uint64_t address) {
     auto after =
         std::upper_bound(ranges_.begin(), ranges_.end(), address,
                          [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
@@ -203,33 +203,25 @@ class DebugLines::Reader {
 
   // Adds one frame for each inlined function at `address`. Before the call, `here` is the innermost line; after
   // it, the line of the function itself. The caller of an inlined function has the line of the call.
-  static void add_inlined(Dwarf_Die unit, std::uint64_t address, SourceFrame& here,
-                          std::vector<SourceFrame>& out) {
-    Dwarf_Die* found = nullptr;
-    if (dwarf_getscopes(&unit, address, &found) <= 0) return;
-    const Scopes lexical(found);
-    // dwarf_getscopes leaves an inlined function for the place where its source is. dwarf_getscopes_die of the
-    // innermost entry follows the places where the functions were inlined.
-    found = nullptr;
-    const int count = dwarf_getscopes_die(lexical.get(), &found);
-    if (count <= 0) return;
-    const Scopes scopes(found);
+  static void add_inlined(Unit& of, std::uint64_t address, SourceFrame& here, std::vector<SourceFrame>& out) {
+    Dwarf_Die unit = split_unit(of.entry);
+    if (!of.functions) of.functions.emplace(unit);
+    std::vector<Dwarf_Die> scopes = of.functions->scopes(address);
     Dwarf_Files* files = nullptr;
     std::size_t file_count = 0;
     if (dwarf_getsrcfiles(&unit, &files, &file_count) != 0) files = nullptr;
-    for (int i = 0; i < count; ++i) {
-      Dwarf_Die* const scope = scopes.get() + i;
-      if (dwarf_tag(scope) == DW_TAG_subprogram) {
-        here.function = function_name(scope);
+    for (Dwarf_Die& scope : scopes) {
+      if (dwarf_tag(&scope) == DW_TAG_subprogram) {
+        here.function = function_name(&scope);
         return;
       }
-      if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) continue;
-      here.function = function_name(scope);
+      if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
+      here.function = function_name(&scope);
       out.push_back(std::move(here));
       here = {};
-      const std::uint32_t file = value_of(scope, DW_AT_call_file);
+      const std::uint32_t file = value_of(&scope, DW_AT_call_file);
       if (files != nullptr && file < file_count) here.file = text(dwarf_filesrc(files, file, nullptr, nullptr));
-      here.line = value_of(scope, DW_AT_call_line);
+      here.line = value_of(&scope, DW_AT_call_line);
     }
   }
 
@@ -238,7 +230,7 @@ class DebugLines::Reader {
   };
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   std::uint64_t to_dwarf_ = 0;
-  std::vector<Dwarf_Die> units_;
+  std::vector<Unit> units_;
   std::vector<UnitRange> ranges_; // by address
 };
 

@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "analyzer/files/warning.h"
-#include "analyzer/symbols/demangle.h"
-
 namespace memtrace::symbols {
 namespace {
 
@@ -195,27 +192,8 @@ std::string operator_of(std::string_view function) {
   return name;
 }
 
-Symbolizer::Object& Symbolizer::object_of(const trace::Module& module) {
-  const auto known = objects_.find(&module);
-  if (known != objects_.end()) return known->second;
-  const std::string& path = definitions_.text(module.path);
-  Object& object = objects_.try_emplace(&module, path, module).first->second;
-  if (object.symbols.state() == ElfSymbols::Outcome::good) object.lines = std::make_unique<DebugLines>(path);
-  if (object.symbols.state() == ElfSymbols::Outcome::other_build)
-    files::warn(path + ": not the build that was traced; its functions are shown as addresses");
-  return object;
-}
-
-std::vector<SourceFrame> Symbolizer::look_up(const trace::Module& module, std::uint64_t address) {
-  const std::uint64_t in_file = address - module.bias;
-  Object& object = object_of(module);
-  std::vector<SourceFrame> out;
-  if (object.lines) out = object.lines->at(in_file);
-  if (out.empty()) out.emplace_back();
-  for (SourceFrame& frame : out) frame.function = demangle(frame.function.c_str());
-  if (const char* name = object.symbols.function(in_file); name != nullptr)
-    out.back().function = demangle(name);
-  return out;
+const std::vector<SourceFrame>& Symbolizer::look_up(const trace::Module& module, std::uint64_t address) {
+  return code_->at(definitions_.text(module.path), module.build_id, address - module.bias);
 }
 
 std::string Symbolizer::filled_by(std::string_view file, std::uint32_t line) {

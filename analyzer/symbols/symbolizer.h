@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "analyzer/decode/definitions.h"
-#include "analyzer/symbols/debug_lines.h"
-#include "analyzer/symbols/elf_symbols.h"
+#include "analyzer/symbols/code_files.h"
 #include "analyzer/symbols/inductor_code.h"
 #include "analyzer/symbols/library_folders.h"
 #include "analyzer/symbols/stored_names.h"
@@ -61,13 +60,16 @@ std::string operator_of(std::string_view function);
 
 class Symbolizer {
  public:
-  // `stored`: the names beside the trace, if there are any. Then no library of this machine is opened.
+  // `stored`: the names beside the trace, if there are any. Then no library of this machine is opened. `code`:
+  // the libraries that the symbolizers of a job have in common.
   Symbolizer(const trace::Definitions& definitions, const trace::Facts& facts,
-             std::optional<StoredNames> stored = std::nullopt)
+             std::optional<StoredNames> stored = std::nullopt,
+             std::shared_ptr<CodeFiles> code = std::make_shared<CodeFiles>())
       : definitions_(definitions),
         facts_(facts),
         libraries_(facts),
         stored_(std::move(stored)),
+        code_(std::move(code)),
         modules_(definitions, facts.page_bytes) {}
 
   // Returns the site of a stack id that is not 0. The reference is valid as long as the symbolizer.
@@ -77,21 +79,13 @@ class Symbolizer {
   StoredNames names_to_store();
 
  private:
-  // The symbols and source lines of one file of code.
-  struct Object {
-    Object(const std::string& path, const trace::Module& module) : symbols(path, module.build_id) {}
-    ElfSymbols symbols;
-    std::unique_ptr<DebugLines> lines; // null if the file is not the build that was traced
-  };
-
   // Returns the functions at a return address, inlined ones first.
   const std::vector<SiteFrame>& native(std::uint64_t return_address);
   void add_native(std::uint64_t return_address, std::vector<SiteFrame>& out);
   // Returns the functions at an address of a file of code, as StoredNames has them.
-  std::vector<SourceFrame> look_up(const trace::Module& module, std::uint64_t address);
+  const std::vector<SourceFrame>& look_up(const trace::Module& module, std::uint64_t address);
   std::string filled_by(std::string_view file, std::uint32_t line);
   SiteFrame python(std::uint64_t value);
-  Object& object_of(const trace::Module& module);
   std::string_view keep_name(std::string name) { return *names_.insert(std::move(name)).first; }
   void describe(Site& site);
 
@@ -100,7 +94,7 @@ class Symbolizer {
   const LibraryFolders libraries_;
   InductorCode inductor_;
   const std::optional<StoredNames> stored_;
-  std::unordered_map<const trace::Module*, Object> objects_;
+  const std::shared_ptr<CodeFiles> code_;
   trace::ModuleMap modules_;
   std::unordered_set<std::string> names_; // names that the trace does not contain
   std::unordered_map<std::uint64_t, std::vector<SiteFrame>> natives_;

@@ -2,6 +2,7 @@
 #include "analyzer/pack/job/pack_job.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "analyzer/evidence/evidence_store.h"
@@ -60,7 +61,7 @@ class JobPacking {
   std::string symbols_of(const Process& process) {
     const OpenTrace trace(process, progress_);
     symbols::Symbolizer symbolizer(trace->definitions(), trace->facts(),
-                                   symbols::load_names(symbols::names_file_of(process.path)));
+                                   symbols::load_names(symbols::names_file_of(process.path)), code_);
     const symbols::StoredNames names = symbolizer.names_to_store();
     return symbols::text_of(redacted_ ? redact::redacted_symbols(names, *trace, redacted_->names()) : names);
   }
@@ -69,6 +70,7 @@ class JobPacking {
   std::vector<Process> processes_;
   std::vector<PackMember> members_;
   std::optional<RedactedMembers> redacted_;
+  const std::shared_ptr<symbols::CodeFiles> code_ = std::make_shared<symbols::CodeFiles>();
 };
 
 } // namespace

@@ -75,6 +75,16 @@ class SameReport(Pack):
         packs.unpack(self.packed, unpacked)  # without memtrace
         self.assertEqual(self.outputs(unpacked)["report --all"], before["report --all"])
 
+    def test_a_library_is_opened_once_for_all_processes(self):
+        folder = os.path.join(self.scratch, "image")
+        made = self.build(folder)
+        self.run_in("traced", ["sh", "-c", f"{made}; {made}; {made}"], self.environment(MEMTRACE_MIN_PEAK="0"))
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-Wl,--build-id", "-o",
+                        os.path.join(folder, "libprivatefill.so"), program("library.c")], check=True)
+        said = self.memtrace("pack", self.out, "-o", self.packed)[1]
+        self.assertGreaterEqual(len([name for name in packs.members(self.packed) if name.endswith(".symbols")]), 3)
+        self.assertEqual(said.count("libprivatefill.so: not the build that was traced"), 1, said)
+
     def test_diff_reads_one_or_two_packed_files(self):
         self.run_in("traced", [self.build(os.path.join(self.scratch, "image"))],
                     self.environment(MEMTRACE_MIN_PEAK="0"))

@@ -83,6 +83,7 @@ class Symbols : public testing::Test {
     builder.module("/proc/self/exe", me.bias, address & ~std::uint64_t{4095}, 2, build_id);
     return builder.native_frame(address + 1, caller); // as if the function's first byte were a call
   }
+  const trace::Trace& trace() const { return *trace_; }
   Builder builder;
 
  private:
@@ -102,6 +103,20 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
   EXPECT_LE(site.frames[0].line, kFirstLine + 3);
   EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find at symbols/symbolizer_test.cpp:" +
                             std::to_string(site.frames[0].line));
+}
+
+TEST_F(Symbols, OfAFileThatTwoProcessesLoadedAreReadOnce) {
+  const std::vector<std::uint8_t> id = own_module().build_id;
+  own_frame(id, &a_function_to_find, own_frame(id, &named_w));
+  open();
+  const auto code = std::make_shared<CodeFiles>();
+  const StoredNames first = Symbolizer(trace().definitions(), trace().facts(), {}, code).names_to_store();
+  EXPECT_EQ(code->lookups(), 2u);
+  const StoredNames second = Symbolizer(trace().definitions(), trace().facts(), {}, code).names_to_store();
+  EXPECT_EQ(first.natives.size(), 2u);
+  EXPECT_EQ(text_of(second), text_of(first));
+  EXPECT_EQ(code->opened(), 1u);
+  EXPECT_EQ(code->lookups(), 2u);
 }
 
 TEST_F(Symbols, OfTheAllocatorOfDevicesSayNothing) {

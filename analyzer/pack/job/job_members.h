@@ -37,7 +37,8 @@ std::string content_of(const PackMember& member);
 // Returns the evidence of a process as it is now, closed: no later command asks the machine for more.
 evidence::Evidence closed_evidence(const Process& process);
 
-// Returns the sum of the sizes of the files, as far as they can be read.
-std::uint64_t bytes_of(const std::vector<PackMember>& members);
+// Returns about how many bytes the members have: the sizes of the files that can be read, and an estimate of
+// the names that are made for the packed file.
+std::uint64_t content_bytes(const std::vector<PackMember>& members);
 
 } // namespace memtrace::report

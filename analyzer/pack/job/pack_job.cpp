@@ -33,7 +33,7 @@ class JobPacking {
   void write(const std::string& output) {
     pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
     for (const PackMember& member : members_) list.members.push_back(name(member));
-    pack::PackWriter to(output, list, bytes_of(members_));
+    pack::PackWriter to(output, list, content_bytes(members_));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       progress_.at("packing", i, members_.size());
       to.add(list.members[i], content(members_[i]));

@@ -2,7 +2,10 @@
 // Runs: inside the calls of CUDA's runtime and driver.
 #include "preload/device/device_call_scope.h"
 
+#include <errno.h>
+
 #include "preload/blocks/recording.h"
+#include "preload/state/recorder_state.h"
 
 namespace memtrace::record {
 namespace {
@@ -17,6 +20,18 @@ bool cupti_owns_devices() {
 
 void give_devices_to_cupti(bool owns) {
   __atomic_store_n(&cupti_owns, owns, __ATOMIC_RELEASE);
+}
+
+constinit SafePointCall first_device_call = nullptr;
+
+// As at a safe point: not inside the recorder's own work, and errno stays.
+void make_first_device_call() {
+  if (!active() || local.busy != 0) return;
+  const SafePointCall call = __atomic_exchange_n(&first_device_call, nullptr, __ATOMIC_ACQ_REL);
+  if (call == nullptr) return; // another thread was first
+  const int errno_before = errno;
+  call();
+  errno = errno_before;
 }
 
 void DeviceCall::cupti_is_gone() {

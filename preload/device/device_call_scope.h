@@ -11,6 +11,11 @@ namespace memtrace::record {
 bool cupti_owns_devices();
 void give_devices_to_cupti(bool owns);
 
+// Called once, after the program's first call of the runtime or driver that has a hook. Null before it is set,
+// and again once it was called.
+extern constinit SafePointCall first_device_call;
+void make_first_device_call();
+
 // CUPTI's callback runs inside the call, on this thread. It counts its report, so that the hook around the call
 // knows.
 inline void cupti_reported() {
@@ -22,7 +27,9 @@ class DeviceCall {
  public:
   DeviceCall() : outermost_(local.device_calls++ == 0), events_(local.device_events) {}
   ~DeviceCall() {
-    if (--local.device_calls == 0) reach_safe_point();
+    if (--local.device_calls != 0) return;
+    if (__atomic_load_n(&first_device_call, __ATOMIC_RELAXED) != nullptr) make_first_device_call();
+    reach_safe_point();
   }
   DeviceCall(const DeviceCall&) = delete;
   DeviceCall& operator=(const DeviceCall&) = delete;

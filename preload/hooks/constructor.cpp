@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/hooks/absent_symbols.h"
-#include "preload/hooks/cuda/cupti_injection.h"
+#include "preload/hooks/cuda/device_library.h"
 #include "preload/hooks/libc/process_calls.h"
 #include "preload/hooks/libc/sanitizer.h"
 #include "preload/hooks/python/interpreter_startup.h"
@@ -75,7 +75,7 @@ __attribute__((constructor)) void start() {
   say_whose_malloc(first, ours);
   // An allocator before memtrace calls memtrace's mmap with its locks held, so no native stack is taken then.
   memtrace::record::start_life(ours);
-  if (memtrace::record::active() && cuda) memtrace::hooks::offer_injection();
+  if (memtrace::record::active() && cuda) memtrace::hooks::offer_device_library();
   if (memtrace::record::active()) {
     const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");

@@ -100,12 +100,13 @@ void check_pythons(const std::string& library, std::vector<Check>& out) {
   if (!any) out.push_back({"Python", false, "no python3 in PATH"});
 }
 
-Check check_injection(const char* variable, const char* what) {
+// `when`: memtrace sets the variable there.
+Check check_injection(const char* variable, const char* when, const char* what) {
   const char* const taken = std::getenv(variable);
   const std::string ours = installed_library("libmemtrace_cupti.so");
   if (taken == nullptr || *taken == '\0')
     return {variable, !ours.empty(),
-            std::string("is free: memtrace sets it where there is a driver, for ") + what};
+            fmt::format("is free: memtrace sets it {}, for {}", when, what)};
   if (!ours.empty() && std::string(taken) == ours) return {variable, true, "is memtrace's own"};
   return {variable, false, fmt::format("is taken by {}: no {} in such processes (unset it)", taken, what)};
 }
@@ -168,8 +169,8 @@ std::vector<Check> all_checks() {
   append(out, check_user(library));
   check_musl(out);
   append(out, check_devices());
-  out.push_back(check_injection("CUDA_INJECTION64_PATH", "CUPTI's callbacks"));
-  out.push_back(check_injection("NVTX_INJECTION64_PATH", "phases from NVTX ranges"));
+  out.push_back(check_injection("CUDA_INJECTION64_PATH", "with MEMTRACE_CUPTI=on", "CUPTI's callbacks"));
+  out.push_back(check_injection("NVTX_INJECTION64_PATH", "where there is a driver", "phases from NVTX ranges"));
   out.push_back(check_group());
   append(out, check_surroundings());
   return out;

@@ -155,6 +155,15 @@ class Cards(WithFakes):
         self.assertEqual(process["devices"], [{"memory": "cuda:0", "uuid": "GPU-10101010-1010-1010-1010-101010101010",
                                                "name": "Fake A100-SXM4-80GB", "total": 80 << 30}])
 
+    def test_without_cupti(self):
+        """The library that asks the GPU is opened after the program's first device call."""
+        for mode in ("auto", "off"):
+            with self.subTest(mode):
+                process, peak, ledger = self.used(mode=mode, program="linked_cuda")
+                self.assertIsNone(self.state(process))
+                self.assertEqual((peak["bytes"], peak["of"]), ((500 << 20) + KEPT, "process"))
+                self.assertEqual(ledger["residual"], 500 << 20)
+
     def test_in_a_container(self):
         _, peak, ledger = self.used(FAKE_NVML="container")
         self.assertEqual((peak["of"], peak["bytes"], ledger["others"]), ("card", (500 << 20) + KEPT, 1))

@@ -68,6 +68,15 @@ class Nvtx(harness.Case):
                                self.environment(**{**harness.RECORD_ALL, "MEMTRACE_CUPTI": value}))
             self.assertEqual(json.loads(done.stdout), expected)
 
+    def test_the_drivers_injection_is_left_to_profilers(self):
+        """Nsight Compute stops with an error if CUDA_INJECTION64_PATH is set."""
+        code = "import json, os; print(json.dumps(sorted(k for k in os.environ if 'INJECTION' in k)))"
+        runtime = os.path.join(harness.FAKES, "libcudart.so.13")
+        environment = self.environment(**harness.RECORD_ALL, LD_LIBRARY_PATH=harness.FAKES)
+        done = self.run_in("traced", [sys.executable, "-c", code],
+                           {**environment, "LD_PRELOAD": f"{harness.LIBRARY}:{runtime}"})
+        self.assertEqual(json.loads(done.stdout), ["NVTX_INJECTION64_PATH"])
+
     def test_a_process_without_the_preload_is_left_alone(self):
         environment = harness.bare_environment(NVTX_INJECTION64_PATH=INJECTED, CUDA_INJECTION64_PATH=INJECTED)
         bare = self.bare([VICTIM])

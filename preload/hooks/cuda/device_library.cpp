@@ -1,14 +1,17 @@
-// Purpose: sets the environment variables by which the driver and NVTX find libmemtrace_cupti.so.
-// Runs: in the constructor.
-#include "preload/hooks/cuda/cupti_injection.h"
+// Purpose: brings libmemtrace_cupti.so into a program that uses CUDA or NVTX.
+// Runs: in the constructor, and once after the program's first device call.
+#include "preload/hooks/cuda/device_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstring>
 
 #include "preload/bounded/fixed_string.h"
+#include "preload/device/device_call_scope.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/os/environ.h"
+#include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"
 
@@ -23,11 +26,12 @@ using Assignment = record::Line<4200>;
 // at the program's first NVTX call.
 constinit Assignment for_cuda{};
 constinit Assignment for_nvtx{};
+constinit record::Path own_library{};
 
 // Finds `DIR/libmemtrace_cupti.so`, where DIR is the folder of this library.
 bool find_library(record::Path* out) {
   Dl_info info{};
-  if (record::libc.dladdr(reinterpret_cast<const void*>(&offer_injection), &info) == 0 ||
+  if (record::libc.dladdr(reinterpret_cast<const void*>(&offer_device_library), &info) == 0 ||
       info.dli_fname == nullptr)
     return false;
   const char* const slash = std::strrchr(info.dli_fname, '/');
@@ -49,13 +53,25 @@ void offer(Assignment& assignment, const char* variable, const char* library) {
   }
 }
 
+// The driver has opened libraries in that call, too, so the loader's lock is free to be taken here.
+void open_library() {
+  void* const library = record::libc.dlopen(own_library.text(), RTLD_NOW | RTLD_LOCAL);
+  void* const start = library != nullptr
+                          ? record::function_from(static_cast<const link_map*>(library), "InitializeInjection")
+                          : nullptr;
+  if (start != nullptr) reinterpret_cast<int (*)()>(start)();
+}
+
 } // namespace
 
-void offer_injection() {
-  record::Path library;
-  if (!find_library(&library)) return;
-  offer(for_cuda, "CUDA_INJECTION64_PATH", library.text());
-  offer(for_nvtx, "NVTX_INJECTION64_PATH", library.text());
+void offer_device_library() {
+  if (!find_library(&own_library)) return;
+  const char* const cupti = record::environment_text("MEMTRACE_CUPTI");
+  if (cupti != nullptr && std::strcmp(cupti, "on") == 0)
+    offer(for_cuda, "CUDA_INJECTION64_PATH", own_library.text());
+  else
+    __atomic_store_n(&record::first_device_call, &open_library, __ATOMIC_RELEASE);
+  offer(for_nvtx, "NVTX_INJECTION64_PATH", own_library.text());
 }
 
 } // namespace memtrace::hooks

@@ -73,7 +73,7 @@ class Comparison(unittest.TestCase):
 
     def test_one_byte(self):
         self.assertEqual(self.wrong(exit_live=701), {"step 0: tensor at exit": "DIFFERS by +1"})
-        self.assertEqual(self.wrong(live=2047), {"peak live = max_memory_reserved": "DIFFERS by -1"})
+        self.assertEqual(self.wrong(live=2047), {"peak live of the allocator = max_memory_reserved": "DIFFERS by -1"})
         self.assertEqual(len(self.wrong(tensor=999)), 2)
 
     def test_lost_events(self):

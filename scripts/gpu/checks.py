@@ -3,6 +3,7 @@
 Each takes a Run and yields Rows. A row that has no verdict is a figure for the eye, such as an overhead.
 """
 import os
+import statistics
 import sys
 from dataclasses import dataclass
 from typing import Optional
@@ -36,9 +37,16 @@ class Run:
 
 
 def equal(check, truth, found):
+    """Equal. Two zeros are no evidence where something was to be counted: use `none` where zero is the truth."""
     if isinstance(truth, str):
         return Row(check, truth, found, truth == found, "equal" if truth == found else "DIFFERS")
     return Row(check, truth, found, *compare.verdict(truth, found))
+
+
+def some(check, truth, found):
+    """Equal, and not 0: what counts nothing checks nothing."""
+    row = equal(check, truth, found)
+    return row if truth else Row(check, truth, found, False, "NOTHING WAS COUNTED")
 
 
 def within(check, truth, found, room):
@@ -75,8 +83,8 @@ def exact(run):
 
 def exact_async(run):
     """cudaMallocAsync in the place of the caching allocator: its blocks are the driver's."""
-    yield equal("peak live = max_memory_allocated", run.truth["max_memory_allocated"],
-                compare.peak(run.process, "live"))
+    yield some("peak live of the allocator = max_memory_allocated", run.truth["max_memory_allocated"],
+               compare.live_of_allocator(run.process))
     yield equal("events lost", 0, run.process["trace"]["lost_events"])
     yield from source(run)
 
@@ -85,6 +93,38 @@ def at_peak(run, measure, memory=MEMORY):
     rows = [entry["at_peak"] for entry in run.process["peaks"]
             if entry["memory"] == memory and entry["measure"] == measure]
     return rows[0] if rows else []
+
+
+def totals(run):
+    """The peaks of the whole run, to the byte."""
+    yield some("peak tensor = max_memory_allocated", run.truth["max_memory_allocated"], compare.peak(run.process, "tensor"))
+    yield some("peak reserved = max_memory_reserved", run.truth["max_memory_reserved"],
+               compare.peak(run.process, "reserved"))
+    if "parameters" in run.truth:
+        yield some("parameters", run.truth["parameters"], (run.process.get("parameters") or {}).get("count"))
+    yield equal("events lost", 0, run.process["trace"].get("lost_events"))
+    rows = at_peak(run, "tensor")
+    whole = sum(row["bytes"] for row in rows)
+    unknown = sum(row["bytes"] for row in rows if row.get("role") in (None, "unknown"))
+    yield figure("bytes at the peak without a role", whole, unknown, f"{unknown / whole:.1%}" if whole else "")
+    yield figure("findings", None, ", ".join(sorted({finding["id"] for finding in run.process["findings"]})))
+    yield from source(run)
+
+
+def retried(run):
+    yield from totals(run)
+    yield some("requests that came through after the cache was emptied", 1, run.truth["retries"] - run.truth["ooms"])
+    found = [finding for finding in run.process["findings"] if finding["id"] == "allocation-retried"]
+    yield holds("allocation-retried is found", run.truth["retries"], len(found), found)
+
+
+def to_and_back(run):
+    yield from totals(run)
+    live = compare.peak(run.process, "live") or 0
+    host = max((entry["bytes"] for entry in run.process["peaks"]
+                if entry["memory"] == "host" and entry["measure"] == "tensor"), default=None)
+    yield some("peak tensor of host", run.truth["host_bytes"], host)
+    yield figure("live on the GPU", run.truth["max_memory_reserved"], live)
 
 
 def history(run):
@@ -124,7 +164,30 @@ def temporaries(expected):
 
 def profiler(run):
     yield from exact(run)
-    yield equal("kernels that torch.profiler saw: bare, and traced", run.bare["kernels"], run.truth["kernels"])
+    yield some("kernels that torch.profiler saw: bare, and traced", run.bare["kernels"], run.truth["kernels"])
+    yield equal("warnings and errors that it printed: bare, and traced", run.bare["complaints"], run.truth["complaints"])
+
+
+def callbacks(run):
+    """The same by CUPTI's callbacks."""
+    yield from exact(run)
+    yield equal("CUPTI is the source", "cupti", run.process["trace"].get("device_source"))
+
+
+def hooks(run):
+    yield from exact(run)
+    yield equal("the hooks are the source", "hooks", run.process["trace"].get("device_source"))
+
+
+def whole(run):
+    """Programs of another framework: what its own pool says that it holds."""
+    if "missing" in run.truth:
+        yield figure("not run: there is no package", run.truth["missing"], None)
+        return
+    yield some("peak live of its allocator = " + run.truth["counter"], run.truth["bytes"],
+               sum(row["bytes"] for row in at_peak(run, "live") if compare.asked_by(row, run.truth["library"])))
+    yield equal("events lost", 0, run.process["trace"].get("lost_events"))
+    yield from source(run)
 
 
 def held(run):
@@ -196,12 +259,17 @@ def loader(run):
     yield figure("kinds at the host's peak", None, ", ".join(sorted(kinds)))
 
 
-def overhead(name, key, unit):
+def overhead(name, key, unit, processor=None):
+    """Figures alone: the median of each way and the range of its runs, and the ratio to the median of bare."""
     def check(runs):
-        bare = runs["bare"][key]
-        yield figure(f"{name}, bare", None, f"{bare * unit[0]:.2f} {unit[1]}")
-        for way in ("off", "auto"):
-            took = runs[way][key]
-            yield figure(f"{name}, MEMTRACE_CUPTI={way}", None, f"{took * unit[0]:.2f} {unit[1]}",
-                         f"{(took - bare) / bare:+.1%}")
+        for one, what in ((key, name), (processor, name + ", CPU")):
+            if not one:
+                continue
+            bare = statistics.median(runs["bare"][one])
+            for way in ("bare", "auto", "on", "bare-again"):
+                took = [value * unit[0] for value in runs[way][one]]
+                called = way.replace("-", " ") if way.startswith("bare") else f"MEMTRACE_CUPTI={way}"
+                text = f"{statistics.median(took):.2f} {unit[1]}"
+                yield figure(f"{what}, {called}", f"{min(took):.2f} to {max(took):.2f}", text,
+                             f"{statistics.median(took) / unit[0] / bare:.3f}")
     return check

@@ -1,15 +1,17 @@
-"""All jobs of scripts/gpu_check on a machine that has a GPU, one after the other, within eight minutes.
+"""All jobs of scripts/gpu_check on a machine that has a GPU, in the order of their worth.
 
-usage: run.py PREFIX OUT   with the Python that has PyTorch
-Prints a table of checks with their figures and writes them to OUT/gpu_check.json. Exit 0: all hold; 1: some do not, or
-a job failed.
+usage: run.py PREFIX OUT [SECONDS [JOB...]]   with the Python that has PyTorch
+Prints a table of checks with their figures and writes them to OUT/gpu_check.json. A job whose checks all hold in that
+file is not run again. Each job's trace lies beside it, packed. Exit 0: all hold; 1: some do not, or a job failed.
 """
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -19,6 +21,9 @@ import checks  # noqa: E402
 from checks import Row, Run, compare  # noqa: E402
 
 BUDGET = 460  # seconds for all of it
+AT_ONCE = 6  # jobs that only compare what the process itself took run beside each other
+PACKED = ".memtrace.zst"
+ROWS = 200  # of each peak: the JSON of a training step has a table of them for each phase of each step
 PATIENCE = 120  # for one program
 KEEP = ("PATH", "HOME", "USER", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH",
         "VIRTUAL_ENV", "TERM", "XDG_CACHE_HOME", "CUDA_HOME", "CUDA_PATH")
@@ -32,36 +37,53 @@ class Job:
     environment: dict = field(default_factory=dict)
     bare: bool = False  # also without memtrace
     fails: bool = False  # the program is to die
-    rounds: bool = False  # bare, without CUPTI and with it
+    rounds: int = 0  # so many times bare, by hooks and by CUPTI, in turns
+    alone: bool = False  # it takes the whole GPU, or reads figures of it, or times
 
 
-TRAIN, MEMORY = "work_train.py", "work_memory.py"
+TRAIN, MEMORY, SCENES, OTHERS = "work_train.py", "work_memory.py", "work_scenes.py", "work_others.py"
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 ASYNC = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync", "PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
+CUPTI = {"MEMTRACE_CUPTI": "on"}
+LAUNCH_BOUND = ["--parameters", "10.5e6", "--width", "256", "--optimizer", "forloop", "--steps", "100", "--no-phases"]
+
+
+def scene(name, check=checks.totals, **more):
+    return Job(name.replace("_", " "), [SCENES, name], check, **more)
+
+
 JOBS = (
-    Job("context", [MEMORY, "context"], checks.context),
     Job("train", [TRAIN], checks.backward_lines, bare=True),
-    Job("train, hooks alone", [TRAIN], checks.exact, {"MEMTRACE_CUPTI": "off"}),
-    Job("expandable segments", [TRAIN], checks.exact, EXPANDABLE),
-    Job("expandable, hooks alone", [TRAIN], checks.exact, {**EXPANDABLE, "MEMTRACE_CUPTI": "off"}),
+    Job("train, by CUPTI", [TRAIN], checks.callbacks, CUPTI),
+    Job("profiler", [TRAIN, "--profiler"], checks.profiler, bare=True),
+    Job("expandable segments", [TRAIN], checks.hooks, EXPANDABLE),
+    Job("expandable segments, by CUPTI", [TRAIN], checks.callbacks, {**EXPANDABLE, **CUPTI}),
     Job("cudaMallocAsync", [TRAIN, "--no-phases"], checks.exact_async, ASYNC),
     Job("history", [TRAIN, "--history"], checks.history),
     Job("segments", [MEMORY, "segments"], checks.segments),
     Job("reset", [MEMORY, "reset"], checks.reset),
-    Job("reset, hooks alone", [MEMORY, "reset"], checks.reset, {"MEMTRACE_CUPTI": "off"}),
+    Job("reset, by CUPTI", [MEMORY, "reset"], checks.reset, CUPTI),
     Job("pinned", [MEMORY, "pinned"], checks.pinned),
     Job("graph", [TRAIN, "--graph"], checks.exact),
-    Job("profiler", [TRAIN, "--profiler"], checks.profiler, bare=True),
-    Job("held", [TRAIN, "--holder"], checks.held),
-    Job("out of memory", [MEMORY, "oom"], checks.oom, fails=True),
+    Job("held by another tool", [TRAIN, "--holder"], checks.held, CUPTI),
     Job("loader", [MEMORY, "loader"], checks.loader, bare=True),
-    Job("largest, foreach", [TRAIN, "--largest", "--optimizer", "foreach"], checks.temporaries(True)),
-    Job("largest, forloop", [TRAIN, "--largest", "--optimizer", "forloop"], checks.temporaries(False)),
-    Job("largest, fused", [TRAIN, "--largest", "--optimizer", "fused"], checks.temporaries(False)),
+    *(scene(name) for name in ("checkpointing", "accumulation", "autocast", "bf16", "empty_cache", "compile", "mempool",
+                               "streams", "convolution", "transformers")),
+    scene("retry", checks.retried),
+    scene("to_and_back", checks.to_and_back),
+    Job("CuPy", [OTHERS, "cupy"], checks.whole),
+    Job("JAX", [OTHERS, "jax"], checks.whole),
+    Job("context", [MEMORY, "context"], checks.context, alone=True),
+    Job("out of memory", [MEMORY, "oom"], checks.oom, fails=True, alone=True),
     Job("cost of cudaMalloc", [MEMORY, "malloc"],
-        checks.overhead("cudaMalloc and cudaFree", "pair_seconds", (1e6, "us")), rounds=True),
+        checks.overhead("cudaMalloc and cudaFree", "pair_seconds", (1e6, "us")), rounds=2, alone=True),
+    Job("cost of small steps", [TRAIN, *LAUNCH_BOUND],
+        checks.overhead("launch-bound step", "step_seconds", (1e3, "ms"), "step_cpu_seconds"), rounds=3, alone=True),
+    Job("largest, foreach", [TRAIN, "--largest", "--optimizer", "foreach"], checks.temporaries(True), alone=True),
+    Job("largest, fused", [TRAIN, "--largest", "--optimizer", "fused"], checks.temporaries(False), alone=True),
+    Job("largest, forloop", [TRAIN, "--largest", "--optimizer", "forloop"], checks.temporaries(False), alone=True),
     Job("cost of a step", [TRAIN, "--steps", "20", "--no-phases"],
-        checks.overhead("training step", "step_seconds", (1e3, "ms")), rounds=True),
+        checks.overhead("training step", "step_seconds", (1e3, "ms"), "step_cpu_seconds"), rounds=2, alone=True),
 )
 
 
@@ -70,9 +92,9 @@ class Failed(Exception):
 
 
 class Runner:
-    def __init__(self, prefix, out):
+    def __init__(self, prefix, out, seconds=BUDGET):
         self.prefix, self.out = prefix, out
-        self.end = time.monotonic() + BUDGET
+        self.end = time.monotonic() + seconds
 
     def program(self, job, name, environment, traced):
         """The truth that one run said, its files under `name`."""
@@ -83,6 +105,7 @@ class Runner:
             kept["LD_PRELOAD"] = os.path.join(self.prefix, "lib", "libmemtrace.so")
             kept["MEMTRACE_OUT"] = os.path.join(name, "trace")
             kept["PYTHONPATH"] = os.pathsep.join(filter(None, (python, kept.get("PYTHONPATH"))))
+        shutil.rmtree(name, ignore_errors=True)  # of a run before this one
         os.makedirs(name)
         left = self.end - time.monotonic()
         if left < 5:
@@ -101,30 +124,49 @@ class Runner:
             raise Failed(f"exit {status}: {last[0]}")
         return compare.read_truth_line(os.path.join(name, "out.txt"))
 
-    def memtrace(self, command, folder, *options):
-        done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), command, os.path.join(folder, "trace"),
+    def memtrace(self, command, trace, *options):
+        done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), command, trace,
                                "--format", "json", *options], capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:
             raise Failed(f"memtrace {command}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
+    def timed(self, job, folder):
+        """Each figure of each way's runs; the ways take turns, so that all meet the same machine."""
+        ways = {"bare": None, "auto": {}, "on": CUPTI, "bare-again": None}
+        said = {way: [] for way in ways}
+        for turn in range(job.rounds):
+            for way, more in ways.items():
+                place = os.path.join(folder, f"{way}-{turn}")
+                said[way].append(self.program(job, place, more or {}, more is not None))
+                shutil.rmtree(os.path.join(place, "trace"), ignore_errors=True)
+        return {way: {key: [run[key] for run in runs] for key, value in runs[0].items() if isinstance(value, float)}
+                for way, runs in said.items()}
+
+    def pack(self, folder):
+        """One file for the trace, which is what a person would send from that machine."""
+        trace = os.path.join(folder, "trace")
+        done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), "pack", trace, "-o", folder + PACKED],
+                              capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            raise Failed(f"memtrace pack: {done.stderr.strip()}")
+        shutil.rmtree(trace)
+
     def job(self, number, job):
-        folder = os.path.join(self.out, f"{number:02d}")
+        folder = os.path.join(self.out, f"{number:02d}-" + job.name.replace(", ", "-").replace(" ", "-"))
         if job.rounds:
-            ways = {"bare": None, "off": {"MEMTRACE_CUPTI": "off"}, "auto": {}}
-            runs = {way: self.program(job, os.path.join(folder, way), more or {}, more is not None)
-                    for way, more in ways.items()}
-            return list(job.check(runs))
+            return list(job.check(self.timed(job, folder)))
         bare = self.program(job, os.path.join(folder, "bare"), job.environment, False) if job.bare else None
         traced = os.path.join(folder, "traced")
         truth = self.program(job, traced, job.environment, True)
         if not glob.glob(os.path.join(traced, "trace", "*.memtrace")):
             raise Failed("nothing was recorded")
+        self.pack(traced)
         run = Run(truth, bare=bare)
         if job.fails:
-            run.postmortem = self.memtrace("postmortem", traced)
+            run.postmortem = self.memtrace("postmortem", traced + PACKED)
         else:
-            run.report = self.memtrace("report", traced, "--all-steps", "--top", "1000000")
+            run.report = self.memtrace("report", traced + PACKED, "--all-steps", "--top", str(ROWS))
         return list(job.check(run))
 
 
@@ -157,8 +199,34 @@ def machine():
     return json.loads(out.strip().splitlines()[-1])
 
 
+def known(path):
+    """Results of a run before this one, by the job's name: those in which all checks hold."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            jobs = json.load(file)["jobs"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return {job["job"]: {**job, "rows": [Row(**row) for row in job["rows"]]} for job in jobs
+            if all(row["ok"] is not False for row in job["rows"])}
+
+
+def run_all(runner, jobs, results):
+    """Adds each job's result to `results`: first the ones that bear others beside them, then one after the other."""
+    def one(job):
+        results[job.name] = attempt(runner, JOBS.index(job), job)
+        print_job(results[job.name])
+    open_jobs = [job for job in jobs if job.name not in results]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(one, [job for job in open_jobs if not job.alone]))
+    for job in open_jobs:
+        if job.alone:
+            one(job)
+
+
 def main():
     prefix, out = (os.path.abspath(path) for path in sys.argv[1:3])
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else BUDGET
+    jobs = [job for job in JOBS if len(sys.argv) < 5 or job.name in sys.argv[4:]]
     begin = time.monotonic()
     about = machine()
     about["doctor"] = json.loads(subprocess.run([os.path.join(prefix, "bin", "memtrace"), "doctor", "--format", "json"],
@@ -166,19 +234,18 @@ def main():
     print(", ".join(f"{key} {about[key]}" for key in ("device", "torch", "cuda", "python")))
     for check in about["doctor"]:
         print(f"  {'yes' if check['works'] else 'no '} {check['what']}: {check['text']}")
-    runner = Runner(prefix, out)
-    results = []
-    for number, job in enumerate(JOBS):
-        results.append(attempt(runner, number, job))
-        print_job(results[-1])
-    rows = [row for result in results for row in result["rows"] if row.ok is not None]
+    path = os.path.join(out, "gpu_check.json")
+    results = known(path)
+    run_all(Runner(prefix, out, seconds), jobs, results)
+    ordered = [results[job.name] for job in JOBS if job.name in results]
+    rows = [row for result in ordered for row in result["rows"] if row.ok is not None]
     wrong = [row for row in rows if not row.ok]
-    seconds = round(time.monotonic() - begin)
-    with open(os.path.join(out, "gpu_check.json"), "w", encoding="utf-8") as file:
-        json.dump({"machine": about, "seconds": seconds, "failed": len(wrong), "checks": len(rows),
-                   "jobs": [{**result, "rows": [vars(row) for row in result["rows"]]} for result in results]}, file,
+    took = round(time.monotonic() - begin)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"machine": about, "seconds": took, "failed": len(wrong), "checks": len(rows),
+                   "jobs": [{**result, "rows": [vars(row) for row in result["rows"]]} for result in ordered]}, file,
                   indent=1, default=str)
-    print(f"\n{len(rows) - len(wrong)} of {len(rows)} checks hold, {seconds} s; as JSON: {out}/gpu_check.json")
+    print(f"\n{len(rows) - len(wrong)} of {len(rows)} checks hold, {took} s; as JSON: {path}")
     return 1 if wrong else 0
 
 

@@ -62,6 +62,35 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong(checks.temporaries(False), findings=found), ["foreach-temporaries: none"])
         self.assertEqual(wrong(checks.temporaries(True)), ["foreach-temporaries: one copy of the parameters"])
 
+    def test_memory_of_a_library(self):
+        """cuBLAS asks the driver by itself: that is no memory of the caching allocator."""
+        def made(library, size):
+            return {"bytes": size, "site": {"frames": [{"module": "libcudart.so.13"}, {"module": library}]}}
+        rows = [made("/x/libc10_cuda.so", 2048), made("/x/libcublas.so.13", 512)]
+        peaks = [peak("live", 5, "host"), peak("tensor", 1000), peak("live", 2560, at_peak=rows),
+                 peak("reserved", 2048)]
+        self.assertEqual(wrong(checks.exact, peaks=peaks), [])
+        rows[1]["site"]["frames"].append({"module": "/x/libc10_cuda.so"})  # that called it
+        self.assertEqual(wrong(checks.exact, peaks=peaks), [])
+        rows[1]["site"]["frames"][1]["module"] = "/x/libc10_cuda.so"
+        self.assertEqual(wrong(checks.exact, peaks=peaks), ["peak live of the allocator = max_memory_reserved"])
+
+    def test_nothing_counted(self):
+        truth = {"max_memory_allocated": 0}
+        peaks = [peak("tensor", 0), peak("reserved", 2048)]
+        self.assertEqual(wrong(checks.totals, truth, peaks=peaks), ["peak tensor = max_memory_allocated"])
+
+    def test_source(self):
+        self.assertEqual(wrong(checks.callbacks), [])
+        self.assertEqual(wrong(checks.hooks), ["the hooks are the source"])
+
+    def test_another_framework(self):
+        row = {"bytes": 4096, "site": {"frames": [{"module": "/x/cupy/libcupy_core.so"}]}}
+        truth = {"library": "cupy", "counter": "its pool", "bytes": 4096}
+        self.assertEqual(wrong(checks.whole, truth, peaks=[peak("live", 4096, at_peak=[row])]), [])
+        self.assertEqual(len(wrong(checks.whole, truth, peaks=[peak("live", 4096)])), 1)
+        self.assertEqual(wrong(checks.whole, {"missing": "no cupy"}), [])
+
     def test_held(self):
         held = {"lost_events": 0, "device_source": "hooks", "cupti": "held by CUPTI for nsys"}
         self.assertEqual(wrong(checks.held, {"holder": "held"}, trace=held), [])
@@ -116,8 +145,7 @@ class Runs(unittest.TestCase):
     def runner(self, seconds=run.BUDGET):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        with mock.patch.object(run, "BUDGET", seconds):
-            return run.Runner(os.path.join(folder.name, "prefix"), folder.name)
+        return run.Runner(os.path.join(folder.name, "prefix"), folder.name, seconds)
 
     def work(self, text):
         file = tempfile.NamedTemporaryFile("w", suffix=".py", delete=False)
@@ -133,9 +161,9 @@ class Runs(unittest.TestCase):
 
     def test_rounds(self):
         work = self.work("import json, os\nprint(json.dumps({'pid': 1, 'took': 2.0 if os.environ.get('LD_PRELOAD') else 1.0}))")
-        job = run.Job("cost", work, checks.overhead("it", "took", (1, "s")), rounds=True)
+        job = run.Job("cost", work, checks.overhead("it", "took", (1, "s")), rounds=2)
         rows = run.attempt(self.runner(), 0, job)["rows"]
-        self.assertEqual([one.verdict for one in rows], ["", "+100.0%", "+100.0%"])
+        self.assertEqual([one.verdict for one in rows], ["1.000", "2.000", "2.000", "1.000"])
 
     def test_what_goes_wrong_is_a_row(self):
         failing = run.Job("fails", self.work("raise SystemExit('planted')"), checks.exact)
@@ -145,6 +173,16 @@ class Runs(unittest.TestCase):
             self.assertIn(said, result["rows"][0].verdict)
         silent = run.Job("silent", self.work("print('{\"pid\": 1}')"), checks.exact)
         self.assertIn("nothing was recorded", run.attempt(self.runner(), 0, silent)["rows"][0].verdict)
+
+    def test_goes_on(self):
+        """Of a run before, only the jobs whose checks all hold are known."""
+        runner = self.runner()
+        path = os.path.join(runner.out, "gpu_check.json")
+        rows = {"good": [vars(checks.equal("a", 1, 1))], "bad": [vars(checks.equal("a", 1, 2))]}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"jobs": [{"job": name, "seconds": 1.0, "rows": rows[name]} for name in rows]}, file)
+        self.assertEqual(list(run.known(path)), ["good"])
+        self.assertEqual(run.known(path + ".none"), {})
 
     def test_a_table_and_json(self):
         result = {"job": "x", "seconds": 1.0, "rows": [checks.equal("a", 1, 1), checks.figure("b", None, "c")]}

@@ -1,6 +1,6 @@
 """Work for scripts/gpu_check: training on cuda:0, and what PyTorch's own counters said meanwhile.
 
-usage: work_train.py [--optimizer foreach|forloop|fused] [--parameters N | --largest] [--steps N] [--graph]
+usage: work_train.py [--optimizer foreach|forloop|fused] [--parameters N | --largest] [--width N] [--steps N] [--graph]
                      [--history] [--profiler] [--holder] [--no-phases]
 The last line of stdout is JSON: the truth that a report of memtrace is held against. Peaks of phases need counters that
 are reset at their edges, which --no-phases leaves alone.
@@ -9,7 +9,10 @@ import argparse
 import ctypes
 import json
 import os
+import re
+import statistics
 import sys
+import tempfile
 import time
 
 import torch
@@ -84,6 +87,26 @@ def kernels_seen(profiler):
     return sum(1 for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA)
 
 
+class Complaints:
+    """What is written to stderr meanwhile, by Python and by libraries; it still goes there afterwards."""
+
+    def __enter__(self):
+        self.file, self.before = tempfile.TemporaryFile(), os.dup(2)
+        os.dup2(self.file.fileno(), 2)
+        return self
+
+    def __exit__(self, *_):
+        sys.stderr.flush()
+        os.dup2(self.before, 2)
+        self.file.seek(0)
+        self.said = self.file.read()
+        os.write(2, self.said)
+
+    def text(self):
+        """Without what differs from run to run: times, pids, addresses."""
+        return re.sub(r"0x[0-9a-f]+|\d+", "N", self.said.decode(errors="replace"))
+
+
 class Training:
     def __init__(self, options):
         self.options = options
@@ -92,32 +115,36 @@ class Training:
 
     def build(self):
         wanted = largest_that_fits(self.dtype) if self.options.largest else self.options.parameters
-        self.width = 4096 if wanted > 1e9 else 1024
-        self.model = self.counters.run("load", None, lambda: make_model(wanted, self.width, self.dtype))
+        self.width = self.options.width or (4096 if wanted > 1e9 else 1024)
+        self.model, self.batch = self.counters.run("load", None, lambda: (make_model(wanted, self.width, self.dtype),
+                                                                          self.make_batch()))
         switches = {"foreach": {"foreach": True}, "forloop": {"foreach": False}, "fused": {"fused": True}}
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, **switches[self.options.optimizer])
 
+    def make_batch(self):
+        return torch.randn(8, self.width, device="cuda:0", dtype=self.dtype)
+
     def step(self, number):
-        batch = torch.randn(8, self.width, device="cuda:0", dtype=self.dtype)
-        loss = self.counters.run("forward", number, lambda: self.model(batch)).float().square().mean()
+        loss = self.counters.run("forward", number, lambda: self.model(self.batch)).float().square().mean()
         self.counters.run("backward", number, loss.backward)
         self.counters.run("step", number, self.optimizer.step)
         self.optimizer.zero_grad(set_to_none=True)
         return loss
 
     def all_steps(self):
+        """Wall seconds and seconds of CPU of each step."""
         times = []
         for number in range(self.options.steps):
             torch.cuda.synchronize()
-            begin = time.perf_counter()
+            begin, cpu = time.perf_counter(), time.process_time()
             self.step(number)
             torch.cuda.synchronize()
-            times.append(time.perf_counter() - begin)
+            times.append((time.perf_counter() - begin, time.process_time() - cpu))
         return times
 
     def replayed(self):
         """One step's forward in a CUDA graph, whose memory is of a pool of its own."""
-        batch = torch.randn(8, self.width, device="cuda:0", dtype=self.dtype)
+        batch = self.batch
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side), torch.no_grad():
@@ -135,6 +162,7 @@ def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--optimizer", choices=("foreach", "forloop", "fused"), default="foreach")
     parser.add_argument("--parameters", type=float, default=100e6)
+    parser.add_argument("--width", type=int)
     parser.add_argument("--steps", type=int, default=3)
     for flag in ("largest", "graph", "history", "profiler", "holder", "no-phases"):
         parser.add_argument("--" + flag, action="store_true")
@@ -149,9 +177,10 @@ def main():
     training.build()
     if options.profiler:
         from torch.profiler import ProfilerActivity, profile
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True) as profiler:
+        with Complaints() as complaints, profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True) as profiler:
             times = training.all_steps()
         truth["kernels"] = kernels_seen(profiler)
+        truth["complaints"] = complaints.text()
     else:
         times = training.all_steps()
     if options.graph:
@@ -161,7 +190,8 @@ def main():
         truth["history"] = blocks_at_peak()
     truth.update({
         "python": sys.version.split()[0], "torch": torch.__version__, "cuda": torch.version.cuda,
-        "device": torch.cuda.get_device_name(0), "step_seconds": min(times),
+        "device": torch.cuda.get_device_name(0), "step_seconds": statistics.median(wall for wall, _ in times[2:]),
+        "step_cpu_seconds": statistics.median(cpu for _, cpu in times[2:]),
         "parameters": sum(parameter.numel() for parameter in training.model.parameters()),
         "parameter_bytes": sum(p.numel() * p.element_size() for p in training.model.parameters()),
         "max_memory_allocated": training.counters.allocated, "max_memory_reserved": training.counters.reserved,

@@ -105,8 +105,7 @@ Check check_injection(const char* variable, const char* when, const char* what) 
   const char* const taken = std::getenv(variable);
   const std::string ours = installed_library("libmemtrace_cupti.so");
   if (taken == nullptr || *taken == '\0')
-    return {variable, !ours.empty(),
-            fmt::format("is free: memtrace sets it {}, for {}", when, what)};
+    return {variable, !ours.empty(), fmt::format("is free: memtrace sets it {}, for {}", when, what)};
   if (!ours.empty() && std::string(taken) == ours) return {variable, true, "is memtrace's own"};
   return {variable, false, fmt::format("is taken by {}: no {} in such processes (unset it)", taken, what)};
 }

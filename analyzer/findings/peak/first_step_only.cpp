@@ -57,6 +57,15 @@ std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis,
   return out;
 }
 
+// True for memory with which cuDNN measured its algorithms. PyTorch calls this function in the first
+// convolution of a shape, if torch.backends.cudnn.benchmark is set.
+bool is_for_measuring(const symbols::Site& site) {
+  const auto frames = symbols::frames_of_allocation(site);
+  return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
+    return frame.function.starts_with("at::native::generate_and_filter_plans(");
+  });
+}
+
 void say(Finding& finding, ProcessAnalysis& analysis, const SiteTotals& candidate,
          const replay::Without& without, const replay::Peak& peak, Measure measure, bool freed) {
   const symbols::Site& site = analysis.symbolizer->site(candidate.site);
@@ -82,9 +91,15 @@ void say(Finding& finding, ProcessAnalysis& analysis, const SiteTotals& candidat
                     rest),
         fmt::format("It lived {}, and no later step of {} made it again: the steady steps do not need it.",
                     duration(static_cast<double>(candidate.lifetime) / 1e9), last)};
-    finding.remedy = fmt::format(
-        "make it before the first step, where there is room, piece by piece, or on disk: -{} at the peak",
-        size(replay::wrapping_sub(peak.bytes, without.peak)));
+    const std::string less = size(replay::wrapping_sub(peak.bytes, without.peak));
+    if (is_for_measuring(site)) {
+      finding.sentences.push_back("cuDNN took it to measure its algorithms for convolutions of this shape.");
+      finding.remedy = fmt::format("torch.backends.cudnn.benchmark = False: -{} at the peak", less);
+    } else {
+      finding.remedy = fmt::format(
+          "make it before the first step, where there is room, piece by piece, or on disk: -{} at the peak",
+          less);
+    }
   } else {
     finding.sentences = {
         fmt::format("It was made once, {}, and is still held in step {}; {}.", made, last, rest),

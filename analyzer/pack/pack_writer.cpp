@@ -22,9 +22,9 @@ void PackWriter::add(const std::string& name, std::string_view content) {
   to_.write(std::string(tar_padding(content.size()), '\0'));
 }
 
-void PackWriter::finish() {
+std::uint64_t PackWriter::finish() {
   to_.write(std::string(2 * kTarBlock, '\0'));
-  to_.finish();
+  return to_.finish();
 }
 
 } // namespace memtrace::pack

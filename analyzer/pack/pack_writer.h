@@ -12,12 +12,12 @@ namespace memtrace::pack {
 class PackWriter {
  public:
   // `content_bytes`: about how many bytes the members have. Throws std::runtime_error with one line if the file
-  // cannot be written, or if a member has no place in it; here and later.
+  // cannot be written or is there already, or if a member has no place in it; here and later.
   PackWriter(const std::string& path, const PackList& list, std::uint64_t content_bytes);
 
   // Adds the next member of the list.
   void add(const std::string& name, std::string_view content);
-  void finish();
+  std::uint64_t finish(); // the bytes of the file
 
  private:
   ZstdWriter to_;

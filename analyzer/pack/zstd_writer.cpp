@@ -36,8 +36,8 @@ struct ZstdWriter::State {
 };
 
 ZstdWriter::ZstdWriter(const std::string& path, std::uint64_t content_bytes)
-    : path_(path), file_(path), state_(std::make_unique<State>()) {
-  if (!file_.is_open()) refuse(std::strerror(errno));
+    : path_(path), file_(path, files::Existing::kept), state_(std::make_unique<State>()) {
+  if (!file_.is_open()) refuse_file();
   const auto set = [this](ZSTD_cParameter parameter, int value) {
     ZSTD_CCtx_setParameter(state_->context, parameter, value);
   };
@@ -52,7 +52,12 @@ ZstdWriter::ZstdWriter(const std::string& path, std::uint64_t content_bytes)
 ZstdWriter::~ZstdWriter() = default;
 
 void ZstdWriter::refuse(const char* why) const {
-  throw std::runtime_error(path_ + ": cannot be written (" + why + "); name another file with -o");
+  throw std::runtime_error(path_ + ": cannot be written (" + why + "); name another file");
+}
+
+void ZstdWriter::refuse_file() const {
+  if (errno == EEXIST) throw std::runtime_error(path_ + ": is there already; name another file, or remove it");
+  refuse(std::strerror(errno));
 }
 
 void ZstdWriter::compress(std::string_view bytes, bool last) {
@@ -62,7 +67,8 @@ void ZstdWriter::compress(std::string_view bytes, bool last) {
     ZSTD_outBuffer out{state_->buffer.data(), state_->buffer.size(), 0};
     left = ZSTD_compressStream2(state_->context, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
     if (ZSTD_isError(left) != 0) refuse(ZSTD_getErrorName(left));
-    if (!file_.write({state_->buffer.data(), out.pos})) refuse(std::strerror(errno));
+    if (!file_.write({state_->buffer.data(), out.pos})) refuse_file();
+    file_bytes_ += out.pos;
   } while (last ? left != 0 : in.pos < in.size);
 }
 
@@ -70,9 +76,10 @@ void ZstdWriter::write(std::string_view bytes) {
   compress(bytes, false);
 }
 
-void ZstdWriter::finish() {
+std::uint64_t ZstdWriter::finish() {
   compress({}, true);
-  if (!file_.finish()) refuse(std::strerror(errno));
+  if (!file_.finish()) refuse_file();
+  return file_bytes_;
 }
 
 } // namespace memtrace::pack

@@ -10,7 +10,7 @@ void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& pa
   const auto arguments = std::make_shared<PackArguments>();
   CLI::App* const command = app.add_subcommand("pack", "one file to send, which every command reads");
   add_trace(*command, arguments->trace);
-  command->add_option("-o", arguments->output, "write to this file, as in run.memtrace.zst")
+  command->add_option("-o", arguments->output, "write to this new file, as in run.memtrace.zst")
       ->type_name("FILE")
       ->required();
   command->add_flag("--redact", arguments->redact, "replace paths, host names and arguments");

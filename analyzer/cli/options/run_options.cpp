@@ -88,7 +88,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
   arguments->command = command;
   CLI::App* const run = app.add_subcommand("run", "trace a command: memtrace run [options] -- CMD...");
   add_recorder_options(*run, arguments->variables);
-  run->add_option("--pack", arguments->pack, "pack the traces into this file when the command has ended")
+  run->add_option("--pack", arguments->pack, "pack the traces into this new file when the command has ended")
       ->type_name("FILE");
   run->callback([arguments, parsed] {
     if (arguments->command.empty())

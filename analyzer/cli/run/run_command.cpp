@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
@@ -135,7 +136,12 @@ void pack(const std::vector<report::TraceName>& traces, const std::string& outpu
   for (const report::TraceName& trace : traces) paths.push_back(trace.path);
   do_apart("not packed", [&] {
     if (paths.empty()) throw report::UsageError(output + ": nothing was recorded");
-    pack_traces(paths, output);
+    try {
+      pack_traces(paths, output);
+    } catch (const std::exception& error) {
+      const std::filesystem::path directory = std::filesystem::path(paths.front()).parent_path();
+      throw std::runtime_error(error.what() + ("; the traces are in " + directory.string()));
+    }
   });
 }
 

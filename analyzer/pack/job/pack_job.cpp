@@ -30,7 +30,7 @@ class JobPacking {
     redacted_.emplace(processes_, members_, progress);
   }
 
-  void write(const std::string& output) {
+  PackedJob write(const std::string& output) {
     pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
     for (const PackMember& member : members_) list.members.push_back(name(member));
     pack::PackWriter to(output, list, content_bytes(members_));
@@ -38,8 +38,9 @@ class JobPacking {
       progress_.at("packing", i, members_.size());
       to.add(list.members[i], content(members_[i]));
     }
-    to.finish();
+    const std::uint64_t bytes = to.finish();
     progress_.clear();
+    return {processes_.size(), bytes};
   }
 
  private:
@@ -75,9 +76,9 @@ class JobPacking {
 
 } // namespace
 
-void pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
-              trace::Progress& progress) {
-  JobPacking(traces, redact, progress).write(output);
+PackedJob pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
+                   trace::Progress& progress) {
+  return JobPacking(traces, redact, progress).write(output);
 }
 
 } // namespace memtrace::report

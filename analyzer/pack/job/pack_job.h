@@ -1,6 +1,7 @@
 // Purpose: packs the files of a job into one file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,15 @@
 
 namespace memtrace::report {
 
+struct PackedJob {
+  std::size_t traces = 0;
+  std::uint64_t bytes = 0; // of the packed file
+};
+
 // Writes the files of the job to `output`, with its evidence and the names of its native code. `redact`:
 // private names are replaced (docs/pack.md). Throws what survey() throws, and std::runtime_error with one line
-// if a file cannot be read or written.
-void pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
-              trace::Progress& progress);
+// if a file cannot be read or written, or if `output` is there already.
+PackedJob pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
+                   trace::Progress& progress);
 
 } // namespace memtrace::report

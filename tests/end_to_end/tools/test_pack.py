@@ -37,8 +37,12 @@ class Pack(Case):
         return done.stdout, done.stderr.decode(errors="replace")
 
     def pack(self, *options, of=None, to=None):
-        self.memtrace("pack", of or self.out, "-o", to or self.packed, *options)
-        return to or self.packed
+        """Packs the job into a file, in place of one that an earlier call made."""
+        output = to or self.packed
+        if os.path.exists(output):
+            os.remove(output)
+        self.memtrace("pack", of or self.out, "-o", output, *options)
+        return output
 
     def outputs(self, path, *more):
         """Returns what each command prints on stdout."""
@@ -103,6 +107,35 @@ class SameReport(Pack):
         for other in (again, repacked):
             self.assertTrue(filecmp.cmp(self.packed, other, shallow=False), other)
 
+    def test_says_what_it_packed_and_overwrites_no_file(self):
+        made = self.build(os.path.join(self.scratch, "image"))
+        self.run_in("traced", ["sh", "-c", f"{made}; {made}; true"], self.environment(MEMTRACE_MIN_PEAK="0"))
+        out, said = self.memtrace("pack", self.out, "-o", self.packed)
+        self.assertEqual(out, b"")
+        size = os.path.getsize(self.packed) / (1 << 20)
+        self.assertEqual(said, f"memtrace: packed {len(self.trace_files())} traces into {self.packed}, {size:.2f} MiB\n")
+        with open(self.packed, "wb") as file:
+            file.write(b"precious")
+        for options in ([], ["--redact"]):
+            out, said = self.memtrace("pack", self.out, "-o", self.packed, *options, status=2)
+            self.assertEqual((out, said), (b"", f"memtrace: {self.packed}: is there already; name another file, "
+                                                "or remove it\n"))
+        with open(self.packed, "rb") as file:
+            self.assertEqual(file.read(), b"precious")
+        self.assertEqual([name for name in os.listdir(self.scratch) if name.startswith("run.memtrace.zst")],
+                         ["run.memtrace.zst"])
+
+    def test_of_two_packs_at_once_one_makes_the_file(self):
+        self.run_in("traced", [self.build(os.path.join(self.scratch, "image"))],
+                    self.environment(MEMTRACE_MIN_PEAK="0"))
+        both = [subprocess.Popen([COMMAND, "pack", self.out, "-o", self.packed], env=bare_environment(),
+                                 stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        said = sorted(one.communicate(timeout=60)[1] for one in both)
+        self.assertEqual(sorted(one.returncode for one in both), [0, 2], said)
+        self.assertIn("packed 1 trace into", said[1])
+        self.assertIn("is there already", said[0])
+        self.memtrace("report", self.packed)
+
     def test_a_killed_job_of_python_with_rings_and_its_evidence(self):
         code = "import os, signal; held = bytearray(b'x' * (50 << 20)); os.kill(os.getpid(), signal.SIGKILL)"
         done = self.run_in("traced", [sys.executable, "-c", code], self.environment())
@@ -152,6 +185,19 @@ class SameReport(Pack):
                                       "-c", "held = bytearray(b'x' * (50 << 20))"], bare_environment())
         self.assertEqual(done.returncode, 0, "the status is the command's")
         self.assertIn(b"memtrace: run: not packed: /proc/none: cannot be written", done.stderr)
+
+    def test_run_overwrites_no_file(self):
+        with open(self.packed, "wb") as file:
+            file.write(b"precious")
+        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", sys.executable,
+                                      "-c", "held = bytearray(b'x' * (50 << 20)); raise SystemExit(3)"],
+                           bare_environment())
+        self.assertEqual(done.returncode, 3, "the status is the command's")
+        self.assertIn(f"memtrace: run: not packed: {self.packed}: is there already; name another file, or remove it; "
+                      f"the traces are in {self.out}\n", done.stderr.decode())
+        with open(self.packed, "rb") as file:
+            self.assertEqual(file.read(), b"precious")
+        self.assertEqual(len(self.trace_files()), 1)
 
 
 class Size(Pack):

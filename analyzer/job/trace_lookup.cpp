@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyzer/archive/pack_reader.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
 #include "analyzer/job/usage_error.h"
-#include "analyzer/pack/pack_reader.h"
 
 namespace memtrace::report {
 namespace {
@@ -115,7 +115,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     throw UsageError(argument + ": no such file or directory; expected a trace or a directory of them");
   if (!fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
-    const std::optional<std::string> cut = pack::open(argument);
+    const std::optional<std::string> cut = archive::open(argument);
     if (!cut) return {argument};
     if (!cut->empty()) files::warn(*cut);
     std::vector<std::string> packed = traces_in(argument);

@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "analyzer/archive/pack_writer.h"
 #include "analyzer/evidence/evidence_store.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/pack/job/job_members.h"
 #include "analyzer/pack/job/open_trace.h"
 #include "analyzer/pack/job/redacted_members.h"
-#include "analyzer/pack/pack_writer.h"
 #include "analyzer/pack/redact/redacted_files.h"
 #include "analyzer/symbols/symbolizer.h"
 
@@ -31,9 +31,9 @@ class JobPacking {
   }
 
   PackedJob write(const std::string& output) {
-    pack::PackList list{pack::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
+    archive::PackList list{archive::kPackSchema, MEMTRACE_VERSION, redacted_.has_value(), {}};
     for (const PackMember& member : members_) list.members.push_back(name(member));
-    pack::PackWriter to(output, list, content_bytes(members_));
+    archive::PackWriter to(output, list, content_bytes(members_));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       progress_.at("packing", i, members_.size());
       to.add(list.members[i], content(members_[i]));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 inline constexpr int kMostWindowLog = 27; // 128 MiB of memory: what zstd's own command accepts, too
 
@@ -43,4 +43,4 @@ class ZstdReader {
   std::uint64_t content_bytes_ = 0;
 };
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

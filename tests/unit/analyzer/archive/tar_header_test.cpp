@@ -1,9 +1,9 @@
 // Purpose: headers of tar files: what is written is read again, and what is refused.
-#include "analyzer/pack/tar_header.h"
+#include "analyzer/archive/tar_header.h"
 
 #include <gtest/gtest.h>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 namespace {
 
 std::string outcome(const std::string& block) {
@@ -39,4 +39,4 @@ TEST(TarHeader, OnlyPlainNames) {
 }
 
 } // namespace
-} // namespace memtrace::pack
+} // namespace memtrace::archive

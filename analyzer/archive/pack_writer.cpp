@@ -1,11 +1,11 @@
 // Purpose: writes a packed file, member by member.
-#include "analyzer/pack/pack_writer.h"
+#include "analyzer/archive/pack_writer.h"
 
 #include <stdexcept>
 
-#include "analyzer/pack/tar_header.h"
+#include "analyzer/archive/tar_header.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 PackWriter::PackWriter(const std::string& path, const PackList& list, std::uint64_t content_bytes)
     : to_(path, content_bytes) {
@@ -27,4 +27,4 @@ std::uint64_t PackWriter::finish() {
   return to_.finish();
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -8,7 +8,7 @@
 
 #include "analyzer/files/writing.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 class ZstdWriter {
  public:
@@ -36,4 +36,4 @@ class ZstdWriter {
   std::uint64_t file_bytes_ = 0;
 };
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

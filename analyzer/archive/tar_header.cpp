@@ -1,10 +1,10 @@
 // Purpose: the header of a member of a tar file (POSIX ustar).
-#include "analyzer/pack/tar_header.h"
+#include "analyzer/archive/tar_header.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 namespace {
 
 struct Field {
@@ -95,4 +95,4 @@ std::optional<TarMember> parse_tar_header(std::string_view block, std::string& e
   return member;
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

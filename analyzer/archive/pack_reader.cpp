@@ -1,5 +1,5 @@
 // Purpose: opens a packed file: its members become files that the command can read.
-#include "analyzer/pack/pack_reader.h"
+#include "analyzer/archive/pack_reader.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,15 +9,15 @@
 #include <stdexcept>
 #include <vector>
 
+#include "analyzer/archive/pack_list.h"
+#include "analyzer/archive/tar_header.h"
+#include "analyzer/archive/zstd_reader.h"
 #include "analyzer/decode/read_error.h"
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/files/reading.h"
-#include "analyzer/pack/pack_list.h"
-#include "analyzer/pack/tar_header.h"
-#include "analyzer/pack/zstd_reader.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 namespace {
 
 constexpr std::uint64_t kMostList = 16 * files::kMiB;
@@ -145,4 +145,4 @@ std::optional<std::string> open(const std::string& path) {
   return Unpacking(path).all();
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

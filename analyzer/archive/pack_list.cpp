@@ -1,9 +1,9 @@
 // Purpose: pack.json, the first member of a packed file: what the others are.
-#include "analyzer/pack/pack_list.h"
+#include "analyzer/archive/pack_list.h"
 
 #include <nlohmann/json.hpp>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 using Json = nlohmann::ordered_json;
 
@@ -31,4 +31,4 @@ std::optional<PackList> parse_list(const std::string& text) {
   return list;
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -1,5 +1,5 @@
 // Purpose: decompresses a zstd file from its beginning to its end.
-#include "analyzer/pack/zstd_reader.h"
+#include "analyzer/archive/zstd_reader.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "analyzer/decode/read_error.h"
 #include "analyzer/files/reading.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 namespace {
 
 constexpr unsigned char kZstdMagic[4] = {0x28, 0xB5, 0x2F, 0xFD};
@@ -91,4 +91,4 @@ std::size_t ZstdReader::read(char* out, std::size_t bytes) {
   return to.pos;
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -1,5 +1,5 @@
 // Purpose: compresses bytes with zstd into a new file.
-#include "analyzer/pack/zstd_writer.h"
+#include "analyzer/archive/zstd_writer.h"
 
 #include <zstd.h>
 
@@ -11,9 +11,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "analyzer/pack/zstd_reader.h"
+#include "analyzer/archive/zstd_reader.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 namespace {
 
 // Level 19 takes a second for each 1.3 MB, level 12 for each 8 MB. It makes files of records 2 % larger.
@@ -82,4 +82,4 @@ std::uint64_t ZstdWriter::finish() {
   return file_bytes_;
 }
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 // Returns nullopt if the file is not a zstd file. Otherwise unpacks it, once for the command, into
 // files::PackedFiles. Returns "" if it is whole. If it was cut off, returns one line about it, and the members
@@ -12,4 +12,4 @@ namespace memtrace::pack {
 // it would unpack to more than its size allows.
 std::optional<std::string> open(const std::string& path);
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/pack/pack_list.h"
-#include "analyzer/pack/zstd_writer.h"
+#include "analyzer/archive/pack_list.h"
+#include "analyzer/archive/zstd_writer.h"
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 class PackWriter {
  public:
@@ -23,4 +23,4 @@ class PackWriter {
   ZstdWriter to_;
 };
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 inline constexpr char kListName[] = "pack.json";
 inline constexpr char kPackSchema[] = "memtrace.pack/1";
@@ -20,4 +20,4 @@ struct PackList {
 std::string text_of(const PackList& list);
 std::optional<PackList> parse_list(const std::string& text);
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace memtrace::pack {
+namespace memtrace::archive {
 
 inline constexpr std::size_t kTarBlock = 512;
 inline constexpr std::size_t kLongestTarName = 100;
@@ -30,4 +30,4 @@ struct TarMember {
 // plain name: no folder, not hidden, not a link.
 std::optional<TarMember> parse_tar_header(std::string_view block, std::string& expected);
 
-} // namespace memtrace::pack
+} // namespace memtrace::archive

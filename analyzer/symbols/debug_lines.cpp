@@ -136,7 +136,7 @@ class DebugLines::Reader {
 
   std::vector<SourceFrame> at(std::uint64_t address) {
     address += to_dwarf_;
-    Unit* const unit = unit_of(address);
+    DebugUnit* const unit = unit_of(address);
     if (unit == nullptr) return {};
     SourceFrame here = line_at(&unit->entry, address);
     if (here.line == 0) return {};
@@ -147,7 +147,7 @@ class DebugLines::Reader {
   }
 
  private:
-  struct Unit {
+  struct DebugUnit {
     Dwarf_Die entry;
     std::optional<UnitFunctions> functions; // set when an address of the unit is looked up
   };
@@ -174,7 +174,7 @@ class DebugLines::Reader {
               [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
   }
 
-  Unit* unit_of(std::uint64_t address) {
+  DebugUnit* unit_of(std::uint64_t address) {
     auto after =
         std::upper_bound(ranges_.begin(), ranges_.end(), address,
                          [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
@@ -203,7 +203,8 @@ class DebugLines::Reader {
 
   // Adds one frame for each inlined function at `address`. Before the call, `here` is the innermost line; after
   // it, the line of the function itself. The caller of an inlined function has the line of the call.
-  static void add_inlined(Unit& of, std::uint64_t address, SourceFrame& here, std::vector<SourceFrame>& out) {
+  static void add_inlined(DebugUnit& of, std::uint64_t address, SourceFrame& here,
+                          std::vector<SourceFrame>& out) {
     Dwarf_Die unit = split_unit(of.entry);
     if (!of.functions) of.functions.emplace(unit);
     std::vector<Dwarf_Die> scopes = of.functions->scopes(address);
@@ -230,7 +231,7 @@ class DebugLines::Reader {
   };
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   std::uint64_t to_dwarf_ = 0;
-  std::vector<Unit> units_;
+  std::vector<DebugUnit> units_;
   std::vector<UnitRange> ranges_; // by address
 };
 

@@ -31,10 +31,11 @@ UnitFunctions::UnitFunctions(Dwarf_Die unit) {
     add(entry);
   } while (dwarf_siblingof(&entry, &entry) == 0);
   std::stable_sort(functions_.begin(), functions_.end(),
-                   [](const Function& a, const Function& b) { return a.begin < b.begin; });
-  functions_.erase(std::unique(functions_.begin(), functions_.end(),
-                               [](const Function& a, const Function& b) { return a.begin == b.begin; }),
-                   functions_.end());
+                   [](const FunctionRange& a, const FunctionRange& b) { return a.begin < b.begin; });
+  functions_.erase(
+      std::unique(functions_.begin(), functions_.end(),
+                  [](const FunctionRange& a, const FunctionRange& b) { return a.begin == b.begin; }),
+      functions_.end());
 }
 
 void UnitFunctions::add(Dwarf_Die entry) {
@@ -47,9 +48,9 @@ void UnitFunctions::add(Dwarf_Die entry) {
 }
 
 std::vector<Dwarf_Die> UnitFunctions::scopes(std::uint64_t address) const {
-  const auto after =
-      std::upper_bound(functions_.begin(), functions_.end(), address,
-                       [](std::uint64_t value, const Function& function) { return value < function.begin; });
+  const auto after = std::upper_bound(
+      functions_.begin(), functions_.end(), address,
+      [](std::uint64_t value, const FunctionRange& function) { return value < function.begin; });
   if (after == functions_.begin() || address >= std::prev(after)->end) return {};
   std::vector<Dwarf_Die> out;
   Dwarf_Die entry = std::prev(after)->entry;

@@ -19,7 +19,7 @@ class UnitFunctions {
   std::vector<Dwarf_Die> scopes(std::uint64_t address) const;
 
  private:
-  struct Function {
+  struct FunctionRange {
     std::uint64_t begin;
     std::uint64_t end; // exclusive
     Dwarf_Die entry;
@@ -27,7 +27,7 @@ class UnitFunctions {
 
   void add(Dwarf_Die entry);
 
-  std::vector<Function> functions_; // by address; of those with the same code, the first
+  std::vector<FunctionRange> functions_; // by address; of those with the same code, the first
 };
 
 } // namespace memtrace::symbols

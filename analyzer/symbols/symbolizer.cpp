@@ -118,13 +118,27 @@ bool plumbing(const SiteFrame& frame) {
   return plumbing(frame.function) || frame.file.find("/include/c++/") != std::string_view::npos;
 }
 
+// Returns "a::(anonymous namespace)::fill" for "a::(anonymous namespace)::fill(int)".
+std::string_view without_parameters(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  for (std::size_t at = function.find('(', 1); at != std::string_view::npos; at = function.find('(', at)) {
+    if (function.substr(at).starts_with(kAnonymous))
+      at += kAnonymous.size();
+    else if (function.substr(0, at).ends_with("operator"))
+      at += 2;
+    else
+      return function.substr(0, at);
+  }
+  return function;
+}
+
 // Returns "fill at src/load.cpp:49" if the line is known, else "fill in load.so".
 std::string native_place(const std::vector<SiteFrame>& frames, const std::string& working_directory) {
   if (frames.empty()) return "unknown";
   const auto telling =
       std::find_if(frames.begin(), frames.end(), [](const SiteFrame& frame) { return !plumbing(frame); });
   const SiteFrame& frame = telling != frames.end() ? *telling : frames.front();
-  std::string out(frame.function.substr(0, frame.function.find('(', 1)));
+  std::string out(without_parameters(frame.function));
   if (frame.line != 0)
     return out + fmt::format(" at {}:{}", short_path(frame.file, working_directory), frame.line);
   if (!frame.module.empty()) out += fmt::format(" in {}", base_name(frame.module));

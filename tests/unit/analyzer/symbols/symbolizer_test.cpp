@@ -40,6 +40,15 @@ __attribute__((noinline)) int a_function_to_find(int x) {
   return x + 1;
 }
 
+namespace {
+struct Calls {
+  __attribute__((noinline, used)) static int outer(int x) {
+    asm volatile("" ::: "memory");
+    return x + 8;
+  }
+};
+} // namespace
+
 // Functions of C whose names mean types where they are taken for mangled ones.
 extern "C" {
 int named_i(int x) asm("i");
@@ -103,6 +112,12 @@ TEST_F(Symbols, AreFoundByAddressAndBuildId) {
   EXPECT_LE(site.frames[0].line, kFirstLine + 3);
   EXPECT_EQ(site.where, "memtrace::symbols::a_function_to_find at symbols/symbolizer_test.cpp:" +
                             std::to_string(site.frames[0].line));
+}
+
+TEST_F(Symbols, InAnUnnamedNamespaceKeepTheirNames) {
+  const std::uint32_t stack = own_frame(own_module().build_id, &Calls::outer);
+  const std::string where = open().site(format::StackId{stack}).where;
+  EXPECT_TRUE(where.starts_with("memtrace::symbols::(anonymous namespace)::Calls::outer at ")) << where;
 }
 
 TEST_F(Symbols, OfAFileThatTwoProcessesLoadedAreReadOnce) {

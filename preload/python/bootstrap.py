@@ -24,6 +24,8 @@ class _Finder:
             _note_libraries()
         elif len(sys.path) != _seen_entries[0]:
             _note_added_packages()
+        elif _unread_entries:
+            _note_installed_packages()
         if name == "memtrace" and path is None:
             spec = self._of_others(name, path, target)
             if spec is None:
@@ -68,6 +70,7 @@ class _Finder:
 _python_path = []
 _inherited_notes = []
 _seen_entries = [0]  # of sys.path
+_unread_entries = []  # of sys.path, which the import system has not read yet
 
 
 def _note_libraries():
@@ -93,12 +96,42 @@ def _note_libraries():
 def _note_added_packages():
     """Notes the packages of another environment, which a .pth file or the program added to sys.path."""
     _seen_entries[0] = len(sys.path)
-    for entry in sys.path:
-        if isinstance(entry, str) and entry.endswith(("/site-packages", "/dist-packages")):
-            note = "python-library=" + entry
-            if note not in _inherited_notes:
-                _inherited_notes.append(note)
-                _memtrace.note(note)
+    entries = [entry for entry in sys.path if isinstance(entry, str) and entry]
+    for entry in entries:
+        if entry.endswith(("/site-packages", "/dist-packages")):
+            _note_library(entry)
+    _unread_entries[:] = entries
+
+
+def _note_installed_packages():
+    """Notes the folders in which an installer put packages, such as pip --target: they have NAME.dist-info. The names are
+    those that the import system has read, so the program sees no more work."""
+    for entry in list(_unread_entries):
+        names = getattr(sys.path_importer_cache.get(entry), "_path_cache", None)
+        if not names:
+            continue
+        _unread_entries.remove(entry)
+        if any(name.endswith(".dist-info") for name in names) and not _has_main_script(entry):
+            _note_library(entry)
+
+
+def _has_main_script(folder):
+    """Packages may be installed beside the user's own code. Programs that an installer made are in `bin`."""
+    script = str((getattr(sys, "argv", None) or [""])[0])
+    try:
+        if not script.startswith("/"):
+            script = sys.modules["posix"].getcwd() + "/" + script
+    except OSError:  # the working directory was removed
+        return False
+    folder = folder.rstrip("/") + "/"
+    return script.startswith(folder) and not script.startswith(folder + "bin/")
+
+
+def _note_library(folder):
+    note = "python-library=" + folder
+    if note not in _inherited_notes:
+        _inherited_notes.append(note)
+        _memtrace.note(note)
 
 
 def _repeat_notes():
@@ -270,6 +303,7 @@ def _at_exit(call):
 
 def _detach():
     _note_libraries()  # without a finder, nothing called it
+    _note_installed_packages()  # after the last import, nothing called it
     _memtrace.detach()
 
 

@@ -31,6 +31,28 @@ class Settings(harness.Case):
         self.trace([os.path.join(venv, "bin", "python"), script], {"MEMTRACE_QUIET": "1"})
         self.assertIn("by your line: train.py:2 48.00 MiB", " ".join(self.report_text().split()))
 
+    def test_packages_that_an_installer_put_elsewhere(self):
+        """pip --target makes NAME.dist-info beside the package. Such a folder is no source of the user's, even if it is
+        below the working directory."""
+        for in_variable in (False, True):
+            with self.subTest(in_variable=in_variable):
+                self.new_scratch()
+                here = os.path.join(self.scratch, "traced")
+                packages, own = os.path.join(here, "vendor"), os.path.join(here, "src")
+                os.makedirs(os.path.join(packages, "taker-1.0.dist-info"))
+                os.makedirs(own)
+                for folder, name in ((packages, "taker"), (own, "mine")):
+                    with open(os.path.join(folder, name + ".py"), "w", encoding="utf-8") as file:
+                        file.write("def take():\n    return bytearray(48 << 20)\n")
+                with open(os.path.join(here, "train.py"), "w", encoding="utf-8") as file:
+                    file.write(f"import sys\nsys.path.append({packages!r})\nimport taker\nimport mine\n"
+                               "kept = taker.take()\nalso = mine.take()\n")
+                path = f"{own}:{packages}" if in_variable else own
+                self.trace([sys.executable, "train.py"], {"MEMTRACE_QUIET": "1", "PYTHONPATH": path})
+                text = " ".join(self.report_text().split())
+                self.assertRegex(text, r"by your line: .*src/mine\.py:2 48\.00 MiB")
+                self.assertRegex(text, r"by your line: .*train\.py:5 48\.00 MiB")
+
     def test_where_the_trace_goes(self):
         """MEMTRACE_OUT may have patterns, is relative to the start directory, and is made with its parents."""
         self.out = "deep/%h/%p"

@@ -135,6 +135,13 @@ struct LeakLine {
   std::vector<std::string> allocators;
 };
 
+// Returns what the user's line called: "torch.linear at torch/nn/modules/linear.py:134". Returns "" if there is
+// nothing that the line itself does not say.
+std::string allocator_at(const symbols::Site& site) {
+  if (site.where == site.line()) return site.op;
+  return site.op.empty() ? site.where : site.op + " at " + site.where;
+}
+
 // Returns the user's lines that the leak was born at, the largest first.
 std::vector<std::pair<std::string, LeakLine>> lines_of(ProcessAnalysis& analysis, const Leak& leak) {
   std::map<std::string, LeakLine> sums;
@@ -142,7 +149,7 @@ std::vector<std::pair<std::string, LeakLine>> lines_of(ProcessAnalysis& analysis
     const symbols::Site& site = analysis.symbolizer->site(trail->largest());
     LeakLine& line = sums[site.line()];
     line.per_step = replay::wrapping_add(line.per_step, slope(*trail));
-    if (const std::string allocator = site.op.empty() ? site.where : site.op; allocator != site.own_line)
+    if (const std::string allocator = allocator_at(site); !allocator.empty())
       line.allocators.push_back(allocator);
   }
   std::vector<std::pair<std::string, LeakLine>> out(sums.begin(), sums.end());
@@ -197,9 +204,11 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
     return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");
   });
   finding.remedy = fmt::format(
-      "find what keeps a reference to it after each step (a list, a cache, an attribute){}; 1,000 steps take "
-      "{}",
-      of_graph ? "; a tensor with a grad_fn keeps its graph: .detach(), .item() or .argmax() keep less" : "",
+      "look for what stores the result of {} in each step: a list, an attribute, {}. The trace does not show "
+      "the holder. "
+      "{}1,000 steps take {}",
+      lines.front().first, of_graph ? "a graph that a kept loss holds" : "a cache",
+      of_graph ? "A tensor with a grad_fn keeps its graph; .detach(), .item() and .argmax() do not. " : "",
       size(1000 * finding.bytes));
   return finding;
 }

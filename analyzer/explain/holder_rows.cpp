@@ -34,6 +34,8 @@ struct HolderKey {
 struct HolderSum {
   std::int64_t bytes = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t largest = 0;
+  std::uint64_t as_large = 0;
   double variance = 0;
   std::set<Step> steps;
   std::map<std::string, std::int64_t> allocators; // bytes
@@ -46,6 +48,12 @@ struct HolderSum {
     steps.insert(holding.born_step);
     std::int64_t& of = allocators[allocator];
     of = replay::wrapping_add(of, more);
+    if (holding.sampled || untouched(holding) != 0 || holding.largest < std::max<std::uint64_t>(largest, 1))
+      return;
+    const bool all_alike =
+        holding.bytes / holding.largest == holding.blocks && holding.bytes % holding.largest == 0;
+    as_large = (holding.largest == largest ? as_large : 0) + (all_alike ? holding.blocks : 1);
+    largest = holding.largest;
   }
 };
 
@@ -65,6 +73,8 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
   HolderRow out;
   out.bytes = sum.bytes;
   out.blocks = sum.blocks;
+  out.largest = sum.largest;
+  out.as_large = sum.as_large;
   out.use = key.use;
   out.role = key.role;
   out.line = key.line;

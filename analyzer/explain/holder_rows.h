@@ -14,7 +14,9 @@ namespace memtrace::report {
 struct HolderRow {
   std::int64_t bytes = 0;
   std::uint64_t blocks = 0;
-  std::string use; // a role, "state dict", or the kind of the blocks
+  std::uint64_t largest = 0;  // bytes of the largest block
+  std::uint64_t as_large = 0; // blocks of exactly that size
+  std::string use;            // a role, "state dict", or the kind of the blocks
   replay::Role role = replay::Role::unknown;
   std::string line;      // the user's line, "" if no frame is the user's own
   std::string allocator; // what the line called: of the site with the most bytes

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer/explain/leak_steps.h"
+#include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/explain/workspaces.h"
 #include "analyzer/wording/labels.h"
@@ -39,6 +40,10 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
     if (!peaks.tensor.bucket) out.push_back({memory, Measure::tensor, peaks.tensor.at});
     out.push_back(end_instant(analysis.account, memory, Measure::live));
     if (peaks.tensor.bytes != 0) out.push_back(end_instant(analysis.account, memory, Measure::tensor));
+    for (const Measure measure : {Measure::live, Measure::tensor})
+      if (const auto peak = training_peak(analysis.account, analysis.buckets, memory, measure);
+          peak && !peak->bucket)
+        out.push_back({memory, measure, peak->at});
   }
   if (analysis.account.last_update) {
     for (const auto& [memory, peaks] : analysis.account.peaks) {

@@ -37,8 +37,8 @@ class PhaseTable {
     if (!rows_.empty()) table(lines);
     if (has_typical()) lines.faint(typical());
     if (!rows_.empty() && !view_.of_tensors() && view_.leading.reserved != 0)
-      lines.faint(fmt::format("  these levels include {} that were reserved and never touched",
-                              size(view_.leading.reserved)));
+      lines.faint(fmt::format("  with {} that were reserved and never touched; the peak without them is {}",
+                              size(view_.leading.reserved), size(view_.leading.bytes)));
     folded(lines);
     for (const std::string& text : transients(analysis(), view_.leading.memory, view_.leading.measure))
       lines.paragraph("", text);
@@ -58,7 +58,9 @@ class PhaseTable {
                     Column::number("peak", 8), Column::number("exit", 8), Column::extra("kept", 8),
                     Column::number("temporary", 9), Column::detail("mostly")});
     table.head(fmt::format("{} by phase, {}", view_.of_tensors() ? "Tensors" : "Allocated", view_.unit.name));
+    const std::size_t apart = peak_is_apart() ? place_of_peak() : rows_.size() + 1;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (i == apart) table.row(peak_row());
       const bool typical = i >= typical_from_;
       const replay::Figures& f = view_.figures(*rows_[i].row);
       table.row({shortened(analysis().phase_name(rows_[i].row->path), 28), step(rows_[i], typical),
@@ -66,7 +68,36 @@ class PhaseTable {
                  signed_in_unit(f.net, view_.unit), in_unit(f.transient, view_.unit),
                  rows_[i].bucket != nullptr ? "" : mostly(*rows_[i].row, typical)});
     }
+    if (apart == rows_.size()) table.row(peak_row());
     table.write(lines);
+  }
+
+  // The time outside of phases has a peak, but no entry and no exit: it is not one stretch.
+  bool peak_is_apart() const {
+    return view_.peak().path == replay::PathId::other && !view_.peak().bucket && !rows_.empty();
+  }
+
+  // Returns the number of the row that follows the row of the peak: before all steps, or after those of its
+  // step.
+  std::size_t place_of_peak() const {
+    if (view_.peak().step == Step::none) return 0;
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < typical_from_; ++i)
+      if (rows_[i].as <= view_.peak().step) out = i + 1;
+    return out;
+  }
+
+  std::vector<std::string> peak_row() const {
+    const replay::Peak& peak = view_.peak();
+    const bool outside = peak.step == Step::none;
+    return {outside ? "outside training" : "outside phases",
+            outside ? "" : std::to_string(static_cast<std::int64_t>(peak.step)),
+            "",
+            in_unit(peak.bytes, view_.unit),
+            "",
+            "",
+            "",
+            largest_use(peak.at, replay::NameId::other, peak.step)};
   }
 
   std::string typical() const {
@@ -110,11 +141,14 @@ class PhaseTable {
 
   // Returns the largest use among the blocks of the phase itself. Earlier blocks are in `entry`.
   std::string mostly(const replay::Row& row, bool typical) const {
-    const replay::Figures& f = view_.figures(row);
-    const Step step = typical ? analysis().steady.representative : row.step;
+    return largest_use(view_.figures(row).peak_at, analysis().account.paths.last(row.path),
+                       typical ? analysis().steady.representative : row.step);
+  }
+
+  std::string largest_use(trace::Ordinal at, replay::NameId phase, Step step) const {
     std::map<std::string, std::int64_t> uses;
-    for (const Holding& holding : analysis().set({view_.leading.memory, view_.leading.measure, f.peak_at})) {
-      if (holding.born_phase != analysis().account.paths.last(row.path) || holding.born_step != step) continue;
+    for (const Holding& holding : analysis().set({view_.leading.memory, view_.leading.measure, at})) {
+      if (holding.born_phase != phase || holding.born_step != step) continue;
       const bool known = holding.role != replay::Role::unknown;
       std::int64_t& bytes =
           uses[known            ? words_of(replay::role_name(holding.role))

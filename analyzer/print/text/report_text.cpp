@@ -4,15 +4,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
-#include "analyzer/explain/holder_rows.h"
+#include "analyzer/explain/reservations.h"
+#include "analyzer/explain/thresholds.h"
+#include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/print/text/device_text.h"
 #include "analyzer/print/text/finding_text.h"
 #include "analyzer/print/text/held_table.h"
+#include "analyzer/print/text/largest_lines.h"
 #include "analyzer/print/text/ledger_text.h"
 #include "analyzer/print/text/losses_text.h"
 #include "analyzer/print/text/phase_table.h"
@@ -77,7 +79,7 @@ class ReportText {
   // Returns the highest levels, and where the first of them was.
   std::string used() const {
     std::string text = fmt::format("{} {} at most, {}", (view_.of_tensors() ? "tensors" : "allocated"),
-                                   size(view_.leading.bytes), where_of_peak());
+                                   size(view_.leading.bytes), place_of(view_.peak()));
     if (!view_.of_tensors() && view_.peaks().tensor.bytes > 0)
       text += fmt::format("; tensors {} at most", size(view_.peaks().tensor.bytes));
     if (view_.leading.memory == 0 && analysis_.account.rss && analysis_.account.rss->bytes != 0)
@@ -85,44 +87,52 @@ class ReportText {
     return text;
   }
 
-  std::string where_of_peak() const {
-    const replay::Peak& peak = view_.peak();
+  std::string place_of(const replay::Peak& peak) const {
     if (peak.bucket) return "in one of the " + step_range(peak.bucket->first, peak.bucket->last);
     return analysis_.place(peak.path, peak.step);
   }
 
   void causes() {
     if (findings_.empty())
-      lines_.paragraph("", "No finding: nothing that would lower the peak by 5 %." + beside_training());
+      lines_.paragraph("",
+                       "No finding: memtrace found none of the causes that it looks for. It does not know "
+                       "whether your lines need what they hold.");
     std::size_t number = 0;
     for (const Finding& finding : findings_) write_finding(finding, ++number, lines_);
   }
 
-  // Returns what the phases of training take at most, if the peak is outside of them, else "".
-  std::string beside_training() const {
-    const replay::Peak& peak = view_.peak();
-    if (peak.path != replay::PathId::other || peak.step != replay::Step::none || view_.of_tensors()) return "";
-    std::int64_t most = 0;
-    for (const replay::Row& row : analysis_.account.rows)
-      if (row.count != 0 && row.step != replay::Step::none) most = std::max(most, view_.figures(row).peak);
-    if (most <= view_.leading.reserved) return "";
-    return fmt::format(" The peak is not of training, which takes {} at most.",
-                       size(replay::wrapping_sub(most, view_.leading.reserved)));
+  // Writes the user's lines that held the most bytes at the peak, and in training if the peak is outside of it.
+  void most() {
+    if (view_.leading.bytes <= 0) return;
+    if (!view_.peak().bucket) {
+      const std::string text = largest_lines(analysis_, peak_set(), view_.leading.bytes);
+      if (!text.empty()) lines_.paragraph("", "Largest at the peak, by your line: " + text);
+    }
+    training();
   }
 
-  // Writes the user's lines that held the most bytes at the peak.
-  void most() {
-    constexpr std::size_t kLines = 3;
-    if (view_.peak().bucket || view_.leading.bytes <= 0) return;
-    std::map<std::string, std::int64_t> sums;
-    for (const HolderRow& row : holder_rows(analysis_, peak_set(), HolderDetail::by_line))
-      if (!row.line.empty()) sums[row.line] = replay::wrapping_add(sums[row.line], row.bytes);
-    std::vector<std::pair<std::string, std::int64_t>> all(sums.begin(), sums.end());
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    std::string text;
-    for (std::size_t i = 0; i < std::min(kLines, all.size()) && all[i].second >= view_.leading.bytes / 20; ++i)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(all[i].first), size(all[i].second));
-    if (!text.empty()) lines_.paragraph("", "Largest at the peak, by your line: " + text);
+  // Writes what the phases of training take at most, and the lines that hold it, if the peak is in no phase.
+  void training() {
+    if (view_.peak().path != replay::PathId::other) return;
+    const replay::Measure measure = view_.leading.measure;
+    const auto peak = training_peak(analysis_.account, analysis_.buckets, view_.leading.memory, measure);
+    if (!peak) return;
+    static const replay::Holdings unknown;
+    const replay::Holdings& alive =
+        peak->bucket ? unknown : analysis_.set({view_.leading.memory, measure, peak->at});
+    const std::int64_t reserved = view_.of_tensors() ? 0
+                                  : peak->bucket     ? view_.leading.reserved
+                                                     : static_cast<std::int64_t>(untouched(alive));
+    const std::int64_t bytes = replay::wrapping_sub(peak->bytes, reserved);
+    const bool outside = view_.peak().step == replay::Step::none;
+    if (bytes <= 0 ||
+        (!outside && !worthwhile(replay::wrapping_sub(view_.leading.bytes, bytes), view_.leading.bytes)))
+      return;
+    std::string text = fmt::format("The peak is outside the phases of training, which take {} at most, {}",
+                                   size(bytes), place_of(*peak));
+    if (const std::string largest = largest_lines(analysis_, alive, bytes); !largest.empty())
+      text += "; largest then, by your line: " + largest;
+    lines_.paragraph("", text);
   }
 
   void parameters() {

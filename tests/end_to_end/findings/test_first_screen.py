@@ -47,7 +47,7 @@ class FirstScreen(Screen):
 
 # The program beside the repository, its arguments, the user's lines, and MiB, as its first lines derive them.
 EVERYDAY = (("gpt_logits_leak.py", [], [17], [16, 640]), ("logits_kept.py", [], [5], [4]),
-            ("prep_then_train.py", [], [8, 10], [305.2, 2 * 381.5]), ("val_leak.py", [], [12, 13], [32, 24, 8]),
+            ("prep_then_train.py", [], [8, 10, 12], [305.2, 2 * 381.5, 381.5, 343.3]), ("val_leak.py", [], [12, 13], [32, 24, 8]),
             ("ck_oom.py", [], [8], [384, 396]), ("state_dict_kept.py", [], [7], [128]),
             ("generate_only.py", [], [4], [88.41]), ("generate_only.py", ["--first"], [4], [88.41]))
 

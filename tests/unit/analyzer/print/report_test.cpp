@@ -337,6 +337,89 @@ TEST_F(Report, TheUsersLineOfTheMostIsBelowIt) {
       << text(builder);
 }
 
+// Two copies before training, then three steps of 340 MiB.
+Builder prepared() {
+  Builder builder;
+  const std::uint32_t copies = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t table = builder.python_frame("main", "/home/u/train.py", 9, 0);
+  const std::uint64_t mib = 1 << 20;
+  builder.birth(1, 400 * mib, Kind::heap, 0, copies).birth(2, 400 * mib, Kind::heap, 0, copies);
+  builder.death(1).death(2).birth(3, 300 * mib, Kind::heap, 0, table);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    builder.begin("forward")
+        .tensor(4, 40 * mib, copies)
+        .end("forward")
+        .begin("step")
+        .end("step")
+        .tensor_death(4);
+  builder.exit(0);
+  return builder;
+}
+
+std::string unwrapped(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+TEST_F(Report, APeakOutsideTrainingHasARowAndTrainingItsLines) {
+  Builder builder = prepared();
+  const std::string out = text(builder);
+  const std::string said = unwrapped(out);
+  EXPECT_NE(
+      said.find("No finding: memtrace found none of the causes that it looks for. It does not know whether "
+                "your lines need what they hold."),
+      std::string::npos)
+      << out;
+  EXPECT_NE(
+      said.find("Largest at the peak, by your line: train.py:3 800.00 MiB (2 x 400.00 MiB) The peak is "
+                "outside the phases of training, which take 340.00 MiB at most, in forward 0; largest then, "
+                "by your line: train.py:9 300.00 MiB, train.py:3 40.00 MiB"),
+      std::string::npos)
+      << out;
+  const std::size_t row = out.find("\n  outside training");
+  ASSERT_NE(row, std::string::npos) << out;
+  EXPECT_LT(row, out.find("\n  forward"));
+  const std::string cells = out.substr(row, out.find('\n', row + 1) - row);
+  EXPECT_NE(cells.find(" 800.00 "), std::string::npos) << cells;
+  EXPECT_NE(cells.find("heap 800.00"), std::string::npos) << cells;
+}
+
+// The levels of the table have the reservation, the first line has not.
+TEST_F(Report, AReservationIsNamedBelowTheLevels) {
+  Builder builder = prepared();
+  builder.birth(0x100000000, 64 << 20, Kind::mmap_anon);
+  builder.put(format::EventType::sample_touched, 0, 0,
+              {0x100000000, builder.now(), 64 << 20, 0, builder.now()});
+  builder.birth(0x200000000, 800 << 20);
+  const std::string out = text(builder);
+  EXPECT_NE(out.find("allocated 1100.00 MiB at most"), std::string::npos) << out;
+  EXPECT_NE(
+      out.find(
+          "\n  with 64.00 MiB that were reserved and never touched; the peak without them is 1100.00 MiB\n"),
+      std::string::npos)
+      << out;
+}
+
+TEST_F(Report, APeakInAPhaseHasNoRowOfItsOwn) {
+  Builder builder = training();
+  const std::string out = text(builder);
+  EXPECT_EQ(out.find("\n  outside"), std::string::npos) << out;
+  EXPECT_EQ(out.find("outside the phases"), std::string::npos) << out;
+}
+
+// The peak is after the phases of step 2: its row is below theirs.
+TEST_F(Report, APeakBetweenPhasesIsARowOfItsStep) {
+  Builder builder = training();
+  builder.birth(0x9000000, 900 << 20);
+  const std::string out = text(builder);
+  const std::size_t row = out.find("\n  outside phases         2 ");
+  ASSERT_NE(row, std::string::npos) << out;
+  EXPECT_GT(row, out.find("\n  update                 2 "));
+  EXPECT_LT(row, out.find("\n  forward                typical"));
+  EXPECT_NE(unwrapped(out).find("The peak is outside the phases of training, which take"), std::string::npos)
+      << out;
+}
+
 // 30 MiB of tensors beside 100 MiB of heap: the table is of all allocations.
 TEST_F(Report, TensorsThatAreLessThanHalfAreNotTheTable) {
   Builder builder;

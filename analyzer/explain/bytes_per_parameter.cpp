@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/explain/nothing_to_show.h"
+#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/replay/wrapping_sum.h"
 
@@ -29,16 +30,24 @@ constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase al
 using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId, format::TextId>;
 using KeptRows = std::map<RowKey, KeptRow>;
 
+RowKey key_of(const ProcessAnalysis& analysis, const replay::Holding& holding, Step step) {
+  const bool known = holding.role != Role::unknown;
+  return {holding.role,
+          holding.kind,
+          analysis.account.paths.text(holding.born_phase),
+          step,
+          known ? format::StackId{} : holding.stack,
+          holding.name};
+}
+
 // Sums the holdings by row. If `whenever`, blocks of different steps share a row.
 KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
                  bool whenever) {
   KeptRows out;
   for (const replay::Holding& holding : holdings) {
     const std::string phase = analysis.account.paths.text(holding.born_phase);
-    const Step step = whenever ? Step::none : holding.born_step;
     const bool known = holding.role != Role::unknown;
-    KeptRow& row =
-        out[{holding.role, holding.kind, phase, step, known ? format::StackId{} : holding.stack, holding.name}];
+    KeptRow& row = out[key_of(analysis, holding, whenever ? Step::none : holding.born_step)];
     row.tensors = row.tensors || holding.tensor || measure == Measure::tensor;
     row.role = holding.role;
     row.kind = holding.kind;
@@ -182,6 +191,27 @@ void add_theory(Explanation& out) {
   }
 }
 
+// Adds the blocks that no row has, which are no tensors and too little for a row, and the sums of what is
+// alive.
+void add_beside(Explanation& out, const replay::Holdings& holdings, const KeptRows& kept, std::int64_t level) {
+  for (const replay::Holding& holding : holdings) {
+    RowKey key = key_of(*out.analysis, holding, holding.born_step);
+    auto row = kept.find(key);
+    if (row == kept.end()) { // joined with the rows of other steps
+      std::get<Step>(key) = Step::none;
+      row = kept.find(key);
+    }
+    if (row != kept.end() && !row->second.tensors && !is_row(out, row->second, row->second.bytes))
+      out.beside_blocks.push_back(holding);
+  }
+  std::uint64_t given = 0;
+  for (const KeptRow& row : out.kept) given += row.bytes;
+  const auto all = static_cast<std::uint64_t>(std::max<std::int64_t>(level, 0));
+  out.beside = all - std::min(given, all);
+  out.reserved = std::min(untouched(out.beside_blocks), out.beside);
+  out.alive = all - std::min(untouched(holdings), all);
+}
+
 std::vector<PartOfStep> parts_of(const ProcessAnalysis& analysis, MemoryId memory) {
   std::vector<std::pair<std::uint64_t, PartOfStep>> found;
   const replay::Paths& paths = analysis.account.paths;
@@ -242,6 +272,34 @@ std::uint64_t Explanation::kept_bytes() const {
   return sum;
 }
 
+std::map<Role, std::uint64_t> Explanation::model_bytes() const {
+  std::map<Role, std::uint64_t> out;
+  for (const KeptRow& row : kept) {
+    switch (row.role) {
+      case Role::parameter:
+      case Role::gradient:
+      case Role::optimizer_state:
+      case Role::master:
+      case Role::buffer:
+        out[row.role] += row.bytes;
+        break;
+      default:
+        if (row.buffer) out[Role::staging] += row.bytes;
+    }
+  }
+  return out;
+}
+
+std::uint64_t Explanation::model_sum() const {
+  std::uint64_t sum = 0;
+  for (const auto& [role, bytes] : model_bytes()) sum += bytes;
+  return sum;
+}
+
+bool Explanation::model_leads() const {
+  return model_sum() >= alive / 2;
+}
+
 Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<std::uint64_t> parameters) {
   const trace::Facts& facts = analysis.facts();
   if (!parameters && facts.parameters) parameters = facts.parameters->count;
@@ -293,10 +351,7 @@ Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<st
   sort(out.transient);
   add_theory(out);
   add_small(out, kept);
-  std::uint64_t given = 0;
-  for (const KeptRow& row : out.kept) given += row.bytes;
-  const std::int64_t all = measure == Measure::live ? level.live : level.tensor;
-  out.beside = static_cast<std::uint64_t>(std::max<std::int64_t>(replay::wrapping_sub(all, given), 0));
+  add_beside(out, analysis.set(then), kept, measure == Measure::live ? level.live : level.tensor);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,9 @@ struct Explanation {
   std::vector<PartOfStep> parts;  // as the training engine marks them, in time order
   std::optional<double> theory;   // theoretical bytes per parameter of the retained rows
   std::uint64_t beside = 0;       // live bytes that no row has: Python, libraries, small blocks
+  replay::Holdings beside_blocks; // the blocks of `beside` that were recorded, the largest first
+  std::uint64_t reserved = 0;     // of `beside`: reservations that were never touched
+  std::uint64_t alive = 0;        // live bytes when the last update ended, without such reservations
   std::int64_t unaccounted = 0;   // bytes of tensors that no row has
   std::uint64_t pinned_idle = 0;  // pinned bytes that are in the allocator's cache and in no tensor
 
@@ -62,6 +66,12 @@ struct Explanation {
   double per_parameter(std::uint64_t bytes) const { return per_parameter(static_cast<double>(bytes)); }
   double per_parameter(std::int64_t bytes) const { return per_parameter(static_cast<double>(bytes)); }
   std::uint64_t kept_bytes() const; // Returns the resident bytes of `kept`.
+  // Returns the bytes of the rows that belong to the model, by role: parameters, gradients, states, master
+  // copies, buffers. Those of an engine that have no such role are under `staging`.
+  std::map<replay::Role, std::uint64_t> model_bytes() const;
+  std::uint64_t model_sum() const;
+  // True if the model is at least half of what is alive. Else bytes per parameter say little of the process.
+  bool model_leads() const;
 };
 
 // Returns the rows of `memory` after the last update. `parameters` overrides the number found in the trace.

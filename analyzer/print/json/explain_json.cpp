@@ -83,6 +83,8 @@ Json explain_json(const Explanation& from, std::optional<std::uint64_t> project)
               {"rows", rows_of(from)},
               {"parts_of_step", std::move(parts)},
               {"not_per_parameter", from.beside},
+              {"model_bytes", from.model_sum()},
+              {"alive", from.alive},
               {"kept_by_pinned_cache", from.pinned_idle},
               {"unaccounted", from.per_parameter(from.unaccounted)}};
   if (project) out["project"] = {{"parameters", *project}, {"bytes", kept * static_cast<double>(*project)}};

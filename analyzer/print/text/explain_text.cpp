@@ -9,6 +9,7 @@
 #include <string>
 
 #include "analyzer/explain/holder_rows.h"
+#include "analyzer/print/text/held_table.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
@@ -18,9 +19,32 @@ namespace memtrace::report {
 namespace {
 
 constexpr std::size_t kTransients = 5;
+constexpr std::size_t kBeside = 6; // rows
 
 std::string shown_name(const KeptRow& row) {
   return row.buffer ? row.name : words_of(row.name);
+}
+
+const char* plural(replay::Role role) {
+  switch (role) {
+    case replay::Role::parameter:
+      return "parameters";
+    case replay::Role::gradient:
+      return "gradients";
+    case replay::Role::optimizer_state:
+      return "optimizer states";
+    case replay::Role::master:
+      return "master copies";
+    case replay::Role::buffer:
+      return "buffers";
+    default:
+      return "buffers of the engine";
+  }
+}
+
+// Returns KiB below 1 MiB: a small model has 0.00 MiB.
+std::string fine_size(std::uint64_t bytes) {
+  return bytes >= 1 << 20 ? sized(bytes) : fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
 }
 
 std::string theory(const std::optional<double>& value) {
@@ -46,8 +70,7 @@ class ExplainText {
       lines_.paragraph("",
                        fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
                                    sized(from_.pinned_idle), per(from_.pinned_idle)));
-    lines_.paragraph("", fmt::format("not per parameter: {} live beside (Python, libraries, small blocks)",
-                                     sized(from_.beside)));
+    beside();
     lines_.plain(fmt::format("unaccounted: {} = {:.2f}", size(from_.unaccounted),
                              from_.per_parameter(from_.unaccounted)));
     if (project) projection(*project);
@@ -57,20 +80,39 @@ class ExplainText {
  private:
   double per(std::uint64_t bytes) const { return from_.per_parameter(bytes); }
 
-  // Writes the sum, then the causes of the difference to theory.
-  void head() {
+  // Returns the sum, then the causes of the difference to theory.
+  std::string per_parameter() const {
     std::string text = fmt::format("{:.2f} bytes per parameter kept", per(from_.kept_bytes()));
-    if (from_.theory) {
-      text += fmt::format(", theory {:.2f}", *from_.theory);
-      std::map<std::string, double> over;
-      for (const KeptRow& row : from_.kept) over[shown_name(row)] += per(row.resident) - row.theory.value_or(0);
-      std::string more;
-      for (const auto& [name, bytes] : over)
-        if (std::abs(bytes) >= 0.05)
-          more += fmt::format("{} {:+.2f} {}", more.empty() ? ":" : ",", bytes, name);
-      text += more;
+    if (!from_.theory) return text;
+    text += fmt::format(", theory {:.2f}", *from_.theory);
+    std::map<std::string, double> over;
+    for (const KeptRow& row : from_.kept) over[shown_name(row)] += per(row.resident) - row.theory.value_or(0);
+    std::string more;
+    for (const auto& [name, bytes] : over)
+      if (std::abs(bytes) >= 0.05) more += fmt::format("{} {:+.2f} {}", more.empty() ? ":" : ",", bytes, name);
+    return text + more;
+  }
+
+  // Writes the sizes first if the model is little of what is alive: then bytes per parameter mislead.
+  void sizes_first() {
+    const std::uint64_t model = from_.model_sum();
+    std::string parts;
+    for (const auto& [role, bytes] : from_.model_bytes())
+      parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", plural(role), fine_size(bytes));
+    lines_.strong(fmt::format("The model takes {}{}. The process holds {} besides.", fine_size(model), parts,
+                              sized(from_.alive - std::min(model, from_.alive))));
+    const double part = 100 * static_cast<double>(model) / static_cast<double>(from_.alive);
+    lines_.paragraph(
+        "", printable(fmt::format("The model is {:.1f} % of what is alive, so this says little: {}", part,
+                                  per_parameter())));
+  }
+
+  void head() {
+    if (from_.model_leads()) {
+      lines_.strong(printable(per_parameter()));
+    } else {
+      sizes_first();
     }
-    lines_.strong(printable(text));
     const trace::Facts& facts = from_.analysis->facts();
     lines_.paragraph("", fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
                                      memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
@@ -112,6 +154,28 @@ class ExplainText {
     const std::uint64_t kept = from_.kept_bytes();
     table.row({"kept", figure(asked), figure(kept), fmt::format("{:.2f}", per(kept)), theory(from_.theory)});
     table.write(lines_);
+  }
+
+  // Writes what is alive and in no row, by the user's line.
+  void beside() {
+    const auto total = static_cast<std::int64_t>(from_.beside - from_.reserved);
+    if (from_.beside_blocks.empty() || total == 0) {
+      lines_.paragraph("", fmt::format("not per parameter: {} live beside", sized(from_.beside)));
+      return;
+    }
+    lines_.gap();
+    write_held(*from_.analysis,
+               {.set = from_.beside_blocks,
+                .total = total,
+                .unit = unit_for(total),
+                .title = "Not per parameter",
+                .sum = "total",
+                .at = "",
+                .others = "smaller"},
+               kBeside, lines_);
+    if (from_.reserved != 0)
+      lines_.paragraph("",
+                       fmt::format("Reserved and never touched, not counted above: {}", sized(from_.reserved)));
   }
 
   // Writes below a row which bytes of it never came into memory, or came late.

@@ -70,6 +70,24 @@ class Explain(Case):
         self.assert_rows(out, {role: size / count for role, size in truth.items()})
         self.assertAlmostEqual(out["theory"], 2 + 4 + 4 + 8)
 
+    def test_a_model_that_is_little_of_what_is_alive(self):
+        """The sizes lead, and the rest has the user's line. The figures per parameter stay in the table."""
+        program = harness.program("little_model.py")
+        with open(program, encoding="utf-8") as file:
+            line = next(number for number, text in enumerate(file, 1) if text.endswith("# TRUTH\n"))
+        done, _ = self.trace([harness.torch_python(), program], {"MEMTRACE_QUIET": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        out = self.explained()
+        self.assertEqual(out["parameters"]["count"], 46_653)
+        self.assertAlmostEqual(out["model_bytes"], 46_653 * 16, delta=46_653 * 16 / 50)
+        text = self.explain().stdout.decode()
+        size = out["model_bytes"] / 1024
+        self.assertEqual(text.split(":")[0], f"The model takes {size:.1f} KiB")
+        besides = (out["alive"] - out["model_bytes"]) / harness.MIB
+        self.assertIn(f"The process holds {besides:.2f} MiB besides.", " ".join(text.split()))
+        self.assertRegex(text, rf"\n  heap +300\.00 +[\d.]+ +little_model\.py:{line}\n")
+        self.assertIn("parameter               0.18      0.18     4.00    4.00", text)
+
     def test_where_there_is_nothing_to_explain(self):
         self.run_in("traced", [harness.victim("small_blocks")], self.environment(**harness.RECORD_ALL))
         self.assertRegex(self.explain(status=2).stderr,
@@ -111,6 +129,7 @@ class ZeRO(Case):
 
     def check(self, accumulation):
         out = self.train(2, accumulation)
+        self.assertRegex(self.explain().stdout.decode(), r"^2\d\.\d\d bytes per parameter kept, theory 18\.00: ")
         self.assertEqual(out["parameters"]["count"], 8 * 2048 * 2048)
         # Flat bf16; fp32 master, gradients and two states; the copy buffer, and two of one layer (of eight) each.
         self.assert_rows(out, {"parameter": 2, "master": 4, "optimizer_state": 8, "staging": 2 + 2 * 2 / 8,

@@ -1,0 +1,98 @@
+// Purpose: tests what an explanation leads with, and that the memory beside the model is divided by line.
+#include "analyzer/print/text/explain_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analyzer/explain/process_analysis.h"
+#include "analyzer/print/json/explain_json.h"
+#include "builder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Kind;
+using tests::kMiB;
+
+// A model of 16 MiB with SGD, which has no states: its gradients double it. Beside it, a table of the given
+// size and a reservation that was never touched.
+class ExplainText : public testing::Test {
+ protected:
+  const Explanation& of(std::uint64_t table_bytes) {
+    const std::uint32_t table = builder_.python_frame("main", "/home/u/train.py", 9, 0);
+    const std::uint32_t model = builder_.python_frame("main", "/home/u/train.py", 3, 0);
+    builder_.birth(1, table_bytes, Kind::heap, 0, table);
+    builder_.birth(kReservation, 64 * kMiB, Kind::mmap_anon, 0, model);
+    builder_.put(format::EventType::sample_touched, 0, 0,
+                 {kReservation, builder_.now(), 64 * kMiB, 0, builder_.now()});
+    builder_.begin("load");
+    labelled(2, "parameter", model);
+    builder_.end("load").parameters(4 * kMiB, 16 * kMiB, 1).note("optimizer=SGD");
+    builder_.begin("forward").end("forward").begin("backward");
+    labelled(3, "gradient", model);
+    builder_.end("backward").begin("step").end("step").begin("forward").end("forward").exit(0);
+    tests::write_file(scratch_.file("t.memtrace"), builder_.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
+    ProcessEnd end = read_end(*trace);
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
+    explanation_ = explain(*analysis_, 0, std::nullopt);
+    return explanation_;
+  }
+  std::string unwrapped() const {
+    std::string text = explain_text(explanation_, std::nullopt, {});
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+
+ private:
+  static constexpr std::uint64_t kReservation = 0x100000000;
+
+  void labelled(std::uint64_t address, const char* role, std::uint32_t site) {
+    builder_.tensor(address, 16 * kMiB, site);
+    builder_.put(format::EventType::label, 0, 0, {address, 16 * kMiB, builder_.text(role)});
+  }
+
+  tests::Builder builder_;
+  tests::Scratch scratch_;
+  std::unique_ptr<ProcessAnalysis> analysis_;
+  Explanation explanation_;
+};
+
+TEST_F(ExplainText, OfAModelThatIsHalfLeadsWithBytesPerParameter) {
+  EXPECT_TRUE(of(31 * kMiB).model_leads()) << "a reservation that was never touched is not alive";
+  EXPECT_EQ(unwrapped().rfind("8.00 bytes per parameter kept, theory 8.00", 0), 0u) << unwrapped();
+}
+
+TEST_F(ExplainText, OfASmallModelLeadsWithSizes) {
+  EXPECT_FALSE(of(600 * kMiB).model_leads());
+  const std::string said = unwrapped();
+  EXPECT_EQ(
+      said.rfind("The model takes 32.00 MiB: parameters 16.00 MiB, gradients 16.00 MiB. The process holds "
+                 "600.00 MiB besides. The model is 5.1 % of what is alive, so this says little: 8.00 bytes "
+                 "per parameter kept, theory 8.00",
+                 0),
+      0u)
+      << said;
+}
+
+TEST_F(ExplainText, WhatIsBesideHasTheUsersLinesAndAddsUp) {
+  const Explanation& out = of(600 * kMiB);
+  std::uint64_t sum = 0;
+  for (const replay::Holding& holding : out.beside_blocks) sum += holding.bytes;
+  EXPECT_EQ(sum, out.beside);
+  EXPECT_EQ(out.reserved, 64 * kMiB);
+  EXPECT_EQ(out.beside - out.reserved, 600 * kMiB);
+  const std::string said = unwrapped();
+  const std::size_t table = said.find("Not per parameter, MiB");
+  ASSERT_NE(table, std::string::npos) << said;
+  EXPECT_NE(said.find("600.00 100.0          train.py:9", table), std::string::npos) << said;
+  EXPECT_NE(said.find("Reserved and never touched, not counted above: 64.00 MiB", table), std::string::npos);
+  const Json json = explain_json(out, std::nullopt);
+  EXPECT_EQ(json["model_bytes"], out.model_sum());
+  EXPECT_EQ(json["alive"], out.model_sum() + 600 * kMiB);
+}
+
+} // namespace
+} // namespace memtrace::report

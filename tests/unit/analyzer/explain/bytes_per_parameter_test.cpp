@@ -54,5 +54,32 @@ TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
   EXPECT_EQ(out.theory, 16.0);
 }
 
+// A block of each step stays for good. The peak has one more, which lives for a short time: the age of the
+// first is no age of that.
+TEST(BytesPerParameter, AgeOfWhatIsNotKept) {
+  tests::Builder builder;
+  const std::uint32_t site = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  builder.begin("load").tensor(1, 4 * kMiB, site);
+  builder.put(format::EventType::label, 0, 0,
+              {1, 4 * kMiB, builder.text("parameter") | std::uint64_t{builder.text("a")} << 32});
+  builder.end("load").parameters(kMiB, 4 * kMiB, 1).note("optimizer=SGD");
+  std::uint64_t address = 100;
+  for (int step = 0; step < 3; ++step) {
+    builder.begin("forward").end("forward").begin("step").end("step");
+    builder.tensor(++address, 2 * kMiB, site).wait(1'000'000'000);
+  }
+  builder.begin("forward").end("forward").tensor(200, 2 * kMiB, site).tensor_death(200).exit(0);
+  tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+  auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+  ProcessEnd end = read_end(*trace);
+  const auto analysis = analyze_process(std::move(trace), "main", std::move(end), Options{});
+  const Explanation out = explain(*analysis, 0, std::nullopt);
+  ASSERT_EQ(out.transient.size(), 1u);
+  EXPECT_EQ(out.transient[0].asked, 4 * kMiB) << "the last update ended before two of them";
+  EXPECT_EQ(out.transient[0].step, replay::Step{3});
+  EXPECT_LT(out.transient[0].lifetime, 1'000'000u) << "ns";
+}
+
 } // namespace
 } // namespace memtrace::report

@@ -137,13 +137,13 @@ std::string line_and_allocator(const symbols::Site& site) {
   return site.own_line + (site.own_line.empty() || allocator.empty() ? "" : " ") + allocator;
 }
 
+std::string since(const std::string& phase, Step first, Step last) {
+  const std::string words = phase != "other" ? phase_words(phase) : first == Step::none ? "" : "step";
+  if (first == last) return when(words, first);
+  return fmt::format("{} {} to {}", words, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last));
+}
 std::string since(const HolderRow& row) {
-  const std::string phase = row.phase != "other"      ? phase_words(row.phase)
-                            : row.first == Step::none ? ""
-                                                      : "step";
-  if (row.first == row.last) return when(phase, row.first);
-  return fmt::format("{} {} to {}", phase, static_cast<std::int64_t>(row.first),
-                     static_cast<std::int64_t>(row.last));
+  return since(row.phase, row.first, row.last);
 }
 
 } // namespace memtrace::report

@@ -41,5 +41,7 @@ std::string line_and_allocator(const symbols::Site& site);
 
 // Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3" or "".
 std::string since(const HolderRow& row);
+// As above, for a phase by its name in the trace.
+std::string since(const std::string& phase, replay::Step first, replay::Step last);
 
 } // namespace memtrace::report

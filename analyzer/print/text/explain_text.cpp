@@ -99,7 +99,7 @@ class ExplainText {
     std::string parts;
     for (const auto& [role, bytes] : from_.model_bytes())
       parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", plural(role), fine_size(bytes));
-    lines_.strong(fmt::format("The model takes {}{}. The process holds {} besides.", fine_size(model), parts,
+    lines_.strong(fmt::format("The model takes {}{}. Besides, {} are allocated.", fine_size(model), parts,
                               sized(from_.alive - std::min(model, from_.alive))));
     const double part = 100 * static_cast<double>(model) / static_cast<double>(from_.alive);
     lines_.paragraph(
@@ -120,10 +120,8 @@ class ExplainText {
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }
 
-  static std::string since(const KeptRow& row) {
-    const std::string first = when(phase_words(row.phase), row.step);
-    return row.last_step <= row.step ? first
-                                     : fmt::format("{} to {}", first, static_cast<std::int64_t>(row.last_step));
+  static std::string since_of(const KeptRow& row) {
+    return since(row.phase, row.step, std::max(row.step, row.last_step));
   }
 
   std::string site(const KeptRow& row) const {
@@ -146,7 +144,7 @@ class ExplainText {
       const bool live = row.state == KeptRow::Retention::live;
       table.row({printable(shown_name(row)), figure(row.asked), figure(row.resident),
                  fmt::format("{:.2f}", per(row.resident)), theory(row.theory),
-                 live ? printable(since(row)) : "freed",
+                 live ? printable(since_of(row)) : "freed",
                  live ? printable(site(row)) : "not given back to the kernel"});
       remarks(row, table, from_.parameters);
       asked += row.asked;
@@ -193,7 +191,7 @@ class ExplainText {
       const KeptRow& row = from_.transient[i];
       lines_.paragraph("", printable(fmt::format(
                                "not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
-                               sized(row.resident), per(row.resident), when(phase_words(row.phase), row.step),
+                               sized(row.resident), per(row.resident), since(row.phase, row.step, row.step),
                                duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }

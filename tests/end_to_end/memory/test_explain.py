@@ -84,7 +84,7 @@ class Explain(Case):
         size = out["model_bytes"] / 1024
         self.assertEqual(text.split(":")[0], f"The model takes {size:.1f} KiB")
         besides = (out["alive"] - out["model_bytes"]) / harness.MIB
-        self.assertIn(f"The process holds {besides:.2f} MiB besides.", " ".join(text.split()))
+        self.assertIn(f"Besides, {besides:.2f} MiB are allocated.", " ".join(text.split()))
         self.assertRegex(text, rf"\n  heap +300\.00 +[\d.]+ +little_model\.py:{line}\n")
         self.assertIn("parameter               0.18      0.18     4.00    4.00", text)
 

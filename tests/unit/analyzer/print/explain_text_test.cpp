@@ -69,10 +69,11 @@ TEST_F(ExplainText, OfASmallModelLeadsWithSizes) {
   EXPECT_FALSE(of(600 * kMiB).model_leads());
   const std::string said = unwrapped();
   EXPECT_EQ(
-      said.rfind("The model takes 32.00 MiB: parameters 16.00 MiB, gradients 16.00 MiB. The process holds "
-                 "600.00 MiB besides. The model is 5.1 % of what is alive, so this says little: 8.00 bytes "
-                 "per parameter kept, theory 8.00",
-                 0),
+      said.rfind(
+          "The model takes 32.00 MiB: parameters 16.00 MiB, gradients 16.00 MiB. Besides, "
+          "600.00 MiB are allocated. The model is 5.1 % of what is alive, so this says little: 8.00 bytes "
+          "per parameter kept, theory 8.00",
+          0),
       0u)
       << said;
 }

@@ -208,7 +208,9 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
       "the holder. "
       "{}1,000 steps take {}",
       lines.front().first, of_graph ? "a graph that a kept loss holds" : "a cache",
-      of_graph ? "A tensor with a grad_fn keeps its graph; .detach(), .item() and .argmax() do not. " : "",
+      of_graph ? "A tensor with a grad_fn keeps its graph, and .detach() shares its memory; .item() or "
+                 ".argmax() keep neither. "
+               : "",
       size(1000 * finding.bytes));
   return finding;
 }

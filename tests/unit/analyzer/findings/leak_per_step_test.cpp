@@ -75,9 +75,8 @@ TEST_F(Leaks, NameTheUsersLineBesideTheLibrarys) {
   EXPECT_EQ(found[0].sentences.at(0), "Each step: train.py:31 0.25 MiB by torch/nn/modules/linear.py:134.");
   EXPECT_EQ(found[0].remedy,
             "look for what stores the result of train.py:31 in each step: a list, an attribute, a graph that a "
-            "kept loss holds. The trace does not show the holder. A tensor with a grad_fn keeps its graph; "
-            ".detach(), "
-            ".item() and .argmax() do not. 1,000 steps take 250.01 MiB");
+            "kept loss holds. The trace does not show the holder. A tensor with a grad_fn keeps its graph, and "
+            ".detach() shares its memory; .item() or .argmax() keep neither. 1,000 steps take 250.01 MiB");
 }
 
 TEST_F(Leaks, WithoutALineOfTheUsersNameTheLibraryOnce) {

@@ -107,7 +107,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   if (argument.empty()) {
     const std::vector<std::string> files = newest_job(kDefault, !attempt);
     if (files.empty()) {
-      throw UsageError("memtrace-out: no trace in it or its directories; name one: memtrace report TRACE");
+      throw UsageError("memtrace-out: no trace in it or its directories; name a trace or its directory");
     }
     return chosen(files, kDefault, attempt);
   }
@@ -124,6 +124,10 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   }
   std::vector<std::string> files = traces_in(argument);
   if (files.empty()) files = newest_job(argument, !attempt);
+  if (files.empty()) { // perhaps the directory in which the program was started
+    const std::string below = (fs::path(argument) / kDefault).string();
+    if (files = newest_job(below, !attempt); !files.empty()) return chosen(files, below, attempt);
+  }
   if (files.empty())
     throw UsageError(
         argument +

@@ -14,26 +14,38 @@ namespace {
 
 constexpr const char* kNotYet[] = {"top", "export", "check"};
 
+std::string commands_of(const CLI::App& app) {
+  std::string out;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    out += (out.empty() ? "" : ", ") + command->get_name();
+  return out;
+}
+
 // Throws if `name` is not a subcommand of `app`.
 void check_command(const CLI::App& app, const std::string& name) {
   if (name.starts_with('-')) return;
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (command->get_name() == name) return;
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
   const bool later =
       std::any_of(std::begin(kNotYet), std::end(kNotYet), [&](const char* one) { return name == one; });
   throw report::UsageError(name + (later ? ": not supported yet" : ": no such command") +
-                           "; this version has " + known);
+                           "; this version has " + commands_of(app));
 }
 
-// Returns CLI11's text, in one line. It lists unknown words from the last to the first.
+// Returns what is wrong with the words that no option takes. CLI11 lists them from the last to the first.
+std::string unknown_words(const std::vector<std::string>& words, bool is_run) {
+  if (words.front().starts_with('-')) return "no such option: " + words.front();
+  std::string line = is_run ? "put -- before the program: memtrace run --" : "these words were not expected:";
+  for (const std::string& word : words) line += " " + word;
+  return line;
+}
+
+// Returns CLI11's text, in one line.
 std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    line = "these words were not expected:";
-    for (const std::string& word : app.remaining(true)) line += " " + word;
+    const std::vector<CLI::App*> given = app.get_subcommands();
+    line = unknown_words(app.remaining(true), !given.empty() && given.front()->get_name() == "run");
   }
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
@@ -59,7 +71,10 @@ Command parse(int argc, const char* const* argv) {
   Command command;
   const auto table = command_table(traced, [&command](const Command& given) { command = given; });
   CLI::App& app = *table;
-  if (argc > 1) check_command(app, argv[1]);
+  if (argc <= 1)
+    throw report::UsageError("no command is given; this version has " + commands_of(app) +
+                             "; see memtrace --help");
+  check_command(app, argv[1]);
   try {
     app.parse(static_cast<int>((is_run ? dashes : end) - argv), argv);
   } catch (const CLI::CallForHelp&) {

@@ -163,6 +163,10 @@ std::uint64_t unix_ns() {
 } // namespace
 
 int run_command(const RunArguments& arguments) {
+  // Known before the program starts: it may run for days.
+  if (!arguments.pack.empty() && ::access(arguments.pack.c_str(), F_OK) == 0)
+    throw report::UsageError(arguments.pack +
+                             ": is there already; name another file, or remove it; nothing was started");
   const std::string object = preload_object();
   set_environment(arguments, object);
   int failed[2];

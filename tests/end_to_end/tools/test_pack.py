@@ -192,6 +192,17 @@ class SameReport(Pack):
         done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", sys.executable,
                                       "-c", "held = bytearray(b'x' * (50 << 20)); raise SystemExit(3)"],
                            bare_environment())
+        self.assertEqual((done.returncode, done.stderr.decode()),
+                         (2, f"memtrace: {self.packed}: is there already; name another file, or remove it; nothing was "
+                             "started\n"))
+        with open(self.packed, "rb") as file:
+            self.assertEqual(file.read(), b"precious")
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_run_overwrites_no_file_that_came_meanwhile(self):
+        program = f"import sys; open({self.packed!r}, 'w').write('precious'); held = bytearray(b'x' * (50 << 20)); sys.exit(3)"
+        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", sys.executable,
+                                      "-c", program], bare_environment())
         self.assertEqual(done.returncode, 3, "the status is the command's")
         self.assertIn(f"memtrace: run: not packed: {self.packed}: is there already; name another file, or remove it; "
                       f"the traces are in {self.out}\n", done.stderr.decode())

@@ -126,7 +126,14 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
 // One line for each kind of value: it names the option, the value, and the values that are taken.
 TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"run", "--sampel", "1M", "--", "true"}),
-            "these words were not expected: --sampel 1M; see memtrace run --help");
+            "no such option: --sampel; see memtrace run --help");
+  EXPECT_EQ(refused({"run", "python", "-c", "pass"}),
+            "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
+  EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
+  EXPECT_EQ(
+      refused({}),
+      "no command is given; this version has report, diff, explain, postmortem, pack, run, env, doctor; see "
+      "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),
@@ -255,6 +262,9 @@ TEST(Find, TakesAFileADirectoryOrTheNewestJob) {
             (std::vector<std::string>{"memtrace-out/a/0.memtrace", "memtrace-out/a/1.memtrace"}));
   EXPECT_EQ(find_traces("memtrace-out/b"), (std::vector<std::string>{"memtrace-out/b/2.memtrace"}));
   EXPECT_EQ(find_traces("memtrace-out/b/2.rings"), (std::vector<std::string>{"memtrace-out/b/2.rings"}));
+  std::filesystem::create_directory(scratch.file("started-here"));
+  std::filesystem::rename(scratch.file("memtrace-out"), scratch.file("started-here/memtrace-out"));
+  EXPECT_EQ(find_traces("started-here").size(), 2u);
   EXPECT_THROW(find_traces("empty"), UsageError);
   EXPECT_THROW(find_traces("nowhere"), UsageError);
   std::filesystem::current_path(scratch.file("empty"));

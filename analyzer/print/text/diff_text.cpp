@@ -43,7 +43,7 @@ void write_row(DiffTable& table, const DiffRow& row) {
   if (row.analysis == nullptr) {
     const bool too_much = row.a < 0 || row.b < 0;
     table.row(row.a, row.b, "small blocks", "",
-              too_much ? "sampling error: the total is counted exactly" : "counted, not recorded one by one");
+              too_much ? "sampling error; the total is exact" : "counted, not recorded one by one");
     return;
   }
   const bool kind = row.role == replay::Role::unknown;

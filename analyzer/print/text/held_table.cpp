@@ -72,7 +72,7 @@ std::string allocated_by(const HolderRow& row, const Unit& unit) {
 }
 
 const char* left_because(std::int64_t left, bool samples) {
-  if (left < 0 && samples) return "sampling error: the total is counted exactly";
+  if (left < 0 && samples) return "sampling error; the total is exact";
   return samples ? "counted, and not in the samples" : "counted, not recorded one by one";
 }
 

@@ -194,9 +194,13 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
       size(held), died_with(analysis, memory) ? "are held at the death" : "are held in the last step");
   std::int64_t sum = 0;
   for (const LeakTrail* one : leak.trails) sum = replay::wrapping_add(sum, one->sum());
-  const std::string left = fmt::format(
-      "{} from steps {} to {} are still held in step {}; {} of these {} steps left some", size(sum), range.from,
-      range.to, static_cast<std::int64_t>(analysis.account.last_step), trail.bytes.size(), range.count());
+  const std::string some =
+      static_cast<std::int64_t>(trail.bytes.size()) == range.count()
+          ? "each of them left some"
+          : fmt::format("{} of these {} steps left some", trail.bytes.size(), range.count());
+  const std::string left =
+      fmt::format("{} of steps {} to {} are still held in step {}; {}", size(sum), range.from, range.to,
+                  static_cast<std::int64_t>(analysis.account.last_step), some);
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};

@@ -21,7 +21,9 @@ namespace {
 constexpr std::size_t kTransients = 5;
 constexpr std::size_t kBeside = 6; // rows
 
+// A tensor without a role is called a tensor, as in the report; its kind says only where it lies.
 std::string shown_name(const KeptRow& row) {
+  if (row.role == replay::Role::unknown && row.tensors && !row.buffer) return "tensor";
   return row.buffer ? row.name : words_of(row.name);
 }
 

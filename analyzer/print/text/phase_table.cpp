@@ -36,6 +36,7 @@ class PhaseTable {
   void write(Lines& lines) const {
     if (!rows_.empty()) table(lines);
     if (has_typical()) lines.faint(typical());
+    if (const std::string text = together(); !text.empty()) lines.faint(text);
     if (!rows_.empty() && !view_.of_tensors() && view_.leading.reserved != 0)
       lines.faint(fmt::format("  with {} that were reserved and never touched; the peak without them is {}",
                               size(view_.leading.reserved), size(view_.leading.bytes)));
@@ -98,6 +99,14 @@ class PhaseTable {
             "",
             "",
             largest_use(peak.at, replay::NameId::other, peak.step)};
+  }
+
+  // Returns what " x4" means, or "" if no row has it.
+  std::string together() const {
+    const bool any = std::any_of(rows_.begin(), rows_.end(), [](const ShownRow& row) {
+      return row.bucket == nullptr && row.row->count > 1;
+    });
+    return any ? "  xN: N such phases in the step, in one row" : "";
   }
 
   std::string typical() const {

@@ -6,6 +6,7 @@
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 
 namespace memtrace::report {
 
@@ -16,7 +17,9 @@ LeadingPeak leading_peak(const ProcessAnalysis& analysis, replay::MemoryId memor
   LeadingPeak out{.memory = memory};
   out.reserved = static_cast<std::int64_t>(untouched(analysis.set({memory, Measure::live, peaks.live.at})));
   out.bytes = replay::wrapping_sub(peaks.live.bytes, out.reserved);
-  if (peaks.tensor.bytes <= 0 || peaks.tensor.bytes < out.bytes / 2) return out;
+  // of a snapshot of PyTorch, `live` has only the segments
+  const bool may_lead = peaks.tensor.bytes >= out.bytes / 2 || torch_history(analysis.facts());
+  if (peaks.tensor.bytes <= 0 || !may_lead) return out;
   out.measure = Measure::tensor;
   out.bytes = peaks.tensor.bytes;
   return out;

@@ -9,6 +9,7 @@
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/explain/workspaces.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -114,7 +115,10 @@ std::string ProcessAnalysis::phase_name(replay::PathId path) const {
 
 std::string ProcessAnalysis::place(replay::PathId path, replay::Step step) const {
   if (path != replay::PathId::other) return "in " + when(phase_name(path), step);
-  return step == replay::Step::none ? "outside training" : when("in step", step);
+  if (step != replay::Step::none) return when("in step", step);
+  const auto history = torch_history(facts());
+  if (!history) return "outside training";
+  return history->events == 0 ? "when it was taken" : "outside of all annotations";
 }
 
 std::string memory_name(MemoryId memory) {

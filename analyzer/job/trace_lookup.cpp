@@ -13,6 +13,7 @@
 #include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/snapshot/snapshot_reader.h"
 
 namespace memtrace::report {
 namespace {
@@ -116,7 +117,10 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
   if (!fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
     const std::optional<std::string> cut = archive::open(argument);
-    if (!cut) return {argument};
+    if (!cut) {
+      const std::string translated = snapshot::open(argument);
+      return {translated.empty() ? argument : translated};
+    }
     if (!cut->empty()) files::warn(*cut);
     std::vector<std::string> packed = traces_in(argument);
     if (packed.empty()) throw UsageError(argument + ": no trace in this packed file; pack the job again");

@@ -41,7 +41,10 @@ bool plumbing(std::string_view function) {
                                               "__tsan",
                                               "__interceptor_",
                                               "void* mmap_interceptor",
-                                              "c10::cuda::CUDACachingAllocator::"};
+                                              "c10::cuda::CUDACachingAllocator::",
+                                              "torch::unwind::", // these record PyTorch's own history
+                                              "torch::CapturedTraceback::",
+                                              "torch::cuda::(anonymous namespace)::gather"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
 }

@@ -60,7 +60,8 @@ std::string check_number(const std::string& text) {
 void add_trace(CLI::App& command, std::string& trace) {
   command
       .add_option("TRACE", trace,
-                  "a trace, a directory of them or a packed file; default: the newest job under memtrace-out")
+                  "a trace, a directory of them, a packed file or a memory snapshot of PyTorch; default: the "
+                  "newest job under memtrace-out")
       ->type_name("");
 }
 

@@ -14,6 +14,7 @@
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 
 namespace memtrace::report {
 namespace {
@@ -251,6 +252,13 @@ void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
          {"until", time.until != 0 ? Json(analysis.seconds(time.until)) : Json(nullptr)}});
 }
 
+// Returns null if the trace is no snapshot of PyTorch.
+Json torch_snapshot_json(const trace::Facts& facts) {
+  const auto history = torch_history(facts);
+  if (!history) return nullptr;
+  return {{"events", history->events}, {"older", history->older}};
+}
+
 // Returns what this memtrace does not read, because a newer one wrote it. Returns null if there is nothing.
 Json newer_json(const trace::NewerParts& newer) {
   if (newer.version == 0) return nullptr;
@@ -295,7 +303,8 @@ Json trace_json(const ProcessAnalysis& analysis) {
       {"own_bytes", own ? Json(*own) : Json(nullptr)},
       {"cut_stacks", analysis.losses.cut_stacks},
       {"written_by", written_by.empty() ? Json(nullptr) : Json(written_by)},
-      {"newer", newer_json(analysis.trace->newer())}};
+      {"newer", newer_json(analysis.trace->newer())},
+      {"torch_snapshot", torch_snapshot_json(facts)}};
   add_rings_only(analysis, trace);
   return trace;
 }

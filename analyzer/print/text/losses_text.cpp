@@ -6,12 +6,14 @@
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/newer_parts.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 
 void write_losses(ProcessAnalysis& analysis, Lines& lines) {
+  if (torch_history(analysis.facts())) return; // its events are not those of a recording
   const trace::Losses& losses = analysis.losses;
   std::string text =
       fmt::format("events: {}, lost: {}", count(analysis.account.counts.records), count(losses.total()));

@@ -21,6 +21,7 @@
 #include "analyzer/print/text/report_view.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -38,6 +39,7 @@ class ReportText {
 
   std::string write() {
     process();
+    if (const auto history = torch_history(analysis_.facts())) lines_.paragraph("", history_text(*history));
     if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     causes();
     most();
@@ -61,8 +63,11 @@ class ReportText {
     if (worker) text += "  worker";
     if (facts.rank != trace::kNoRank && facts.world_size > 1)
       text += fmt::format("{} rank {} of {}", worker ? " of" : " ", facts.rank, facts.world_size);
-    text += fmt::format("  pid {}  {} after {}   ", facts.pid, finished(),
-                        duration(analysis_.seconds(facts.last_stamp)));
+    const std::string time = duration(analysis_.seconds(facts.last_stamp));
+    if (const auto history = torch_history(facts))
+      text += "  PyTorch's memory snapshot" + (history->events != 0 ? " after " + time : "") + "   ";
+    else
+      text += fmt::format("  pid {}  {} after {}   ", facts.pid, finished(), time);
     if (view_.leading.memory != 0) {
       text += memory_name(view_.leading.memory);
       if (const auto device = facts.devices.find(view_.leading.memory); device != facts.devices.end())

@@ -1,0 +1,201 @@
+// Purpose: turns a memory snapshot of PyTorch into a trace, with its names and its evidence beside it.
+#include "analyzer/snapshot/translation.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <stdexcept>
+
+#include "analyzer/evidence/evidence_store.h"
+#include "analyzer/files/packed_files.h"
+#include "analyzer/snapshot/device_history.h"
+#include "preload/format/crc32c.h"
+
+namespace memtrace::snapshot {
+namespace {
+
+constexpr std::uint64_t kMostVisits = 1000; // more than the bytes of a file
+constexpr std::uint64_t kLongestUs = std::uint64_t{1} << 52;
+
+void store(const std::string& path, std::string_view bytes) {
+  if (!files::PackedFiles::of_command().append(bytes))
+    throw std::runtime_error(path + ": cannot be translated (" + std::strerror(errno) +
+                             "); set TMPDIR to a directory with more room");
+}
+
+// Writes the devices and the annotations as one trace, by their times.
+class Translation {
+ public:
+  Translation(const PickleTree& tree, const std::string& path, const std::string& name)
+      : path_(path),
+        name_(name),
+        visits_(path, tree.file().size() + kMostVisits),
+        snapshot_(read_torch_snapshot(tree, path, visits_)),
+        definitions_(id_of(tree), format::Source::definitions, take()),
+        events_(id_of(tree), format::Source::ring, take()),
+        stacks_(tree, visits_, definitions_) {
+    for (std::size_t i = 0; i < snapshot_.devices.size(); ++i)
+      devices_.emplace_back(snapshot_.devices[i], i, snapshot_.max_split, stacks_,
+                            [this](format::RingRecord record) { put(record); });
+    for (const SnapshotDevice& device : snapshot_.devices) history_ += device.events.size();
+    first_us_ = first_time();
+    leave_out_early_annotations();
+  }
+
+  void write() {
+    files::PackedFiles::of_command().add(path_, name_);
+    describe();
+    for (DeviceHistory& device : devices_) device.begin();
+    while (write_next()) {
+    }
+    for (DeviceHistory& device : devices_) device.finish();
+    const symbols::StoredNames names = stacks_.finish();
+    definitions_.finish();
+    events_.finish();
+    beside(symbols::names_file_of(name_), symbols::text_of(names));
+    evidence::Evidence evidence;
+    evidence.closed = true;
+    evidence.running = !ended_by_oom();
+    evidence.log = "a snapshot of PyTorch has no log";
+    beside(evidence::store_of(name_), evidence::text_of(evidence));
+  }
+
+ private:
+  TraceSegments::Take take() {
+    return [this](std::string_view bytes) { store(path_, bytes); };
+  }
+  void beside(const std::string& name, const std::string& content) {
+    files::PackedFiles::of_command().add(path_, name);
+    store(path_, content);
+  }
+
+  static std::uint64_t id_of(const PickleTree& tree) {
+    constexpr std::uint64_t kOfSnapshots = std::uint64_t{0x746F7263} << 32;
+    return kOfSnapshots | format::checksum(0, tree.file().data(), tree.file().size());
+  }
+
+  // Writes the facts of the process, as far as the snapshot has them.
+  void describe() {
+    format::ProcessEvent process{};
+    process.unix_ns = first_us_ * 1000;
+    process.executable = stacks_.text(path_);
+    process.page_bytes = format::kPage;
+    stacks_.define(process);
+    std::size_t older = 0;
+    for (const DeviceHistory& device : devices_) older += device.blocks_before() + device.segments_before();
+    note("kind=main");
+    note("torch-snapshot=" + std::to_string(history_));
+    note("torch-snapshot-older=" + std::to_string(older));
+  }
+  void note(const std::string& text) {
+    stacks_.define(format::NoteEvent{stacks_.text(notes_.emplace_back(text)), 0});
+  }
+
+  // Returns the time of the first event of any device, or 0 without a history.
+  std::uint64_t first_time() const {
+    std::uint64_t first = ~std::uint64_t{0};
+    for (const SnapshotDevice& device : snapshot_.devices)
+      if (!device.events.empty()) first = std::min(first, device.events.front().time_us);
+    return first == ~std::uint64_t{0} ? 0 : std::min(first, ~std::uint64_t{0} / 1000);
+  }
+
+  // Leaves out the annotations that ended before the first event: no figure of them is known. Those that began
+  // before it and went on begin with it.
+  void leave_out_early_annotations() {
+    const std::vector<TorchAnnotation> all = std::move(snapshot_.annotations);
+    snapshot_.annotations.clear();
+    if (history_ == 0) return;
+    std::size_t first = 0;
+    std::map<std::string_view, std::vector<std::size_t>> open;
+    for (; first < all.size() && all[first].time_us < first_us_; ++first) {
+      std::vector<std::size_t>& same = open[all[first].name];
+      if (all[first].begins)
+        same.push_back(first);
+      else if (!same.empty())
+        same.pop_back();
+    }
+    std::set<std::size_t> kept;
+    for (const auto& [name, indices] : open) kept.insert(indices.begin(), indices.end());
+    for (const std::size_t i : kept) snapshot_.annotations.push_back(all[i]);
+    snapshot_.annotations.insert(snapshot_.annotations.end(), all.begin() + static_cast<std::ptrdiff_t>(first),
+                                 all.end());
+  }
+
+  // Writes the event or the annotation with the lowest time. Returns false if there is none left. At one time,
+  // a phase begins before the events, and ends after them.
+  bool write_next() {
+    DeviceHistory* first = nullptr;
+    for (DeviceHistory& device : devices_)
+      if (!device.done() && (first == nullptr || device.next_time() < first->next_time())) first = &device;
+    const bool marked = next_annotation_ < snapshot_.annotations.size();
+    if (first == nullptr && !marked) return false;
+    if (marked) {
+      const TorchAnnotation& next = snapshot_.annotations[next_annotation_];
+      if (first == nullptr || next.time_us < first->next_time() ||
+          (next.begins && next.time_us == first->next_time())) {
+        ++next_annotation_;
+        now_us_ = std::max(now_us_, next.time_us);
+        mark(next);
+        return true;
+      }
+    }
+    now_us_ = std::max(now_us_, first->next_time());
+    first->write_next();
+    return true;
+  }
+
+  // The end of a phase that began before the history is left out.
+  void mark(const TorchAnnotation& annotation) {
+    const format::TextId name = stacks_.text(annotation.name);
+    std::uint64_t& open = open_[name];
+    format::RingRecord record{};
+    if (annotation.begins) {
+      record.put(format::PhaseBeginEvent{name, depth_++});
+      ++open;
+    } else {
+      if (open == 0) return;
+      record.put(format::PhaseEndEvent{name, --depth_});
+      --open;
+    }
+    put(record);
+  }
+
+  void put(format::RingRecord record) {
+    const std::uint64_t us = std::min(now_us_ - std::min(now_us_, first_us_), kLongestUs);
+    stamp_ = std::max(stamp_ + 1, StackTable::kFirstStamp + us * 1000);
+    record.stamp = stamp_;
+    events_.add(record);
+  }
+
+  bool ended_by_oom() const {
+    return std::any_of(snapshot_.devices.begin(), snapshot_.devices.end(), [](const SnapshotDevice& device) {
+      return !device.events.empty() && device.events.back().action == TorchAction::oom;
+    });
+  }
+
+  const std::string& path_;
+  const std::string& name_;
+  VisitCount visits_;
+  TorchSnapshot snapshot_;
+  TraceSegments definitions_, events_;
+  StackTable stacks_;
+  std::deque<std::string> notes_; // their texts stay where they are
+  std::deque<DeviceHistory> devices_;
+  std::map<format::TextId, std::uint64_t> open_; // phases
+  std::uint32_t depth_ = 0;
+  std::size_t next_annotation_ = 0;
+  std::size_t history_ = 0; // events of all devices
+  std::uint64_t first_us_ = 0;
+  std::uint64_t now_us_ = 0;
+  format::Stamp stamp_ = StackTable::kFirstStamp;
+};
+
+} // namespace
+
+void translate(const PickleTree& tree, const std::string& path, const std::string& name) {
+  Translation(tree, path, name).write();
+}
+
+} // namespace memtrace::snapshot

@@ -12,6 +12,7 @@
 #include "analyzer/explain/reservations.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
 
 namespace memtrace::report {
 namespace {
@@ -310,15 +311,15 @@ Explanation explain(ProcessAnalysis& analysis, MemoryId memory, std::optional<st
   if (!parameters && facts.parameters) parameters = facts.parameters->count;
   if (parameters.value_or(0) == 0)
     throw NothingToShow(
-        fmt::format("pid {}: no module or optimizer of PyTorch was seen; say how many parameters "
+        fmt::format("{}: no module or optimizer of PyTorch was seen; say how many parameters "
                     "there are with --params N",
-                    facts.pid));
+                    pid_or_script(facts)));
   const auto& update = analysis.account.last_update;
   if (!update)
     throw NothingToShow(
-        fmt::format("pid {}: no optimizer's step ended, so there is no moment at which all is there "
+        fmt::format("{}: no optimizer's step ended, so there is no moment at which all is there "
                     "that is kept; memtrace report shows what was held at the peak",
-                    facts.pid));
+                    pid_or_script(facts)));
   Explanation out;
   out.analysis = &analysis;
   out.memory = memory;

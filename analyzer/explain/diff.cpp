@@ -27,8 +27,7 @@ std::string number(Step step) {
 }
 
 std::string where(const ProcessAnalysis& analysis, const replay::Peak& peak) {
-  return fmt::format("{} pid {}, {}", script(analysis.facts()), analysis.facts().pid,
-                     analysis.place(peak.path, peak.step));
+  return fmt::format("{}, {}", script_and_pid(analysis.facts()), analysis.place(peak.path, peak.step));
 }
 
 // Returns the steps that have their own events, for messages.
@@ -185,7 +184,8 @@ Compared compared_in(const ProcessAnalysis& a, const ProcessAnalysis& b, MemoryI
 DiffSide whole_run(ProcessAnalysis& analysis, const Compared& of, const std::string& name) {
   const auto found = analysis.account.peaks.find(of.memory);
   if (found == analysis.account.peaks.end())
-    throw NothingToShow(fmt::format("pid {}: it has no {}", analysis.facts().pid, memory_name(of.memory)));
+    throw NothingToShow(
+        fmt::format("{}: it has no {}", pid_or_script(analysis.facts()), memory_name(of.memory)));
   const replay::MemoryPeaks& peaks = found->second;
   const replay::Peak& peak = of.measure == Measure::tensor ? peaks.tensor : peaks.live;
   if (peak.bucket) {

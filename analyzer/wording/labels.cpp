@@ -59,6 +59,14 @@ std::string script(const trace::Facts& facts) {
   return shortened(printable(shown.substr(shown.rfind('/') + 1)), 40);
 }
 
+std::string script_and_pid(const trace::Facts& facts) {
+  return facts.pid == 0 ? script(facts) : fmt::format("{} pid {}", script(facts), facts.pid);
+}
+
+std::string pid_or_script(const trace::Facts& facts) {
+  return facts.pid == 0 ? script(facts) : fmt::format("pid {}", facts.pid);
+}
+
 std::string words_of(const std::string& name) {
   if (name == "mmap_anon") return "mapping";
   if (name == "mmap_file") return "file mapping";

@@ -14,6 +14,10 @@ std::string when(const std::string& phase, replay::Step step);
 std::string step_range(replay::Step first, replay::Step last);
 // Returns the script that an interpreter runs, else the program; printable, at most 40 columns.
 std::string script(const trace::Facts& facts);
+// Returns "train.py pid 7", or the name alone if the pid is not known: a snapshot of PyTorch does not say it.
+std::string script_and_pid(const trace::Facts& facts);
+// Returns "pid 7", or the name if the pid is not known.
+std::string pid_or_script(const trace::Facts& facts);
 // Returns the words for a role or kind of a block: "optimizer state" for "optimizer_state".
 std::string words_of(const std::string& name);
 // Returns the word for a phase: "update" for "step", which could be mistaken for the number of a step.

@@ -116,8 +116,8 @@ class ExplainText {
       sizes_first();
     }
     const trace::Facts& facts = from_.analysis->facts();
-    lines_.paragraph("", fmt::format("{} pid {}  {}  after step {}", script(facts), facts.pid,
-                                     memory_name(from_.memory), static_cast<std::int64_t>(from_.step)));
+    lines_.paragraph("", fmt::format("{}  {}  after step {}", script_and_pid(facts), memory_name(from_.memory),
+                                     static_cast<std::int64_t>(from_.step)));
     lines_.paragraph("", printable("Setup seen: " + from_.setup));
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }

@@ -14,6 +14,7 @@
 #include "analyzer/print/text/ledger_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/torch_snapshot_text.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -32,7 +33,8 @@ class Postmortem {
     lines_.strong(printable(verdict()));
     if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     process();
-    for (const std::string& line : analysis_.end.evidence) lines_.paragraph("  ", printable(line));
+    for (const std::string& line : analysis_.end.evidence)
+      if (!of_snapshot()) lines_.paragraph("  ", printable(line));
     if (analysis_.death) {
       limit();
       rest_of_job();
@@ -51,6 +53,7 @@ class Postmortem {
 
  private:
   const Death& death() const { return *analysis_.death; }
+  bool of_snapshot() const { return torch_history(analysis_.facts()).has_value(); }
   std::string place() const { return analysis_.place(death().then.place.path, death().then.place.step); }
   const Finding* finding(const char* id) const {
     for (const Finding& one : findings_) {
@@ -92,6 +95,7 @@ class Postmortem {
     }
     for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
       if (const Finding* one = finding(id)) {
+        if (of_snapshot()) return fmt::format("Out of memory {}: {}.", place(), one->title);
         return fmt::format(
             "{} ({}) {}: {}", analysis_.end.how == "exit" ? "Gave up" : "Ended",
             one->certain ? "certain" : "likely", place(),
@@ -99,6 +103,7 @@ class Postmortem {
                                                          : ", and it " + ended(analysis_.end) + "."));
       }
     }
+    if (of_snapshot()) return "No failure to explain: the history of this snapshot ends without one.";
     if (analysis_.end.how == "unknown")
       return analysis_.end.code == 0
                  ? "Ended without a word, cause unknown. Nothing says that it was for memory."
@@ -111,6 +116,10 @@ class Postmortem {
 
   void process() {
     const trace::Facts& facts = analysis_.facts();
+    if (of_snapshot()) {
+      lines_.paragraph("", fmt::format("{}  PyTorch's memory snapshot", script(facts)));
+      return;
+    }
     std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, analysis_.kind);
     if (facts.rank != trace::kNoRank && facts.world_size > 1)
       text +=
@@ -340,7 +349,7 @@ class Postmortem {
       // leftovers of a job did not cause the kill
       if (remedy == nullptr && one.id != kLeftBehind) remedy = &one;
     if (remedy != nullptr) fix(*remedy);
-    if (analysis_.end.how == "unknown" && analysis_.end.code == 0)
+    if (analysis_.end.how == "unknown" && analysis_.end.code == 0 && !of_snapshot())
       lines_.paragraph(
           "",
           "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
@@ -358,6 +367,7 @@ class Postmortem {
   void fix(const Finding& one) { lines_.labelled("Fix      ", "         ", printable(one.remedy)); }
 
   void losses() {
+    if (of_snapshot()) return; // its events are not those of a recording
     std::string text = fmt::format("events: {}, lost: {}", count(analysis_.account.counts.records),
                                    count(analysis_.losses.total()));
     if (analysis_.losses.damaged_bytes != 0)

@@ -290,10 +290,34 @@ class Real(Snapshots):
             if first <= 500:  # the peak is in backward 1
                 self.assertAlmostEqual(peak / stats["allocated_bytes.all.peak"], 1, delta=0.01)
 
+    def run_command(self, *arguments):
+        done = subprocess.run([harness.COMMAND, *arguments], capture_output=True, check=True, timeout=120,
+                              env=harness.bare_environment())
+        return done.stdout.decode()
+
     def test_a_device_that_ran_out(self):
-        content, _ = real("oom")
-        text = self.report_text(path=self.write(content))
-        self.assertIn("an allocation of 1024.00 GiB at gpu/snaps.py:26 failed on cuda:0", text)
+        content, stats = real("oom")
+        path = self.write(content)
+        self.assertIn("an allocation of 1024.00 GiB at gpu/snaps.py:26 failed on cuda:0", self.report_text(path=path))
+        text = self.run_command("postmortem", path)
+        self.assertIn("Out of memory outside of all annotations: an allocation of 1024.00 GiB", text)
+        self.assertRegex(text, rf"\n  total +{stats['allocated_bytes.all.current'] / MIB:.2f} 100.0\n")
+        self.assertNotIn("pid 0", text)
+        self.assertNotIn("kernel's log", text)
+
+    def test_difference_of_two(self):
+        first, second = (self.write(real(name)[0], name + ".pickle") for name in ("train", "expandable"))
+        text = self.run_command("diff", first, second)
+        peaks = [real(name)[1]["allocated_bytes.all.peak"] / MIB for name in ("train", "expandable")]
+        self.assertIn(f"cuda:0: {peaks[0] - peaks[1]:.2f} MiB less of tensors at the peak", text)
+        self.assertIn("a: train.pickle, in backward 1", text)
+
+    def test_packed(self):
+        """The packed file has the trace that the snapshot became."""
+        path = self.write(real("all")[0])
+        packed = os.path.join(self.scratch, "packed.zst")
+        self.run_command("pack", path, "-o", packed)
+        self.assertEqual(self.report_text("--all", path=packed), self.report_text("--all", path=path))
 
 
 class Hostile(Snapshots):

@@ -190,22 +190,37 @@ class ByHand(Snapshots):
                       " ".join(text.split()))
 
     def test_expandable_segments(self):
-        """4 pages are mapped, 2 of them are given back, from the middle of a range."""
+        """Of 80 MiB, 40 are given back from the middle of the range. With 60 more, 100 are mapped."""
         snapshot = Snapshot()
         snapshot.event("segment_map", 0, 80 * MIB)
         snapshot.event("alloc", 0, 70 * MIB, 10)
         snapshot.free(0, 70 * MIB)
         snapshot.event("segment_unmap", 20 * MIB, 40 * MIB)
-        snapshot.event("segment_map", 200 * MIB, 20 * MIB)
+        snapshot.event("segment_map", 200 * MIB, 60 * MIB)
         snapshot.event("alloc", 200 * MIB, 1000, 20)
         snapshot.segment(0, 20 * MIB, [(0, 20 * MIB, "inactive")], is_expandable=True)
         snapshot.segment(60 * MIB, 20 * MIB, [(0, 20 * MIB, "inactive")], is_expandable=True)
-        snapshot.segment(200 * MIB, 20 * MIB, [(0, 1024)], is_expandable=True)
+        snapshot.segment(200 * MIB, 60 * MIB, [(0, 1024)], is_expandable=True)
         process = self.process_of(snapshot)
-        self.assertEqual(self.peak(process, "reserved"), 80 * MIB)
+        self.assertEqual(self.peak(process, "reserved"), 100 * MIB)
+        self.assertEqual(self.peak(process, "live"), 100 * MIB)
         self.assertEqual(self.peak(process), 70 * MIB)
         self.assertEqual(process["trace"]["unknown_deaths"], 0)
         self.assertEqual(process["trace"]["torch_snapshot"]["older"], 0)
+
+    def test_a_block_that_waits_for_a_stream(self):
+        """It is not allocated any more, but its bytes cannot be used: the next block takes all of the rest, 7.5 MiB."""
+        snapshot = Snapshot()
+        snapshot.event("segment_alloc", 0, 20 * MIB)
+        snapshot.event("alloc", 0, 4 * MIB, 10)
+        snapshot.event("alloc", 4 * MIB + 15 * MIB // 2, MIB, 20)
+        snapshot.event("free_requested", 4 * MIB + 15 * MIB // 2, MIB)
+        snapshot.event("alloc", 4 * MIB, 7 * MIB, 30)
+        snapshot.event("free_completed", 4 * MIB + 15 * MIB // 2, MIB)
+        snapshot.event("free_requested", 4 * MIB, 7 * MIB)
+        snapshot.segment(0, 20 * MIB, [(0, 4 * MIB), (4 * MIB, 15 * MIB // 2, "active_awaiting_free"),
+                                       (4 * MIB + 15 * MIB // 2, 17 * MIB // 2, "inactive")])
+        self.assertEqual(self.peak(self.process_of(snapshot)), 4 * MIB + 15 * MIB // 2)
 
     def test_two_devices(self):
         snapshot = Snapshot()

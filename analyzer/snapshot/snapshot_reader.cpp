@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
+#include <stdexcept>
 
 #include "analyzer/decode/read_error.h"
 #include "analyzer/files/packed_files.h"
@@ -50,7 +53,13 @@ std::string open(const std::string& path) {
   std::string content = content_of(path);
   if (content.empty()) return "";
   const PickleTree tree = PickleReader(path, std::move(content)).read();
-  translate(tree, path, kTraceName);
+  std::string last;
+  translate(tree, path, kTraceName, [&](const std::string& name, std::string_view part) {
+    if (name != last) files.add(path, last = name);
+    if (!files.append(part))
+      throw std::runtime_error(path + ": cannot be translated (" + std::strerror(errno) +
+                               "); set TMPDIR to a directory with more room");
+  });
   return trace;
 }
 

@@ -2,14 +2,10 @@
 #include "analyzer/snapshot/translation.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 #include <set>
-#include <stdexcept>
 
 #include "analyzer/evidence/evidence_store.h"
-#include "analyzer/files/packed_files.h"
 #include "analyzer/snapshot/device_history.h"
 #include "preload/format/crc32c.h"
 
@@ -19,22 +15,18 @@ namespace {
 constexpr std::uint64_t kMostVisits = 1000; // more than the bytes of a file
 constexpr std::uint64_t kLongestUs = std::uint64_t{1} << 52;
 
-void store(const std::string& path, std::string_view bytes) {
-  if (!files::PackedFiles::of_command().append(bytes))
-    throw std::runtime_error(path + ": cannot be translated (" + std::strerror(errno) +
-                             "); set TMPDIR to a directory with more room");
-}
-
 // Writes the devices and the annotations as one trace, by their times.
 class Translation {
  public:
-  Translation(const PickleTree& tree, const std::string& path, const std::string& name)
+  Translation(const PickleTree& tree, const std::string& path, const std::string& name,
+              const TakeFilePart& take)
       : path_(path),
         name_(name),
+        take_(take),
         visits_(path, tree.file().size() + kMostVisits),
         snapshot_(read_torch_snapshot(tree, path, visits_)),
-        definitions_(id_of(tree), format::Source::definitions, take()),
-        events_(id_of(tree), format::Source::ring, take()),
+        definitions_(id_of(tree), format::Source::definitions, part_of_trace()),
+        events_(id_of(tree), format::Source::ring, part_of_trace()),
         stacks_(tree, visits_, definitions_) {
     for (std::size_t i = 0; i < snapshot_.devices.size(); ++i)
       devices_.emplace_back(snapshot_.devices[i], i, snapshot_.max_split, stacks_,
@@ -45,7 +37,6 @@ class Translation {
   }
 
   void write() {
-    files::PackedFiles::of_command().add(path_, name_);
     describe();
     for (DeviceHistory& device : devices_) device.begin();
     while (write_next()) {
@@ -54,21 +45,17 @@ class Translation {
     const symbols::StoredNames names = stacks_.finish();
     definitions_.finish();
     events_.finish();
-    beside(symbols::names_file_of(name_), symbols::text_of(names));
+    take_(symbols::names_file_of(name_), symbols::text_of(names));
     evidence::Evidence evidence;
     evidence.closed = true;
     evidence.running = !ended_by_oom();
     evidence.log = "a snapshot of PyTorch has no log";
-    beside(evidence::store_of(name_), evidence::text_of(evidence));
+    take_(evidence::store_of(name_), evidence::text_of(evidence));
   }
 
  private:
-  TraceSegments::Take take() {
-    return [this](std::string_view bytes) { store(path_, bytes); };
-  }
-  void beside(const std::string& name, const std::string& content) {
-    files::PackedFiles::of_command().add(path_, name);
-    store(path_, content);
+  TraceSegments::Take part_of_trace() {
+    return [this](std::string_view part) { take_(name_, part); };
   }
 
   static std::uint64_t id_of(const PickleTree& tree) {
@@ -177,6 +164,7 @@ class Translation {
 
   const std::string& path_;
   const std::string& name_;
+  const TakeFilePart& take_;
   VisitCount visits_;
   TorchSnapshot snapshot_;
   TraceSegments definitions_, events_;
@@ -194,8 +182,9 @@ class Translation {
 
 } // namespace
 
-void translate(const PickleTree& tree, const std::string& path, const std::string& name) {
-  Translation(tree, path, name).write();
+void translate(const PickleTree& tree, const std::string& path, const std::string& name,
+               const TakeFilePart& take) {
+  Translation(tree, path, name, take).write();
 }
 
 } // namespace memtrace::snapshot

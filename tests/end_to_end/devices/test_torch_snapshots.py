@@ -156,6 +156,7 @@ class ByHand(Snapshots):
         self.assertIn("PyTorch's memory snapshot after 10 ms", text)
         self.assertIn("Its history has 8 events, from the first allocation on.", text)
         self.assertIn("A snapshot has no host memory.", text)
+        self.assertNotIn("events: ", text)  # those of the trace that it becomes
 
     def test_the_name_does_not_matter(self):
         snapshot = self.write(pickle.dumps(training().value()), "rank0.bin")
@@ -319,6 +320,11 @@ class Real(Snapshots):
         self.assertRegex(text, rf"\n  total +{stats['allocated_bytes.all.current'] / MIB:.2f} 100.0\n")
         self.assertNotIn("pid 0", text)
         self.assertNotIn("kernel's log", text)
+
+    def test_frames_that_recorded_the_history_name_no_site(self):
+        text = self.report_text("--all", path=self.write(real("all")[0]))
+        self.assertIn("torch.nll_loss_backward", text)
+        self.assertNotIn("torch::unwind", text)
 
     def test_difference_of_two(self):
         first, second = (self.write(real(name)[0], name + ".pickle") for name in ("train", "expandable"))

@@ -67,11 +67,12 @@ def peak(process, measure):
     return max(levels) if levels else None
 
 
+LIBRARIES = ("libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft", "libnccl")
 PASS_ON = ("libmemtrace", "libcudart", "libcuda.", "libcupti")
 
 
 def asked_by(row, library):
-    """True if that library called the runtime or driver: cuBLAS, too, takes memory for itself, in calls of PyTorch."""
+    """True if that library called the runtime or driver. cuBLAS takes memory for itself in calls of PyTorch."""
     for frame in (row.get("site") or {}).get("frames", []):
         name = frame.get("module", "").rpartition("/")[2]
         if name and not name.startswith(PASS_ON):
@@ -84,7 +85,7 @@ def live_of_allocator(process):
     for entry in process.get("peaks", []):
         if entry["memory"] == MEMORY and entry["measure"] == "live":
             rows = entry.get("at_peak", [])
-            others = sum(row["bytes"] for row in rows if row.get("site") and not asked_by(row, "libc10_cuda"))
+            others = sum(row["bytes"] for row in rows if any(asked_by(row, library) for library in LIBRARIES))
             return entry["bytes"] - others
     return None
 

@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import pickle
+import re
 import resource
 import subprocess
 import unittest
@@ -22,6 +23,9 @@ START = 1_700_000_000_000_000  # us
 PROTOCOLS = (2, 3, 4, 5)
 MOST_MEMORY = 3 << 30  # bytes of address space: the budget of a small file is 1 GiB
 USER = "/home/user/train.py"
+VIEWER = """import importlib.util, os, runpy
+torch = os.path.dirname(importlib.util.find_spec("torch").origin)
+runpy.run_path(os.path.join(torch, "cuda", "_memory_viz.py"), run_name="__main__")"""
 LIBRARY = "/home/user/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py"
 BASE = 0x7F4000000000
 
@@ -292,6 +296,19 @@ class Real(Snapshots):
             rows = next(row for row in process["peaks"]
                         if row["memory"] == "cuda:0" and row["measure"] == "tensor")["at_peak"]
             self.assertEqual(sum(row["blocks"] for row in rows), stats["allocation.all.current"], name)
+
+    def test_equals_pytorchs_own_viewer(self):
+        """The totals of the state, as `_memory_viz.py stats` prints them."""
+        for name in ("train", "all", "expandable", "oom"):
+            content, stats = real(name)
+            done = subprocess.run([harness.torch_python(), "-c", VIEWER, "stats", self.write(content)],
+                                  capture_output=True, text=True, check=True, timeout=120)
+            said = dict(re.findall(r"^(total_reserved|total_allocated): ([\d.]+)", done.stdout, re.M))
+            process = self.process_of({**pickle.loads(content), "device_traces": []})
+            self.assertEqual(said["total_reserved"], f"{self.peak(process, 'reserved') / MIB:.1f}", name)
+            # The viewer counts what was requested, as PyTorch's counters do beside allocated_bytes.
+            rounding = stats["allocated_bytes.all.current"] - stats["requested_bytes.all.current"]
+            self.assertEqual(said["total_allocated"], f"{(self.peak(process) - rounding) / MIB:.1f}", name)
 
     def test_any_end_of_the_history_gives_the_same_levels(self):
         """Of a history that begins later, the later levels are equal: what is older is found from the rest."""

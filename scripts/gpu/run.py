@@ -146,6 +146,8 @@ class Runner:
     def pack(self, folder):
         """One file for the trace, which is what a person would send from that machine."""
         trace = os.path.join(folder, "trace")
+        if os.path.exists(folder + PACKED):  # of a run before this one: memtrace overwrites no file
+            os.unlink(folder + PACKED)
         done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), "pack", trace, "-o", folder + PACKED],
                               capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:

@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 import unittest
-from unittest import mock
 
 import checks
 import run
@@ -173,6 +172,20 @@ class Runs(unittest.TestCase):
             self.assertIn(said, result["rows"][0].verdict)
         silent = run.Job("silent", self.work("print('{\"pid\": 1}')"), checks.exact)
         self.assertIn("nothing was recorded", run.attempt(self.runner(), 0, silent)["rows"][0].verdict)
+
+    def test_packs_again(self):
+        """A job that is run again replaces its packed trace, though memtrace overwrites no file."""
+        runner = self.runner()
+        command = os.path.join(runner.prefix, "bin", "memtrace")
+        os.makedirs(os.path.dirname(command))
+        with open(command, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\n[ ! -e "$4" ] && echo packed > "$4"\n')
+        os.chmod(command, 0o755)
+        traced = os.path.join(runner.out, "traced")
+        for _ in range(2):
+            os.makedirs(os.path.join(traced, "trace"))
+            runner.pack(traced)
+        self.assertTrue(os.path.exists(traced + run.PACKED))
 
     def test_goes_on(self):
         """Of a run before, only the jobs whose checks all hold are known."""

@@ -53,7 +53,7 @@ void offer(Assignment& assignment, const char* variable, const char* library) {
   }
 }
 
-// The driver has opened libraries in that call, too, so the loader's lock is free to be taken here.
+// Takes the loader's lock, as the driver does in its own calls when it opens libraries.
 void open_library() {
   void* const library = record::libc.dlopen(own_library.text(), RTLD_NOW | RTLD_LOCAL);
   void* const start = library != nullptr

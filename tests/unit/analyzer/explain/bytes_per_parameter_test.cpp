@@ -12,6 +12,13 @@ namespace {
 
 using tests::kMiB;
 
+std::unique_ptr<ProcessAnalysis> analysis_of(tests::Builder& builder, const tests::Scratch& scratch) {
+  tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+  auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+  ProcessEnd end = read_end(*trace);
+  return analyze_process(std::move(trace), "main", std::move(end), Options{});
+}
+
 // Two layers with Adam: two parameters, two gradients, four states.
 TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
   tests::Builder builder;
@@ -34,11 +41,8 @@ TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
   labelled(7, "optimizer_state", "exp_avg");
   labelled(8, "optimizer_state", "exp_avg_sq");
   builder.end("step").begin("forward").end("forward").exit(0);
-  tests::Scratch scratch;
-  tests::write_file(scratch.file("t.memtrace"), builder.bytes());
-  auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
-  ProcessEnd end = read_end(*trace);
-  const auto analysis = analyze_process(std::move(trace), "main", std::move(end), Options{});
+  const tests::Scratch scratch;
+  const auto analysis = analysis_of(builder, scratch);
   const Explanation out = explain(*analysis, 0, std::nullopt);
   std::map<std::string, const KeptRow*> rows;
   for (const KeptRow& row : out.kept) rows[row.name] = &row;
@@ -69,11 +73,8 @@ TEST(BytesPerParameter, AgeOfWhatIsNotKept) {
     builder.tensor(++address, 2 * kMiB, site).wait(1'000'000'000);
   }
   builder.begin("forward").end("forward").tensor(200, 2 * kMiB, site).tensor_death(200).exit(0);
-  tests::Scratch scratch;
-  tests::write_file(scratch.file("t.memtrace"), builder.bytes());
-  auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
-  ProcessEnd end = read_end(*trace);
-  const auto analysis = analyze_process(std::move(trace), "main", std::move(end), Options{});
+  const tests::Scratch scratch;
+  const auto analysis = analysis_of(builder, scratch);
   const Explanation out = explain(*analysis, 0, std::nullopt);
   ASSERT_EQ(out.transient.size(), 1u);
   EXPECT_EQ(out.transient[0].asked, 4 * kMiB) << "the last update ended before two of them";

@@ -70,9 +70,7 @@ KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdin
       row.late_step = holding.late_step;
     }
     row.late += holding.late;
-    if (whenever ? !newer && (holding.born_step != row.step || holding.bytes <= row.largest)
-                 : holding.bytes <= row.largest)
-      continue;
+    if (!newer && (holding.born_step != row.step || holding.bytes <= row.largest)) continue;
     row.largest = holding.bytes;
     row.lifetime = holding.lifetime;
     row.stack = holding.stack;

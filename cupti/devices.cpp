@@ -15,15 +15,20 @@
 namespace memtrace::cupti {
 namespace {
 
-constexpr std::uint64_t kGapNs = 50'000'000; // least time between two queries
-constexpr std::uint64_t kSoonNs = 5'000'000; // after an event that changes a figure
-constexpr std::uint64_t kShare = 100;        // queries take at most 1/100 of the time
+constexpr std::uint64_t kGapNs = 50'000'000; // between two queries, if nothing changed that is known
+// Queries take at most 1/100 of the time. Before that many ns they are not refused: a job allocates most of its
+// memory in its first second, and each new peak is asked for. A query that is slower uses them up at once.
+constexpr std::uint64_t kShare = 100;
+constexpr std::uint64_t kAdvanceNs = 50'000'000;
 
 constinit const memtrace_bridge* bridge = nullptr;
-constinit int owner = 0; // in a forked child, CUDA and its parent's NVML do not work
-constinit std::atomic<bool> soon{true};
+constinit int owner = 0;                   // in a forked child, CUDA and its parent's NVML do not work
+constinit std::uint64_t began = 0;         // ns, as now_ns()
+constinit std::atomic<bool> changed{true}; // a figure changed since the last query
 constinit std::atomic<bool> asking{false};
-constinit std::atomic<std::uint64_t> next{0};
+constinit std::atomic<std::uint64_t> last{0};  // end of the last query
+constinit std::atomic<std::uint64_t> spent{0}; // ns of all queries
+constinit std::atomic<std::uint64_t> peaks{0}; // the recorder's count at the last query
 constinit bool named[kMaxDevices + 1] = {};
 constinit Identity identities[kMaxDevices + 1] = {};
 
@@ -67,18 +72,23 @@ void ask_all() {
     if (in_use[i]) ask(i, nvml);
 }
 
+bool is_due(std::uint64_t now) {
+  const bool sooner = changed.load(std::memory_order_relaxed) ||
+                      bridge->device_peaks() != peaks.load(std::memory_order_relaxed);
+  if (!sooner && now - last.load(std::memory_order_relaxed) < kGapNs) return false;
+  return spent.load(std::memory_order_relaxed) <= kAdvanceNs + (now - began) / kShare;
+}
+
 // If another thread is querying, this one goes on.
 void reach_safe_point() {
   const std::uint64_t before = now_ns();
-  const std::uint64_t due = next.load(std::memory_order_relaxed);
-  const bool sooner = soon.load(std::memory_order_relaxed);
-  if (before < due - (sooner && due > kGapNs ? kGapNs - kSoonNs : 0)) return;
-  if (getpid() != owner || asking.exchange(true, std::memory_order_acquire)) return;
-  soon.store(false, std::memory_order_relaxed);
+  if (!is_due(before) || getpid() != owner || asking.exchange(true, std::memory_order_acquire)) return;
+  changed.store(false, std::memory_order_relaxed);
+  peaks.store(bridge->device_peaks(), std::memory_order_relaxed);
   ask_all();
   const std::uint64_t after = now_ns();
-  const std::uint64_t gap = (after - before) * kShare;
-  next.store(after + (gap > kGapNs ? gap : kGapNs), std::memory_order_relaxed);
+  spent.fetch_add(after - before, std::memory_order_relaxed);
+  last.store(after, std::memory_order_relaxed);
   asking.store(false, std::memory_order_release);
 }
 
@@ -87,11 +97,12 @@ void reach_safe_point() {
 void watch_devices(const memtrace_bridge* to) {
   bridge = to;
   owner = getpid();
+  began = now_ns();
   bridge->on_safe_point(&reach_safe_point);
 }
 
 void ask_soon() {
-  soon.store(true, std::memory_order_relaxed);
+  changed.store(true, std::memory_order_relaxed);
 }
 
 } // namespace memtrace::cupti

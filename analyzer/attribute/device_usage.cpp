@@ -31,25 +31,35 @@ std::int64_t Residual::sum() const {
   return wrapping_add(wrapping_add(context, code), rest);
 }
 
+void DeviceTimeline::hold_in_pools(std::int64_t bytes) {
+  if (!framework_ && bytes != pools_hold_) shown_ = kNotShown;
+  pools_hold_ = bytes;
+}
+
 void DeviceTimeline::follow(const trace::Event& event) {
-  if (event.type == EventType::reserved) {
-    pools_hold_ = bounded(event.as<format::ReservedEvent>().reserved);
-    return;
-  }
-  if (event.type == EventType::level) {
-    pools_hold_ = bounded(static_cast<std::uint64_t>(event.as<format::LevelEvent>().reserved));
-    return;
-  }
+  if (event.type == EventType::reserved)
+    return hold_in_pools(bounded(event.as<format::ReservedEvent>().reserved));
+  if (event.type == EventType::level)
+    return hold_in_pools(bounded(static_cast<std::uint64_t>(event.as<format::LevelEvent>().reserved)));
   const bool birth = event.type == EventType::birth || event.type == EventType::held;
   if (!birth && event.type != EventType::death) return;
-  if (event.kind == Kind::none) framework_ = true;
-  if (event.kind != Kind::device_async || (event.flags & format::kNoAccess) != 0) return;
-  const std::uint64_t given = given_of(event);
-  pools_gave_ = birth ? wrapping_add(pools_gave_, given) : wrapping_sub(pools_gave_, given);
+  if (event.kind == Kind::none) framework_ = true; // a tensor, within a block that the driver gave
+  if (event.kind == Kind::none || (event.flags & format::kNoAccess) != 0) return;
+  if (event.kind != Kind::device_async) shown_ = kNotShown; // a pool gives from what it holds
+  if (event.kind != Kind::device_async && event.kind != Kind::managed) return;
+  std::int64_t& sum = event.kind == Kind::managed ? managed_ : pools_gave_;
+  sum = birth ? wrapping_add(sum, given_of(event)) : wrapping_sub(sum, given_of(event));
 }
 
 void DeviceTimeline::forget() {
-  pools_gave_ = pools_hold_ = 0;
+  pools_gave_ = pools_hold_ = managed_ = 0;
+  shown_ = kNotShown;
+}
+
+bool DeviceTimeline::reached(std::int64_t live) {
+  if (shown_ == kNotShown) return false;
+  most_.asked_live = std::max(most_.asked_live, live);
+  return true;
 }
 
 std::int64_t DeviceTimeline::pools_spare() const {
@@ -72,21 +82,25 @@ void DeviceTimeline::divide(std::int64_t residual, std::uint64_t code) {
   code_ = code;
 }
 
-std::optional<std::int64_t> DeviceTimeline::look(const trace::Event& event, const Level& level,
-                                                 const PhasePosition& place) {
+bool DeviceTimeline::look(const trace::Event& event, const Level& level, const PhasePosition& place) {
   const auto shown = event.as<format::SampleDeviceEvent>();
-  const bool own = shown.used_by_process != format::kNotSaid;
-  const std::uint64_t said = own ? shown.used_by_process : shown.used;
-  if (said == format::kNotSaid) return std::nullopt;
-  const std::int64_t bytes = bounded(said);
-  if (most_.peak && most_.own && !own) return bytes; // only figures of one kind are compared
+  // Less than is live: another process has this pid in the GPU's namespace, or memory came after the question.
+  const std::int64_t least = wrapping_sub(level.live, managed_);
+  const auto fits = [least](std::uint64_t said) { return said != format::kNotSaid && bounded(said) >= least; };
+  const bool own = fits(shown.used_by_process);
+  shown_ = kNotShown;
+  if (!own && !fits(shown.used)) return false;
+  const std::int64_t bytes = bounded(own ? shown.used_by_process : shown.used);
+  if (most_.peak && most_.own && !own) return false; // only figures of one kind are compared
   if (most_.peak && own && !most_.own) {
     most_ = {};
     looked_ = false;
     residual_ = {};
   }
+  shown_ = bytes;
+  reached(level.live);
   divide(wrapping_sub(wrapping_sub(bytes, level.live), pools_spare()), shown.code);
-  if (most_.peak && bytes <= most_.peak->bytes) return bytes;
+  if (most_.peak && bytes <= most_.peak->bytes) return true;
   most_.own = own;
   most_.gpu = shown.used;
   most_.total = shown.total;
@@ -98,7 +112,7 @@ std::optional<std::int64_t> DeviceTimeline::look(const trace::Event& event, cons
   most_.pools = pools_spare();
   most_.residual = residual_;
   most_.peak = Peak{bytes, event.ordinal, event.stamp, place.path, place.step, {}};
-  return bytes;
+  return true;
 }
 
 } // namespace memtrace::replay

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/attribute/phase_rows.h"
 #include "analyzer/replay/live_blocks.h"
 
 namespace memtrace::replay {
@@ -43,7 +44,8 @@ struct DeviceUsage {
   std::uint64_t code = 0; // bytes of the cubins loaded by then: a lower bound of the GPU memory that they take
   std::uint32_t others = 0;
   std::int64_t live = 0;
-  std::int64_t pools = 0; // bytes that the driver's pools hold and have not given out
+  std::int64_t pools = 0;      // bytes that the driver's pools hold and have not given out
+  std::int64_t asked_live = 0; // the most that was live while the figure of a sample was current
   Residual residual;
 
   // True if the residual belongs to this process. A figure of the whole GPU also does if the GPU reports one
@@ -54,20 +56,29 @@ struct DeviceUsage {
 // Follows the usage of one GPU from sample to sample.
 class DeviceTimeline {
  public:
-  // Takes a sample_device. Returns the bytes that the GPU reports as used: by this process, or else by all
-  // processes. Returns nullopt if the GPU reports neither.
-  std::optional<std::int64_t> look(const trace::Event& event, const Level& level, const PhasePosition& place);
+  // Takes a sample_device. Returns false if it has no figure that belongs here: the GPU reports neither the
+  // bytes of this process nor those of all processes, or fewer than are live, or those of all processes after
+  // those of this process.
+  bool look(const trace::Event& event, const Level& level, const PhasePosition& place);
   // Takes births, deaths and `reserved`: the bytes that the driver's pools gave out, and the bytes that they
-  // hold.
+  // hold. If one changes what the GPU uses, the figure of the last sample is not current any more.
   void follow(const trace::Event& event);
   void forget(); // call it before the snapshot of a window
+
+  // Returns the bytes that the last sample reported, or kNotShown if they are not current any more.
+  std::int64_t shown() const { return shown_; }
+  // Notes that so much is live now. Returns true if the figure of the last sample is current.
+  bool reached(std::int64_t live);
   const DeviceUsage& most() const { return most_; }
 
  private:
   std::int64_t pools_spare() const;
   void divide(std::int64_t residual, std::uint64_t code);
+  void hold_in_pools(std::int64_t bytes);
 
   DeviceUsage most_;
+  std::int64_t shown_ = kNotShown;
+  std::int64_t managed_ = 0; // live bytes of managed memory: the driver may keep them on the host
   bool looked_ = false;
   Residual residual_;
   std::uint64_t code_ = 0;

@@ -23,7 +23,7 @@ struct EntryLevels { // levels of one memory when a phase began
   std::int64_t live = 0;
   std::int64_t tensor = 0;
   std::int64_t reserved = 0;
-  std::int64_t used = 0;
+  std::int64_t used = kNotShown;
 };
 
 inline constexpr auto kLevel = [](std::int64_t level) { return level; };
@@ -35,6 +35,7 @@ struct HighestLevels { // of one memory
   HighestLevel tensor;
   HighestLevel reserved;
   HighestLevel used;
+  HighestLevel asked; // `live`, while the figure of `used` was current
 };
 
 struct GrowingRow { // a row that may still change
@@ -57,6 +58,13 @@ inline void merge(Figures& row, const PhaseLevels& span, std::int64_t exit, bool
   row.transient = first ? transient : std::max(row.transient, transient);
   row.exit = exit;
   row.net = wrapping_add(row.net, wrapping_sub(exit, span.entry));
+}
+
+// As merge(), for `used`. The peak of the row is known if that of each occurrence is.
+inline void merge_used(Figures& row, const PhaseLevels& span, std::int64_t exit, bool first) {
+  const std::int64_t peak = first ? span.peak : higher_use(row.peak, span.peak);
+  merge(row, span, exit, first);
+  row.peak = peak;
 }
 
 } // namespace memtrace::replay

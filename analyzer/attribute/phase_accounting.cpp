@@ -25,7 +25,7 @@ class Attribution : public Observer {
     open.memory.reserve(seen_);
     for (std::size_t i = 0; i < seen_; ++i) {
       const Level& level = ledger().level(static_cast<MemoryId>(i));
-      open.memory.push_back({level.live, level.tensor, reserved_[i], used_[i]});
+      open.memory.push_back({level.live, level.tensor, reserved_[i], shown(i)});
     }
     open_.emplace_hint(open_.end(), occurrence.id, std::move(open));
     each_highest([this](auto& highest) {
@@ -75,13 +75,14 @@ class Attribution : public Observer {
     const std::int64_t after_present = event.as<format::WindowEvent>().step_plus_1;
     from_ = static_cast<Step>(after_present);
     std::fill(reserved_.begin(), reserved_.end(), 0);
-    std::fill(used_.begin(), used_.end(), 0);
     for (auto& [memory, gpu] : devices_) gpu.forget();
     now_ = event.ordinal;
   }
 
   void finished() override {
     close_all();
+    for (const auto& [memory, gpu] : devices_)
+      if (gpu.most().peak) account_.device_usage[memory] = gpu.most();
     account_.last_step = std::max(account_.last_step, phases().step());
     account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
     pack_all();
@@ -158,17 +159,18 @@ class Attribution : public Observer {
     if (memory < seen_) return;
     seen_ = std::size_t{memory} + 1;
     reserved_.resize(seen_);
-    used_.resize(seen_);
     for (std::size_t i = highest_.size(); i < seen_; ++i) {
       highest_.emplace_back();
       HighestLevels& fresh = highest_.back();
-      for (HighestLevel* measure : {&fresh.live, &fresh.tensor, &fresh.reserved, &fresh.used}) measure->begin();
+      for (HighestLevel* measure : {&fresh.live, &fresh.tensor, &fresh.reserved, &fresh.used, &fresh.asked})
+        measure->begin();
     }
   }
 
   template <typename Take>
   void each_highest(Take take) {
-    for (HighestLevels& of : highest_) take(of.live), take(of.tensor), take(of.reserved), take(of.used);
+    for (HighestLevels& of : highest_)
+      take(of.live), take(of.tensor), take(of.reserved), take(of.used), take(of.asked);
     take(resident_);
   }
 
@@ -256,7 +258,7 @@ class Attribution : public Observer {
       merge(figures.live, span(highest.live, entry.live, began), level.live, first);
       merge(figures.tensor, span(highest.tensor, entry.tensor, began), level.tensor, first);
       merge(figures.reserved, span(highest.reserved, entry.reserved, began), reserved_[i], first);
-      merge(figures.used, span(highest.used, entry.used, began), used_[i], first);
+      merge_used(figures.used, used_span(highest, entry, began), shown(i), first);
     }
     row.skipped = row.skipped || skipped;
     if (!open.resident) return;
@@ -275,6 +277,20 @@ class Attribution : public Observer {
     return {entry, entry, began};
   }
 
+  // The peak is known if the GPU was asked while most was live.
+  static PhaseLevels used_span(const HighestLevels& highest, const EntryLevels& entry, trace::Ordinal began) {
+    const std::int64_t asked_before = entry.used == kNotShown ? kNotShown : entry.live;
+    const std::int64_t asked_live = span(highest.asked, asked_before, began).peak;
+    PhaseLevels out = span(highest.used, entry.used, began);
+    if (asked_live < span(highest.live, entry.live, began).peak) out.peak = kNotShown;
+    return out;
+  }
+
+  std::int64_t shown(std::size_t memory) const {
+    const auto gpu = devices_.find(static_cast<MemoryId>(memory));
+    return gpu == devices_.end() ? kNotShown : gpu->second.shown();
+  }
+
   static void raise(Peak& peak, std::int64_t bytes, const trace::Event& event, const PhasePosition& place) {
     if (bytes > peak.bytes) peak = {bytes, event.ordinal, event.stamp, place.path, place.step, {}};
   }
@@ -290,6 +306,8 @@ class Attribution : public Observer {
     const Level& level = ledger().level(memory);
     highest_[memory].live.raise(level.live, event.ordinal);
     highest_[memory].tensor.raise(level.tensor, event.ordinal);
+    if (memory != 0 && devices_[memory].reached(level.live))
+      highest_[memory].asked.raise(level.live, event.ordinal);
     MemoryPeaks& peaks = account_.peaks[memory];
     raise(peaks.live, level.live, event, place);
     raise(peaks.tensor, level.tensor, event, place);
@@ -314,12 +332,11 @@ class Attribution : public Observer {
   void used(const trace::Event& event, const PhasePosition& place) {
     const auto memory = static_cast<MemoryId>(event.flags >> format::kMemoryShift);
     if (memory == 0) return;
-    const auto bytes = devices_[memory].look(event, ledger().level(memory), place);
-    if (!bytes) return;
+    const Level& level = ledger().level(memory);
+    if (!devices_[memory].look(event, level, place)) return;
     see(memory);
-    used_[memory] = *bytes;
-    highest_[memory].used.raise(*bytes, event.ordinal);
-    account_.device_usage[memory] = devices_[memory].most();
+    highest_[memory].used.raise(shown(memory), event.ordinal);
+    highest_[memory].asked.raise(level.live, event.ordinal);
     account_.peaks[memory];
   }
 
@@ -352,7 +369,6 @@ class Attribution : public Observer {
   std::vector<SmallFlow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;
-  std::vector<std::int64_t> used_;
   std::map<MemoryId, DeviceTimeline> devices_;
   std::size_t seen_ = 0;      // number of memories used so far
   Step from_{0};              // the first whole step since the last gap

@@ -154,6 +154,8 @@ void join(Row& row, const Row& later) {
   for (std::size_t i = 0; i < later.memory.size(); ++i) {
     MemoryRow& sum = row.memory[i];
     const MemoryRow& more = later.memory[i];
+    const std::int64_t used = higher_use(sum.used.peak, more.used.peak);
+    const bool both = row.count != 0 && later.count != 0;
     for (Figures MemoryRow::*measure :
          {&MemoryRow::live, &MemoryRow::tensor, &MemoryRow::reserved, &MemoryRow::used}) {
       if (later.count == 0) break; // only flows: no occurrence ended in it
@@ -163,6 +165,7 @@ void join(Row& row, const Row& later) {
         join(sum.*measure, more.*measure);
       }
     }
+    if (both) sum.used.peak = used;
     sum.allocated += more.allocated;
     sum.freed += more.freed;
     sum.allocations += more.allocations;

@@ -1,6 +1,7 @@
 // Purpose: the rows of all steps, packed: a run of 100,000 steps has a million rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -21,11 +22,14 @@ struct Figures {
   trace::Ordinal peak_at = 0; // just after this event; 0: before the first event
 };
 
+// In place of a figure of `used`: the GPU was not asked, or memory came or went after it was asked.
+inline constexpr std::int64_t kNotShown = -1;
+
 struct MemoryRow {
   Figures live;
   Figures tensor;
-  Figures reserved; // of a device, as its allocator reported it
-  Figures used;     // of a GPU, as it reported it, if it was sampled
+  Figures reserved;                              // of a device, as its allocator reported it
+  Figures used{kNotShown, kNotShown, kNotShown}; // of a GPU, as it reported it
   std::uint64_t allocated = 0;
   std::uint64_t freed = 0;
   std::uint64_t allocations = 0;
@@ -93,6 +97,11 @@ class Rows {
   std::size_t size_ = 0;
   std::unordered_map<PathId, Row> last_; // row of each path
 };
+
+// Returns the higher of two peaks of `used`. If one is not known, the higher one is not.
+inline std::int64_t higher_use(std::int64_t a, std::int64_t b) {
+  return a == kNotShown || b == kNotShown ? kNotShown : std::max(a, b);
+}
 
 // Joins two parts of one row. `row` is the earlier part and becomes the whole.
 void join(Row& row, const Row& later);

@@ -119,6 +119,10 @@ Figures median_figures(const std::vector<Row>& rows, const Row& representative, 
     out.*field = median_of<std::int64_t>(rows, [&](const Row& row) { return row.of(id).*measure.*field; });
   }
   out.peak_at = (representative.of(id).*measure).peak_at;
+  if (measure != &MemoryRow::used) return out;
+  for (std::int64_t Figures::*field : {&Figures::entry, &Figures::exit, &Figures::peak}) // of all, or of none
+    for (const Row& row : rows)
+      if (row.of(id).used.*field == kNotShown) out.*field = kNotShown;
   return out;
 }
 

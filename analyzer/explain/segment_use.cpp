@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "analyzer/wording/units.h"
 
 namespace memtrace::report {
@@ -28,6 +30,19 @@ std::string divided(const replay::DeviceUsage& gpu) {
                        size(residual.code + residual.rest));
   return fmt::format("context {}, code {}, local memory and the rest {}: an estimate", size(residual.context),
                      size(residual.code), size(residual.rest));
+}
+
+std::optional<std::string> why_use_is_unknown(const ProcessAnalysis& analysis, replay::MemoryId memory) {
+  const auto gpu = analysis.account.device_usage.find(memory);
+  if (gpu == analysis.account.device_usage.end()) return "the GPU did not report it";
+  const auto peaks = analysis.account.peaks.find(memory);
+  if (peaks == analysis.account.peaks.end()) return std::nullopt;
+  const replay::Peak& live = peaks->second.live;
+  if (live.bytes <= gpu->second.asked_live) return std::nullopt;
+  std::string text = fmt::format("it was not asked while {} were allocated", size(live.bytes));
+  if (live.bucket) return text; // of a peak in the rollup, the time is not known
+  const double after = analysis.seconds(live.stamp) - analysis.seconds(gpu->second.peak->stamp);
+  return text + fmt::format(", {} {}", duration(std::abs(after)), after >= 0 ? "later" : "earlier");
 }
 
 std::string in_words(const Unused& unused) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "analyzer/attribute/device_usage.h"
+#include "analyzer/explain/process_analysis.h"
 #include "analyzer/passes/allocator_segments.h"
 
 namespace memtrace::report {
@@ -24,5 +26,9 @@ std::string in_words(
 
 // Returns "context 480.00 MiB, code 20.00 MiB, local memory and the rest 0.00 MiB: an estimate".
 std::string divided(const replay::DeviceUsage& gpu);
+
+// Returns why the most that a GPU used is not known: "it was not asked while 512.00 MiB were allocated, 3.1 s
+// later". Returns nullopt if the GPU was asked while most was live.
+std::optional<std::string> why_use_is_unknown(const ProcessAnalysis& analysis, replay::MemoryId memory);
 
 } // namespace memtrace::report

@@ -93,6 +93,8 @@ struct memtrace_bridge {
   int (*cupti_mode)(void);                      /* MEMTRACE_CUPTI: 0 off, 1 auto, 2 on */
   int (*wants_phases)(void);
   const char* (*nvtx_domains)(void); /* MEMTRACE_NVTX_DOMAINS; null: not set */
+  /* How often the live bytes of a device rose above the highest so far. */
+  uint64_t (*device_peaks)(void);
 };
 
 /* Returns null if there is no such version. */

@@ -4,6 +4,7 @@
 
 #include "preload/bounded/fork_locks.h"
 #include "preload/device/device_call_scope.h"
+#include "preload/device/device_levels.h"
 #include "preload/os/mappings.h"
 
 #include "preload/os/gate/forbidden.h"
@@ -32,7 +33,6 @@ struct DeviceBlock {
 };
 static_assert(sizeof(DeviceBlock) == 32 && format::kNoAccess < 256);
 
-constexpr unsigned kMemories = 256; // the host and 255 devices: a byte of a record's flags
 constexpr std::uint32_t kFirst = 1u << 10;
 constexpr std::uint32_t kMost = 1u << 20; // at most half of them used: 32 MiB
 
@@ -156,11 +156,15 @@ bool remember(Is is, const HookedBlock& block, std::uint64_t context = 0) {
 void say_born(const Recording& here, const HookedBlock& block) {
   announce(here, block.memory);
   count_pinned(block.kind, 1);
+  if ((block.flags & format::kNoAccess) == 0)
+    change_device_level(block.memory, static_cast<std::int64_t>(block.given));
   here.born(block);
 }
 
 void say_died(const Recording& here, const DeviceBlock& gone, Stamp death) {
   count_pinned(gone.kind, -1);
+  if ((gone.flags & format::kNoAccess) == 0)
+    change_device_level(gone.memory, -static_cast<std::int64_t>(gone.bytes));
   here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);
 }
 

@@ -200,7 +200,7 @@ def held(run):
 def context(run):
     process = run.process
     rows = [row for row in process["phases"] if row["memory"] == MEMORY and row["path"] == ["probe"]]
-    used = max((row["used"]["exit"] for row in rows if row.get("used")), default=None)
+    used = max((row["used"]["exit"] for row in rows if (row.get("used") or {}).get("exit") is not None), default=None)
     of = next((entry.get("of") for entry in process["peaks"]
                if entry["memory"] == MEMORY and entry["measure"] == "used"), None)
     expected = run.truth["process"] if of == "process" else run.truth["card"]

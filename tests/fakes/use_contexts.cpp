@@ -1,8 +1,8 @@
 // Purpose: use_contexts WHAT: a context on the first card with 2 GiB in it, and beside it: `other`, one on the
 // second card in which nothing is; `both`, 1 GiB there as well; `code`, a module that takes 700 MiB of the
 // card; `module`, one of 30 MiB; `stacks`, 2 KiB for each thread's stack instead of 1. Between any two of these
-// the card is looked at.
-// A victim that uses CUDA.
+// the card is looked at. `peaks`, alone and without a pause: 8 blocks of 64 MiB on the first card, 1 of 256 MiB
+// on the second, then all are freed. A victim that uses CUDA.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +49,15 @@ void work_on(int device, std::size_t bytes) {
   be_looked_at();
 }
 
+void reach_peaks() {
+  void* blocks[9] = {};
+  for (int i = 0; i < 9; ++i) {
+    check(cuda.cudaSetDevice(i == 8));
+    check(cuda.cudaMalloc(&blocks[i], (i == 8 ? 256 : 64) * kMiB));
+  }
+  for (void* const block : blocks) check(cuda.cudaFree(block));
+}
+
 } // namespace
 
 int main(int count, char** words) {
@@ -56,6 +65,7 @@ int main(int count, char** words) {
   const std::string what(words[1]);
   cuda = find_cuda("module");
   check(cuda.cuInit(0));
+  if (what == "peaks") return reach_peaks(), 0;
   check(cuda.cudaSetDevice(0));
   be_looked_at();
   work_on(0, 2048 * kMiB);

@@ -107,7 +107,8 @@ void near_of_cards(const ProcessAnalysis& analysis, std::vector<Meeting>& out) {
     if (device.total == 0 || !analysis.account.peaks.contains(id)) continue;
     for (const replay::Row& row : analysis.account.rows) {
       if (row.step == Step::none || row.step > kLast || row.count == 0) continue;
-      const std::int64_t used = std::max(row.of(id).used.peak, row.of(id).reserved.peak);
+      const std::int64_t used =
+          std::max({row.of(id).used.peak, row.of(id).reserved.peak, row.of(id).live.peak});
       if (static_cast<double>(used) < kNear * static_cast<double>(device.total)) continue;
       out.push_back(meeting_at_peak(
           analysis, id, row.step,

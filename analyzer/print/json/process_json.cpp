@@ -7,6 +7,7 @@
 
 #include "analyzer/explain/reservations.h"
 #include "analyzer/explain/rings_only.h"
+#include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/print/json/explain_json.h"
 #include "analyzer/print/json/finding_json.h"
@@ -63,10 +64,12 @@ Json reserved_json(const ProcessAnalysis& analysis, const replay::Figures& reser
   return {{"entry", reserved.entry}, {"exit", reserved.exit}, {"peak", reserved.peak}};
 }
 
-// Returns null in a step range: its rows do not have the memory that the GPU showed.
+// Returns null in a step range: its rows do not have the memory that the GPU showed. A figure is null if the
+// GPU was not asked then.
 Json used_json(const ProcessAnalysis& analysis, const replay::Figures& used, MemoryId memory, bool folded) {
   if (folded || !analysis.account.device_usage.contains(memory)) return nullptr;
-  return {{"entry", used.entry}, {"exit", used.exit}, {"peak", used.peak}};
+  const auto known = [](std::int64_t bytes) { return bytes < 0 ? Json(nullptr) : Json(bytes); };
+  return {{"entry", known(used.entry)}, {"exit", known(used.exit)}, {"peak", known(used.peak)}};
 }
 
 // Returns the smallest values of a range's steps, under the keys that have the largest values in the row.
@@ -195,7 +198,7 @@ Json peaks_json(ProcessAnalysis& analysis, const Options& options) {
         out.back()["segments"] = segments_json(analysis, segments->second, options.peak_top);
     }
     if (const auto gpu = analysis.account.device_usage.find(memory);
-        gpu != analysis.account.device_usage.end()) {
+        gpu != analysis.account.device_usage.end() && !why_use_is_unknown(analysis, memory)) {
       out.push_back(peak_json(analysis, memory, "used", *gpu->second.peak, Json::array()));
       out.back()["of"] = gpu->second.own ? "process" : "card";
       const replay::Coverage rows =
@@ -320,13 +323,15 @@ Json parameters_json(const trace::Facts& facts) {
           {"by_dtype", std::move(dtypes)}};
 }
 
-Json devices_json(const trace::Facts& facts) {
+Json devices_json(const ProcessAnalysis& analysis) {
   Json out = Json::array();
-  for (const auto& [memory, device] : facts.devices) {
+  for (const auto& [memory, device] : analysis.facts().devices) {
+    const auto unknown = why_use_is_unknown(analysis, static_cast<MemoryId>(memory));
     out.push_back({{"memory", memory_name(static_cast<MemoryId>(memory))},
                    {"uuid", uuid(device.uuid)},
                    {"name", device.name},
-                   {"total", device.total}});
+                   {"total", device.total},
+                   {"used_is_unknown", unknown ? Json(*unknown) : Json(nullptr)}});
   }
   return out;
 }
@@ -363,7 +368,7 @@ Json process_before_phases(const ProcessAnalysis& analysis) {
           {"kind", analysis.kind},
           {"rank", rank_json(facts.rank)},
           {"local_rank", rank_json(facts.local_rank)},
-          {"devices", devices_json(facts)},
+          {"devices", devices_json(analysis)},
           {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
           {"duration", analysis.seconds(facts.last_stamp)},
           {"end", end_json(analysis.end)},

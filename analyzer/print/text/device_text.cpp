@@ -15,10 +15,7 @@ namespace memtrace::report {
 void write_devices(ProcessAnalysis& analysis, Lines& lines) {
   write_segments(analysis, lines);
   for (const auto& [memory, gpu] : analysis.account.device_usage) {
-    // The GPU is asked now and then, perhaps not while most was allocated.
-    const auto peaks = analysis.account.peaks.find(memory);
-    const std::int64_t live = peaks == analysis.account.peaks.end() ? 0 : peaks->second.live.bytes;
-    const bool missed = live > gpu.peak->bytes;
+    const auto missed = why_use_is_unknown(analysis, memory);
     std::string text =
         fmt::format("{}: the GPU {} {} {}{}, {}", memory_name(memory), missed ? "showed" : "shows",
                     size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
@@ -31,7 +28,7 @@ void write_devices(ProcessAnalysis& analysis, Lines& lines) {
     if (const replay::Coverage rows = replay::coverage(analysis.buckets, analysis.account); rows.buckets != 0)
       text += fmt::format("; of {}, which are kept as rows, what it showed is not known",
                           step_range(rows.steps.first, rows.steps.last));
-    if (missed) text += fmt::format("; it was not asked while {} were allocated", size(live));
+    if (missed) text += "; " + *missed;
     lines.paragraph("", text);
   }
   // Only a state that prevents CUPTI is shown. If CUPTI is active or was switched off, no line is written.

@@ -4,6 +4,7 @@
 #include "preload/blocks/recording.h"
 #include "preload/device/device_blocks.h"
 #include "preload/device/device_call_scope.h"
+#include "preload/device/device_levels.h"
 #include "preload/format/process_events.h"
 #include "preload/format/sample_events.h"
 #include "preload/hooks/cuda/torch_allocators.h"
@@ -211,7 +212,8 @@ constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
                                   &say,
                                   &cupti_mode,
                                   &wants_phases,
-                                  &nvtx_domains};
+                                  &nvtx_domains,
+                                  &record::device_peaks};
 
 } // namespace
 } // namespace memtrace::hooks

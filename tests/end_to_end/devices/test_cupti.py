@@ -153,7 +153,8 @@ class Cards(WithFakes):
         self.assertEqual((ledger["total"], ledger["residual"]), ((500 << 20) + KEPT, 500 << 20))
         self.assertEqual(sum(row["bytes"] for row in ledger["rows"]) + ledger["residual"], ledger["total"])
         self.assertEqual(process["devices"], [{"memory": "cuda:0", "uuid": "GPU-10101010-1010-1010-1010-101010101010",
-                                               "name": "Fake A100-SXM4-80GB", "total": 80 << 30}])
+                                               "name": "Fake A100-SXM4-80GB", "total": 80 << 30,
+                                               "used_is_unknown": None}])
 
     def test_without_cupti(self):
         """The library that asks the GPU is opened after the program's first device call."""
@@ -183,6 +184,29 @@ class Cards(WithFakes):
         self.assertIn("cuda:0: the GPU shows 506.00 MiB for this process at most", text)
         self.assertIn("500.00 MiB of it is no allocation's (context 500.00 MiB, code and the rest 0.00 MiB: an "
                       "estimate)", text)
+
+    def peaks_of(self, **more):
+        """Returns what each GPU used at most, and why that is not known."""
+        self.new_scratch()
+        done, report = self.trace([os.path.join(harness.FAKES, "use_contexts"), "peaks"], self.around(**more))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        process = self.only_process(report)
+        return ({entry["memory"]: entry["bytes"] for entry in process["peaks"] if entry["measure"] == "used"},
+                {device["memory"]: device["used_is_unknown"] for device in process["devices"]})
+
+    def test_each_new_peak_is_asked_for(self):
+        """Nine allocations take less than a millisecond. The second GPU is used at the end alone."""
+        used, unknown = self.peaks_of()
+        self.assertEqual(used, {"cuda:0": (512 + 500) * MIB, "cuda:1": (256 + 500) * MIB})
+        self.assertEqual(unknown, {"cuda:0": None, "cuda:1": None})
+
+    def test_a_slow_gpu(self):
+        """One question takes all the time that memtrace may spend on it. The figure is older than the peak."""
+        used, unknown = self.peaks_of(FAKE_NVML="slow=200")
+        self.assertEqual(used, {})
+        self.assertRegex(unknown["cuda:0"], r"^it was not asked while 512\.00 MiB were allocated, \d+ [mu]s later$")
+        self.assertEqual(unknown["cuda:1"], "the GPU did not report it")
+        self.assertIn("cuda:0: the GPU showed 564.00 MiB for this process,", " ".join(self.report_text("--all").split()))
 
     def beside_the_context(self, what, **more):
         """Returns the ledger of the first GPU, and the findings."""

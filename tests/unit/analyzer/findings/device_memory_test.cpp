@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "analyzer/explain/segment_use.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/print/text/report_text.h"
 #include "builder.h"
@@ -207,6 +211,53 @@ TEST_F(Devices, AGpuThatWasAskedBeforeMostWasAllocated) {
                   "asked while 1000.00 MiB were allocated"),
       std::string::npos)
       << text();
+}
+
+TEST_F(Devices, AFigureIsCurrentUntilMemoryComesOrGoes) {
+  segment(4096 * kMiB, 100 * kMiB);
+  builder.begin("not asked");
+  builder.end("not asked");
+  shows(500 * kMiB);
+  builder.begin("asked before");
+  block(4096 * kMiB, 10 * kMiB);
+  builder.end("asked before");
+  builder.begin("asked within");
+  segment(8192 * kMiB, 300 * kMiB);
+  shows(800 * kMiB);
+  builder.death(8192 * kMiB, 300 * kMiB, Kind::device, kCard);
+  builder.end("asked within");
+  builder.begin("asked too late");
+  segment(8192 * kMiB, 200 * kMiB);
+  builder.death(8192 * kMiB, 200 * kMiB, Kind::device, kCard);
+  shows(500 * kMiB);
+  builder.end("asked too late");
+  const ProcessAnalysis& analysis = open();
+  const auto in_mib = [](std::int64_t bytes) { return bytes < 0 ? -1 : static_cast<int>(bytes >> 20); };
+  std::map<std::string, std::vector<int>> used; // entry, peak and exit of each phase
+  for (const replay::Row& row : analysis.account.rows) {
+    const replay::Figures& figures = row.of(1).used;
+    used[std::string(analysis.account.paths.text(analysis.account.paths.last(row.path)))] = {
+        in_mib(figures.entry), in_mib(figures.peak), in_mib(figures.exit)};
+  }
+  EXPECT_EQ(used["not asked"], (std::vector<int>{-1, -1, -1}));
+  EXPECT_EQ(used["asked before"], (std::vector<int>{500, 500, 500}));
+  EXPECT_EQ(used["asked within"], (std::vector<int>{500, 800, -1}));
+  EXPECT_EQ(used["asked too late"], (std::vector<int>{-1, -1, 500}));
+  EXPECT_EQ(why_use_is_unknown(analysis, 1), std::nullopt);
+}
+
+TEST_F(Devices, AFigureBelowWhatIsLiveIsOfAnotherProcess) {
+  segment(4096 * kMiB, 300 * kMiB);
+  shows(40 * kMiB, 0, kCard, 1, 900 * kMiB); // the pid of this process is another one's outside its container
+  const replay::DeviceUsage gpu = open().account.device_usage.at(1);
+  EXPECT_FALSE(gpu.own);
+  EXPECT_EQ(gpu.peak->bytes, static_cast<std::int64_t>(900 * kMiB));
+}
+
+TEST_F(Devices, ManagedMemoryMayBeOnTheHost) {
+  segment(4096 * kMiB, 300 * kMiB, Kind::managed);
+  shows(100 * kMiB);
+  EXPECT_TRUE(open().account.device_usage.at(1).own);
 }
 
 TEST_F(Devices, WhatPoolsKeepIsNoContext) {

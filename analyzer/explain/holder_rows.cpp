@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/explain/after_training.h"
 #include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -137,13 +138,17 @@ std::string line_and_allocator(const symbols::Site& site) {
   return site.own_line + (site.own_line.empty() || allocator.empty() ? "" : " ") + allocator;
 }
 
-std::string since(const std::string& phase, Step first, Step last) {
+std::string since(const std::string& phase, Step first, Step last, Step after_training) {
   const std::string words = phase != "other" ? phase_words(phase) : first == Step::none ? "" : "step";
-  if (first == last) return when(words, first);
-  return fmt::format("{} {} to {}", words, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last));
+  const bool to_the_end = last != Step::none && last == after_training;
+  if (first == last)
+    return to_the_end ? when(phase == "other" ? "after step" : words + " after", last_of_training(last))
+                      : when(words, first);
+  return fmt::format("{} {} to {}", words, static_cast<std::int64_t>(first),
+                     to_the_end ? "end" : std::to_string(static_cast<std::int64_t>(last)));
 }
-std::string since(const HolderRow& row) {
-  return since(row.phase, row.first, row.last);
+std::string since(const HolderRow& row, Step after_training) {
+  return since(row.phase, row.first, row.last, after_training);
 }
 
 } // namespace memtrace::report

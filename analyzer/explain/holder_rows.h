@@ -40,8 +40,9 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
 std::string line_and_allocator(const symbols::Site& site);
 
 // Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3" or "".
-std::string since(const HolderRow& row);
+// `after_training`: as in ProcessAnalysis; what that step made is "forward after 13" or "forward 0 to end".
+std::string since(const HolderRow& row, replay::Step after_training);
 // As above, for a phase by its name in the trace.
-std::string since(const std::string& phase, replay::Step first, replay::Step last);
+std::string since(const std::string& phase, replay::Step first, replay::Step last, replay::Step after_training);
 
 } // namespace memtrace::report

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "analyzer/explain/after_training.h"
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/update_instant.h"
@@ -113,9 +114,17 @@ std::string ProcessAnalysis::phase_name(replay::PathId path) const {
   return shortened(out, kMost);
 }
 
+std::string ProcessAnalysis::phase_and_step(replay::PathId path, replay::Step step) const {
+  const std::string phase = path == replay::PathId::other ? "" : phase_name(path);
+  if (step == replay::Step::none) return phase;
+  const bool after = step == after_training;
+  if (phase.empty()) return after ? when("after step", last_of_training(step)) : when("step", step);
+  return after ? when(phase + " after step", last_of_training(step)) : when(phase, step);
+}
+
 std::string ProcessAnalysis::place(replay::PathId path, replay::Step step) const {
-  if (path != replay::PathId::other) return "in " + when(phase_name(path), step);
-  if (step != replay::Step::none) return when("in step", step);
+  const std::string text = phase_and_step(path, step);
+  if (!text.empty()) return (text.starts_with("after ") ? "" : "in ") + text;
   const auto history = torch_history(facts());
   if (!history) return "outside training";
   return history->events == 0 ? "when it was taken" : "outside of all annotations";
@@ -150,6 +159,7 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->end = std::move(end);
   analysis->death = find_death(*analysis->trace, analysis->end);
   analysis->account = replay::account_phases(*analysis->trace);
+  analysis->after_training = report::after_training(analysis->account, analysis->facts(), analysis->end);
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);
   analysis->shown = replay::choose(analysis->account, analysis->buckets, options.steps);

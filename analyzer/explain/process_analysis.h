@@ -39,6 +39,7 @@ struct ProcessAnalysis {
   replay::Account account;
   replay::Buckets buckets;
   replay::Steady steady;
+  replay::Step after_training = replay::Step::none; // see after_training.h
   replay::Shown shown;
   std::map<replay::Instant, replay::Holdings> sets;      // the holdings of every shown row and every peak
   std::map<replay::MemoryId, replay::Segments> segments; // at the peak of the caching allocator's bytes
@@ -52,7 +53,10 @@ struct ProcessAnalysis {
   double seconds(format::Stamp stamp) const; // Returns the seconds since the process's start.
   const replay::Holdings& set(replay::Instant instant) const;
   std::string phase_name(replay::PathId path) const; // Returns "update/clip"; printable.
-  // Returns "in update 3", "in step 3" or "outside training"; printable.
+  // Returns "update 3", "forward after step 13" for what came after training, or "" outside of phases and
+  // steps; printable.
+  std::string phase_and_step(replay::PathId path, replay::Step step) const;
+  // Returns "in update 3", "in step 3", "after step 13" or "outside training"; printable.
   std::string place(replay::PathId path, replay::Step step) const;
 };
 

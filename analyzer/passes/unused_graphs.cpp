@@ -59,11 +59,13 @@ class GraphPass : public Observer {
     });
   }
 
-  UnusedGraphs take(bool died) {
+  UnusedGraphs take(LastPasses last) {
+    if (last == LastPasses::complete && passes_.size() > 1 && unused(passes_.size() - 2))
+      passes_.back().followed = true;
     const bool alternates = std::all_of(passes_.begin(), passes_.end(), [](const ForwardPass& pass) {
       return pass.before_backward || pass.in_backward <= pass.outlived / 10;
     });
-    const bool to_the_end = !died || (alternates && before_last_backward_ != 0);
+    const bool to_the_end = last != LastPasses::cut_off || (alternates && before_last_backward_ != 0);
     const std::size_t end = to_the_end ? passes_.size() : before_last_backward_;
     UnusedGraphs out;
     std::uint64_t in_a_row = 0;
@@ -116,11 +118,11 @@ class GraphPass : public Observer {
 
 } // namespace
 
-UnusedGraphs unused_graphs(const trace::Trace& trace, MemoryId memory, bool died) {
+UnusedGraphs unused_graphs(const trace::Trace& trace, MemoryId memory, LastPasses last) {
   Replay replay(trace);
   GraphPass graphs(memory);
   replay.run(graphs);
-  return graphs.take(died);
+  return graphs.take(last);
 }
 
 } // namespace memtrace::replay

@@ -19,10 +19,17 @@ struct UnusedGraphs {
 };
 
 // Returns the unused graphs of a memory, in one pass. Counts tensors of at least kLeastOfGraph bytes that
-// outlived their forward pass, except the newest of each pass, which is its output. If the process died, passes
-// after the last backward count only if each backward before came right after its forward. Memory use grows
-// with the number of blocks.
+// outlived their forward pass, except the newest of each pass, which is its output. Memory use grows with the
+// number of blocks.
 inline constexpr std::uint64_t kLeastOfGraph = 64 << 10;
-UnusedGraphs unused_graphs(const trace::Trace& trace, MemoryId memory, bool died);
+
+// What the end of the trace says about the last forward passes, whose backward may be missing.
+enum class LastPasses : std::uint8_t {
+  open,     // the last pass may still get its backward
+  cut_off,  // the process died: passes after the last backward count only if each backward before came right
+            // after its forward
+  complete, // the process exited: the last pass belongs to the passes without backward before it
+};
+UnusedGraphs unused_graphs(const trace::Trace& trace, MemoryId memory, LastPasses last);
 
 } // namespace memtrace::replay

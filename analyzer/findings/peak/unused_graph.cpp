@@ -99,7 +99,10 @@ void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates
   if (peak.bytes <= 0 || peak.bucket || !has_spare_forwards(analysis)) return;
   const std::uint64_t most = activations(analysis.set({memory, replay::Measure::tensor, peak.at}));
   if (!worthwhile(static_cast<std::int64_t>(most), peak.bytes)) return;
-  replay::UnusedGraphs graphs = replay::unused_graphs(*analysis.trace, memory, analysis.death.has_value());
+  const replay::LastPasses last = analysis.death               ? replay::LastPasses::cut_off
+                                  : analysis.end.how == "exit" ? replay::LastPasses::complete
+                                                               : replay::LastPasses::open;
+  replay::UnusedGraphs graphs = replay::unused_graphs(*analysis.trace, memory, last);
   if (graphs.births.empty()) return;
   replay::Excluded excluded{.memory = memory};
   excluded.births = std::move(graphs.births);

@@ -186,12 +186,15 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.site = trail.largest();
   finding.stacks = leak.stacks();
   const std::int64_t held = held_at_end(analysis, memory, finding.stacks);
-  finding.title = fmt::format(
-      "Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
-      lines.size() == 1
-          ? ""
-          : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
-      size(held), died_with(analysis, memory) ? "are held at the death" : "are held in the last step");
+  finding.title =
+      fmt::format("Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
+                  lines.size() == 1
+                      ? ""
+                      : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
+                  size(held),
+                  died_with(analysis, memory)                     ? "are held at the death"
+                  : analysis.after_training != replay::Step::none ? "are held after the last step"
+                                                                  : "are held in the last step");
   std::int64_t sum = 0;
   for (const LeakTrail* one : leak.trails) sum = replay::wrapping_add(sum, one->sum());
   const std::string some =
@@ -199,8 +202,8 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
           ? "each of them left some"
           : fmt::format("{} of these {} steps left some", trail.bytes.size(), range.count());
   const std::string left =
-      fmt::format("{} of steps {} to {} are still held in step {}; {}", size(sum), range.from, range.to,
-                  static_cast<std::int64_t>(analysis.account.last_step), some);
+      fmt::format("{} of steps {} to {} are still held {}; {}", size(sum), range.from, range.to,
+                  analysis.place(replay::PathId::other, analysis.account.last_step), some);
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};

@@ -122,8 +122,8 @@ class ExplainText {
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }
 
-  static std::string since_of(const KeptRow& row) {
-    return since(row.phase, row.step, std::max(row.step, row.last_step));
+  std::string since_of(const KeptRow& row) const {
+    return since(row.phase, row.step, std::max(row.step, row.last_step), from_.analysis->after_training);
   }
 
   std::string site(const KeptRow& row) const {
@@ -193,7 +193,7 @@ class ExplainText {
       const KeptRow& row = from_.transient[i];
       lines_.paragraph("", printable(fmt::format(
                                "not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
-                               sized(row.resident), per(row.resident), since(row.phase, row.step, row.step),
+                               sized(row.resident), per(row.resident), since(row.phase, row.step, row.step, from_.analysis->after_training),
                                duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }

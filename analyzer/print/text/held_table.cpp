@@ -104,8 +104,8 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
     table.row(std::move(cells));
   };
   for (const HolderRow& one : holders.rows)
-    row(figures(printable(one.use), one.bytes), printable(since(one)), printable(one.line),
-        allocated_by(one, held.unit));
+    row(figures(printable(one.use), one.bytes), printable(since(one, analysis.after_training)),
+        printable(one.line), allocated_by(one, held.unit));
   if (holders.hidden != 0)
     row(figures(fmt::format("{} more", holders.hidden), holders.more), "", "", held.others);
   if (holders.left != 0)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/explain/after_training.h"
 #include "analyzer/print/text/transients_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
@@ -92,7 +93,7 @@ class PhaseTable {
     const replay::Peak& peak = view_.peak();
     const bool outside = peak.step == Step::none;
     return {outside ? "outside training" : "outside phases",
-            outside ? "" : std::to_string(static_cast<std::int64_t>(peak.step)),
+            outside ? "" : step_words(peak.step),
             "",
             in_unit(peak.bytes, view_.unit),
             "",
@@ -136,12 +137,19 @@ class PhaseTable {
                       fmt::format("--steps: only the first {} of them are shown", count(replay::kMostSteps)));
   }
 
-  static std::string step(const ShownRow& shown, bool typical) {
+  // Returns "13", or "after 13" for what came after training.
+  std::string step_words(Step step) const {
+    const bool after = step == analysis().after_training;
+    const Step number = after ? last_of_training(step) : step;
+    return (after ? "after " : "") + std::to_string(static_cast<std::int64_t>(number));
+  }
+
+  std::string step(const ShownRow& shown, bool typical) const {
     std::string text;
     if (typical) {
       text = "typical";
     } else if (shown.as != Step::none) {
-      text = std::to_string(static_cast<std::int64_t>(shown.as));
+      text = step_words(shown.as);
     }
     if (shown.bucket != nullptr) return text + "~";
     if (shown.row->skipped) text += " skipped";

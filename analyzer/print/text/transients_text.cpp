@@ -88,7 +88,7 @@ std::vector<std::string> transients(ProcessAnalysis& analysis, replay::MemoryId 
     out.push_back(fmt::format(
         "Temporary in {}, {}: {}",
         passing.steady ? fmt::format("{} of each of {} typical steps", phase, analysis.steady.steps.size())
-                       : when(phase, passing.row->step),
+                       : analysis.phase_and_step(passing.row->path, passing.row->step),
         size(passing.bytes), who));
   }
   return out;

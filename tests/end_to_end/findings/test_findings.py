@@ -137,6 +137,18 @@ class Graphs(Findings):
         self.assertLess(truth, harness.peak(process, measure="tensor") * 0.9)
 
 
+    def test_a_validation_after_each_step(self):
+        """The program counts steps 0 to 13 and validates 4 batches after each. The last of these belong to no step."""
+        _, found = self.run_program("validated.py")
+        finding = self.only("graph-kept-in-eval", found)
+        self.assert_line(finding, "validated.py", "# TRUTH")
+        self.assertRegex(finding["title"], rf"^{14 * 4} forward passes keep graphs ")
+        text = self.report_text("--all")
+        self.assertIn("typical: the median of steps 1 to 13 (13 of 13 agree)", text)
+        self.assertIn("are still held after step 13", " ".join(text.split()))
+        self.assertNotRegex(text, r"\bstep 14\b|\b(forward|update|loss|to) +14\b")
+
+
 class Serialized(Findings):
     SIZE = 6 * 2048 * 2048 * 4
 

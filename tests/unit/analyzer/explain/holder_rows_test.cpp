@@ -45,7 +45,10 @@ TEST_F(HolderRows, ALineOverManyStepsIsOneRow) {
   EXPECT_EQ(all[0].line, "train.py:3");
   EXPECT_EQ(all[0].allocator, "lib/a.py:1");
   EXPECT_EQ(all[0].sites, 2u);
-  EXPECT_EQ(since(all[0]), "forward 0 to 4");
+  EXPECT_EQ(since(all[0], Step::none), "forward 0 to 4");
+  EXPECT_EQ(since(all[0], Step{4}), "forward 0 to end") << "step 4 is what came after training";
+  EXPECT_EQ(since("forward", Step{4}, Step{4}, Step{4}), "forward after 3");
+  EXPECT_EQ(since("other", Step{4}, Step{4}, Step{4}), "after step 3");
   EXPECT_EQ(rows(builder, HolderDetail::by_site).size(), 2u);
 }
 

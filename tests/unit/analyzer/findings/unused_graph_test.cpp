@@ -94,9 +94,25 @@ TEST_F(UnusedGraph, OfEachStepTakesTheLeakIn) {
   }
   const Findings findings = found();
   ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title.rfind("40 forward passes keep graphs", 0), 0u)
+      << "the run exited, so the last pass gets no backward: " << findings[0].title;
   EXPECT_TRUE(findings[0].title.ends_with("at eval.py:27; memory grows by 64.00 MiB every step"))
       << findings[0].title;
+  EXPECT_EQ(findings[0].sentences.back().find("step 20"), std::string::npos) << "the steps are 0 to 19";
+  EXPECT_NE(findings[0].sentences.back().find("are still held after step 19"), std::string::npos)
+      << findings[0].sentences.back();
   EXPECT_TRUE(find_leaks_left().empty());
+}
+
+// A forward after training, to see the result once.
+TEST_F(UnusedGraph, NoneForOnePassAfterTraining) {
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    forward(10);
+    backward(10);
+    update();
+  }
+  forward(100);
+  EXPECT_TRUE(found().empty());
 }
 
 TEST_F(UnusedGraph, NoneWhereEachForwardHasItsBackward) {

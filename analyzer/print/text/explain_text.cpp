@@ -9,6 +9,7 @@
 #include <string>
 
 #include "analyzer/explain/holder_rows.h"
+#include "analyzer/explain/update_instant.h"
 #include "analyzer/print/text/held_table.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t kTransients = 5;
 constexpr std::size_t kBeside = 6; // rows
+constexpr std::size_t kAlive = 8;
 
 // A tensor without a role is called a tensor, as in the report; its kind says only where it lies.
 std::string shown_name(const KeptRow& row) {
@@ -60,6 +62,7 @@ class ExplainText {
 
   std::string write(std::optional<std::uint64_t> project) {
     head();
+    if (!from_.model_leads()) alive();
     lines_.plain("");
     table();
     transients();
@@ -72,7 +75,7 @@ class ExplainText {
       lines_.paragraph("",
                        fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
                                    sized(from_.pinned_idle), per(from_.pinned_idle)));
-    beside();
+    if (from_.model_leads()) beside();
     lines_.plain(fmt::format("unaccounted: {} = {:.2f}", size(from_.unaccounted),
                              from_.per_parameter(from_.unaccounted)));
     if (project) projection(*project);
@@ -103,10 +106,33 @@ class ExplainText {
       parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", plural(role), fine_size(bytes));
     lines_.strong(fmt::format("The model takes {}{}. Besides, {} are allocated.", fine_size(model), parts,
                               sized(from_.alive - std::min(model, from_.alive))));
-    const double part = 100 * static_cast<double>(model) / static_cast<double>(from_.alive);
+  }
+
+  // Writes all that is alive, by the user's line, and then how little bytes per parameter say about it.
+  void alive() {
+    const auto total = static_cast<std::int64_t>(from_.alive);
+    lines_.gap();
+    write_held(*from_.analysis,
+               {.set = from_.analysis->set(update_instant(from_.analysis->account, from_.memory)),
+                .total = total,
+                .unit = unit_for(total),
+                .title = fmt::format("Alive after step {}", static_cast<std::int64_t>(from_.step)),
+                .sum = "total",
+                .at = "",
+                .others = "smaller"},
+               kAlive, lines_);
+    reserved();
+    lines_.gap();
+    const double part = 100 * static_cast<double>(from_.model_sum()) / static_cast<double>(from_.alive);
     lines_.paragraph(
         "", printable(fmt::format("The model is {:.1f} % of what is alive, so this says little: {}", part,
                                   per_parameter())));
+  }
+
+  void reserved() {
+    if (from_.reserved != 0)
+      lines_.paragraph("",
+                       fmt::format("Reserved and never touched, not counted above: {}", sized(from_.reserved)));
   }
 
   void head() {
@@ -173,9 +199,7 @@ class ExplainText {
                 .at = "",
                 .others = "smaller"},
                kBeside, lines_);
-    if (from_.reserved != 0)
-      lines_.paragraph("",
-                       fmt::format("Reserved and never touched, not counted above: {}", sized(from_.reserved)));
+    reserved();
   }
 
   // Writes below a row which bytes of it never came into memory, or came late.
@@ -191,10 +215,11 @@ class ExplainText {
   void transients() {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
-      lines_.paragraph("", printable(fmt::format(
-                               "not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
-                               sized(row.resident), per(row.resident), since(row.phase, row.step, row.step, from_.analysis->after_training),
-                               duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
+      lines_.paragraph(
+          "", printable(fmt::format("not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
+                                    sized(row.resident), per(row.resident),
+                                    since(row.phase, row.step, row.step, from_.analysis->after_training),
+                                    duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }
 

@@ -86,6 +86,7 @@ class Explain(Case):
         besides = (out["alive"] - out["model_bytes"]) / harness.MIB
         self.assertIn(f"Besides, {besides:.2f} MiB are allocated.", " ".join(text.split()))
         self.assertRegex(text, rf"\n  heap +300\.00 +[\d.]+ +little_model\.py:{line}\n")
+        self.assertLess(text.index(f"little_model.py:{line}"), text.index("bytes per parameter"), "the largest comes first")
         self.assertIn("parameter               0.18      0.18     4.00    4.00", text)
 
     def test_where_there_is_nothing_to_explain(self):

@@ -60,8 +60,10 @@ bool probe_driver() {
   BoundedText text;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_GLOBAL);
   if (library == nullptr) {
-    print_line("driver", false,
-               text.add("libcuda.so.1 is not found: no NVIDIA driver here, host memory alone").text());
+    print_line(
+        "driver", false,
+        text.add("libcuda.so.1 is not found: no NVIDIA driver here, so memtrace records host memory alone")
+            .text());
     return false;
   }
   int (*init)(unsigned) = nullptr;
@@ -86,7 +88,7 @@ bool probe_driver() {
   return result == 0;
 }
 
-void probe_cupti(bool driver) {
+void probe_cupti() {
   Subscription& one = subscription();
   if (!subscribed_in_init) one = subscribe(&ignore);
   BoundedText text;
@@ -98,7 +100,6 @@ void probe_cupti(bool driver) {
     unsubscribe(one);
   } else {
     describe(one, text);
-    if (!driver && one.library.path != nullptr) text.add(" (there is no driver)");
   }
   print_line("CUPTI", works, text.text());
 }
@@ -132,8 +133,8 @@ bool subscribe_as_probe() {
 
 void probe() {
   in_probe = true;
-  const bool driver = probe_driver();
-  probe_cupti(driver);
+  if (!probe_driver()) return; // CUPTI and NVML fail for the same reason
+  probe_cupti();
   probe_nvml();
 }
 

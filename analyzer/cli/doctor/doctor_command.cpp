@@ -22,6 +22,7 @@
 #include "analyzer/cli/doctor/traced_run.h"
 #include "analyzer/cli/doctor/traces_check.h"
 #include "analyzer/cli/doctor/user_check.h"
+#include "analyzer/cli/doctor/verdict.h"
 #include "analyzer/cli/doctor/workers_check.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/print/json/json_text.h"
@@ -31,6 +32,8 @@ namespace memtrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kCannotRecord = 1;
 
 constexpr const char* kPythons[] = {"python3",    "python3.9",  "python3.10", "python3.11",
                                     "python3.12", "python3.13", "python3.14"};
@@ -175,33 +178,42 @@ std::vector<Check> all_checks() {
   return out;
 }
 
-std::string as_text(const std::vector<Check>& checks) {
-  std::string out;
-  for (const Check& check : checks) {
-    const std::string text = report::printable(check.text);
-    // Long lines continue below their text, in 100 columns.
-    constexpr std::size_t kIndent = 4, kWidth = 100;
-    std::string line = fmt::format("{} {}:", check.works ? "yes" : "no ", check.what);
-    std::size_t column = line.size();
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find(' ', at), text.size());
-      const std::string word = text.substr(at, end - at);
-      if (column + 1 + word.size() > kWidth) {
-        line += "\n" + std::string(kIndent, ' ') + word;
-        column = kIndent + word.size();
-      } else {
-        line += " " + word;
-        column += 1 + word.size();
-      }
-      at = end + 1;
+// Returns the words after `line`, in lines of 100 columns. Long lines continue below their text.
+std::string wrapped(std::string line, const std::string& words) {
+  const std::string text = report::printable(words);
+  constexpr std::size_t kIndent = 4, kWidth = 100;
+  std::size_t column = line.size();
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (column + 1 + word.size() > kWidth) {
+      line += "\n" + std::string(kIndent, ' ') + word;
+      column = kIndent + word.size();
+    } else {
+      line += " " + word;
+      column += 1 + word.size();
     }
-    out += line + "\n";
+    at = end + 1;
   }
+  return line + "\n";
+}
+
+// Writes the verdict, then what limits it, then what works.
+std::string as_text(const Verdict& verdict, const std::vector<Check>& checks) {
+  const std::size_t space = verdict.text.find(' ');
+  std::string out = wrapped(verdict.text.substr(0, space), verdict.text.substr(space + 1));
+  for (const bool works : {false, true})
+    for (const Check& check : checks)
+      if (check.works == works)
+        out += wrapped(fmt::format("{} {}:", works ? "yes" : "no ", check.what), check.text);
   return out;
 }
 
-std::string as_json(const std::vector<Check>& checks) {
-  report::Json out = {{"schema", "memtrace.doctor/1"}, {"checks", report::Json::array()}};
+std::string as_json(const Verdict& verdict, const std::vector<Check>& checks) {
+  report::Json out = {{"schema", "memtrace.doctor/1"},
+                      {"records", verdict.records},
+                      {"verdict", verdict.text},
+                      {"checks", report::Json::array()}};
   for (const Check& check : checks)
     out["checks"].push_back({{"what", check.what}, {"works", check.works}, {"text", check.text}});
   return report::json_text(out) + "\n";
@@ -211,9 +223,10 @@ std::string as_json(const std::vector<Check>& checks) {
 
 int doctor_command(const DoctorArguments& arguments) {
   const std::vector<Check> checks = all_checks();
-  const std::string text = arguments.format == "json" ? as_json(checks) : as_text(checks);
-  write_all({text}, arguments.output);
-  return 0;
+  const Verdict verdict = verdict_of(checks);
+  write_all({arguments.format == "json" ? as_json(verdict, checks) : as_text(verdict, checks)},
+            arguments.output);
+  return verdict.records ? 0 : kCannotRecord;
 }
 
 } // namespace memtrace::cli

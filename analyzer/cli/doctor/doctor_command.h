@@ -10,8 +10,8 @@ struct DoctorArguments {
   std::string output;          // "": stdout
 };
 
-// Prints which features work on this machine, and why the other features do not, by trying them. Returns 0
-// always: a missing feature is not an error.
+// Prints whether memtrace can record programs on this machine, then what limits it and what works, by trying
+// each feature. Returns 0, also if a feature is missing, and 1 if no process can be traced here.
 int doctor_command(const DoctorArguments& arguments);
 
 } // namespace memtrace::cli

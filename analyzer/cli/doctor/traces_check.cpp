@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "analyzer/cli/doctor/scratch_folder.h"
 #include "analyzer/cli/doctor/traced_run.h"
@@ -24,6 +25,17 @@ fs::path recorded_to(const std::string& said) {
   return said.substr(from, end - from);
 }
 
+// Returns what the placeholders in a directory's name mean, or "" if it has none.
+std::string meaning_of(const std::string& directory) {
+  constexpr std::pair<const char*, const char*> kMeanings[] = {
+      {"%j", "the job's id, new for each run"}, {"%p", "the pid"}, {"%h", "the host"}, {"%r", "the rank"}};
+  std::string out;
+  for (const auto& [placeholder, meaning] : kMeanings)
+    if (directory.find(placeholder) != std::string::npos)
+      out += fmt::format("{}{} is {}", out.empty() ? " (" : ", ", placeholder, meaning);
+  return out.empty() ? "" : out + ")";
+}
+
 // Removes the job that the try left, if it is where the recorder puts jobs that it cannot put where it should.
 void remove_job(const fs::path& job) {
   const fs::path parent = job.parent_path();
@@ -38,7 +50,8 @@ void remove_job(const fs::path& job) {
 Check check_traces(const std::string& library) {
   const std::string wanted = wanted_directory();
   const fs::path place = place_of_traces();
-  if (const Folder there(place); !there.path().empty()) return {"traces", true, "go to " + wanted};
+  if (const Folder there(place); !there.path().empty())
+    return {"traces", true, "go to " + wanted + meaning_of(wanted)};
   std::string said;
   if (!library.empty()) run_traced({"/bin/sh", "-c", ":"}, library, wanted, {}, &said);
   remove_job(recorded_to(said));

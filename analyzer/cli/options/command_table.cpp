@@ -19,7 +19,10 @@ constexpr const char* kRun = "run";
 std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
                                         const std::function<void(const Command&)>& parsed) {
   const auto keep = [parsed](const auto& arguments) { parsed(arguments); };
-  auto app = std::make_unique<CLI::App>("Explains what a traced program did with its memory.", "memtrace");
+  auto app = std::make_unique<CLI::App>(
+      "Records where the memory of a program goes, and explains it. Begin with: memtrace run -- python "
+      "train.py; memtrace report",
+      "memtrace");
   app->require_subcommand(1);
   app->set_version_flag("--version", std::string("memtrace ") + MEMTRACE_VERSION);
   add_report(*app, keep);

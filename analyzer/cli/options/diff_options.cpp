@@ -42,19 +42,22 @@ void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& pa
       app.add_subcommand("diff", "what differs between two runs, or between two steps or phases of one run");
   command
       ->add_option("TRACES", arguments->traces,
-                   "A and B: two runs, each at its peak; one, or none for the newest job, with an option below")
+                   "A B: two runs, compared at their peaks; or one run (default: the newest job) with one of "
+                   "the next three options")
       ->type_name("")
       ->expected(0, 2);
-  command->add_flag("--first-vs-steady", arguments->first_vs_steady,
-                    "the first step that updated, and one of those that are alike");
-  add_steps(*command, arguments->steps, false, "these two steps of one run; or one, with --phases");
+  command->add_flag(
+      "--first-vs-steady", arguments->first_vs_steady,
+      "compare the first update with a typical step: what it added for good, and what only it needed");
+  add_steps(*command, arguments->steps, false,
+            "compare step A with step B of one run; the first is 0. With --phases, one step may do");
   command
       ->add_option_function<std::string>(
           "--phases", [arguments](const std::string& text) { arguments->phases = phases_of(text); },
-          "these two phases of one run; or one, for both sides")
+          "compare phase P with phase Q of one run, as in forward:step; with --steps, one phase may do")
       ->type_name("P:Q");
   add_memory(*command, arguments->memory);
-  add_top(*command, arguments->top, "rows (20)");
+  add_top(*command, arguments->top, "number of rows (20)");
   add_output(*command, arguments->format, arguments->output);
   add_reading(*command);
   command->callback([arguments, parsed] {

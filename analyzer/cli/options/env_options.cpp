@@ -10,10 +10,10 @@ namespace memtrace::cli {
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed) {
   const auto arguments = std::make_shared<EnvArguments>();
   const auto unset = std::make_shared<bool>(false);
-  CLI::App* const command =
-      app.add_subcommand("env", "the variables that trace what a shell starts next: eval \"$(memtrace env)\"");
+  CLI::App* const command = app.add_subcommand(
+      "env", "print the variables that record what a shell starts next: eval \"$(memtrace env)\"");
   add_recorder_options(*command, arguments->variables);
-  command->add_flag("--unset", *unset, "the lines that undo it, for all of these variables");
+  command->add_flag("--unset", *unset, "print the lines that remove all of these variables");
   add_format(*command, arguments->format, {"sh", "json"});
   command->callback([arguments, unset, parsed] {
     if (*unset && !arguments->variables.empty())

@@ -8,12 +8,13 @@ namespace memtrace::cli {
 
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed) {
   const auto arguments = std::make_shared<PackArguments>();
-  CLI::App* const command = app.add_subcommand("pack", "one file to send, which every command reads");
+  CLI::App* const command = app.add_subcommand(
+      "pack", "put traces, evidence and symbols into one file to send, which every command reads");
   add_trace(*command, arguments->trace);
   command->add_option("-o", arguments->output, "write to this new file, as in run.memtrace.zst")
       ->type_name("FILE")
       ->required();
-  command->add_flag("--redact", arguments->redact, "replace paths, host names and arguments");
+  command->add_flag("--redact", arguments->redact, "replace private names: paths, host names, arguments");
   add_reading(*command);
   command->callback([arguments, parsed] { parsed(*arguments); });
 }

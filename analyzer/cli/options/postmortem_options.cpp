@@ -8,15 +8,16 @@ namespace memtrace::cli {
 
 void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed) {
   const auto arguments = std::make_shared<PostmortemArguments>();
-  CLI::App* const command =
-      app.add_subcommand("postmortem", "how it ended, who held memory then, what would have fit");
+  CLI::App* const command = app.add_subcommand(
+      "postmortem", "how the process ended, which lines held memory then, what would have fit");
   add_trace(*command, arguments->trace);
   command->add_option("--rank", arguments->rank, "the process of this rank; default: the one that died first")
       ->type_name("N")
       ->check(check_number);
   command
-      ->add_option("--attempt", arguments->attempt,
-                   "where a job began anew in its directory: 1 for the first time; default: the last")
+      ->add_option(
+          "--attempt", arguments->attempt,
+          "if the job was started several times in one directory: 1 is the first start; default: the last")
       ->type_name("N")
       ->check(check_number);
   command

@@ -37,27 +37,33 @@ std::string check_cupti(const std::string& text) {
 }
 
 constexpr RecorderOption kRecorderOptions[] = {
-    {"-o", "MEMTRACE_OUT", "DIR", "directory of the traces; %p pid, %h host, %r rank, %j job"},
-    {"--spool", "MEMTRACE_SPOOL", "DIR", "directory of the rings, on a local disk"},
-    {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE", "blocks of at least this size are recorded one by one (4096)",
-     check_size},
+    {"-o", "MEMTRACE_OUT", "DIR",
+     "directory of the traces (memtrace-out/%j); %j: the job's id, new for each run; %p: pid, %h: host, %r: "
+     "rank"},
+    {"--spool", "MEMTRACE_SPOOL", "DIR",
+     "directory of the ring files, on a local disk (beside the traces; else TMPDIR or /tmp)"},
+    {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE",
+     "record each block of at least SIZE bytes with its stack; K, M, G: powers of 1024 (4096)", check_size},
     {"--sample", "MEMTRACE_SAMPLE", "SIZE",
-     "for smaller blocks: record one stack per SIZE bytes allocated (512K)", check_size},
-    {"--stacks", "MEMTRACE_STACKS", "python|native|both|none", "which frames (both)", check_stacks},
-    {"--max-trace", "MEMTRACE_MAX_TRACE", "SIZE", "bound of one process's files (256M)", check_size},
-    {"--max-node", "MEMTRACE_MAX_NODE", "SIZE", "bound of the job's files on this host (4G)", check_size},
+     "of smaller blocks, record one stack per SIZE bytes on average (512K)", check_size},
+    {"--stacks", "MEMTRACE_STACKS", "python|native|both|none", "which frames a stack has (both)", check_stacks},
+    {"--max-trace", "MEMTRACE_MAX_TRACE", "SIZE",
+     "bound of the main process's files; a worker or child gets an eighth (256M)", check_size},
+    {"--max-node", "MEMTRACE_MAX_NODE", "SIZE", "bound of all files of the job on this host (4G)", check_size},
     {"--phases", "MEMTRACE_PHASES", "auto|marks|off",
-     "auto: PyTorch's phases and your marks; marks: only your marks; off: none (auto)", check_phases},
+     "auto: phases of PyTorch, and those that you mark; marks: only those; off: none (auto)", check_phases},
     {"--cupti", "MEMTRACE_CUPTI", "auto|on|off",
-     "on: device memory by CUPTI's callbacks, and no profiler can use CUPTI; else by hooks (auto)",
+     "on: record GPU memory through CUPTI, which no profiler can then use; auto, off: through hooks (auto)",
      check_cupti},
     {"--nvtx-domains", "MEMTRACE_NVTX_DOMAINS", "NAMES",
-     "NVTX domains, separated by commas, whose ranges are phases; the default domain's always are"},
-    {"--only", "MEMTRACE_ONLY", "GLOBS", "trace only programs whose names match these globs"},
-    {"--skip", "MEMTRACE_SKIP", "GLOBS", "leave programs whose names match these globs alone"},
-    {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE", "processes that never hold so much leave no trace (32M)",
-     check_size},
-    {"--quiet", "MEMTRACE_QUIET", nullptr, "memtrace prints nothing"},
+     "NVTX domains, separated by commas, whose ranges become phases (none); the unnamed domain's always do"},
+    {"--only", "MEMTRACE_ONLY", "GLOBS",
+     "trace only programs whose file names match, as in 'python*,train' (all)"},
+    {"--skip", "MEMTRACE_SKIP", "GLOBS",
+     "do not trace programs whose file names match (compilers, build tools, shells, git)"},
+    {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE",
+     "a process that never holds SIZE and marks no phase leaves no trace (32M)", check_size},
+    {"--quiet", "MEMTRACE_QUIET", nullptr, "print nothing, not even where the traces are"},
 };
 
 } // namespace
@@ -86,9 +92,10 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
              const std::function<void(const RunArguments&)>& parsed) {
   const auto arguments = std::make_shared<RunArguments>();
   arguments->command = command;
-  CLI::App* const run = app.add_subcommand("run", "trace a command: memtrace run [options] -- CMD...");
+  CLI::App* const run =
+      app.add_subcommand("run", "record a program: memtrace run [options] -- python train.py");
   add_recorder_options(*run, arguments->variables);
-  run->add_option("--pack", arguments->pack, "pack the traces into this new file when the command has ended")
+  run->add_option("--pack", arguments->pack, "when the program has ended, pack its traces into this new file")
       ->type_name("FILE");
   run->callback([arguments, parsed] {
     if (arguments->command.empty())

@@ -60,7 +60,7 @@ std::string check_number(const std::string& text) {
 void add_trace(CLI::App& command, std::string& trace) {
   command
       .add_option("TRACE", trace,
-                  "a trace, a directory of them, a packed file or a memory snapshot of PyTorch; default: the "
+                  "a trace, a directory of traces, a packed file or a memory snapshot of PyTorch; default: the "
                   "newest job under memtrace-out")
       ->type_name("");
 }
@@ -77,14 +77,14 @@ void add_format(CLI::App& command, std::string& format, const std::vector<std::s
 
 void add_output(CLI::App& command, std::string& format, std::string& output) {
   add_format(command, format, {"text", "json"});
-  command.add_option("-o", output, "write to this file")->type_name("FILE");
+  command.add_option("-o", output, "write to this file (stdout)")->type_name("FILE");
 }
 
 void add_memory(CLI::App& command, std::string& memory) {
   command
-      .add_option(
-          "--memory", memory,
-          "host or cuda:N; default: that of the first finding; without findings, the one with most tensors")
+      .add_option("--memory", memory,
+                  "host or cuda:N; default: the memory of the first finding, else the one with the most bytes "
+                  "of tensors")
       ->type_name("MEMORY")
       ->check(check_memory);
 }
@@ -100,9 +100,10 @@ void add_reading(CLI::App& command) {
   // command.
   command.add_flag_callback(
       "--unbounded", [] { files::Budget::of_command().lift(); },
-      "no bound of work, nor of memory (1 GiB plus 4 times the size of the files)");
-  command.add_flag_callback("--debuginfod", symbols::allow_debuginfod,
-                            "ask the servers of DEBUGINFOD_URLS for lines of native code");
+      "lift the bounds of the command's work and memory (1 GiB plus 4 times the size of the files)");
+  command.add_flag_callback(
+      "--debuginfod", symbols::allow_debuginfod,
+      "ask the servers in DEBUGINFOD_URLS for source lines of native code (off: no network)");
 }
 
 void add_steps(CLI::App& command, std::optional<replay::StepRange>& steps, bool ordered,

@@ -12,11 +12,17 @@ namespace memtrace::report {
 
 using replay::Measure;
 
+LeadingPeak live_peak(const ProcessAnalysis& analysis, replay::MemoryId memory) {
+  const replay::Peak& live = analysis.account.peaks.at(memory).live;
+  LeadingPeak out{.memory = memory};
+  out.reserved = static_cast<std::int64_t>(untouched(analysis.set({memory, Measure::live, live.at})));
+  out.bytes = replay::wrapping_sub(live.bytes, out.reserved);
+  return out;
+}
+
 LeadingPeak leading_peak(const ProcessAnalysis& analysis, replay::MemoryId memory) {
   const replay::MemoryPeaks& peaks = analysis.account.peaks.at(memory);
-  LeadingPeak out{.memory = memory};
-  out.reserved = static_cast<std::int64_t>(untouched(analysis.set({memory, Measure::live, peaks.live.at})));
-  out.bytes = replay::wrapping_sub(peaks.live.bytes, out.reserved);
+  LeadingPeak out = live_peak(analysis, memory);
   // of a snapshot of PyTorch, `live` has only the segments
   const bool may_lead = peaks.tensor.bytes >= out.bytes / 2 || torch_history(analysis.facts());
   if (peaks.tensor.bytes <= 0 || !may_lead) return out;

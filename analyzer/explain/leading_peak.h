@@ -17,6 +17,8 @@ struct LeadingPeak {
 
 // Tensors lead if they are at least half of the memory's peak.
 LeadingPeak leading_peak(const ProcessAnalysis& analysis, replay::MemoryId memory);
+// Returns the peak of all allocations, whatever leads.
+LeadingPeak live_peak(const ProcessAnalysis& analysis, replay::MemoryId memory);
 const replay::Peak& peak_of(const ProcessAnalysis& analysis, const LeadingPeak& leading);
 
 // Returns the blocks that were alive at the leading peak, and those alive at the end: at the death, else at the

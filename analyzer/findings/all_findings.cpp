@@ -1,8 +1,6 @@
 // Purpose: the proven causes of a process's peaks and of its end.
 #include "analyzer/findings/all_findings.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -27,7 +25,6 @@
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
 #include "analyzer/findings/process/survived_failures.h"
-#include "analyzer/wording/units.h"
 
 namespace memtrace::report {
 namespace {
@@ -41,11 +38,13 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
   for (const auto propose :
        {propose_foreach, propose_loss, propose_recompute, propose_first_step, propose_serialized,
-        propose_pinned_rounding, propose_parameter_copy, propose_unused_graph, propose_kept_gradients})
+        propose_pinned_rounding, propose_parameter_copy, propose_kept_gradients})
     append(candidates, propose(analysis));
+  const Findings leaks = find_leaks(analysis);
+  append(candidates, propose_unused_graph(analysis, leaks));
+  append(candidates, measure_leaks(analysis, leaks));
   Findings out = judge_together(analysis, candidates);
-  for (const auto family :
-       {find_states, find_pinned_cache, find_leaks, find_in_devices, find_in_resident, find_orphans})
+  for (const auto family : {find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
   append(out, find_survived(analysis));
   return out;
@@ -97,17 +96,6 @@ bool shares_a_stack(const Finding& finding, const std::unordered_set<format::Sta
                      [&](format::StackId one) { return stacks.contains(one); });
 }
 
-// Adds a leak to the graphs that it consists of: its rate, its evidence, and the blocks that the graphs hold
-// beside their own, such as their inputs.
-void add_leak(Finding& graphs, const Finding& leak) {
-  graphs.title += fmt::format("; memory grows by {} every step", size(leak.bytes));
-  graphs.evidence.insert(graphs.evidence.end(), leak.evidence.begin(), leak.evidence.end());
-  graphs.sentences.insert(graphs.sentences.end(), leak.sentences.begin(), leak.sentences.end());
-  graphs.stacks.insert(graphs.stacks.end(), leak.stacks.begin(), leak.stacks.end());
-  std::sort(graphs.stacks.begin(), graphs.stacks.end());
-  graphs.stacks.erase(std::unique(graphs.stacks.begin(), graphs.stacks.end()), graphs.stacks.end());
-}
-
 // Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
 // logits that a step keeps for good are a leak.
 void remove_explained(Findings& findings) {
@@ -115,14 +103,6 @@ void remove_explained(Findings& findings) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });
   };
   const std::unordered_set<format::StackId> unused = stacks_of(findings, "graph-kept-in-eval");
-  for (Finding& graphs : findings) {
-    if (graphs.id != "graph-kept-in-eval") continue;
-    std::unordered_set<format::StackId> own(graphs.stacks.begin(), graphs.stacks.end());
-    own.erase(format::StackId{});
-    for (const Finding& leak : findings)
-      if (leak.id == "leak-per-step" && leak.memory == graphs.memory && shares_a_stack(leak, own))
-        add_leak(graphs, leak);
-  }
   for (const char* id : {"leak-per-step", "first-step-only", "loss-logits"}) remove(id, unused);
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
 }

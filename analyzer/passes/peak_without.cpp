@@ -12,29 +12,31 @@ namespace {
 class Excluding : public Observer {
  public:
   explicit Excluding(const std::vector<Excluded>& each) {
-    for (const Excluded& what : each) counts_.push_back({&what, {}, 0, Step::none, 0});
+    for (const Excluded& what : each) counts_.push_back({.what = &what});
   }
 
   void born(const Block& block) override {
     for (Count& count : counts_) {
-      const std::uint64_t bytes = bytes_of(*count.what, block);
-      if (bytes == 0) continue;
-      count.level = wrapping_add(count.level, bytes);
-      count.without.most = std::max(count.without.most, count.level);
+      const ExcludedPart part = part_of(*count.what, block);
+      if (part.bytes == 0) continue;
+      ExcludedLevel& level = count.*part.level;
+      level.all = wrapping_add(level.all, part.bytes);
+      count.without.most = std::max(count.without.most, wrapping_add(count.blocks.all, count.left.all));
       count.without.steps.insert(block.born.step);
     }
   }
   void died(const Block& block, const trace::Event&) override {
     for (Count& count : counts_) {
-      const std::uint64_t bytes = bytes_of(*count.what, block);
-      if (bytes == 0) continue;
-      count.level = wrapping_sub(count.level, bytes);
-      if (block.born.step < count.step) count.earlier = wrapping_sub(count.earlier, bytes);
+      const ExcludedPart part = part_of(*count.what, block);
+      if (part.bytes == 0) continue;
+      ExcludedLevel& level = count.*part.level;
+      level.all = wrapping_sub(level.all, part.bytes);
+      if (block.born.step < count.step) level.earlier = wrapping_sub(level.earlier, part.bytes);
       count.without.last_held = phases().step();
     }
   }
   void cut(const trace::Event&) override {
-    for (Count& count : counts_) count.level = count.earlier = 0;
+    for (Count& count : counts_) count.blocks = count.left = {};
   }
   void started() override {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
@@ -47,7 +49,8 @@ class Excluding : public Observer {
     for (Count& count : counts_) {
       if (count.step != phases().step()) {
         count.step = phases().step();
-        count.earlier = count.level;
+        count.blocks.earlier = count.blocks.all;
+        count.left.earlier = count.left.all;
       }
       const std::int64_t left = wrapping_sub(level_of(*count.what), gone(count, place.known));
       if (left <= count.without.peak) continue;
@@ -58,7 +61,7 @@ class Excluding : public Observer {
   }
   void finished() override {
     for (Count& count : counts_)
-      if (count.level > 0) count.without.last_held = phases().step();
+      if (count.blocks.all > 0 || count.left.all > 0) count.without.last_held = phases().step();
   }
 
   std::vector<Without> take() const {
@@ -68,13 +71,32 @@ class Excluding : public Observer {
   }
 
  private:
-  struct Count {
-    const Excluded* what;
-    Without without;
-    std::int64_t level;       // level of the excluded blocks
-    Step step = Step::none;   // the present step
-    std::int64_t earlier = 0; // the part of `level` that was born in earlier steps
+  struct ExcludedLevel {
+    std::int64_t all = 0;
+    std::int64_t earlier = 0; // the part of `all` that was born in earlier steps
   };
+  struct Count {
+    const Excluded* what = nullptr;
+    Without without{};
+    Step step = Step::none; // the present step
+    ExcludedLevel blocks{};
+    ExcludedLevel left{}; // of `left_by_steps`
+  };
+  struct ExcludedPart {
+    ExcludedLevel Count::*level;
+    std::uint64_t bytes; // 0: the block is not excluded
+  };
+
+  ExcludedPart part_of(const Excluded& what, const Block& block) const {
+    if (const std::uint64_t bytes = bytes_of(what, block); bytes != 0) return {&Count::blocks, bytes};
+    const bool left = block.memory == what.memory && what.left_by_steps.contains(block.stack);
+    return {&Count::left, left ? measured(what, block) : 0};
+  }
+  static std::uint64_t measured(const Excluded& what, const Block& block) {
+    if (what.measure == Measure::tensor) return block.tensor_bytes();
+    if (!block.counted) return 0;
+    return what.rounding ? block.spare() : block.given;
+  }
 
   std::uint64_t bytes_of(const Excluded& what, const Block& block) const {
     if (block.memory != what.memory || (what.born && *what.born != block.born.known)) return 0;
@@ -82,18 +104,18 @@ class Excluding : public Observer {
     if (what.stacks && !what.stacks->contains(block.stack)) return 0;
     if (!what.spared.empty() && what.spared.contains(block.stack)) return 0;
     if (what.births && !std::binary_search(what.births->begin(), what.births->end(), block.birth)) return 0;
-    const std::uint64_t bytes = what.measure == Measure::tensor ? block.tensor_bytes()
-                                : block.counted                 ? (what.rounding ? block.spare() : block.given)
-                                                                : 0;
+    const std::uint64_t bytes = measured(what, block);
     const auto fits = [bytes](const Sizes& sizes) { return sizes.from <= bytes && bytes <= sizes.to; };
     return what.sizes.empty() || std::any_of(what.sizes.begin(), what.sizes.end(), fits) ? bytes : 0;
   }
   static std::int64_t gone(const Count& count, KnownPhase present) {
     const bool needed =
         present == KnownPhase::backward || present == KnownPhase::recompute || present == KnownPhase::step;
-    if (count.what->until_backward) return needed ? 0 : count.earlier;
-    return count.what->parts == 0 ? count.level
-                                  : count.level - count.level / static_cast<std::int64_t>(count.what->parts);
+    if (count.what->until_backward) return needed ? 0 : count.blocks.earlier;
+    const std::int64_t all =
+        wrapping_sub(count.blocks.all, count.what->of_present_step ? count.blocks.earlier : 0);
+    const std::int64_t stays = count.what->parts == 0 ? 0 : all / static_cast<std::int64_t>(count.what->parts);
+    return wrapping_add(wrapping_sub(all, stays), count.left.earlier);
   }
   std::int64_t level_of(const Excluded& what) const {
     const Level& level = ledger().level(what.memory);

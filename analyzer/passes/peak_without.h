@@ -27,13 +27,18 @@ struct Excluded {
   bool rounding = false;            // true: only the bytes that an allocator used beyond the requested size
   std::unordered_set<format::StackId> spared{};        // stacks whose blocks are not excluded
   std::optional<std::vector<trace::Ordinal>> births{}; // ascending; nullopt: any block
+  // Blocks of these stacks are excluded, too, once the step after their birth has begun. `births` does not
+  // restrict them.
+  std::unordered_set<format::StackId> left_by_steps{};
+  bool of_present_step = false; // true: excluded only until the step after their birth begins
   // true: excluded only once the step after their birth has begun, and only outside backward and update
   bool until_backward = false;
 };
 
 struct Without {
   std::int64_t peak = 0; // the peak without these blocks
-  std::int64_t most = 0; // the highest level of these blocks
+  std::int64_t most =
+      0; // the highest level of these blocks, those of `left_by_steps` included from their birth
   PathId path = PathId::other;
   Step step = Step::none;      // the step of that peak
   std::set<Step> steps;        // steps in which such blocks were born

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/replay/live_blocks.h"
+#include "analyzer/passes/peak_without.h"
 
 namespace memtrace::report {
+
+// What the remedy saves at a peak, by a replay of the trace without the blocks that the remedy avoids.
+struct PeakSaving {
+  replay::Measure measure = replay::Measure::tensor;
+  std::int64_t bytes = 0;
+};
 
 struct Finding {
   std::string id; // from the list in the report's contract
@@ -16,8 +23,9 @@ struct Finding {
   std::string phase;
   replay::Step step = replay::Step::none;
   std::int64_t bytes = 0;
-  std::int64_t bytes_at_peak = 0; // of its blocks, at the peak that the reports lead with
-  std::int64_t bytes_at_end = 0;  // of its blocks, at the death or in the last step
+  std::int64_t bytes_at_peak = 0;   // of its blocks, at the peak that the reports lead with
+  std::int64_t bytes_at_end = 0;    // of its blocks, at the death or in the last step
+  std::optional<PeakSaving> saving; // nullopt: not measured
   bool certain = false;
   std::vector<std::string> evidence;
   std::string remedy;

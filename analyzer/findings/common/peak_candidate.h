@@ -20,8 +20,8 @@ struct PeakCandidate {
 
 using PeakCandidates = std::vector<PeakCandidate>;
 
-// Measures all candidates in one replay of the trace, and returns the findings in their order. Without
-// candidates it does not replay.
+// Measures all candidates in one replay of the trace, and returns the findings in their order, each with what
+// it saves at the peak. Without candidates it does not replay.
 Findings judge_together(const ProcessAnalysis& analysis, const PeakCandidates& candidates);
 
 } // namespace memtrace::report

@@ -130,7 +130,11 @@ void propose_loss_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates&
   const std::vector<replay::Sizes> sizes = loss_sizes(analysis, alive);
   const LossFamily family = family_of(analysis, alive, sizes, peak.step);
   if (!worthwhile(static_cast<std::int64_t>(family.bytes), peak.bytes)) return;
-  out.push_back({{.memory = memory, .parts = kChunks, .sizes = sizes, .spared = of_others(analysis, memory)},
+  out.push_back({{.memory = memory,
+                  .parts = kChunks,
+                  .sizes = sizes,
+                  .spared = of_others(analysis, memory),
+                  .of_present_step = true},
                  [&analysis, memory, family](const replay::Without& without) {
                    return judge(analysis, memory, family, without);
                  }});

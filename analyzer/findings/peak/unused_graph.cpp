@@ -65,14 +65,41 @@ ModelCall model_call(const ProcessAnalysis& analysis, const std::map<format::Sta
   return out;
 }
 
+// Returns the leaks that consist of these graphs: what the graphs hold beside their own blocks, such as their
+// inputs, grows with them.
+Findings leaks_of_graphs(const Findings& leaks, MemoryId memory, const replay::UnusedGraphs& graphs) {
+  Findings out;
+  for (const Finding& leak : leaks)
+    if (leak.memory == memory &&
+        std::any_of(leak.stacks.begin(), leak.stacks.end(), [&](format::StackId stack) {
+          return stack != format::StackId{} && graphs.bytes.contains(stack);
+        }))
+      out.push_back(leak);
+  return out;
+}
+
+// Adds the rate of a leak, its lines and its blocks to the graphs that it consists of.
+void add_leak(Finding& graphs, const Finding& leak) {
+  graphs.title += fmt::format("; memory grows by {} every step", size(leak.bytes));
+  graphs.evidence.insert(graphs.evidence.end(), leak.evidence.begin(), leak.evidence.end());
+  graphs.sentences.insert(graphs.sentences.begin(), leak.sentences.front());
+  graphs.sentences.insert(graphs.sentences.end(), leak.sentences.begin() + 1, leak.sentences.end());
+  graphs.stacks.insert(graphs.stacks.end(), leak.stacks.begin(), leak.stacks.end());
+  std::sort(graphs.stacks.begin(), graphs.stacks.end());
+  graphs.stacks.erase(std::unique(graphs.stacks.begin(), graphs.stacks.end()), graphs.stacks.end());
+}
+
 std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
-                                   const replay::UnusedGraphs& graphs, const replay::Without& without) {
+                                   const replay::UnusedGraphs& graphs, const Findings& leaks,
+                                   const replay::Without& without) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   // Without a graph, a layer needs its input and its output all the same.
   const std::int64_t lower = replay::wrapping_add(without.peak, 2 * static_cast<std::int64_t>(graphs.largest));
-  if (!worthwhile(replay::wrapping_sub(peak.bytes, lower), peak.bytes)) return std::nullopt;
+  const std::int64_t saved = replay::wrapping_sub(peak.bytes, lower);
+  if (!worthwhile(saved, peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "graph-kept-in-eval", memory, peak);
   finding.bytes = without.most;
+  finding.saving = PeakSaving{replay::Measure::tensor, saved};
   finding.certain = finding.certain && graphs.most_in_a_row >= 3 && !analysis.death;
   const ModelCall call = model_call(analysis, graphs.bytes);
   finding.site = call.largest;
@@ -89,12 +116,13 @@ std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
   finding.sentences = {fmt::format("The peak of tensors is {} {}; without these graphs at most {}.",
                                    size(peak.bytes), analysis.place(peak.path, peak.step), size(lower))};
   finding.remedy = fmt::format("run these passes under torch.no_grad() or torch.inference_mode(): -{} at least",
-                               size(replay::wrapping_sub(peak.bytes, lower)));
+                               size(saved));
   finding.no_remedy = "model.eval() alone: it changes dropout and batch norm, and autograd goes on";
+  for (const Finding& leak : leaks) add_leak(finding, leak);
   return finding;
 }
 
-void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates& out) {
+void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, const Findings& leaks, PeakCandidates& out) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
   if (peak.bytes <= 0 || peak.bucket || !has_spare_forwards(analysis)) return;
   const std::uint64_t most = activations(analysis.set({memory, replay::Measure::tensor, peak.at}));
@@ -106,15 +134,20 @@ void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates
   if (graphs.births.empty()) return;
   replay::Excluded excluded{.memory = memory};
   excluded.births = std::move(graphs.births);
-  out.push_back({std::move(excluded), [&analysis, memory, graphs](const replay::Without& without) {
-                   return judge_graph(analysis, memory, graphs, without);
+  const Findings grown = leaks_of_graphs(leaks, memory, graphs);
+  for (const Finding& leak : grown) excluded.left_by_steps.insert(leak.stacks.begin(), leak.stacks.end());
+  excluded.left_by_steps.erase(format::StackId{});
+  out.push_back({std::move(excluded), [&analysis, memory, graphs, grown](const replay::Without& without) {
+                   return judge_graph(analysis, memory, graphs, grown, without);
                  }});
 }
 
 } // namespace
 
-PeakCandidates propose_unused_graph(ProcessAnalysis& analysis) {
-  return in_each_memory(analysis, propose_graph_in);
+PeakCandidates propose_unused_graph(ProcessAnalysis& analysis, const Findings& leaks) {
+  PeakCandidates out;
+  for (const auto& [memory, peaks] : analysis.account.peaks) propose_graph_in(analysis, memory, leaks, out);
+  return out;
 }
 
 } // namespace memtrace::report

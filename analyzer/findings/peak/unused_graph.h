@@ -6,7 +6,8 @@
 namespace memtrace::report {
 
 // Proposes the finding `graph-kept-in-eval` for each memory whose peak of tensors such graphs may raise. It is
-// likely only if fewer than three such passes ran in a row, or if the process died.
-PeakCandidates propose_unused_graph(ProcessAnalysis& analysis);
+// likely only if fewer than three such passes ran in a row, or if the process died. It takes in those of
+// `leaks` (see find_leaks) that have blocks of these graphs: one cause, with one saving.
+PeakCandidates propose_unused_graph(ProcessAnalysis& analysis, const Findings& leaks);
 
 } // namespace memtrace::report

@@ -171,6 +171,21 @@ std::string in_words(const std::vector<std::pair<std::string, LeakLine>>& lines)
   return out;
 }
 
+// Returns what the allocator retains between the blocks that stay, or "" if that is little. It is below the
+// share of `allocator-retention` where the leak itself is large.
+std::string retained_beside(const ProcessAnalysis& analysis) {
+  constexpr std::uint64_t kLeast = 64 << 20; // bytes
+  constexpr std::uint64_t kLeastPart = 10;   // 1/10 of what is resident
+  const trace::ProcessLedger* const ledger = analysis.account.ledgers.highest_closed();
+  if (ledger == nullptr) return "";
+  const auto& kept = ledger->rows[static_cast<std::size_t>(format::LedgerRow::kept)];
+  if (!kept || kept->resident < kLeast || kept->resident < ledger->total / kLeastPart) return "";
+  return fmt::format(
+      "Beside the leak, the allocator kept {} of {} resident: freed blocks between blocks that stay. Without "
+      "the leak, fewer of them stay resident.",
+      sized(kept->resident), sized(ledger->total));
+}
+
 Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak, const LeakSteps& range) {
   const LeakTrail& trail = leak.largest();
   const auto lines = lines_of(analysis, leak);
@@ -206,7 +221,9 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
                   analysis.place(replay::PathId::other, analysis.account.last_step), some);
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
-  finding.sentences = {"Each step: " + in_words(lines) + ".", left + "."};
+  finding.sentences = {"Each step: " + in_words(lines) + "."};
+  if (const std::string retained = memory == 0 ? retained_beside(analysis) : ""; !retained.empty())
+    finding.sentences.push_back(retained);
   const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
     return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");
   });
@@ -222,7 +239,50 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   return finding;
 }
 
+// True if all blocks of the leak that are alive in the last step are tensors.
+bool leaks_tensors(const ProcessAnalysis& analysis, const Finding& leak) {
+  const auto instant = leak_instant(analysis.account, leak.memory);
+  if (!instant) return false;
+  const replay::Holdings& alive = analysis.set(*instant);
+  return std::none_of(alive.begin(), alive.end(), [&](const Holding& holding) {
+    return !holding.tensor &&
+           std::find(leak.stacks.begin(), leak.stacks.end(), holding.stack) != leak.stacks.end();
+  });
+}
+
+Finding measured(const ProcessAnalysis& analysis, Finding leak, const LeadingPeak& leading,
+                 const replay::Without& without) {
+  const replay::Peak& peak = peak_of(analysis, leading);
+  const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
+  if (peak.bucket || !analysis.buckets.rows.empty() || saved <= 0) return leak;
+  leak.evidence.push_back(fmt::format("the peak of {} bytes would be {} bytes without what earlier steps left",
+                                      peak.bytes, without.peak));
+  leak.sentences.insert(leak.sentences.begin() + 1,
+                        fmt::format("The peak of {} is {} {}; without what earlier steps left {}: -{}.",
+                                    leading.measure == replay::Measure::tensor ? "tensors" : "all allocations",
+                                    size(leading.bytes), analysis.place(peak.path, peak.step),
+                                    size(replay::wrapping_sub(leading.bytes, saved)), size(saved)));
+  return leak;
+}
+
 } // namespace
+
+PeakCandidates measure_leaks(ProcessAnalysis& analysis, const Findings& leaks) {
+  PeakCandidates out;
+  for (const Finding& leak : leaks) {
+    LeadingPeak leading = leading_peak(analysis, leak.memory);
+    if (leading.measure == replay::Measure::tensor && leak.memory == 0 && !leaks_tensors(analysis, leak))
+      leading = live_peak(analysis, leak.memory);
+    replay::Excluded excluded{.memory = leak.memory, .measure = leading.measure};
+    excluded.births.emplace(); // no block is excluded from its birth
+    excluded.left_by_steps.insert(leak.stacks.begin(), leak.stacks.end());
+    excluded.left_by_steps.erase(format::StackId{});
+    out.push_back({std::move(excluded), [&analysis, leak, leading](const replay::Without& without) {
+                     return measured(analysis, leak, leading, without);
+                   }});
+  }
+  return out;
+}
 
 Findings find_leaks(ProcessAnalysis& analysis) {
   Findings out;

@@ -1,10 +1,7 @@
 // Purpose: finds memory that every step leaves behind.
 #pragma once
 
-#include <vector>
-
-#include "analyzer/explain/process_analysis.h"
-#include "analyzer/findings/common/finding.h"
+#include "analyzer/findings/common/peak_candidate.h"
 
 namespace memtrace::report {
 
@@ -13,6 +10,11 @@ namespace memtrace::report {
 // bytes per step exclude those of the first step that left some. The divisor is the number of steps from that
 // step to the last such step. A site leaks if each quarter of the steps left some bytes, between half and one
 // and a half times the mean of the four. A cache that fills, or one that keeps the last few, does not leak.
+// The first of its `sentences` names the lines of each step. What the leak costs at the peak is not measured
+// yet.
 Findings find_leaks(ProcessAnalysis& analysis);
+// Proposes these leaks again, each with the peak without what earlier steps left. Each of them is a finding,
+// whatever that peak is.
+PeakCandidates measure_leaks(ProcessAnalysis& analysis, const Findings& leaks);
 
 } // namespace memtrace::report

@@ -5,6 +5,16 @@
 
 namespace memtrace::report {
 
+namespace {
+
+Json saving_json(const std::optional<PeakSaving>& saving) {
+  if (!saving) return nullptr;
+  return {{"measure", saving->measure == replay::Measure::tensor ? "tensor" : "live"},
+          {"bytes", saving->bytes}};
+}
+
+} // namespace
+
 Json finding_json(const Finding& finding, Json site) {
   Json evidence = Json::array();
   for (const std::string& line : finding.evidence) evidence.push_back(line);
@@ -16,6 +26,7 @@ Json finding_json(const Finding& finding, Json site) {
           {"bytes", finding.bytes},
           {"bytes_at_peak", finding.bytes_at_peak},
           {"bytes_at_end", finding.bytes_at_end},
+          {"saving", saving_json(finding.saving)},
           {"confidence", finding.certain ? "certain" : "likely"},
           {"evidence", std::move(evidence)},
           {"remedy", finding.remedy},

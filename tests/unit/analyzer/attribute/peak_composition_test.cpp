@@ -211,5 +211,28 @@ TEST(Peak, WithoutSomeStacksItIsLower) {
   EXPECT_EQ(all[5].last_held, Step{0});
 }
 
+// Each of three steps keeps 100 and has a temporary of 30: 330 at the most.
+TEST(Peak, WithoutWhatEarlierStepsLeftOrThePresentOneMade) {
+  Builder builder;
+  const std::uint32_t a = builder.native_frame(0x1000, 0);
+  const std::uint32_t b = builder.native_frame(0x2000, 0);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    builder.begin("forward").tensor(10 + i, 100, a).tensor(1, 30, b).tensor_death(1).end("forward");
+    builder.begin("step").end("step");
+  }
+  const Folded folded(builder);
+  EXPECT_EQ(folded.account.peaks.at(0).tensor.bytes, 330);
+  const std::unordered_set<format::StackId> of_a{format::StackId{a}}, of_b{format::StackId{b}};
+  const std::vector<trace::Ordinal> none;
+  const auto all = replay::peaks_without(folded.trace(), {{.births = none, .left_by_steps = of_a},
+                                                          {.stacks = of_b, .left_by_steps = of_a},
+                                                          {.stacks = of_a, .of_present_step = true}});
+  const std::vector<std::int64_t> peaks{130, 100, 230}, most{300, 330, 300};
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    EXPECT_EQ(all[i].peak, peaks[i]) << i;
+    EXPECT_EQ(all[i].most, most[i]) << i;
+  }
+}
+
 } // namespace
 } // namespace memtrace::replay

@@ -37,9 +37,10 @@ class Leaks : public testing::Test {
   Builder builder;
   std::uint32_t site = 0;
 
+  std::unique_ptr<ProcessAnalysis> analysis_;
+
  private:
   tests::Scratch scratch_;
-  std::unique_ptr<ProcessAnalysis> analysis_;
 };
 
 TEST_F(Leaks, OfEveryStep) {
@@ -50,6 +51,20 @@ TEST_F(Leaks, OfEveryStep) {
   EXPECT_TRUE(found[0].certain);
   EXPECT_EQ(found[0].title,
             "Memory grows by 0.25 MiB every step, at train.py:31: 10.00 MiB are held at the death");
+}
+
+// 100 of the model, 300 of a forward, and a quarter that each of 39 earlier steps left.
+TEST_F(Leaks, SaveWhatEarlierStepsLeft) {
+  const auto found =
+      of(40, [this](int step) { builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site); });
+  const Findings measured = judge_together(*analysis_, measure_leaks(*analysis_, found));
+  ASSERT_EQ(measured.size(), 1u);
+  ASSERT_TRUE(measured[0].saving);
+  EXPECT_EQ(measured[0].saving->bytes, 39 * 256 * kKiB);
+  EXPECT_EQ(
+      measured[0].sentences.at(1),
+      "The peak of all allocations is 409.75 MiB in forward 39; without what earlier steps left 400.00 MiB: "
+      "-9.75 MiB.");
 }
 
 // An activation and an input: what one graph keeps is one leak.

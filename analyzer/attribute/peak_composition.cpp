@@ -110,6 +110,7 @@ struct Sum {
   std::uint64_t latest = 0; // late bytes of the block that has most
   PathId late_path{};
   Step late_step = Step::none;
+  format::Stamp born = ~format::Stamp{0}; // of the block that was made first
   Lifetimes lifetimes;
   Estimate estimate; // of sampled blocks, instead of bytes, asked and blocks
 
@@ -120,6 +121,7 @@ struct Sum {
     largest = std::max(largest, other.largest);
     resident += other.resident;
     add_late(other.late, other.latest, other.late_path, other.late_step);
+    born = std::min(born, other.born);
     lifetimes.add(other.lifetimes);
     estimate.add(other.estimate);
   }
@@ -146,7 +148,7 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
               group.sampled, sum.resident,
               sum.late,      paths.last(sum.late_path),
               sum.late_step, 0,
-              group.name};
+              group.name,    sum.born};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
@@ -213,6 +215,7 @@ struct Timeline {
       sum.resident += resident;
       if (const std::uint64_t late = touches == nullptr ? 0 : std::min(resident, touches->late()); late != 0)
         sum.add_late(late, late, touches->path(), touches->step());
+      sum.born = std::min(sum.born, block.birth_stamp);
       sum.lifetimes.add(lifetime);
     }
   }

@@ -46,7 +46,8 @@ struct Holding {
   std::uint64_t error =
       // Of an estimate: half the width of the interval that contains `bytes` in 95 of 100 cases.
       0;
-  format::TextId name{}; // of its label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::TextId name{};        // of its label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::Stamp born_stamp = 0; // of the block that was made first
 };
 
 // Largest first. The other properties order ties, so every run gives one order.

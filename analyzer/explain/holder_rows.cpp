@@ -38,6 +38,7 @@ struct HolderSum {
   std::uint64_t largest = 0;
   std::uint64_t as_large = 0;
   double variance = 0;
+  format::Stamp born = ~format::Stamp{0};
   std::set<Step> steps;
   std::map<std::string, std::int64_t> allocators; // bytes
 
@@ -46,6 +47,7 @@ struct HolderSum {
     bytes = replay::wrapping_add(bytes, more);
     blocks += holding.blocks;
     variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
+    born = std::min(born, holding.born_stamp);
     steps.insert(holding.born_step);
     std::int64_t& of = allocators[allocator];
     of = replay::wrapping_add(of, more);
@@ -127,10 +129,20 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
   }
   std::vector<HolderRow> out;
   out.reserve(sums.size());
-  for (auto& [key, sum] : sums) out.push_back(row_of(key, sum));
+  for (auto& [key, sum] : sums) {
+    out.push_back(row_of(key, sum));
+    out.back().born_at = analysis.seconds(sum.born);
+  }
   std::stable_sort(out.begin(), out.end(),
                    [](const HolderRow& a, const HolderRow& b) { return a.bytes > b.bytes; });
   return out;
+}
+
+std::string few_blocks(const HolderRow& row, const Unit& unit) {
+  if (row.sampled || row.blocks < 2 || row.blocks > kFewBlocks) return "";
+  const double alike = static_cast<double>(row.largest) * static_cast<double>(row.as_large);
+  if (row.as_large < 2 || alike < 0.9 * static_cast<double>(row.bytes)) return count(row.blocks) + " blocks";
+  return fmt::format("{} x {}", row.as_large, in_unit(static_cast<std::int64_t>(row.largest), unit));
 }
 
 std::string line_and_allocator(const symbols::Site& site) {
@@ -148,6 +160,7 @@ std::string since(const std::string& phase, Step first, Step last, Step after_tr
                      to_the_end ? "end" : std::to_string(static_cast<std::int64_t>(last)));
 }
 std::string since(const HolderRow& row, Step after_training) {
+  if (row.phase == "other" && row.first == Step::none) return fmt::format("{:.1f} s", row.born_at);
   return since(row.phase, row.first, row.last, after_training);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/explain/process_analysis.h"
+#include "analyzer/wording/units.h"
 
 namespace memtrace::report {
 
@@ -24,12 +25,18 @@ struct HolderRow {
   std::string phase;     // of birth
   replay::Step first = replay::Step::none, last = replay::Step::none; // of birth
   std::size_t steps = 0;                                              // with births
+  double born_at = 0;                                                 // seconds, of its first block
   double variance = 0; // the sum of squared 95 % errors of the sampled bytes
   bool sampled = false;
 };
 
 // By the user's line: a row covers all library sites that the line reached. By site: each has its row.
 enum class HolderDetail : std::uint8_t { by_line, by_site };
+
+// Returns how many blocks the row has if they are 2 to kFewBlocks: "2 x 381.47" in this unit, or "3 blocks"
+// where their sizes differ. Else returns "". More blocks of one size are layers of a model, or a leak.
+inline constexpr std::uint64_t kFewBlocks = 4;
+std::string few_blocks(const HolderRow& row, const Unit& unit);
 
 // Returns the rows, the largest first. Leaves out the part of reservations that was never touched.
 std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
@@ -39,10 +46,11 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
 // the user's, the second part alone.
 std::string line_and_allocator(const symbols::Site& site);
 
-// Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3" or "".
-// `after_training`: as in ProcessAnalysis; what that step made is "forward after 13" or "forward 0 to end".
+// Returns "forward 3", "forward 0 to 38", or the phase alone; outside of phases "step 3", and outside of steps,
+// too, the time of the first block: "2.1 s". `after_training`: as in ProcessAnalysis; what that step made is
+// "forward after 13" or "forward 0 to end".
 std::string since(const HolderRow& row, replay::Step after_training);
-// As above, for a phase by its name in the trace.
+// As above, for a phase by its name in the trace; "" outside of phases and steps.
 std::string since(const std::string& phase, replay::Step first, replay::Step last, replay::Step after_training);
 
 } // namespace memtrace::report

@@ -67,8 +67,8 @@ std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
   std::string text = nothing ? "no stack" : printable(row.allocator);
   if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
-  const std::string sampled = certainty(row, unit);
-  return sampled + (sampled.empty() || text.empty() ? "" : ": ") + text;
+  const std::string first = row.sampled ? certainty(row, unit) : few_blocks(row, unit);
+  return first + (first.empty() || text.empty() ? "" : ": ") + text;
 }
 
 const char* left_because(std::int64_t left, bool samples) {

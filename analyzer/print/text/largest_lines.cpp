@@ -15,9 +15,6 @@
 namespace memtrace::report {
 namespace {
 
-// More blocks of one size are layers of a model, or a leak.
-constexpr std::uint64_t kMostCopies = 4;
-
 struct LineBytes {
   std::string line;
   std::int64_t bytes = 0;
@@ -33,7 +30,7 @@ struct LineBytes {
   std::string in_words() const {
     std::string text = fmt::format("{} {}", printable(line), size(bytes));
     const double alike = static_cast<double>(largest) * static_cast<double>(as_large);
-    if (as_large < 2 || as_large > kMostCopies || alike < 0.9 * static_cast<double>(bytes)) return text;
+    if (as_large < 2 || as_large > kFewBlocks || alike < 0.9 * static_cast<double>(bytes)) return text;
     return text + fmt::format(" ({} x {})", as_large, sized(largest));
   }
 };

@@ -52,6 +52,24 @@ TEST_F(HolderRows, ALineOverManyStepsIsOneRow) {
   EXPECT_EQ(rows(builder, HolderDetail::by_site).size(), 2u);
 }
 
+// Outside of phases and steps a row has the time of its first block, and few blocks are counted.
+TEST_F(HolderRows, OutsideOfPhasesTellTheTimeAndTheCopies) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  Builder builder;
+  const std::uint32_t same = builder.python_frame("main", "/home/u/prep.py", 10, 0);
+  const std::uint32_t apart = builder.python_frame("main", "/home/u/prep.py", 12, 0);
+  builder.wait(2 * kSecond).birth(1 << 28, 40 << 20, format::Kind::heap, 0, same);
+  builder.wait(kSecond).birth(2 << 28, 40 << 20, format::Kind::heap, 0, same);
+  builder.birth(3 << 28, 10 << 20, format::Kind::heap, 0, apart);
+  builder.birth(std::uint64_t{4} << 28, 20 << 20, format::Kind::heap, 0, apart);
+  const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(since(all[0]), "2.0 s");
+  EXPECT_EQ(few_blocks(all[0], unit_for(100 << 20)), "2 x 40.00");
+  EXPECT_EQ(since(all[1]), "3.0 s");
+  EXPECT_EQ(few_blocks(all[1], unit_for(100 << 20)), "2 blocks");
+}
+
 // A leak has a holding for each step. Counted as one site each, they used up the names.
 TEST_F(HolderRows, ALineOverAThousandStepsIsNamedForAll) {
   constexpr std::uint64_t kSteps = 1000;

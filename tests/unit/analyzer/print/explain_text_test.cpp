@@ -94,7 +94,7 @@ TEST_F(ExplainText, WhatIsBesideHasTheUsersLinesAndAddsUp) {
   const std::string said = unwrapped();
   const std::size_t table = said.find("Not per parameter, MiB");
   ASSERT_NE(table, std::string::npos) << said;
-  EXPECT_NE(said.find("30.00 100.0          train.py:9", table), std::string::npos) << said;
+  EXPECT_NE(said.find("30.00 100.0   0.0 s  train.py:9", table), std::string::npos) << said;
   EXPECT_NE(said.find("Reserved and never touched, not counted above: 64.00 MiB", table), std::string::npos);
   const Json json = explain_json(out, std::nullopt);
   EXPECT_EQ(json["model_bytes"], out.model_sum());

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/explain/nothing_to_show.h"
+#include "analyzer/explain/step_growth.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 
@@ -213,9 +214,10 @@ DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::s
     throw NothingToShow("no two steps after the first are alike, so none is typical; " +
                         steps_in_detail(analysis));
   DiffSide side = highest(analysis, of, analysis.steady.representative, phase, "typical");
+  const std::int64_t growth = growth_per_step(analysis, of.memory, of.measure);
   side.where +=
-      fmt::format(": a typical step ({} of {} agree)", steps.size(),
-                  static_cast<std::int64_t>(steps.back()) - static_cast<std::int64_t>(steps.front()) + 1);
+      fmt::format(": the typical step nearest to the median ({}){}", typical_steps_agree(analysis.steady),
+                  growth == 0 ? "" : "; memory grows: " + growth_in_words(growth));
   return side;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/explain/after_training.h"
+#include "analyzer/explain/step_growth.h"
 #include "analyzer/print/text/transients_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
@@ -36,7 +37,7 @@ class PhaseTable {
 
   void write(Lines& lines) const {
     if (!rows_.empty()) table(lines);
-    if (has_typical()) lines.faint(typical());
+    if (has_typical()) lines.paragraph("  ", typical());
     if (const std::string text = together(); !text.empty()) lines.faint(text);
     if (!rows_.empty() && !view_.of_tensors() && view_.leading.reserved != 0)
       lines.faint(fmt::format("  with {} that were reserved and never touched; the peak without them is {}",
@@ -112,9 +113,10 @@ class PhaseTable {
 
   std::string typical() const {
     const std::vector<Step>& steps = analysis().steady.steps;
-    const auto first = static_cast<std::int64_t>(steps.front()), last = static_cast<std::int64_t>(steps.back());
-    return fmt::format("  typical: the median of steps {} to {} ({} of {} agree)", first, last, steps.size(),
-                       last - first + 1);
+    const std::int64_t growth = growth_per_step(analysis(), view_.leading.memory, view_.leading.measure);
+    return fmt::format("typical: the median of {} ({}){}", step_range(steps.front(), steps.back()),
+                       typical_steps_agree(analysis().steady),
+                       growth == 0 ? "" : "; memory grows: " + growth_in_words(growth));
   }
 
   // Writes which steps exist only as rows, and how many steps a row covers.

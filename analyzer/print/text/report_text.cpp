@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/explain/next_peak.h"
 #include "analyzer/explain/reservations.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/explain/training_peak.h"
@@ -113,7 +114,26 @@ class ReportText {
       const std::string text = largest_lines(analysis_, peak_set(), view_.leading.bytes);
       if (!text.empty()) lines_.paragraph("", "Largest at the peak, by your line: " + text);
     }
+    write_next_peak();
     training();
+  }
+
+  // Writes the peak that leads once this one is lower, unless a finding's remedy lowers both.
+  void write_next_peak() {
+    const auto next = next_peak(analysis_, view_.leading);
+    if (!next) return;
+    const std::int64_t apart = replay::wrapping_sub(view_.leading.bytes, next->bytes);
+    const bool both = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) {
+      return finding.memory == view_.leading.memory && finding.saving &&
+             finding.saving->measure == view_.leading.measure && finding.saving->bytes >= apart;
+    });
+    if (both || apart < 0) return;
+    std::string text = fmt::format(
+        "The next peak is {}, {}{}. Less memory at the first one alone saves {} at most", size(next->bytes),
+        place_of(next->peak), next->line.empty() ? "" : ", at " + printable(next->line), size(apart));
+    if (const std::string largest = largest_lines(analysis_, next->alive, next->bytes); !largest.empty())
+      text += "; largest at the next, by your line: " + largest;
+    lines_.paragraph("", text);
   }
 
   // Writes what the phases of training take at most, and the lines that hold it, if the peak is in no phase.

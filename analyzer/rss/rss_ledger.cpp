@@ -78,10 +78,25 @@ RssLedger of_highest_moment(const ProcessAnalysis& analysis, const trace::Ledger
   return out;
 }
 
+// Returns what the row of retained memory means where it is large: no line of the program has it.
+std::string retained_remark(const RssLedger& ledger) {
+  constexpr std::uint64_t kLeast = 64 << 20; // bytes
+  constexpr std::uint64_t kLeastPart = 10;   // 1/10 of what is resident
+  const std::string name = format::kLedgerRowNames[static_cast<std::size_t>(format::LedgerRow::kept)];
+  for (const RssRow& row : ledger.rows)
+    if (row.name == name && row.bytes >= kLeast && row.bytes >= ledger.total / kLeastPart)
+      return fmt::format(
+          "The program freed the {} kept by the allocator, so no line has them. They are {:.0f} % of "
+          "RSS, and new blocks can reuse them.",
+          sized(row.bytes), 100 * static_cast<double>(row.bytes) / static_cast<double>(ledger.total));
+  return "";
+}
+
 // Returns the ledger that stands for the peak of RSS. Says so if the peak came and went between two ledgers.
 RssLedger at_peak(const ProcessAnalysis& analysis, const trace::Ledgers& taken) {
   constexpr std::uint64_t kRemarkFrom = 50; // 2 %: a smaller difference needs no remark
   RssLedger out = of_highest_moment(analysis, taken);
+  if (const std::string retained = retained_remark(out); !retained.empty()) out.remarks.push_back(retained);
   const std::uint64_t highest = taken.highest()->total, high_water = taken.high_water();
   if (highest < high_water && high_water - highest > high_water / kRemarkFrom)
     out.remarks.push_back(

@@ -12,7 +12,7 @@ namespace memtrace::archive {
 class PackWriter {
  public:
   // `content_bytes`: about how many bytes the members have. Throws std::runtime_error with one line if the file
-  // cannot be written or is there already, or if a member has no place in it; here and later.
+  // cannot be written, or if a member has no place in it; here and later.
   PackWriter(const std::string& path, const PackList& list, std::uint64_t content_bytes);
 
   // Adds the next member of the list.

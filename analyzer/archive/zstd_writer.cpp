@@ -36,7 +36,7 @@ struct ZstdWriter::State {
 };
 
 ZstdWriter::ZstdWriter(const std::string& path, std::uint64_t content_bytes)
-    : path_(path), file_(path, files::Existing::kept), state_(std::make_unique<State>()) {
+    : path_(path), file_(path), state_(std::make_unique<State>()) {
   if (!file_.is_open()) refuse_file();
   const auto set = [this](ZSTD_cParameter parameter, int value) {
     ZSTD_CCtx_setParameter(state_->context, parameter, value);
@@ -56,7 +56,6 @@ void ZstdWriter::refuse(const char* why) const {
 }
 
 void ZstdWriter::refuse_file() const {
-  if (errno == EEXIST) throw std::runtime_error(path_ + ": is there already; name another file, or remove it");
   refuse(std::strerror(errno));
 }
 

@@ -13,7 +13,7 @@ namespace memtrace::archive {
 class ZstdWriter {
  public:
   // `content_bytes`: about how many bytes follow. Throws std::runtime_error with one line if the file cannot be
-  // written or is there already, here and later.
+  // written, here and later.
   ZstdWriter(const std::string& path, std::uint64_t content_bytes);
   ~ZstdWriter();
   ZstdWriter(const ZstdWriter&) = delete;

@@ -34,22 +34,13 @@ bool write(int fd, std::string_view text) {
   return false;
 }
 
-// Sets errno if a file has the name.
-bool is_free(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return true;
-  errno = S_ISDIR(status.st_mode) ? EISDIR : EEXIST;
-  return false;
-}
-
 bool write_and_close(int fd, std::string_view text) {
   return write(fd, text) && ::close(fd) == 0;
 }
 
 } // namespace
 
-NewFile::NewFile(const std::string& path, Existing existing) : path_(path), existing_(existing) {
-  if (existing == Existing::kept && !is_free(path)) return;
+NewFile::NewFile(const std::string& path) : path_(path) {
   for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
     partial_ = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i));
     descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -70,23 +61,10 @@ bool NewFile::write(std::string_view bytes) {
   return is_open() && put_all(descriptor_, bytes);
 }
 
-// An empty file takes a name that must be free, because not all file systems can rename to a free name only.
-bool NewFile::take_name() const {
-  if (existing_ == Existing::replaced) return ::rename(partial_.c_str(), path_.c_str()) == 0;
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) return false;
-  ::close(fd);
-  if (::rename(partial_.c_str(), path_.c_str()) == 0) return true;
-  const int why = errno;
-  ::unlink(path_.c_str());
-  errno = why;
-  return false;
-}
-
 bool NewFile::finish() {
   if (!is_open()) return false;
   const int fd = std::exchange(descriptor_, -1);
-  if (::close(fd) == 0 && take_name()) return true;
+  if (::close(fd) == 0 && ::rename(partial_.c_str(), path_.c_str()) == 0) return true;
   const int why = errno;
   ::unlink(partial_.c_str());
   errno = why;
@@ -94,7 +72,7 @@ bool NewFile::finish() {
 }
 
 bool replace(const std::string& path, std::string_view text) {
-  NewFile file(path, Existing::replaced);
+  NewFile file(path);
   return file.write(text) && file.finish();
 }
 

@@ -20,15 +20,12 @@ bool append(const std::string& path, std::string_view text);
 // Writes a file that the user named. Follows links and truncates the file.
 bool write_named(const std::string& path, const std::vector<std::string>& pieces);
 
-// What happens to a file that has the name already.
-enum class Existing : std::uint8_t { replaced, kept };
-
-// A file that gets its name when it is complete. Until then it has another name beside it.
+// A file that gets its name when it is complete. Until then it has another name beside it, and an older file
+// stays.
 class NewFile {
  public:
-  // The file is not open, with errno set, if it cannot be made. If an existing file is kept, EEXIST says so,
-  // here and in finish(): two processes may make files of one name at once.
-  NewFile(const std::string& path, Existing existing);
+  // The file is not open, with errno set, if it cannot be made.
+  explicit NewFile(const std::string& path);
   ~NewFile(); // removes a file that is not complete
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -38,11 +35,8 @@ class NewFile {
   bool finish();
 
  private:
-  bool take_name() const;
-
   std::string path_;
   std::string partial_;
-  Existing existing_;
   int descriptor_ = -1;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/pack/job/pack_job.h"
@@ -14,11 +15,13 @@
 namespace memtrace::cli {
 
 void pack_traces(const std::vector<std::string>& traces, const std::string& output) {
+  check_packed_file(output);
   Meter meter(STDERR_FILENO);
   report::pack_job(traces, output, false, meter);
 }
 
 int pack_command(const PackArguments& arguments) {
+  check_packed_file(arguments.output);
   Meter meter(STDERR_FILENO);
   const report::PackedJob packed =
       report::pack_job(report::find_traces(arguments.trace), arguments.output, arguments.redact, meter);

@@ -6,7 +6,14 @@
 
 namespace memtrace::cli {
 
-// Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them.
+// Throws UsageError if a command must not replace the file `output`: it holds what a traced process recorded.
+void check_report_file(const std::string& output);
+// As above, for a command that packs. It may replace a packed file, but nothing that is not a regular file,
+// because it gives its file the name at the end.
+void check_packed_file(const std::string& output);
+
+// Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them, or
+// must not replace the file.
 void write_all(const std::vector<std::string>& pieces, const std::string& output);
 
 } // namespace memtrace::cli

@@ -77,7 +77,8 @@ void add_format(CLI::App& command, std::string& format, const std::vector<std::s
 
 void add_output(CLI::App& command, std::string& format, std::string& output) {
   add_format(command, format, {"text", "json"});
-  command.add_option("-o", output, "write to this file (stdout)")->type_name("FILE");
+  command.add_option("-o", output, "write to this file, and replace it if it exists (stdout)")
+      ->type_name("FILE");
 }
 
 void add_memory(CLI::App& command, std::string& memory) {

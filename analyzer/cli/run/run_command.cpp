@@ -17,6 +17,7 @@
 
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
+#include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/screen.h"
 #include "analyzer/cli/run/executable.h"
 #include "analyzer/cli/run/job_directory.h"
@@ -164,9 +165,7 @@ std::uint64_t unix_ns() {
 
 int run_command(const RunArguments& arguments) {
   // Known before the program starts: it may run for days.
-  if (!arguments.pack.empty() && ::access(arguments.pack.c_str(), F_OK) == 0)
-    throw report::UsageError(arguments.pack +
-                             ": is there already; name another file, or remove it; nothing was started");
+  if (!arguments.pack.empty()) check_packed_file(arguments.pack);
   const std::string object = preload_object();
   set_environment(arguments, object);
   int failed[2];

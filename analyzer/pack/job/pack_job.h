@@ -16,7 +16,7 @@ struct PackedJob {
 
 // Writes the files of the job to `output`, with its evidence and the names of its native code. `redact`:
 // private names are replaced (docs/pack.md). Throws what survey() throws, and std::runtime_error with one line
-// if a file cannot be read or written, or if `output` is there already.
+// if a file cannot be read or written.
 PackedJob pack_job(const std::vector<std::string>& traces, const std::string& output, bool redact,
                    trace::Progress& progress);
 

@@ -107,33 +107,60 @@ class SameReport(Pack):
         for other in (again, repacked):
             self.assertTrue(filecmp.cmp(self.packed, other, shallow=False), other)
 
-    def test_says_what_it_packed_and_overwrites_no_file(self):
+    def test_says_what_it_packed(self):
         made = self.build(os.path.join(self.scratch, "image"))
         self.run_in("traced", ["sh", "-c", f"{made}; {made}; true"], self.environment(MEMTRACE_MIN_PEAK="0"))
         out, said = self.memtrace("pack", self.out, "-o", self.packed)
         self.assertEqual(out, b"")
         size = os.path.getsize(self.packed) / (1 << 20)
         self.assertEqual(said, f"memtrace: packed {len(self.trace_files())} traces into {self.packed}, {size:.2f} MiB\n")
-        with open(self.packed, "wb") as file:
-            file.write(b"precious")
-        for options in ([], ["--redact"]):
-            out, said = self.memtrace("pack", self.out, "-o", self.packed, *options, status=2)
-            self.assertEqual((out, said), (b"", f"memtrace: {self.packed}: is there already; name another file, "
-                                                "or remove it\n"))
-        with open(self.packed, "rb") as file:
-            self.assertEqual(file.read(), b"precious")
-        self.assertEqual([name for name in os.listdir(self.scratch) if name.startswith("run.memtrace.zst")],
-                         ["run.memtrace.zst"])
 
-    def test_of_two_packs_at_once_one_makes_the_file(self):
+    def test_replaces_an_older_file_but_no_trace(self):
+        self.run_in("traced", [self.build(os.path.join(self.scratch, "image"))],
+                    self.environment(MEMTRACE_MIN_PEAK="0"))
+        self.pack()
+        with open(self.packed, "rb") as file:
+            packed = file.read()
+        for before in (b"older", packed[:100]):
+            with open(self.packed, "wb") as file:
+                file.write(before)
+            self.memtrace("pack", self.out, "-o", self.packed)
+            with open(self.packed, "rb") as file:
+                self.assertEqual(file.read(), packed)
+        trace = self.trace_files()[0]
+        with open(trace, "rb") as file:
+            recorded = file.read()
+        for command in ("report", "postmortem", "explain", "pack"):
+            out, said = self.memtrace(command, self.out, "-o", trace, status=2)
+            self.assertEqual((out, said), (b"", f"memtrace: {trace}: is a trace, and -o replaces none; name another "
+                                                "file\n"))
+        for command in ("report", "postmortem"):
+            said = self.memtrace(command, self.packed, "-o", self.packed, status=2)[1]
+            self.assertIn("is a packed file, and -o replaces none", said)
+        self.assertIn("is not a regular file", self.memtrace("pack", self.out, "-o", "/dev/null", status=2)[1])
+        for path, content in ((trace, recorded), (self.packed, packed)):
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), content, path)
+
+    def test_a_report_replaces_an_older_one(self):
+        self.run_in("traced", [self.build(os.path.join(self.scratch, "image"))],
+                    self.environment(MEMTRACE_MIN_PEAK="0"))
+        path = os.path.join(self.scratch, "report.txt")
+        written = []
+        for _ in range(2):
+            self.memtrace("report", self.out, "-o", path)
+            with open(path, "rb") as file:
+                written.append(file.read())
+        self.assertEqual(written[0], written[1])
+        self.assertEqual(self.memtrace("report", self.out)[0], written[0])
+
+    def test_of_two_packs_at_once_the_file_is_whole(self):
         self.run_in("traced", [self.build(os.path.join(self.scratch, "image"))],
                     self.environment(MEMTRACE_MIN_PEAK="0"))
         both = [subprocess.Popen([COMMAND, "pack", self.out, "-o", self.packed], env=bare_environment(),
                                  stderr=subprocess.PIPE, text=True) for _ in range(2)]
-        said = sorted(one.communicate(timeout=60)[1] for one in both)
-        self.assertEqual(sorted(one.returncode for one in both), [0, 2], said)
-        self.assertIn("packed 1 trace into", said[1])
-        self.assertIn("is there already", said[0])
+        said = [one.communicate(timeout=60)[1] for one in both]
+        self.assertEqual([one.returncode for one in both], [0, 0], said)
         self.memtrace("report", self.packed)
 
     def test_a_killed_job_of_python_with_rings_and_its_evidence(self):
@@ -186,29 +213,20 @@ class SameReport(Pack):
         self.assertEqual(done.returncode, 0, "the status is the command's")
         self.assertIn(b"memtrace: run: not packed: /proc/none: cannot be written", done.stderr)
 
-    def test_run_overwrites_no_file(self):
+    def test_run_replaces_an_older_file_but_no_trace(self):
+        hold = [sys.executable, "-c", "held = bytearray(b'x' * (50 << 20)); raise SystemExit(3)"]
         with open(self.packed, "wb") as file:
-            file.write(b"precious")
-        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", sys.executable,
-                                      "-c", "held = bytearray(b'x' * (50 << 20)); raise SystemExit(3)"],
+            file.write(b"older")
+        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", *hold],
                            bare_environment())
-        self.assertEqual((done.returncode, done.stderr.decode()),
-                         (2, f"memtrace: {self.packed}: is there already; name another file, or remove it; nothing was "
-                             "started\n"))
-        with open(self.packed, "rb") as file:
-            self.assertEqual(file.read(), b"precious")
-        self.assertFalse(os.path.exists(self.out))
-
-    def test_run_overwrites_no_file_that_came_meanwhile(self):
-        program = f"import sys; open({self.packed!r}, 'w').write('precious'); held = bytearray(b'x' * (50 << 20)); sys.exit(3)"
-        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--", sys.executable,
-                                      "-c", program], bare_environment())
         self.assertEqual(done.returncode, 3, "the status is the command's")
-        self.assertIn(f"memtrace: run: not packed: {self.packed}: is there already; name another file, or remove it; "
-                      f"the traces are in {self.out}\n", done.stderr.decode())
-        with open(self.packed, "rb") as file:
-            self.assertEqual(file.read(), b"precious")
-        self.assertEqual(len(self.trace_files()), 1)
+        self.memtrace("report", self.packed)
+        trace = self.trace_files()[0]
+        second = os.path.join(self.scratch, "second")
+        done = self.run_in("traced", [COMMAND, "run", "-o", second, "--pack", trace, "--", *hold], bare_environment())
+        self.assertEqual((done.returncode, done.stderr.decode()),
+                         (2, f"memtrace: {trace}: is a trace, and -o replaces none; name another file\n"))
+        self.assertFalse(os.path.exists(second), "nothing was started")
 
 
 class Size(Pack):

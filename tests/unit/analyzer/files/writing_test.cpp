@@ -1,8 +1,7 @@
-// Purpose: tests that a new file replaces or keeps a file that has its name.
+// Purpose: tests that a new file replaces an older one when it is complete.
 #include "analyzer/files/writing.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -20,34 +19,30 @@ std::ptrdiff_t count(const std::string& directory) {
   return std::distance(std::filesystem::directory_iterator(directory), {});
 }
 
-TEST(NewFile, OfTwoThatKeepAnExistingFileTheFirstHasTheName) {
+TEST(NewFile, OfTwoTheLastToFinishHasTheName) {
   const Scratch scratch;
   const std::string path = scratch.file("packed");
+  tests::write_file(path, "old");
   {
-    NewFile first(path, Existing::kept), second(path, Existing::kept);
-    ASSERT_TRUE(first.write("first") && second.write("second"));
-    EXPECT_FALSE(std::filesystem::exists(path));
+    NewFile first(path), second(path), unfinished(path);
+    ASSERT_TRUE(first.write("first") && second.write("second") && unfinished.write("unfinished"));
+    EXPECT_EQ(tests::read_file(path), "old") << "until one is complete";
+    EXPECT_TRUE(second.finish());
+    EXPECT_EQ(tests::read_file(path), "second");
     EXPECT_TRUE(first.finish());
-    EXPECT_FALSE(second.finish());
-    EXPECT_EQ(errno, EEXIST);
   }
   EXPECT_EQ(tests::read_file(path), "first");
   EXPECT_EQ(count(scratch.path()), 1);
 }
 
-TEST(NewFile, IsNotOpenIfTheNameIsTaken) {
+TEST(NewFile, DoesNotReplaceAFolder) {
   const Scratch scratch;
-  const std::string path = scratch.file("packed");
-  tests::write_file(path, "old");
-  EXPECT_FALSE(NewFile(path, Existing::kept).is_open());
-  EXPECT_EQ(errno, EEXIST);
-  ASSERT_EQ(::symlink("nowhere", scratch.file("link").c_str()), 0);
-  EXPECT_FALSE(NewFile(scratch.file("link"), Existing::kept).is_open());
-  EXPECT_EQ(errno, EEXIST);
-  EXPECT_FALSE(NewFile(scratch.path(), Existing::kept).is_open());
+  ASSERT_TRUE(std::filesystem::create_directory(scratch.file("folder")));
+  NewFile file(scratch.file("folder"));
+  EXPECT_TRUE(file.write("new"));
+  EXPECT_FALSE(file.finish());
   EXPECT_EQ(errno, EISDIR);
-  EXPECT_EQ(tests::read_file(path), "old");
-  EXPECT_EQ(count(scratch.path()), 2);
+  EXPECT_EQ(count(scratch.path()), 1);
 }
 
 TEST(NewFile, ReplacesAFile) {

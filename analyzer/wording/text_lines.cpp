@@ -1,33 +1,32 @@
 // Purpose: lays out lines of text of limited width, with optional colours.
 #include "analyzer/wording/text_lines.h"
 
+#include <algorithm>
+
+#include "analyzer/wording/text_wrap.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 
 void Lines::add(const char* style, const std::string& text) {
-  std::string line = shortened(text, screen_.columns);
+  put(style, cut(text, screen_.columns));
+}
+
+void Lines::put(const char* style, std::string line) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
   const bool styled = screen_.color && *style != '\0' && !line.empty();
   out_ += styled ? style + line + "\x1b[0m" : line;
   out_ += '\n';
 }
 
-void Lines::wrap(const char* style, std::string first, const std::string& indent, const std::string& text) {
-  std::string line;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && report::columns(first + line) + 1 + report::columns(word) > screen_.columns) {
-      add(style, first + line);
-      first = indent;
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
+void Lines::wrap(const char* style, const std::string& first, const std::string& indent,
+                 const std::string& text) {
+  const std::size_t before = std::max(report::columns(first), report::columns(indent));
+  const std::string* prefix = &first;
+  for (const std::string& line : wrapped(text, screen_.columns - std::min(before, screen_.columns / 2))) {
+    put(style, *prefix + line);
+    prefix = &indent;
   }
-  if (!line.empty()) add(style, first + line);
 }
 
 void Lines::gap() {

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "analyzer/wording/labels.h"
+#include "analyzer/wording/text_wrap.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
 
-constexpr std::size_t kLeastText = 12; // the least columns of a text that is cut
+constexpr std::size_t kLeastText = 12;    // the least columns of a text that is cut
+constexpr std::size_t kMostUnbroken = 48; // a file's name that is longer breaks
 
 std::string pad_left(const std::string& text, std::size_t width) {
   const std::size_t have = columns(text);
@@ -25,6 +27,12 @@ Column Column::text(std::string title, std::size_t least, std::size_t most) {
 
 Column Column::number(std::string title, std::size_t least) {
   return {std::move(title), Align::right, least};
+}
+
+Column Column::source_line(std::string title) {
+  Column out = rest(std::move(title));
+  out.whole = out.source = true;
+  return out;
 }
 
 Column Column::rest(std::string title) {
@@ -62,16 +70,33 @@ std::size_t Table::under_head(const Widths& widths) const {
   return out;
 }
 
+bool Table::has_source(std::size_t column) const {
+  return std::any_of(lines_.begin(), lines_.end(), [column](const TableLine& line) {
+    return column < line.cells.size() && source_columns(line.cells[column]) != 0;
+  });
+}
+
+// Returns the least width of a column of texts. The first column leaves room for the head.
+std::size_t Table::least(std::size_t column, const Widths& widths) const {
+  std::size_t out = std::max(kLeastText, columns_[column].shrinks ? 0 : columns(columns_[column].title));
+  for (const TableLine& line : lines_) {
+    if (column >= line.cells.size()) continue;
+    const std::string& cell = line.cells[column];
+    out = std::max(out,
+                   std::min(columns_[column].source ? unbreakable(cell) : source_columns(cell), kMostUnbroken));
+  }
+  if (column != 0 || head_.empty()) return out;
+  const std::size_t room = under_head(widths);
+  return std::max(out, widths[0] - std::min(widths[0], room - std::min(room, columns(head_))));
+}
+
 // Makes texts narrower until the table fits: the last column first. `rest`: only columns that shrink; else only
-// the other texts. The first column leaves room for the head.
+// the other texts.
 void Table::narrow(Widths& widths, std::size_t screen, bool rest) const {
   for (std::size_t i = widths.size(); i-- > 0 && whole(widths) > screen;) {
     const Column& column = columns_[i];
     if (column.shrinks != rest || column.align == Column::Align::right || widths[i] == kLeftOut) continue;
-    std::size_t least = std::max(kLeastText, rest ? 0 : columns(column.title));
-    if (const std::size_t room = under_head(widths); i == 0 && !head_.empty())
-      least = std::max(least, widths[i] - std::min(widths[i], room - std::min(room, columns(head_))));
-    widths[i] -= std::min(whole(widths) - screen, widths[i] - std::min(widths[i], least));
+    widths[i] -= std::min(whole(widths) - screen, widths[i] - std::min(widths[i], least(i, widths)));
   }
 }
 
@@ -81,7 +106,7 @@ void Table::fit(Widths& widths, std::size_t screen) const {
   Widths trial = widths;
   narrow(trial, screen, true);
   for (std::size_t i = widths.size(); i-- > 1 && whole(trial) > screen;) {
-    if (!columns_[i].optional) continue;
+    if (!columns_[i].optional || columns_[i].whole) continue;
     widths[i] = kLeftOut;
     trial = widths;
     narrow(trial, screen, true);
@@ -89,10 +114,10 @@ void Table::fit(Widths& widths, std::size_t screen) const {
   widths = trial;
   narrow(widths, screen, false);
   for (std::size_t i = widths.size(); i-- > 1 && whole(widths) > screen;)
-    if (columns_[i].shrinks) widths[i] = kLeftOut;
+    if (columns_[i].shrinks && !columns_[i].whole) widths[i] = kLeftOut;
 }
 
-Table::Widths Table::widths(std::size_t screen) const {
+Table::Widths Table::widths(const Lines& lines) const {
   Widths out;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = std::max(columns_[i].least, columns(columns_[i].title));
@@ -101,7 +126,7 @@ Table::Widths Table::widths(std::size_t screen) const {
     out.push_back(std::min(width, std::max(columns_[i].most, columns_[i].least)));
   }
   if (const std::size_t room = under_head(out), head = columns(head_); head > room) out.front() += head - room;
-  fit(out, screen);
+  fit(out, lines.columns());
   return out;
 }
 
@@ -109,15 +134,40 @@ std::string Table::laid_out(const std::vector<std::string>& cells, const Widths&
   std::string out(indent_, ' ');
   for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
     if (widths[i] == kLeftOut) continue;
-    const std::string cell = shortened(cells[i], widths[i]);
+    const std::string cell = cut(cells[i], widths[i]);
     out += std::string(taken(widths, i) - widths[i], ' ');
     out += columns_[i].align == Column::Align::left ? pad(cell, widths[i]) : pad_left(cell, widths[i]);
   }
   return out;
 }
 
+// Writes a row. A text that is to be whole and does not fit goes on in the next line.
+void Table::write_row(const std::vector<std::string>& cells, const Widths& widths, Lines& lines) const {
+  std::vector<std::vector<std::string>> parts(cells.size());
+  std::size_t height = 1;
+  for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
+    const bool wraps = columns_[i].whole && widths[i] != kLeftOut && columns(cells[i]) > widths[i];
+    parts[i] = wraps ? wrapped(cells[i], widths[i]) : std::vector{cells[i]};
+    height = std::max(height, parts[i].size());
+  }
+  for (std::size_t line = 0; line < height; ++line) {
+    std::vector<std::string> row;
+    for (const std::vector<std::string>& part : parts) row.push_back(line < part.size() ? part[line] : "");
+    lines.uncut(laid_out(row, widths));
+  }
+}
+
 void Table::write(Lines& lines) const {
-  const Widths wide = widths(lines.columns());
+  if (!lines.whole()) return write_rows(lines);
+  Table uncut = *this;
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    uncut.columns_[i].whole =
+        columns_[i].align == Column::Align::left && (!columns_[i].optional || has_source(i));
+  uncut.write_rows(lines);
+}
+
+void Table::write_rows(Lines& lines) const {
+  const Widths wide = widths(lines);
   std::vector<std::string> titles;
   titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(column.title);
@@ -132,7 +182,7 @@ void Table::write(Lines& lines) const {
     lines.faint(header);
   }
   for (const TableLine& line : lines_)
-    lines.plain(line.cells.empty() ? line.remark : laid_out(line.cells, wide));
+    line.cells.empty() ? lines.plain(line.remark) : write_row(line.cells, wide, lines);
 }
 
 } // namespace memtrace::report

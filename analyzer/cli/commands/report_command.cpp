@@ -128,6 +128,7 @@ report::Options options_of(const ReportArguments& arguments) {
 report::TextStyle style_of(const ReportArguments& arguments, const report::Options& options) {
   report::TextStyle style;
   style.screen = screen_of(arguments.output);
+  style.screen.whole = style.screen.whole || arguments.all;
   style.all = arguments.all;
   style.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) style.holders = options.peak_top;

@@ -5,22 +5,38 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 namespace memtrace::cli {
 
+namespace {
+
+// Returns COLUMNS, or 0 if it is not set or not a number.
+std::size_t columns_of_environment() {
+  const char* const text = std::getenv("COLUMNS");
+  std::size_t out = 0;
+  if (text == nullptr || std::from_chars(text, text + std::strlen(text), out).ec != std::errc()) return 0;
+  return out;
+}
+
+} // namespace
+
 report::Screen screen_of(int descriptor) {
   report::Screen out;
-  if (::isatty(descriptor) == 0) return out;
-  out.color = std::getenv("NO_COLOR") == nullptr;
+  const bool terminal = ::isatty(descriptor) != 0;
+  out.color = terminal && std::getenv("NO_COLOR") == nullptr;
+  out.whole = !terminal;
   struct winsize size {};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) // 0: the terminal does not know it
-    out.columns = std::clamp<std::size_t>(size.ws_col, report::kFewestColumns, report::kMostColumns);
+  const bool known = terminal && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+  if (const std::size_t width = known ? size.ws_col : columns_of_environment(); width != 0)
+    out.columns = std::clamp(width, report::kFewestColumns, report::kMostColumns);
   return out;
 }
 
 report::Screen screen_of(const std::string& output) {
-  return output.empty() ? screen_of(STDOUT_FILENO) : report::Screen{};
+  return screen_of(output.empty() ? STDOUT_FILENO : -1);
 }
 
 } // namespace memtrace::cli

@@ -7,8 +7,8 @@
 
 namespace memtrace::cli {
 
-// Returns the screen behind a descriptor. A terminal gives its width, from 60 to 200 columns, and colours
-// unless NO_COLOR is set. Anything else has 100 columns and no colours.
+// Returns the screen behind a descriptor; -1 is a file. The width is that of the terminal, else COLUMNS, else
+// 100; from 60 to 200 columns. A terminal has colours unless NO_COLOR is set. Elsewhere no text is cut.
 report::Screen screen_of(int descriptor);
 
 // Returns the screen of a command's output: stdout if `output` is "", else a file.

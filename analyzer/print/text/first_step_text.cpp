@@ -38,7 +38,7 @@ std::string first_step_text(const FirstStep& first, const Findings& leaks, const
                            number(first.step), size(first.for_good), size(first.only_then), typical));
   const Unit unit = unit_for(std::max(first.for_good, first.only_then));
   Table table(2, {Column::text(""), Column::text("", 0, 16), Column::number(unit.name, 9),
-                  Column::rest("your line"), Column::detail("allocated by")});
+                  Column::source_line("your line"), Column::detail("allocated by")});
   add_rows(table, "for good", first.good_rows, unit);
   add_rows(table, "only then", first.only_then_rows, unit);
   if (first.for_good != 0 || first.only_then != 0) table.write(lines);

@@ -88,8 +88,7 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
   const ShownHolders holders = shown(analysis, held, most);
   const bool lined = std::any_of(holders.rows.begin(), holders.rows.end(),
                                  [](const HolderRow& row) { return !row.line.empty(); });
-  Column of_user = Column::rest(lined ? "your line" : "");
-  of_user.most = 30;
+  Column of_user = Column::source_line(lined ? "your line" : "");
   const bool times_p = held.of_tensors && analysis.facts().parameters;
   Table table(2, {Column::text("", 4, 16), Column::number("", 9), Column::extra("%", 5),
                   times_p ? Column::extra("x P", 6) : Column::number("", 0), Column::text("since", 0, 20),

@@ -127,5 +127,27 @@ TEST(TextTable, OnlyTheHeaderIsFaint) {
   EXPECT_EQ(written(table, {.color = true}), "\x1b[2mphase\x1b[0m\nload\n");
 }
 
+Table of_lines() {
+  Table table(2, {Column::text("", 4, 16), Column::number("MiB", 9), Column::source_line("your line"),
+                  Column::detail("allocated by")});
+  table.row({"activation", "624.00", "project/models/gpt_logits_leak.py:17",
+             "torch.nn.functional.linear torch/nn/modules/linear.py:134 +3 more"});
+  return table;
+}
+
+TEST(TextTable, AnUsersLineWrapsWhereOtherTextsAreCut) {
+  EXPECT_EQ(written(of_lines(), {.columns = 72}),
+            "                    MiB  your line              allocated by\n"
+            "  activation     624.00  project/models/        ...linear.py:134 +3 more\n"
+            "                         gpt_logits_leak.py:17\n");
+}
+
+TEST(TextTable, OnAScreenOfWholeTextsNothingIsCut) {
+  EXPECT_EQ(written(of_lines(), {.columns = 72, .whole = true}),
+            "                    MiB  your line              allocated by\n"
+            "  activation     624.00  project/models/        torch.nn.\n"
+            "                         gpt_logits_leak.py:17\n");
+}
+
 } // namespace
 } // namespace memtrace::report

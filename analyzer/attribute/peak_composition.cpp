@@ -106,6 +106,7 @@ struct Sum {
   std::uint64_t blocks = 0;
   std::uint64_t largest = 0;
   std::uint64_t resident = 0;
+  std::uint64_t untouched = 0;
   std::uint64_t late = 0;
   std::uint64_t latest = 0; // late bytes of the block that has most
   PathId late_path{};
@@ -120,6 +121,7 @@ struct Sum {
     blocks += other.blocks;
     largest = std::max(largest, other.largest);
     resident += other.resident;
+    untouched += other.untouched;
     add_late(other.late, other.latest, other.late_path, other.late_step);
     born = std::min(born, other.born);
     lifetimes.add(other.lifetimes);
@@ -139,16 +141,27 @@ struct Sum {
 
 Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
   const Estimate& estimate = sum.estimate;
-  Holding out{sum.bytes,     sum.asked,
-              sum.blocks,    sum.largest,
-              group.kind,    group.role,
-              group.tensor,  group.stack,
-              group.phase,   group.known,
-              group.step,    sum.lifetimes.median(),
-              group.sampled, sum.resident,
-              sum.late,      paths.last(sum.late_path),
-              sum.late_step, 0,
-              group.name,    sum.born};
+  Holding out{sum.bytes,
+              sum.asked,
+              sum.blocks,
+              sum.largest,
+              group.kind,
+              group.role,
+              group.tensor,
+              group.stack,
+              group.phase,
+              group.known,
+              group.step,
+              sum.lifetimes.median(),
+              group.sampled,
+              sum.resident,
+              sum.untouched,
+              sum.late,
+              paths.last(sum.late_path),
+              sum.late_step,
+              0,
+              group.name,
+              sum.born};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
@@ -213,6 +226,7 @@ struct Timeline {
       sum.largest = std::max(sum.largest, bytes);
       const std::uint64_t resident = touches == nullptr ? bytes : std::min(bytes, touches->resident(*instant));
       sum.resident += resident;
+      if (is_reservation(block, resident)) sum.untouched += bytes - resident;
       if (const std::uint64_t late = touches == nullptr ? 0 : std::min(resident, touches->late()); late != 0)
         sum.add_late(late, late, touches->path(), touches->step());
       sum.born = std::min(sum.born, block.birth_stamp);
@@ -249,6 +263,7 @@ class PeakSets : public Observer {
   }
 
   void died(const Block& block, const trace::Event& event) override {
+    reservations_.add(block, event.ordinal, touched_);
     if (seen(block.birth, event.ordinal))
       add(block, event.ordinal, event.stamp,
           {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
@@ -286,9 +301,12 @@ class PeakSets : public Observer {
     return out;
   }
 
+  Reservations take_reservations() { return std::move(reservations_); }
+
  private:
   void survived(trace::Ordinal until, format::Stamp stamp) {
     ledger().each_alive([&](const Block& block) {
+      reservations_.add(block, until, touched_);
       add(block, until, stamp,
           {true, phases().open(block.born.occurrence), phases().step(), phases().step(), modules_seen_});
     });
@@ -371,6 +389,7 @@ class PeakSets : public Observer {
   Makers makers_;
   SiteRoles roles_;
   Touched touched_;
+  Reservations reservations_;
   Paths paths_;
   format::Stamp last_stamp_;
   Step last_step_;
@@ -381,12 +400,19 @@ class PeakSets : public Observer {
 
 } // namespace
 
+std::uint64_t untouched(const Holdings& alive) {
+  std::uint64_t out = 0;
+  for (const Holding& holding : alive) out += holding.untouched;
+  return out;
+}
+
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
-                                     Step last_step) {
+                                     Step last_step, Reservations* reserved) {
   Replay replay(trace);
   PeakSets sets(trace, instants);
   sets.last_step(last_step);
   replay.run(sets);
+  if (reserved != nullptr) *reserved = sets.take_reservations();
   return sets.take();
 }
 

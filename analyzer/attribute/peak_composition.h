@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analyzer/attribute/reservations.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/roles.h"
 
@@ -36,9 +37,10 @@ struct Holding {
   NameId born_phase = NameId::other;
   KnownPhase born_known = KnownPhase::none;
   Step born_step = Step::none;
-  std::uint64_t lifetime = 0; // ns, the median; a block that survived counts until the end of the trace
-  bool sampled = false;       // bytes, asked and blocks are unbiased estimates
-  std::uint64_t resident = 0; // bytes that were in memory; a block without a scan counts in full
+  std::uint64_t lifetime = 0;  // ns, the median; a block that survived counts until the end of the trace
+  bool sampled = false;        // bytes, asked and blocks are unbiased estimates
+  std::uint64_t resident = 0;  // bytes that were in memory; a block without a scan counts in full
+  std::uint64_t untouched = 0; // bytes of reservations that were never touched; see reservations.h
   // the part of `resident` that came later than the rest, in late_phase and late_step
   std::uint64_t late = 0;
   NameId late_phase = NameId::other; // of the block with the most late bytes
@@ -53,10 +55,13 @@ struct Holding {
 // Largest first. The other properties order ties, so every run gives one order.
 using Holdings = std::vector<Holding>;
 
+// Returns the bytes of reservations that were never touched.
+std::uint64_t untouched(const Holdings& alive);
+
 // Returns the blocks that were alive at each instant, by one pass. Memory grows with live blocks, and with
 // instants times distinct sites. `last_step`: the last step of the trace, known from the first pass. Roles need
-// it.
+// it. If `reserved` is not null, adds the reservations of the whole trace to it.
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
-                                     Step last_step);
+                                     Step last_step, Reservations* reserved = nullptr);
 
 } // namespace memtrace::replay

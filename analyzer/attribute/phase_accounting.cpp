@@ -243,7 +243,8 @@ class Attribution : public Observer {
     Row& row = open.row->row;
     --open.row->open;
     const bool first = row.count == 0;
-    if (first) row.again = open.again;
+    if (first) row.again = open.again, row.entered = open.began;
+    row.left = now_;
     if (first || !open.again) ++row.count;
     row.partial = row.partial || open.again;
     for (std::size_t i = 0; i < seen_; ++i) {

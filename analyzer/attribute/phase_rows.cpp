@@ -75,6 +75,8 @@ void fields(Code& code, Row& last, const Row& now) {
   code(last.step, now.step);
   code(last.began, now.began);
   code(last.count, now.count);
+  code(last.entered, now.entered);
+  code(last.left, now.left);
   for (std::size_t i = 0; i < last.memory.size(); ++i) {
     MemoryRow& before = last.memory[i];
     const MemoryRow& after = now.memory[i];
@@ -150,6 +152,10 @@ void Rows::Iterator::decode() {
 }
 
 void join(Row& row, const Row& later) {
+  if (later.count != 0) {
+    if (row.count == 0) row.entered = later.entered;
+    row.left = later.left;
+  }
   row.memory.resize(std::max(row.memory.size(), later.memory.size()));
   for (std::size_t i = 0; i < later.memory.size(); ++i) {
     MemoryRow& sum = row.memory[i];

@@ -57,6 +57,8 @@ struct Row {
   bool skipped = false;          // an optimizer step that did not update
   bool partial = false;          // it was open in a gap between windows: its levels are from the recorded part
   bool again = false;            // of a part of a row: its first occurrence began in an earlier part
+  trace::Ordinal entered = 0;    // just after this event, the first occurrence began
+  trace::Ordinal left = 0;       // just after this event, the last occurrence ended
   std::vector<MemoryRow> memory; // by MemoryId, up to the last one used
   std::optional<ResidentSpan> rss;
 

@@ -130,6 +130,8 @@ Row median_row(const std::vector<Row>& rows, const Row& representative) {
   Row out;
   out.path = representative.path;
   out.count = median_of<std::uint64_t>(rows, [](const Row& row) { return row.count; });
+  out.entered = representative.entered;
+  out.left = representative.left;
   out.rss = representative.rss;
   out.memory.resize(representative.memory.size());
   for (std::size_t i = 0; i < out.memory.size(); ++i) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "analyzer/explain/nothing_to_show.h"
-#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"

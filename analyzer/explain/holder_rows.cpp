@@ -10,7 +10,6 @@
 
 #include "analyzer/explain/after_training.h"
 #include "analyzer/explain/block_owner.h"
-#include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 
@@ -43,7 +42,7 @@ struct HolderSum {
   std::map<std::string, std::int64_t> allocators; // bytes
 
   void add(const Holding& holding, const std::string& allocator) {
-    const auto more = static_cast<std::int64_t>(holding.bytes - untouched(holding));
+    const auto more = static_cast<std::int64_t>(holding.bytes - holding.untouched);
     bytes = replay::wrapping_add(bytes, more);
     blocks += holding.blocks;
     variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
@@ -51,7 +50,7 @@ struct HolderSum {
     steps.insert(holding.born_step);
     std::int64_t& of = allocators[allocator];
     of = replay::wrapping_add(of, more);
-    if (holding.sampled || untouched(holding) != 0 || holding.largest < std::max<std::uint64_t>(largest, 1))
+    if (holding.sampled || holding.untouched != 0 || holding.largest < std::max<std::uint64_t>(largest, 1))
       return;
     const bool all_alike =
         holding.bytes / holding.largest == holding.blocks && holding.bytes % holding.largest == 0;
@@ -107,7 +106,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
   std::map<HolderKey, HolderSum> sums;
   std::set<format::StackId> named;
   for (const Holding& holding : alive) {
-    if (is_reservation(holding) && holding.resident == 0) continue;
+    if (holding.untouched != 0 && holding.untouched == holding.bytes) continue;
     const BlockOwner owner = owner_of(analysis, holding);
     HolderKey key{.use = use_of(owner, holding),
                   .line = "",

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "analyzer/explain/leak_steps.h"
-#include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/torch_snapshot_text.h"
 
@@ -61,7 +60,7 @@ std::int64_t bytes_of(const replay::Holdings& alive, const std::vector<format::S
   std::int64_t out = 0;
   for (const replay::Holding& holding : alive)
     if (std::find(stacks.begin(), stacks.end(), holding.stack) != stacks.end())
-      out = replay::wrapping_add(out, static_cast<std::int64_t>(holding.bytes - untouched(holding)));
+      out = replay::wrapping_add(out, static_cast<std::int64_t>(holding.bytes - holding.untouched));
   return out;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/passes/local_peaks.h"
 #include "analyzer/replay/wrapping_sum.h"

@@ -145,8 +145,9 @@ std::optional<MemoryId> memory_named(const std::string& name) {
 }
 
 std::map<Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
-                                             const std::vector<Instant>& instants) {
-  auto sets = replay::alive_at(*analysis.trace, instants, analysis.account.last_step);
+                                             const std::vector<Instant>& instants,
+                                             replay::Reservations* reserved) {
+  auto sets = replay::alive_at(*analysis.trace, instants, analysis.account.last_step, reserved);
   name_workspaces(sets, *analysis.symbolizer);
   return sets;
 }
@@ -168,7 +169,7 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   const trace::Trace& open = *analysis->trace;
   analysis->symbolizer = std::make_unique<symbols::Symbolizer>(
       open.definitions(), open.facts(), symbols::load_names(symbols::names_file_of(open.path())));
-  analysis->sets = alive_at(*analysis, instants(*analysis));
+  analysis->sets = alive_at(*analysis, instants(*analysis), &analysis->reservations);
   return analysis;
 }
 

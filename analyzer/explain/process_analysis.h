@@ -42,6 +42,7 @@ struct ProcessAnalysis {
   replay::Step after_training = replay::Step::none; // see after_training.h
   replay::Shown shown;
   std::map<replay::Instant, replay::Holdings> sets;      // the holdings of every shown row and every peak
+  replay::Reservations reservations;                     // of the whole trace
   std::map<replay::MemoryId, replay::Segments> segments; // at the peak of the caching allocator's bytes
   std::optional<replay::Segments> death_segments;        // of the GPU that ran out of memory
   trace::Losses losses;
@@ -60,9 +61,11 @@ struct ProcessAnalysis {
   std::string place(replay::PathId path, replay::Step step) const;
 };
 
-// Returns what was alive at each instant. Reads the events once.
+// Returns what was alive at each instant. Reads the events once. If `reserved` is not null, adds the
+// reservations of the whole trace to it.
 std::map<replay::Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
-                                                     const std::vector<replay::Instant>& instants);
+                                                     const std::vector<replay::Instant>& instants,
+                                                     replay::Reservations* reserved = nullptr);
 
 std::string memory_name(replay::MemoryId memory);
 std::optional<replay::MemoryId> memory_named(const std::string& name);

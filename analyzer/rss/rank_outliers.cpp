@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "analyzer/explain/leading_peak.h"
-#include "analyzer/explain/reservations.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::report {
@@ -60,7 +59,7 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
     OutlierRow& row = out.rows[fmt::format("{}\n{}", role, line)];
     if (row.site == nullptr)
       row = {role, site.op.empty() ? line : line + " by " + site.op, 0, symbols::keep(site)};
-    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes - untouched(alive[i]));
+    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes - alive[i].untouched);
   }
   to.push_back(std::move(out));
 }

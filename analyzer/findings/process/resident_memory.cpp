@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "analyzer/explain/reservations.h"
 #include "analyzer/wording/units.h"
 
 namespace memtrace::report {
@@ -115,8 +114,8 @@ bool is_made_by_loader(const symbols::Site& site) {
 std::uint64_t reserved_by_libraries(const ProcessAnalysis& analysis, const replay::Peak& live) {
   std::uint64_t out = 0;
   for (const replay::Holding& holding : analysis.set({0, replay::Measure::live, live.at}))
-    if (is_reservation(holding) && is_made_by_loader(analysis.symbolizer->site(holding.stack)))
-      out += untouched(holding);
+    if (holding.untouched != 0 && is_made_by_loader(analysis.symbolizer->site(holding.stack)))
+      out += holding.untouched;
   return out;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/uncertainty.h"

@@ -39,9 +39,6 @@ class PhaseTable {
     if (!rows_.empty()) table(lines);
     if (has_typical()) lines.paragraph("  ", typical());
     if (const std::string text = together(); !text.empty()) lines.faint(text);
-    if (!rows_.empty() && !view_.of_tensors() && view_.leading.reserved != 0)
-      lines.faint(fmt::format("  with {} that were reserved and never touched; the peak without them is {}",
-                              size(view_.leading.reserved), size(view_.leading.bytes)));
     folded(lines);
     for (const std::string& text : transients(analysis(), view_.leading.memory, view_.leading.measure))
       lines.paragraph("", text);
@@ -56,6 +53,15 @@ class PhaseTable {
     return shown.as == Step::none || shown.as == Step{0} || shown.as == view_.peak().step;
   }
 
+  // A row of the rollup has no instants, so the reservations of the peak stand for those of its own time.
+  replay::Figures figures(const ShownRow& shown) const {
+    if (shown.bucket == nullptr || view_.of_tensors()) return view_.figures(*shown.row);
+    replay::Figures out = shown.row->of(view_.leading.memory).live;
+    for (std::int64_t* level : {&out.entry, &out.peak, &out.exit})
+      if (*level >= view_.leading.reserved) *level -= view_.leading.reserved;
+    return out;
+  }
+
   void table(Lines& lines) const {
     Table table(2, {Column::text("", 8, 28), Column::text("step", 4), Column::extra("entry", 8),
                     Column::number("peak", 8), Column::number("exit", 8), Column::extra("kept", 8),
@@ -65,7 +71,7 @@ class PhaseTable {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (i == apart) table.row(peak_row());
       const bool typical = i >= typical_from_;
-      const replay::Figures& f = view_.figures(*rows_[i].row);
+      const replay::Figures f = figures(rows_[i]);
       table.row({shortened(analysis().phase_name(rows_[i].row->path), 28), step(rows_[i], typical),
                  in_unit(f.entry, view_.unit), in_unit(f.peak, view_.unit), in_unit(f.exit, view_.unit),
                  signed_in_unit(f.net, view_.unit), in_unit(f.transient, view_.unit),
@@ -96,7 +102,7 @@ class PhaseTable {
     return {outside ? "outside training" : "outside phases",
             outside ? "" : step_words(peak.step),
             "",
-            in_unit(peak.bytes, view_.unit),
+            in_unit(view_.leading.bytes, view_.unit),
             "",
             "",
             "",

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analyzer/explain/next_peak.h"
-#include "analyzer/explain/reservations.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/uncertainty.h"
@@ -146,8 +145,9 @@ class ReportText {
     const replay::Holdings& alive =
         peak->bucket ? unknown : analysis_.set({view_.leading.memory, measure, peak->at});
     const std::int64_t reserved = view_.of_tensors() ? 0
-                                  : peak->bucket     ? view_.leading.reserved
-                                                     : static_cast<std::int64_t>(untouched(alive));
+                                  : peak->bucket
+                                      ? view_.leading.reserved
+                                      : static_cast<std::int64_t>(analysis_.reservations.untouched(peak->at));
     const std::int64_t bytes = replay::wrapping_sub(peak->bytes, reserved);
     const bool outside = view_.peak().step == replay::Step::none;
     if (bytes <= 0 ||

@@ -1,6 +1,7 @@
 // Purpose: the part of a process that a text report is about: one memory, by one measure, in one unit.
 #pragma once
 
+#include "analyzer/explain/allocated_figures.h"
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/wording/units.h"
@@ -18,9 +19,9 @@ struct ReportView {
   bool of_tensors() const { return leading.measure == replay::Measure::tensor; }
   const replay::MemoryPeaks& peaks() const { return analysis.account.peaks.at(leading.memory); }
   const replay::Peak& peak() const { return peak_of(analysis, leading); }
-  const replay::Figures& figures(const replay::Row& row) const {
-    const replay::MemoryRow& of = row.of(leading.memory);
-    return of_tensors() ? of.tensor : of.live;
+  // Without reservations that were never touched, as the headline.
+  replay::Figures figures(const replay::Row& row) const {
+    return of_tensors() ? row.of(leading.memory).tensor : allocated_figures(analysis, row, leading.memory);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/explain/allocated_figures.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -31,8 +32,8 @@ struct Passing {
   std::int64_t bytes;
 };
 
-const Figures& figures_of(const Row& row, replay::MemoryId memory, Measure measure) {
-  return measure == Measure::tensor ? row.of(memory).tensor : row.of(memory).live;
+Figures figures_of(const ProcessAnalysis& analysis, const Row& row, replay::MemoryId memory, Measure measure) {
+  return measure == Measure::tensor ? row.of(memory).tensor : allocated_figures(analysis, row, memory);
 }
 
 std::vector<Passing> candidates(const ProcessAnalysis& analysis, replay::MemoryId memory, Measure measure) {
@@ -42,13 +43,13 @@ std::vector<Passing> candidates(const ProcessAnalysis& analysis, replay::MemoryI
   std::map<replay::PathId, std::int64_t> of_steady;
   if (analysis.shown.steady) {
     for (const Row& row : analysis.steady.rows) {
-      const std::int64_t bytes = figures_of(row, memory, measure).transient;
+      const std::int64_t bytes = figures_of(analysis, row, memory, measure).transient;
       of_steady[row.path] = bytes;
       if (worthwhile(bytes, peak)) out.push_back({&row, analysis.steady.representative, true, bytes});
     }
   }
   for (const replay::ShownRow& shown : analysis.shown.rows) {
-    const std::int64_t bytes = figures_of(*shown.row, memory, measure).transient;
+    const std::int64_t bytes = figures_of(analysis, *shown.row, memory, measure).transient;
     const auto steady = of_steady.find(shown.row->path);
     if (shown.bucket != nullptr || !worthwhile(bytes, peak)) continue;
     if (steady != of_steady.end() && !worthwhile(bytes - steady->second, peak)) continue;
@@ -81,8 +82,8 @@ std::string sites(ProcessAnalysis& analysis, const Passing& passing, const repla
 std::vector<std::string> transients(ProcessAnalysis& analysis, replay::MemoryId memory, Measure measure) {
   std::vector<std::string> out;
   for (const Passing& passing : candidates(analysis, memory, measure)) {
-    const Figures& figures = figures_of(*passing.row, memory, measure);
-    const std::string who = sites(analysis, passing, analysis.set({memory, measure, figures.peak_at}));
+    const trace::Ordinal peak_at = figures_of(analysis, *passing.row, memory, measure).peak_at;
+    const std::string who = sites(analysis, passing, analysis.set({memory, measure, peak_at}));
     if (who.empty()) continue;
     const std::string phase = analysis.phase_name(passing.row->path);
     out.push_back(fmt::format(

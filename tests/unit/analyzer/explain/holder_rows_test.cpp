@@ -1,10 +1,9 @@
-// Purpose: tests how blocks are grouped by the user's line, and which reservations are left out.
+// Purpose: tests how blocks are grouped by the user's line.
 #include "analyzer/explain/holder_rows.h"
 
 #include <gtest/gtest.h>
 
 #include "analyzer/explain/leading_peak.h"
-#include "analyzer/explain/reservations.h"
 #include "builder.h"
 
 namespace memtrace::report {
@@ -94,22 +93,6 @@ TEST_F(HolderRows, SmallSitesThatAreNotNamedSaySo) {
   ASSERT_EQ(all.size(), 401u);
   EXPECT_EQ(all[0].allocator, "small sites, not named");
   EXPECT_EQ(all[0].blocks, 100u);
-}
-
-TEST(Reservations, AreLargeMappingsThatWereHardlyTouched) {
-  replay::Holding mapping;
-  mapping.kind = format::Kind::mmap_anon;
-  mapping.bytes = mapping.largest = 64 << 20;
-  mapping.resident = 1 << 20;
-  EXPECT_EQ(untouched(mapping), 63u << 20);
-  mapping.resident = 4 << 20;
-  EXPECT_EQ(untouched(mapping), 0u) << "1 part in 16 was touched";
-  mapping.resident = 0;
-  mapping.largest = 16 << 20;
-  EXPECT_EQ(untouched(mapping), 0u) << "four smaller ones";
-  mapping.largest = 64 << 20;
-  mapping.kind = format::Kind::heap;
-  EXPECT_EQ(untouched(mapping), 0u) << "a block of malloc is none";
 }
 
 } // namespace

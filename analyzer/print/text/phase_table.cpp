@@ -170,21 +170,30 @@ class PhaseTable {
                        typical ? analysis().steady.representative : row.step);
   }
 
+  struct Use {
+    std::uint64_t asked = 0;
+    std::int64_t bytes = 0;
+  };
+
+  // Uses are compared by the bytes that the program asked for. The bytes given depend on how an allocator had
+  // to divide its memory: of two equal tensors, now one is larger and now the other. Of equal uses, the first
+  // by name is the largest.
   std::string largest_use(trace::Ordinal at, replay::NameId phase, Step step) const {
-    std::map<std::string, std::int64_t> uses;
+    std::map<std::string, Use> uses;
     for (const Holding& holding : analysis().set({view_.leading.memory, view_.leading.measure, at})) {
       if (holding.born_phase != phase || holding.born_step != step) continue;
       const bool known = holding.role != replay::Role::unknown;
-      std::int64_t& bytes =
-          uses[known            ? words_of(replay::role_name(holding.role))
-               : holding.tensor ? "tensor"
-                                : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)])];
-      bytes = replay::wrapping_add(bytes, holding.bytes);
+      Use& use = uses[known            ? words_of(replay::role_name(holding.role))
+                      : holding.tensor ? "tensor"
+                                       : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)])];
+      const std::uint64_t bytes = holding.bytes - holding.untouched;
+      use.bytes = replay::wrapping_add(use.bytes, bytes);
+      use.asked += holding.asked != 0 ? std::min(holding.asked, bytes) : bytes;
     }
-    const auto best = std::max_element(uses.begin(), uses.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto best = std::max_element(
+        uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.second.asked < b.second.asked; });
     if (best == uses.end()) return "";
-    return fmt::format("{} {}", best->first, in_unit(best->second, view_.unit));
+    return fmt::format("{} {}", best->first, in_unit(best->second.bytes, view_.unit));
   }
 
   const ReportView& view_;

@@ -417,6 +417,24 @@ TEST_F(Report, AReservationThatWasNeverTouchedIsInNoLevel) {
   EXPECT_NE(out.find("Reserved and never touched, not counted above: 64.00 MiB"), std::string::npos) << out;
 }
 
+// In each step, one of two equal tensors is a temporary. malloc rounds up now the one and now the other.
+TEST_F(Report, WhatAPhaseIsMostlyDoesNotDependOnTheAllocatorsRounding) {
+  Builder builder;
+  builder.birth(3, 300 << 20);
+  for (const std::uint64_t rounding : {0, 32}) {
+    const auto tensor = [&builder](std::uint64_t address, std::uint64_t more) {
+      builder.birth(address, (8 << 20) + more, Kind::heap, format::kTensor, 0, 8 << 20);
+    };
+    builder.begin("forward");
+    tensor(10, rounding);
+    tensor(11, 32 - rounding);
+    builder.tensor_death(10).end("forward").begin("step").end("step").tensor_death(11);
+  }
+  const std::string out = text(builder);
+  for (const char* const row : {"forward                0 ", "forward                1 "})
+    EXPECT_NE(row_of(out, row).find("activation 8.00"), std::string::npos) << out;
+}
+
 TEST_F(Report, AReservationIsNamedBelowTheLevels) {
   Builder builder = prepared();
   builder.birth(0x100000000, 64 << 20, Kind::mmap_anon);

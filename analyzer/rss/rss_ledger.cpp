@@ -181,4 +181,12 @@ std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis) {
   return out;
 }
 
+std::uint64_t highest_resident(const ProcessAnalysis& analysis) {
+  const trace::Ledgers& taken = analysis.account.ledgers;
+  const auto sampled = analysis.account.rss ? static_cast<std::uint64_t>(analysis.account.rss->bytes) : 0;
+  if (!taken.highest()) return std::max(sampled, taken.high_water());
+  const RssLedger ledger = at_peak(analysis, taken);
+  return std::max({sampled, ledger.total, ledger.high_water});
+}
+
 } // namespace memtrace::report

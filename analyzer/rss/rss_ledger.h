@@ -35,4 +35,8 @@ struct RssLedger {
 
 std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis);
 
+// Returns the most resident bytes that the process is known to have had; 0: not known. That is VmHWM, or more
+// if the program reset it. Huge pages of the pool count, as in the ledger.
+std::uint64_t highest_resident(const ProcessAnalysis& analysis);
+
 } // namespace memtrace::report

@@ -10,6 +10,7 @@
 #include "analyzer/print/text/outlier_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/rss/cgroup_breakdown.h"
+#include "analyzer/rss/rss_ledger.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_lines.h"
 #include "analyzer/wording/text_table.h"
@@ -111,7 +112,7 @@ ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findi
   out.allocated = replay::wrapping_sub(host.live.bytes, leading_peak(analysis, 0).reserved);
   for (const auto& [memory, peaks] : analysis.account.peaks)
     out.tensors = std::max(out.tensors, peaks.tensor.bytes);
-  if (analysis.account.rss) out.resident = analysis.account.rss->bytes;
+  out.resident = static_cast<std::int64_t>(highest_resident(analysis));
   out.lost = analysis.losses.total();
   if (const auto bound = facts.note("bound"))
     out.limited =

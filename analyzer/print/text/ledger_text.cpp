@@ -29,6 +29,11 @@ std::string not_resident(const RssRow& row, const Unit& unit) {
   return fmt::format("of {} given", in_unit(static_cast<std::int64_t>(*row.given), unit));
 }
 
+// Returns who says how many bytes were resident at most.
+const char* source_of(const RssLedger& ledger, std::uint64_t highest) {
+  return highest <= ledger.high_water ? "VmHWM, the kernel's record of the highest" : "the highest sample";
+}
+
 double percent(std::int64_t part, std::uint64_t of) {
   const double out = of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
   return std::abs(out) < 0.05 ? 0 : out; // not "-0.0"
@@ -36,7 +41,7 @@ double percent(std::int64_t part, std::uint64_t of) {
 
 } // namespace
 
-void write_ledger(const RssLedger& ledger, Lines& lines) {
+void write_ledger(const RssLedger& ledger, std::uint64_t highest, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
   lines.plain("");
   lines.paragraph("", title(ledger));
@@ -53,19 +58,24 @@ void write_ledger(const RssLedger& ledger, Lines& lines) {
   if (little != 0) table.row({"the rest", figure(little)});
   table.row({"residual: not explained", in_unit(ledger.residual, unit),
              fmt::format("{:.1f} %", percent(ledger.residual, ledger.total))});
-  table.row({"= VmRSS", figure(ledger.total), "VmHWM " + figure(ledger.high_water)});
+  table.row(
+      {"= VmRSS", figure(ledger.total),
+       highest == ledger.total
+           ? fmt::format("the highest; VmHWM, the kernel's record of it, is {}", figure(ledger.high_water))
+           : fmt::format("at most {} ({})", figure(highest), source_of(ledger, highest))});
   table.write(lines);
   for (const std::string& remark : ledger.remarks) lines.paragraph("  ", remark);
 }
 
-void write_ledger_summary(const RssLedger& ledger, Lines& lines) {
+void write_ledger_summary(const RssLedger& ledger, std::uint64_t highest, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
-  // A program that is done in a moment may have its only ledger before its peak: 15 of 207 MiB.
-  const bool near = ledger.total >= ledger.high_water - ledger.high_water / 20;
-  std::string text = fmt::format("Resident {} {} {}, VmHWM {}, at {:.1f} s: ",
-                                 near ? "at its highest" : "at the highest moment with a ledger",
-                                 in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
-                                 in_unit(static_cast<std::int64_t>(ledger.high_water), unit), ledger.t);
+  std::string text =
+      fmt::format("Resident {} {} at most", in_unit(static_cast<std::int64_t>(highest), unit), unit.name);
+  if (highest == ledger.total)
+    text += fmt::format(", at {:.1f} s: ", ledger.t);
+  else // a peak may be too short for a ledger: 15 of 207 MiB
+    text += fmt::format(" ({}). At {:.1f} s, {} were resident: ", source_of(ledger, highest), ledger.t,
+                        in_unit(static_cast<std::int64_t>(ledger.total), unit));
   std::int64_t rest = ledger.residual;
   for (const RssRow& row : ledger.rows) {
     const auto bytes = static_cast<std::int64_t>(row.bytes);

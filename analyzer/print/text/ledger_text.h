@@ -10,9 +10,10 @@
 
 namespace memtrace::report {
 
-void write_ledger(const RssLedger& ledger, Lines& lines);
+// `highest`: the most resident bytes that the process had; see highest_resident().
+void write_ledger(const RssLedger& ledger, std::uint64_t highest, Lines& lines);
 // Writes the ledger of a process as one paragraph, with its remarks.
-void write_ledger_summary(const RssLedger& ledger, Lines& lines);
+void write_ledger_summary(const RssLedger& ledger, std::uint64_t highest, Lines& lines);
 // Writes the ledger of a cgroup or a machine as a sentence.
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
 

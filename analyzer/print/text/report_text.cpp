@@ -87,8 +87,8 @@ class ReportText {
                                    size(view_.leading.bytes), place_of(view_.peak()));
     if (!view_.of_tensors() && view_.peaks().tensor.bytes > 0)
       text += fmt::format("; tensors {} at most", size(view_.peaks().tensor.bytes));
-    if (view_.leading.memory == 0 && analysis_.account.rss && analysis_.account.rss->bytes != 0)
-      text += fmt::format("; resident {} at most", size(analysis_.account.rss->bytes));
+    if (const std::uint64_t resident = highest_resident(analysis_); view_.leading.memory == 0 && resident != 0)
+      text += fmt::format("; resident {} at most", sized(resident));
     return text;
   }
 
@@ -225,7 +225,8 @@ class ReportText {
     if (view_.leading.memory != 0) return;
     for (const RssLedger& one : ledgers(analysis_)) {
       if (one.scope == "process" && one.at == "peak_rss") {
-        style_.all ? write_ledger(one, lines_) : write_ledger_summary(one, lines_);
+        const std::uint64_t highest = highest_resident(analysis_);
+        style_.all ? write_ledger(one, highest, lines_) : write_ledger_summary(one, highest, lines_);
       } else if (one.scope != "process" && style_.all) {
         write_ledger_line(one, lines_);
       }

@@ -435,6 +435,17 @@ TEST_F(Report, WhatAPhaseIsMostlyDoesNotDependOnTheAllocatorsRounding) {
     EXPECT_NE(row_of(out, row).find("activation 8.00"), std::string::npos) << out;
 }
 
+// VmHWM is above the highest sum that was sampled: it is the one figure, in the first line and in the ledger.
+TEST_F(Report, ResidentAtMostIsOneFigure) {
+  Builder builder;
+  const std::uint64_t mib = 1 << 20;
+  builder.birth(1, 90 * mib).sample(60 * mib, 20 * mib, 0, 100 * mib).exit(0);
+  EXPECT_NE(unwrapped(text(builder)).find("resident 100.00 MiB at most"), std::string::npos) << text(builder);
+  Builder reset;
+  reset.birth(1, 90 * mib).sample(60 * mib, 20 * mib, 0, 10 * mib).exit(0);
+  EXPECT_NE(unwrapped(text(reset)).find("resident 80.00 MiB at most"), std::string::npos) << text(reset);
+}
+
 TEST_F(Report, AReservationIsNamedBelowTheLevels) {
   Builder builder = prepared();
   builder.birth(0x100000000, 64 << 20, Kind::mmap_anon);

@@ -23,9 +23,10 @@ struct HolderKey {
   std::string use, line, site, phase;
   replay::Role role = replay::Role::unknown;
   bool sampled = false;
+  bool left = false;
   bool operator<(const HolderKey& other) const {
     const auto all = [](const HolderKey& key) {
-      return std::tie(key.use, key.line, key.site, key.phase, key.role, key.sampled);
+      return std::tie(key.use, key.line, key.site, key.phase, key.role, key.sampled, key.left);
     };
     return all(*this) < all(other);
   }
@@ -82,6 +83,7 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
   out.line = key.line;
   out.phase = key.phase;
   out.sampled = key.sampled;
+  out.left = key.left;
   out.variance = sum.variance;
   out.sites = sum.allocators.size();
   out.allocator =
@@ -99,7 +101,7 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
 } // namespace
 
 std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
-                                   HolderDetail detail) {
+                                   HolderDetail detail, Step now) {
   // Names cost time, and stacks after the first 400 hold little. A leak has one holding for each step, so
   // stacks are counted, not holdings.
   constexpr std::size_t kNamed = 400;
@@ -113,7 +115,8 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
                   .site = "",
                   .phase = analysis.account.paths.text(holding.born_phase),
                   .role = owner.role,
-                  .sampled = holding.sampled};
+                  .sampled = holding.sampled,
+                  .left = holding.born_step != Step::none && holding.born_step < now};
     std::string allocator;
     if (holding.stack != format::StackId{} && named.size() < kNamed) named.insert(holding.stack);
     if (named.contains(holding.stack)) {
@@ -142,6 +145,46 @@ std::string few_blocks(const HolderRow& row, const Unit& unit) {
   const double alike = static_cast<double>(row.largest) * static_cast<double>(row.as_large);
   if (row.as_large < 2 || alike < 0.9 * static_cast<double>(row.bytes)) return count(row.blocks) + " blocks";
   return fmt::format("{} x {}", row.as_large, in_unit(static_cast<std::int64_t>(row.largest), unit));
+}
+
+std::vector<HolderRow> with_small_sites_joined(const std::vector<HolderRow>& rows, std::int64_t least) {
+  std::vector<HolderRow> out;
+  std::map<HolderKey, HolderRow> joined;
+  for (const HolderRow& row : rows) { // the largest first: it names the site
+    if (row.bytes >= least) {
+      out.push_back(row);
+      continue;
+    }
+    const HolderKey key{.use = row.use,
+                        .line = row.line,
+                        .site = "",
+                        .phase = row.phase,
+                        .role = row.role,
+                        .sampled = row.sampled,
+                        .left = row.left};
+    const auto [at, fresh] = joined.try_emplace(key, row);
+    if (!fresh) at->second.join(row);
+  }
+  for (const auto& [key, row] : joined) out.push_back(row);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const HolderRow& a, const HolderRow& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+void HolderRow::join(const HolderRow& other) {
+  bytes = replay::wrapping_add(bytes, other.bytes);
+  blocks += other.blocks;
+  as_large = largest == other.largest  ? as_large + other.as_large
+             : largest > other.largest ? as_large
+                                       : other.as_large;
+  largest = std::max(largest, other.largest);
+  sites += other.sites;
+  born_at = std::min(born_at, other.born_at);
+  variance += other.variance;
+  steps = std::max(steps, other.steps);
+  if (other.first == Step::none) return;
+  first = first == Step::none ? other.first : std::min(first, other.first);
+  last = std::max(last, other.last);
 }
 
 std::string line_and_allocator(const symbols::Site& site) {

@@ -11,7 +11,8 @@
 
 namespace memtrace::report {
 
-// The blocks of one use, one line of the user's and one phase, of whatever step.
+// The blocks of one use, one line of the user's and one phase: those of the current step, or those that are
+// left of earlier ones.
 struct HolderRow {
   std::int64_t bytes = 0;
   std::uint64_t blocks = 0;
@@ -26,6 +27,10 @@ struct HolderRow {
   replay::Step first = replay::Step::none, last = replay::Step::none; // of birth
   std::size_t steps = 0;                                              // with births
   double born_at = 0;                                                 // seconds, of its first block
+  bool left = false;                                                  // of steps before the current one
+
+  // Adds a row of another site. `steps` is then the larger number of both.
+  void join(const HolderRow& other);
   double variance = 0; // the sum of squared 95 % errors of the sampled bytes
   bool sampled = false;
 };
@@ -38,9 +43,13 @@ enum class HolderDetail : std::uint8_t { by_line, by_site };
 inline constexpr std::uint64_t kFewBlocks = 4;
 std::string few_blocks(const HolderRow& row, const Unit& unit);
 
-// Returns the rows, the largest first. Leaves out the part of reservations that was never touched.
+// Returns the rows, the largest first. Leaves out the part of reservations that was never touched. `now`: the
+// step of the instant; none: the rows do not tell steps apart.
 std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Holdings& alive,
-                                   HolderDetail detail);
+                                   HolderDetail detail, replay::Step now = replay::Step::none);
+
+// Joins the rows below `least` bytes that differ only in their site. Returns the rows, the largest first.
+std::vector<HolderRow> with_small_sites_joined(const std::vector<HolderRow>& rows, std::int64_t least);
 
 // Returns "train.py:31 torch.zeros_like adam.py:178": the user's line, then what it called. Without a line of
 // the user's, the second part alone.

@@ -186,7 +186,33 @@ std::string retained_beside(const ProcessAnalysis& analysis) {
       sized(kept->resident), sized(ledger->total));
 }
 
-Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak, const LeakSteps& range) {
+// Returns what the places of a leak held in the last step: the part that earlier steps left, and the rest.
+std::string left_by_steps(const ProcessAnalysis& analysis, const Leak& leak, const LeakSteps& range,
+                          const replay::Holdings& alive) {
+  const Step last = analysis.account.last_step;
+  const std::vector<format::StackId> stacks = leak.stacks();
+  std::int64_t left = 0;
+  Step from = last;
+  for (const Holding& holding : alive) {
+    if (holding.born_step == Step::none || holding.born_step >= last) continue;
+    if (std::find(stacks.begin(), stacks.end(), holding.stack) == stacks.end()) continue;
+    left = replay::wrapping_add(left, holding.bytes - holding.untouched);
+    from = std::min(from, holding.born_step);
+  }
+  const auto number = [](Step step) { return static_cast<std::int64_t>(step); };
+  std::string out = fmt::format("{} of steps {} to {} are still held {}", size(left), number(from),
+                                number(last) - 1, analysis.place(replay::PathId::other, last));
+  if (const std::int64_t own = replay::wrapping_sub(bytes_of(alive, stacks), left); own > 0)
+    out += fmt::format(", beside {} made {}", size(own),
+                       last == analysis.after_training ? "by then" : "in that step itself");
+  const auto steps = static_cast<std::int64_t>(leak.largest().bytes.size());
+  const std::string each = steps == range.count() ? "each" : fmt::format("{} of the {}", steps, range.count());
+  return out + fmt::format("; {} of steps {} to {} left some", each, range.from, range.to);
+}
+
+// `alive`: at the highest point of the last step.
+Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak, const LeakSteps& range,
+                   const replay::Holdings& alive) {
   const LeakTrail& trail = leak.largest();
   const auto lines = lines_of(analysis, leak);
   const bool exact =
@@ -210,15 +236,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
                   died_with(analysis, memory)                     ? "are held at the death"
                   : analysis.after_training != replay::Step::none ? "are held after the last step"
                                                                   : "are held in the last step");
-  std::int64_t sum = 0;
-  for (const LeakTrail* one : leak.trails) sum = replay::wrapping_add(sum, one->sum());
-  const std::string some =
-      static_cast<std::int64_t>(trail.bytes.size()) == range.count()
-          ? "each of them left some"
-          : fmt::format("{} of these {} steps left some", trail.bytes.size(), range.count());
-  const std::string left =
-      fmt::format("{} of steps {} to {} are still held {}; {}", size(sum), range.from, range.to,
-                  analysis.place(replay::PathId::other, analysis.account.last_step), some);
+  const std::string left = left_by_steps(analysis, leak, range, alive);
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + "."};
@@ -290,12 +308,13 @@ Findings find_leaks(ProcessAnalysis& analysis) {
   for (const auto& [memory, peaks] : analysis.account.peaks) {
     const auto instant = leak_instant(analysis.account, memory);
     if (!instant) continue;
-    const std::map<std::string, LeakTrail> all = trails(analysis, analysis.set(*instant), range);
+    const replay::Holdings& alive = analysis.set(*instant);
+    const std::map<std::string, LeakTrail> all = trails(analysis, alive, range);
     std::vector<const LeakTrail*> growing;
     for (const auto& [place, trail] : all)
       if (trail.sum() >= kLeastInAll && slope(trail) >= kLeastPerStep && steady_growth(trail, range))
         growing.push_back(&trail);
-    for (const Leak& leak : leaks_of(growing)) out.push_back(finding_of(analysis, memory, leak, range));
+    for (const Leak& leak : leaks_of(growing)) out.push_back(finding_of(analysis, memory, leak, range, alive));
   }
   return out;
 }

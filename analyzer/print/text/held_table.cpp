@@ -16,26 +16,33 @@
 namespace memtrace::report {
 namespace {
 
+constexpr std::int64_t kSmallSite = 1000; // a site below 1/1000 of the total shares the row of its line
+
 struct ShownHolders {
   std::vector<HolderRow> rows;
-  std::size_t hidden = 0; // rows that are only summed up
-  std::int64_t more = 0;  // their bytes
-  std::int64_t left = 0;  // bytes without records
+  std::size_t hidden = 0;      // rows that are only summed up
+  std::int64_t more = 0;       // their bytes
+  std::int64_t left = 0;       // bytes without records
+  std::int64_t of_earlier = 0; // bytes of earlier steps that training does not need from step to step
   bool samples = false;
 };
 
-// Rows below the precision of the figures are summed up, unless all were requested. So the rows add up to the
-// total.
+// Rows below the precision of the figures are summed up, unless all were requested. Then those of a line are.
+// So the rows add up to the total.
 ShownHolders shown(ProcessAnalysis& analysis, const Held& held, std::size_t most) {
   ShownHolders out;
-  out.rows = holder_rows(analysis, held.set, held.all ? HolderDetail::by_site : HolderDetail::by_line);
+  out.rows =
+      holder_rows(analysis, held.set, held.all ? HolderDetail::by_site : HolderDetail::by_line, held.now);
+  if (held.all) out.rows = with_small_sites_joined(out.rows, held.total / kSmallSite);
   out.left = held.total;
   for (const HolderRow& row : out.rows) {
     out.left = replay::wrapping_sub(out.left, row.bytes);
     out.samples = out.samples || row.sampled;
+    if (row.left && !replay::is_kept(row.role))
+      out.of_earlier = replay::wrapping_add(out.of_earlier, row.bytes);
   }
   std::size_t kept = 0;
-  while (kept < out.rows.size() && kept < most && (held.all || out.rows[kept].bytes >= held.total / 1000))
+  while (kept < out.rows.size() && kept < most && (held.all || out.rows[kept].bytes >= held.total / kSmallSite))
     ++kept;
   for (std::size_t i = kept; i < out.rows.size(); ++i)
     out.more = replay::wrapping_add(out.more, out.rows[i].bytes);
@@ -66,7 +73,7 @@ std::string certainty(const HolderRow& row, const Unit& unit) {
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
   std::string text = nothing ? "no stack" : printable(row.allocator);
-  if (row.sites > 1) text += fmt::format("{}{} more", text.empty() ? "" : ", ", row.sites - 1);
+  if (row.sites > 1) text += fmt::format("{}+{} more", text.empty() ? "" : " ", row.sites - 1);
   const std::string first = row.sampled ? certainty(row, unit) : few_blocks(row, unit);
   return first + (first.empty() || text.empty() ? "" : ": ") + text;
 }
@@ -112,6 +119,11 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
         left_because(holders.left, holders.samples));
   row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);
+  if (holders.of_earlier >= std::max<std::int64_t>(held.total / 100, 1))
+    lines.paragraph("",
+                    fmt::format("Left of steps before {}: {}, not counting parameters, gradients, optimizer "
+                                "states, buffers and input",
+                                static_cast<std::int64_t>(held.now), size(holders.of_earlier)));
 }
 
 } // namespace memtrace::report

@@ -17,16 +17,19 @@ struct Held {
   Unit unit;
   std::string title;
   std::string sum;         // the name of the total
-  std::string at;          // the time of the instant; may be empty
+  std::string at;          // the instant; may be empty
   std::string others;      // where the rows are that the table leaves out
   bool of_tensors = false; // also as multiples of the parameters
-  bool all = false;        // a row for each site, also for the small ones
+  bool all = false;        // a row for each site, and one for the small sites of a line
+  replay::Step now =
+      replay::Step::none; // the step of the instant: what is left of earlier ones has its own rows
 };
 
 // Returns "allocating line <- the user's line that called it".
 std::string site_and_caller(ProcessAnalysis& analysis, format::StackId stack);
 
-// Writes at most `most` rows, then the rest in a row, then the total.
+// Writes at most `most` rows, then the rest in a row, then the total. Below it, how much of it is left of
+// earlier steps.
 void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, Lines& lines);
 
 } // namespace memtrace::report

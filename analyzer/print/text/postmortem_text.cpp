@@ -234,7 +234,8 @@ class Postmortem {
                 .sum = "total",
                 .at = "",
                 .others = "see --format json",
-                .of_tensors = blocks},
+                .of_tensors = blocks,
+                .now = then.place.step},
                style_.holders, lines_);
     if (blocks)
       lines_.paragraph("  ", fmt::format("in segments of {}", size(then.level.live)));

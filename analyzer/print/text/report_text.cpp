@@ -197,7 +197,8 @@ class ReportText {
          .at = fmt::format("at {:.1f} s", analysis_.seconds(peak.stamp)),
          .others = "memtrace report --all",
          .of_tensors = view_.of_tensors(),
-         .all = style_.all},
+         .all = style_.all,
+         .now = peak.step},
         style_.holders, lines_);
     if (!view_.of_tensors() && view_.leading.reserved != 0)
       lines_.paragraph(

@@ -1,4 +1,4 @@
-// Purpose: tests how blocks are grouped by the user's line.
+// Purpose: tests how blocks are grouped by the user's line and by step.
 #include "analyzer/explain/holder_rows.h"
 
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@ using tests::Builder;
 
 class HolderRows : public testing::Test {
  protected:
-  std::vector<HolderRow> rows(Builder& builder, HolderDetail detail) {
+  std::vector<HolderRow> rows(Builder& builder, HolderDetail detail, replay::Step now = replay::Step::none) {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
     analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
-    return holder_rows(*analysis_, alive_at_peak(*analysis_, leading_peak(*analysis_, 0)), detail);
+    return holder_rows(*analysis_, alive_at_peak(*analysis_, leading_peak(*analysis_, 0)), detail, now);
   }
 
  private:
@@ -93,6 +93,48 @@ TEST_F(HolderRows, SmallSitesThatAreNotNamedSaySo) {
   ASSERT_EQ(all.size(), 401u);
   EXPECT_EQ(all[0].allocator, "small sites, not named");
   EXPECT_EQ(all[0].blocks, 100u);
+}
+
+// Of the peak in step 4, 16 MiB are left of steps 0 to 3, and 4 MiB are of step 4.
+TEST_F(HolderRows, WhatIsLeftOfEarlierStepsIsARowOfItsOwn) {
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    builder.begin("forward").birth(10 + step, 4 << 20, format::Kind::heap, 0, user).end("forward");
+    builder.begin("step").end("step");
+  }
+  const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line, replay::Step{4});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_TRUE(all[0].left);
+  EXPECT_EQ(all[0].bytes, 16 << 20);
+  EXPECT_EQ(since(all[0]), "forward 0 to 3");
+  EXPECT_FALSE(all[1].left);
+  EXPECT_EQ(all[1].bytes, 4 << 20);
+  EXPECT_EQ(since(all[1]), "forward 4");
+}
+
+// Two lines with four small sites each, and a large one.
+TEST_F(HolderRows, TheSmallSitesOfALineAreOneRow) {
+  Builder builder;
+  std::uint64_t address = 0;
+  for (std::uint32_t line = 3; line <= 4; ++line) {
+    const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", line, 0);
+    for (std::uint32_t site = 1; site <= 4; ++site)
+      builder.birth(++address, site << 20, format::Kind::heap, 0,
+                    builder.python_frame("f", "/l/site-packages/lib/a.py", site, user));
+  }
+  const std::vector<HolderRow> sites = rows(builder, HolderDetail::by_site);
+  EXPECT_EQ(sites.size(), 8u);
+  const std::vector<HolderRow> all = with_small_sites_joined(sites, 4 << 20);
+  ASSERT_EQ(all.size(), 4u);
+  for (const HolderRow& row : all) {
+    const bool large = row.sites == 1;
+    EXPECT_EQ(row.bytes, large ? 4 << 20 : 6 << 20) << "1 + 2 + 3 MiB";
+    EXPECT_EQ(row.blocks, large ? 1u : 3u);
+    EXPECT_EQ(row.allocator, large ? "lib/a.py:4" : "lib/a.py:3") << "the largest of them";
+    EXPECT_EQ(row.sites, large ? 1u : 3u);
+  }
+  EXPECT_NE(all[0].line, all[1].line);
 }
 
 } // namespace

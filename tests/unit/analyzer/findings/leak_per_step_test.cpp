@@ -67,6 +67,25 @@ TEST_F(Leaks, SaveWhatEarlierStepsLeft) {
       "-9.75 MiB.");
 }
 
+// At the highest point of step 39, each of 39 steps has left 256 KiB. Step 39 itself adds as much.
+TEST_F(Leaks, SayWhatEarlierStepsLeftBesideTheLastStepItself) {
+  const auto before =
+      of(40, [this](int step) { builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site); });
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].evidence[0],
+            "9.75 MiB of steps 0 to 38 are still held in step 39; each of steps 1 to 38 left some");
+}
+
+TEST_F(Leaks, CountWhatTheLastStepHasMadeByItsHighestPoint) {
+  const auto after = of(40, [this](int step) {
+    builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site).birth(4, 400 << 20).death(4);
+  });
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].evidence[0],
+            "9.75 MiB of steps 0 to 38 are still held in step 39, beside 0.25 MiB made in that step itself; each of "
+            "steps 1 to 38 left some");
+}
+
 // An activation and an input: what one graph keeps is one leak.
 TEST_F(Leaks, TensorsOfTheSameStepsAreOne) {
   const std::uint32_t other = builder.python_frame("keep", "/home/u/train.py", 32, 0);

@@ -17,7 +17,8 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
   command->add_flag("--all-steps", arguments->options.steps.all, "show each step");
   command->add_flag(
       "--all", arguments->all,
-      "show all details: a row for each source line, resident memory as a table, each process in full");
+      "show all details: a row for each site, one for the small sites of a line, resident memory as a table, "
+      "each process in full");
   command->add_flag("--compact", arguments->options.compact,
                     "JSON: give the stack of a row by its id alone; the object `sites` has the stacks");
   const CLI::Option* const top = add_top(*command, arguments->options.top,

@@ -31,7 +31,7 @@ void Reservations::add(const Block& block, trace::Ordinal death, const Touched& 
 std::uint64_t Reservations::untouched(trace::Ordinal at) const {
   files::Budget::of_command().looks(all_.size());
   std::uint64_t out = 0;
-  for (const Reservation& one : all_) {
+  for (const ReservedMapping& one : all_) {
     if (at < one.block.birth || at >= one.death) continue;
     const std::uint64_t resident = std::min(one.block.given, one.touches.resident(at));
     if (is_reservation(one.block, resident)) out += one.block.given - resident;

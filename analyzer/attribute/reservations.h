@@ -25,12 +25,12 @@ class Reservations {
   std::uint64_t untouched(trace::Ordinal at) const;
 
  private:
-  struct Reservation {
+  struct ReservedMapping {
     Block block;
     trace::Ordinal death;
     Touches touches;
   };
-  std::vector<Reservation> all_;
+  std::vector<ReservedMapping> all_;
 };
 
 } // namespace memtrace::replay

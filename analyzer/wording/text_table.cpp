@@ -12,6 +12,7 @@ namespace memtrace::report {
 namespace {
 
 constexpr std::size_t kLeastText = 12;    // the least columns of a text that is cut
+constexpr std::size_t kBelow = 4;         // columns by which a text below its row is indented
 constexpr std::size_t kMostUnbroken = 48; // a file's name that is longer breaks
 
 std::string pad_left(const std::string& text, std::size_t width) {
@@ -70,6 +71,15 @@ std::size_t Table::under_head(const Widths& widths) const {
   return out;
 }
 
+// Returns the width of the widest line of a column that wraps at `width`.
+std::size_t Table::widest_part(std::size_t column, std::size_t width) const {
+  std::size_t out = columns_[column].least;
+  for (const TableLine& line : lines_)
+    if (column < line.cells.size())
+      for (const std::string& part : wrapped(line.cells[column], width)) out = std::max(out, columns(part));
+  return out;
+}
+
 bool Table::has_source(std::size_t column) const {
   return std::any_of(lines_.begin(), lines_.end(), [column](const TableLine& line) {
     return column < line.cells.size() && source_columns(line.cells[column]) != 0;
@@ -81,6 +91,7 @@ std::size_t Table::least(std::size_t column, const Widths& widths) const {
   std::size_t out = std::max(kLeastText, columns_[column].shrinks ? 0 : columns(columns_[column].title));
   for (const TableLine& line : lines_) {
     if (column >= line.cells.size()) continue;
+    if (columns_[column].whole && columns_[column].optional) continue; // has room below its row
     const std::string& cell = line.cells[column];
     out = std::max(out,
                    std::min(columns_[column].source ? unbreakable(cell) : source_columns(cell), kMostUnbroken));
@@ -106,7 +117,7 @@ void Table::fit(Widths& widths, std::size_t screen) const {
   Widths trial = widths;
   narrow(trial, screen, true);
   for (std::size_t i = widths.size(); i-- > 1 && whole(trial) > screen;) {
-    if (!columns_[i].optional || columns_[i].whole) continue;
+    if (!columns_[i].optional) continue;
     widths[i] = kLeftOut;
     trial = widths;
     narrow(trial, screen, true);
@@ -126,6 +137,12 @@ Table::Widths Table::widths(const Lines& lines) const {
     out.push_back(std::min(width, std::max(columns_[i].most, columns_[i].least)));
   }
   if (const std::size_t room = under_head(out), head = columns(head_); head > room) out.front() += head - room;
+  Widths fitting = out;
+  fit(fitting, lines.columns());
+  // A text that breaks needs less than the width that made it break. Other columns have the rest.
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i].whole && !columns_[i].optional && fitting[i] < out[i])
+      out[i] = std::max(columns(columns_[i].title), widest_part(i, fitting[i]));
   fit(out, lines.columns());
   return out;
 }
@@ -141,20 +158,28 @@ std::string Table::laid_out(const std::vector<std::string>& cells, const Widths&
   return out;
 }
 
-// Writes a row. A text that is to be whole and does not fit goes on in the next line.
+// Writes a row. A text that is to be whole and does not fit goes on in the next line of its column. That of an
+// optional column has lines of its own below the row.
 void Table::write_row(const std::vector<std::string>& cells, const Widths& widths, Lines& lines) const {
   std::vector<std::vector<std::string>> parts(cells.size());
+  std::vector<std::string> below;
   std::size_t height = 1;
   for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
-    const bool wraps = columns_[i].whole && widths[i] != kLeftOut && columns(cells[i]) > widths[i];
-    parts[i] = wraps ? wrapped(cells[i], widths[i]) : std::vector{cells[i]};
+    const bool fits = widths[i] != kLeftOut && columns(cells[i]) <= widths[i];
+    if (columns_[i].whole && columns_[i].optional && !fits) {
+      below.push_back(cells[i]);
+      continue;
+    }
+    parts[i] = columns_[i].whole && !fits ? wrapped(cells[i], widths[i]) : std::vector{cells[i]};
     height = std::max(height, parts[i].size());
   }
   for (std::size_t line = 0; line < height; ++line) {
     std::vector<std::string> row;
+    row.reserve(parts.size());
     for (const std::vector<std::string>& part : parts) row.push_back(line < part.size() ? part[line] : "");
     lines.uncut(laid_out(row, widths));
   }
+  for (const std::string& text : below) lines.paragraph(std::string(indent_ + kBelow, ' '), text);
 }
 
 void Table::write(Lines& lines) const {

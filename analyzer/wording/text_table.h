@@ -20,8 +20,8 @@ struct Column {
   std::size_t most = kMostColumns; // the middle of a wider cell is cut out
   bool shrinks = false;            // becomes narrower if the table is too wide; the last column first
   bool optional = false;           // left out if the table is still too wide; the last column first
-  bool whole = false;              // wrapped where it does not fit, and never left out
-  bool source = false;             // texts break between words and folders only
+  bool whole = false;  // wrapped where it does not fit, or written below the row, and never left out
+  bool source = false; // texts break between words and folders only
 
   // A left-aligned column of texts.
   static Column text(std::string title, std::size_t least = 0, std::size_t most = kMostColumns);
@@ -41,8 +41,9 @@ struct Column {
 // Collects the rows of a table, then writes them as lines that fit the screen. Where a table is too wide, the
 // columns that shrink become narrower, then optional columns are left out, then wide texts are cut, then the
 // columns that shrink are left out, too. Texts of `whole` columns wrap instead. If the screen wants whole
-// texts, so do those of the columns that are not optional or name source lines. The cells must be printable,
-// see utf8.h. Two blanks precede a text and one blank precedes a number.
+// texts, so do those of the columns that are not optional, and those of optional columns with source lines
+// stand below their row. The cells must be printable, see utf8.h. Two blanks precede a text and one blank
+// precedes a number.
 class Table {
  public:
   Table(std::size_t indent, std::vector<Column> columns) : indent_(indent), columns_(std::move(columns)) {}
@@ -69,6 +70,7 @@ class Table {
   std::size_t under_head(const Widths& widths) const;
   Widths widths(const Lines& lines) const;
   bool has_source(std::size_t column) const; // True if a cell names a source line.
+  std::size_t widest_part(std::size_t column, std::size_t width) const;
   std::size_t least(std::size_t column, const Widths& widths) const;
   void narrow(Widths& widths, std::size_t screen, bool rest) const;
   void fit(Widths& widths, std::size_t screen) const;

@@ -42,12 +42,12 @@ std::vector<std::string> words(std::string_view text, std::size_t width) {
   return out;
 }
 
-struct Part {
+struct SourcePart {
   std::size_t from = 0, to = 0; // bytes
 };
 
 // Returns the last "name.py:3" of the text, without its folders, or an empty part.
-Part source_line(std::string_view text) {
+SourcePart source_line(std::string_view text) {
   for (std::size_t colon = text.rfind(':'); colon != std::string_view::npos && colon > 0;
        colon = text.rfind(':', colon - 1)) {
     std::size_t end = colon + 1;
@@ -88,13 +88,13 @@ std::size_t unbreakable(const std::string& text) {
 }
 
 std::size_t source_columns(const std::string& text) {
-  const Part line = source_line(text);
+  const SourcePart line = source_line(text);
   return columns(std::string_view(text).substr(line.from, line.to - line.from));
 }
 
 std::string cut(const std::string& text, std::size_t width) {
   if (columns(text) <= width) return text;
-  const Part line = source_line(text);
+  const SourcePart line = source_line(text);
   if (line.to == 0 || source_columns(text) > width) return shortened(text, width);
   constexpr std::size_t kDots = 3;
   const std::string name = text.substr(line.from, line.to - line.from);

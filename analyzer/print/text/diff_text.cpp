@@ -23,7 +23,7 @@ class DiffTable {
         table_(2,
                {Column::number(shortened(diff.a.name, 10), 10), Column::number(shortened(diff.b.name, 10), 10),
                 Column::number("change", 10), Column::text("role", 15, 15), Column::text("phase", 10, 10),
-                Column::rest(fmt::format("site ({})", unit_.name))}) {}
+                Column::source_line(fmt::format("site ({})", unit_.name))}) {}
 
   void row(std::int64_t a, std::int64_t b, const std::string& role, const std::string& phase,
            const std::string& site) {

@@ -163,7 +163,7 @@ class ExplainText {
   void table() {
     Table table(0, {Column::text("", 18, 22), Column::extra("asked", 9), Column::number("resident", 9),
                     Column::number("B/param", 8), Column::number("theory", 7), Column::text("since", 11, 16),
-                    Column::rest(fmt::format("site ({})", unit_.name))});
+                    Column::source_line(fmt::format("site ({})", unit_.name))});
     const auto figure = [this](std::uint64_t bytes) {
       return in_unit(static_cast<std::int64_t>(bytes), unit_);
     };

@@ -48,7 +48,7 @@ void write_table(ProcessAnalysis& analysis, const replay::Segments& segments, st
   if (alike.empty()) return;
   Table table(2, {Column::number("segments", 8), Column::number("unused", 9),
                   Column::number(fmt::format("of {}", unit.name), 9), Column::extra("blocks", 6),
-                  Column::text("since", 0, 16), Column::rest("site of most bytes")});
+                  Column::text("since", 0, 16), Column::source_line("site of most bytes")});
   for (auto& [cells, number] : alike) {
     cells.insert(cells.begin(), count(number));
     table.row(std::move(cells));

@@ -130,7 +130,7 @@ class SameReport(Pack):
         trace = self.trace_files()[0]
         with open(trace, "rb") as file:
             recorded = file.read()
-        for command in ("report", "postmortem", "explain", "pack"):
+        for command in ("report", "postmortem", "pack"):
             out, said = self.memtrace(command, self.out, "-o", trace, status=2)
             self.assertEqual((out, said), (b"", f"memtrace: {trace}: is a trace, and -o replaces none; name another "
                                                 "file\n"))

@@ -398,9 +398,10 @@ TEST_F(Report, AReservationThatWasNeverTouchedIsInNoLevel) {
   };
   builder.birth(3, 300 << 20);
   step();
-  builder.begin("data").birth(0x100000000, 64 << 20, Kind::mmap_anon).birth(5, 10 << 20).end("data");
+  builder.begin("data").birth(5, 10 << 20).birth(0x100000000, 64 << 20, Kind::mmap_anon);
   builder.put(format::EventType::sample_touched, 0, 0,
               {0x100000000, builder.now(), 64 << 20, 0, builder.now()});
+  builder.end("data");
   step();
   const std::string out = text(builder);
   EXPECT_NE(out.find("allocated 350.00 MiB at most, in forward 1"), std::string::npos) << out;

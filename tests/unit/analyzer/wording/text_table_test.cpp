@@ -135,18 +135,23 @@ Table of_lines() {
   return table;
 }
 
-TEST(TextTable, AnUsersLineWrapsWhereOtherTextsAreCut) {
+TEST(TextTable, AUsersLineWrapsWhereOtherTextsAreCut) {
   EXPECT_EQ(written(of_lines(), {.columns = 72}),
-            "                    MiB  your line              allocated by\n"
-            "  activation     624.00  project/models/        ...linear.py:134 +3 more\n"
-            "                         gpt_logits_leak.py:17\n");
+            "                   MiB  your line              allocated by\n"
+            "  activation    624.00  project/models/        t...linear.py:134 +3 more\n"
+            "                        gpt_logits_leak.py:17\n");
 }
 
-TEST(TextTable, OnAScreenOfWholeTextsNothingIsCut) {
-  EXPECT_EQ(written(of_lines(), {.columns = 72, .whole = true}),
-            "                    MiB  your line              allocated by\n"
-            "  activation     624.00  project/models/        torch.nn.\n"
-            "                         gpt_logits_leak.py:17\n");
+TEST(TextTable, OnAScreenOfWholeTextsWhatDoesNotFitIsBelowItsRow) {
+  Table table = of_lines();
+  table.row({"parameter", "20.18", "gpt.py:5", "torch.empty"});
+  EXPECT_EQ(written(table, {.columns = 64, .whole = true}),
+            "                   MiB  your line              allocated by\n"
+            "  activation    624.00  project/models/\n"
+            "                        gpt_logits_leak.py:17\n"
+            "      torch.nn.functional.linear torch/nn/modules/linear.py:134\n"
+            "      +3 more\n"
+            "  parameter      20.18  gpt.py:5               torch.empty\n");
 }
 
 } // namespace

@@ -55,7 +55,7 @@ TEST(TextWrap, MeasuresWhatDoesNotBreak) {
 
 TEST(TextWrap, ACutLeavesTheSourceLine) {
   const std::string text = "torch.nn.functional.linear torch/nn/modules/linear.py:134 +3 more";
-  EXPECT_EQ(cut(text, 40), "torch.nn.functi...linear.py:134 +3 more");
+  EXPECT_EQ(cut(text, 40), "torch.nn.functio...linear.py:134 +3 more");
   EXPECT_EQ(cut(text, 20), "...linear.py:134");
   EXPECT_EQ(cut(text, 13), "linear.py:134");
   EXPECT_EQ(cut(text, 100), text);

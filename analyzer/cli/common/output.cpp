@@ -15,24 +15,17 @@
 
 namespace memtrace::cli {
 
-namespace {
-
-[[noreturn]] void keep(const std::string& output, const char* content) {
-  throw report::UsageError(fmt::format("{}: is {}, and -o replaces none; name another file", output, content));
-}
-
-} // namespace
-
 void check_report_file(const std::string& output) {
-  if (const char* const content = trace::recorded_content(output); *content != '\0') keep(output, content);
+  if (const char* const content = trace::recorded_content(output); *content != '\0')
+    throw report::UsageError(
+        fmt::format("{}: is {}, which memtrace does not replace; name another file", output, content));
 }
 
 void check_packed_file(const std::string& output) {
+  check_report_file(output);
   struct stat status {};
-  if (::lstat(output.c_str(), &status) != 0) return;
-  if (!S_ISREG(status.st_mode)) throw report::UsageError(output + ": is not a regular file; name another file");
-  const std::string content = trace::recorded_content(output);
-  if (content.ends_with("trace")) keep(output, content.c_str());
+  if (::lstat(output.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw report::UsageError(output + ": is not a regular file; name another file");
 }
 
 void write_all(const std::vector<std::string>& pieces, const std::string& output) {

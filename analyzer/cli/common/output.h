@@ -6,10 +6,11 @@
 
 namespace memtrace::cli {
 
-// Throws UsageError if a command must not replace the file `output`: it holds what a traced process recorded.
+// Throws UsageError if a command must not replace the file `output`: it holds what a traced process recorded,
+// as a packed file does. That cannot be made again.
 void check_report_file(const std::string& output);
-// As above, for a command that packs. It may replace a packed file, but nothing that is not a regular file,
-// because it gives its file the name at the end.
+// As above, for a command that packs. It replaces only a regular file, because it gives its file the name at
+// the end.
 void check_packed_file(const std::string& output);
 
 // Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them, or

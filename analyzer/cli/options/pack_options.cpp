@@ -11,9 +11,7 @@ void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& pa
   CLI::App* const command = app.add_subcommand(
       "pack", "put traces, evidence and symbols into one file to send, which every command reads");
   add_trace(*command, arguments->trace);
-  command
-      ->add_option("-o", arguments->output,
-                   "write to this file, as in run.memtrace.zst, and replace it if it exists")
+  command->add_option("-o", arguments->output, "write to this new file, as in run.memtrace.zst")
       ->type_name("FILE")
       ->required();
   command->add_flag("--redact", arguments->redact, "replace private names: paths, host names, arguments");

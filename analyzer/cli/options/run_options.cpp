@@ -95,8 +95,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
   CLI::App* const run =
       app.add_subcommand("run", "record a program: memtrace run [options] -- python train.py");
   add_recorder_options(*run, arguments->variables);
-  run->add_option("--pack", arguments->pack,
-                  "when the program has ended, pack its traces into this file, and replace it if it exists")
+  run->add_option("--pack", arguments->pack, "when the program has ended, pack its traces into this new file")
       ->type_name("FILE");
   run->callback([arguments, parsed] {
     if (arguments->command.empty())

@@ -81,9 +81,10 @@ TEST_F(Leaks, CountWhatTheLastStepHasMadeByItsHighestPoint) {
     builder.birth(address(step), 256 * kKiB, format::Kind::heap, 0, site).birth(4, 400 << 20).death(4);
   });
   ASSERT_EQ(after.size(), 1u);
-  EXPECT_EQ(after[0].evidence[0],
-            "9.75 MiB of steps 0 to 38 are still held in step 39, beside 0.25 MiB made in that step itself; each of "
-            "steps 1 to 38 left some");
+  EXPECT_EQ(
+      after[0].evidence[0],
+      "9.75 MiB of steps 0 to 38 are still held in step 39, beside 0.25 MiB made in that step itself; each of "
+      "steps 1 to 38 left some");
 }
 
 // An activation and an input: what one graph keeps is one leak.

@@ -94,8 +94,8 @@ TEST_F(UnusedGraph, OfEachStepTakesTheLeakIn) {
   }
   const Findings findings = found();
   ASSERT_EQ(findings.size(), 1u);
-  // 20 steps of 64: with the outputs, which the leak has and the graphs alone do not. The run exited, so the last
-  // pass gets no backward.
+  // 20 steps of 64: with the outputs, which the leak has and the graphs alone do not. The run exited, so the
+  // last pass gets no backward.
   EXPECT_EQ(findings[0].title,
             "40 forward passes keep graphs that no backward uses: 1280.00 MiB at once, at "
             "eval.py:27; memory grows by 64.00 MiB every step");

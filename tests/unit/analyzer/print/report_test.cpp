@@ -408,7 +408,7 @@ TEST_F(Report, AReservationThatWasNeverTouchedIsInNoLevel) {
   EXPECT_NE(row_of(out, "forward                0 ").find(" 300.00   340.00   340.00   +40.00      0.00"),
             std::string::npos)
       << out;
-  EXPECT_NE(row_of(out, "data                   1 ").find(" 300.00   310.00   310.00   +10.00      0.00"),
+  EXPECT_NE(row_of(out, "data                   0 ").find(" 300.00   310.00   310.00   +10.00      0.00"),
             std::string::npos)
       << out;
   EXPECT_NE(row_of(out, "forward                1 ").find(" 310.00   350.00   350.00   +40.00      0.00"),

@@ -5,63 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/frameworks/function_names.h"
+
 namespace memtrace::replay {
 namespace {
-
-// A function that makes memory of one role, itself or in its callees. `function` is a name, the beginning of a
-// name ("all_gather*"), or empty for every function of the file. The innermost frame that matches a line
-// decides, by the first such line.
-struct RoleOfFunction {
-  std::string_view file;
-  std::string_view function;
-  Role role;
-};
-
-constexpr RoleOfFunction kMakers[] = {
-    // A module is imported when it is first needed, so its memory does not have the role of its caller.
-    {"<frozen importlib._bootstrap>", "", Role::unknown},
-    // DistributedDataParallel: the Reducer's buckets, made with it and made again after the first backward.
-    {"/torch/nn/parallel/distributed.py", "_ddp_init_helper", Role::comm},
-    {"/torch/nn/parallel/distributed.py", "_pre_forward", Role::comm},
-    {"/torch/distributed/utils.py", "_sync_module_states", Role::comm},
-    {"/torch/distributed/utils.py", "_to_kwargs", Role::input},
-    // Collectives. The tensors that they fill belong to the program and are labelled.
-    {"/torch/distributed/distributed_c10d.py", "all_gather_object", Role::gathered},
-    {"/torch/distributed/distributed_c10d.py", "gather_object", Role::gathered},
-    {"/torch/distributed/distributed_c10d.py", "", Role::comm},
-    {"/torch/distributed/_functional_collectives.py", "all_gather*", Role::gathered},
-    {"/torch/distributed/tensor/_api.py", "full_tensor", Role::gathered},
-    {"/torch/distributed/_state_dict_utils.py", "_gather_state_dict", Role::gathered},
-    {"/torch/distributed/_state_dict_utils.py", "_all_gather_sharded_tensor", Role::gathered},
-    // FSDP2: parameters of all ranks for a layer's forward or backward; gradients that are being reduced.
-    {"_fsdp_collectives.py", "_get_param_all_gather_inputs", Role::comm},
-    {"_fsdp_collectives.py", "foreach_all_gather*", Role::gathered},
-    {"_fsdp_collectives.py", "foreach_reduce", Role::comm},
-    {"_fsdp_param.py", "init_all_gather_outputs", Role::gathered},
-    {"_fsdp_param.py", "alloc_all_gather_outputs", Role::gathered},
-    // FSDP1: parameters of all ranks; gradients that are being reduced.
-    {"/fsdp/_flat_param.py", "_alloc_padded_unsharded_flat_param", Role::gathered},
-    {"/fsdp/_runtime_utils.py", "_reduce_grad", Role::comm},
-    // DeepSpeed: gradients that are being reduced; ZeRO-3's parameters of all ranks.
-    {"/deepspeed/runtime/zero/stage_1_and_2.py", "setup_buckets", Role::comm},
-    {"/deepspeed/runtime/zero/stage3.py", "__avg_scatter*", Role::comm},
-    {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", Role::gathered},
-    {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", Role::gathered},
-    {"/deepspeed/runtime/comm/coalesced_collectives.py", "", Role::comm},
-    // Saved tensors that were offloaded to the host.
-    {"/torch/autograd/graph.py", "pack_to_cpu", Role::activation},
-    // Checkpoints: copies that are written later, and the bytes that are written.
-    {"/torch/distributed/_state_dict_utils.py", "_offload_state_dict_to_cpu", Role::staging},
-    {"/torch/distributed/_state_dict_utils.py", "_copy_state_dict", Role::staging},
-    {"/torch/distributed/_state_dict_utils.py", "_create_cpu_state_dict", Role::staging},
-    {"/torch/distributed/checkpoint/_state_dict_stager.py", "", Role::staging},
-    {"/torch/distributed/checkpoint/staging.py", "", Role::staging},
-    {"/torch/distributed/checkpoint/filesystem.py", "", Role::checkpoint},
-    {"/torch/serialization.py", "save", Role::checkpoint},
-    {"/safetensors/torch.py", "save*", Role::checkpoint},
-    // The keys and values that a model retains for earlier tokens.
-    {"/transformers/cache_utils.py", "", Role::kv_cache},
-};
 
 // Returns the last part of a qualified name: "pack" for "Outer.__init__.<locals>.pack".
 std::string_view own_name(std::string_view qualified) {
@@ -74,7 +21,7 @@ bool fits(std::string_view name, std::string_view wanted) {
 }
 
 std::optional<Role> maker(const std::string& file, const std::string& function) {
-  for (const RoleOfFunction& known : kMakers)
+  for (const frameworks::RoleOfFunction& known : frameworks::kRolesOfFunctions)
     if (file.ends_with(known.file) && fits(own_name(function), known.function)) return known.role;
   return std::nullopt;
 }

@@ -1,23 +1,20 @@
 // Purpose: names the use of blocks whose phase did not end before the process died.
 #include "analyzer/explain/block_owner.h"
 
+#include "analyzer/frameworks/function_names.h"
+
 namespace memtrace::report {
 namespace {
-
-bool in_file(const symbols::SiteFrame& frame, const char* what) {
-  return frame.file.find(what) != std::string::npos;
-}
 
 // True if the frame reads a checkpoint: torch.load, safetensors.
 bool reads(const symbols::SiteFrame& frame) {
   if (!frame.python) return frame.module.find("_safetensors_rust") != std::string::npos;
-  return in_file(frame, "torch/serialization.py") || in_file(frame, "torch/_weights_only_unpickler.py") ||
-         in_file(frame, "/safetensors/");
+  return frameworks::reads_checkpoint(frame.file);
 }
 
 // True if the frame makes or converts a part of a module.
 bool builds(const symbols::SiteFrame& frame) {
-  return frame.python && (in_file(frame, "torch/nn/modules/") || in_file(frame, "torch/nn/parameter.py"));
+  return frame.python && frameworks::builds_module(frame.file);
 }
 
 } // namespace

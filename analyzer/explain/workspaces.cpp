@@ -2,18 +2,16 @@
 #include "analyzer/explain/workspaces.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "analyzer/frameworks/function_names.h"
 
 namespace memtrace::report {
 namespace {
 
-// PyTorch takes a workspace from its own allocator, in the first matrix product of a thread and stream, and
-// keeps it for all later ones. The functions: getNewWorkspace, getCUDABlasLtWorkspace, setWorkspaceForHandle.
 bool is_workspace(const symbols::Site& site) {
   const auto frames = symbols::frames_of_allocation(site);
   return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
-    return frame.function.starts_with("at::cuda::") &&
-           frame.function.find("Workspace") != std::string_view::npos;
+    return frameworks::makes_workspace(frame.function);
   });
 }
 

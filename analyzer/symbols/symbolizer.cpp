@@ -4,7 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "analyzer/frameworks/function_names.h"
 
 namespace memtrace::symbols {
 namespace {
@@ -15,8 +16,7 @@ using format::low;
 // True for Python code between the user's line and the work. Without this test, it would name every gradient
 // and every import.
 bool passage(std::string_view file) {
-  return file.rfind("<frozen importlib", 0) == 0 || file.find("/torch/autograd/") != std::string::npos ||
-         (file.size() > 17 && file.compare(file.size() - 17, 17, "/torch/_tensor.py") == 0);
+  return file.starts_with("<frozen importlib") || frameworks::starts_backward(file);
 }
 
 // True for functions that every allocation goes through, so their names say nothing.
@@ -33,20 +33,16 @@ bool plumbing(std::string_view function) {
                                               "std::",
                                               "void* std::",
                                               "__gnu_cxx::",
-                                              "c10::alloc_cpu",
                                               "__sanitizer",
                                               "__asan",
                                               "__lsan",
                                               "__msan",
                                               "__tsan",
                                               "__interceptor_",
-                                              "void* mmap_interceptor",
-                                              "c10::cuda::CUDACachingAllocator::",
-                                              "torch::unwind::", // these record PyTorch's own history
-                                              "torch::CapturedTraceback::",
-                                              "torch::cuda::(anonymous namespace)::gather"};
+                                              "void* mmap_interceptor"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                     [&](const char* prefix) { return function.rfind(prefix, 0) == 0; });
+                     [&](const char* prefix) { return function.rfind(prefix, 0) == 0; }) ||
+         frameworks::allocates_for_all(function);
 }
 
 std::string hash_of(const Site& site, const std::string& working_directory) {
@@ -75,11 +71,6 @@ struct PythonFrames {
   const SiteFrame* pass = nullptr;    // not in a library, and outside of all calls of modules
 };
 
-// Module.__call__ and what it calls.
-bool calls_module(std::string_view file) {
-  return file.ends_with("/torch/nn/modules/module.py");
-}
-
 PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFolders& libraries) {
   PythonFrames out;
   bool in_module = false;
@@ -87,7 +78,7 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFo
     if (!frame.python) continue;
     if (out.innermost == nullptr) out.innermost = &frame;
     if (out.telling == nullptr && !passage(frame.file)) out.telling = &frame;
-    if (calls_module(frame.file)) {
+    if (frameworks::calls_module(frame.file)) {
       in_module = true;
       out.pass = nullptr; // that was inside a forward
     }
@@ -111,7 +102,7 @@ std::string called_operator(const std::vector<SiteFrame>& frames) {
       backward = true;
       out.clear();
     }
-    if (const std::string name = operator_of(frame.function); !name.empty()) out = "torch." + name;
+    if (const std::string name = frameworks::operator_of(frame.function); !name.empty()) out = "torch." + name;
   }
   return !backward ? out : out.empty() ? "backward" : "backward of " + out;
 }
@@ -184,29 +175,6 @@ std::string short_path(std::string_view path, std::string_view working_directory
   if (name == std::string_view::npos || name == 0) return std::string(path);
   const std::size_t folder = path.rfind('/', name - 1);
   return std::string(folder == std::string_view::npos ? path : path.substr(folder + 1));
-}
-
-std::string operator_of(std::string_view function) {
-  static constexpr char kNamespace[] = "at::_ops::";
-  const std::size_t start = sizeof kNamespace - 1;
-  if (function.compare(0, start, kNamespace) != 0) return {};
-  const std::size_t end = function.find("::call(", start);
-  if (end == std::string::npos) return {};
-  std::string name(function.substr(start, end - start));
-  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
-    if (i != 0 && name[i] == '_' && std::isupper(static_cast<unsigned char>(name[i + 1])) != 0) {
-      name.resize(i);
-      break;
-    }
-  }
-  for (const char* overload : {"_memory_format", "_dim", "_int", "_dtype", "_low", "_out"}) {
-    const std::size_t length = std::char_traits<char>::length(overload);
-    if (name.size() > length && name.compare(name.size() - length, length, overload) == 0) {
-      name.resize(name.size() - length);
-      break;
-    }
-  }
-  return name;
 }
 
 const std::vector<SourceFrame>& Symbolizer::look_up(const trace::Module& module, std::uint64_t address) {

@@ -54,10 +54,6 @@ std::shared_ptr<const Site> keep(const Site& site);
 // `working_directory` gets the path from there.
 std::string short_path(std::string_view path, std::string_view working_directory);
 
-// Returns the operator: "at::_ops::_foreach_sqrt::call(...)" -> "_foreach_sqrt". Returns "" for any other
-// function. Omits the name of an overload ("add_Tensor").
-std::string operator_of(std::string_view function);
-
 class Symbolizer {
  public:
   // `stored`: the names beside the trace, if there are any. Then no library of this machine is opened. `code`:

@@ -10,6 +10,7 @@
 #include "analyzer/explain/first_step.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -57,12 +58,11 @@ std::map<std::string, SiteTotals> lines_of_first_step(ProcessAnalysis& analysis,
   return out;
 }
 
-// True for memory with which cuDNN measured its algorithms. PyTorch calls this function in the first
-// convolution of a shape, if torch.backends.cudnn.benchmark is set.
+// True for memory with which cuDNN measured its algorithms.
 bool is_for_measuring(const symbols::Site& site) {
   const auto frames = symbols::frames_of_allocation(site);
   return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
-    return frame.function.starts_with("at::native::generate_and_filter_plans(");
+    return frameworks::measures_convolutions(frame.function);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -25,7 +26,7 @@ using replay::Role;
 bool calls_foreach(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
     if (frame.python) return false;
-    if (symbols::operator_of(frame.function).rfind("_foreach_", 0) == 0) return true;
+    if (frameworks::is_foreach(frame.function)) return true;
   }
   return false;
 }
@@ -54,13 +55,10 @@ std::size_t optimizer_steps(const ProcessAnalysis& analysis) {
 
 // Returns the savings of the two other paths of torch.optim. Few optimizers have a fused path.
 std::string remedy(const SiteTotals& candidate, std::int64_t saved, const std::string& where) {
-  const auto in = [&](const char* file) { return where.rfind(file, 0) == 0; };
-  const bool fused = in("torch/optim/adam.py:") || in("torch/optim/adamw.py:") || in("torch/optim/sgd.py:") ||
-                     in("torch/optim/adagrad.py:");
+  const auto [fused, one_list] = frameworks::optimizer_at(where);
   // The saving is known only if a switch avoids just this list, as in Adam and AdamW. Adagrad, SGD and others
   // create several lists, and these figures were wrong for them.
-  if (!in("torch/optim/adam.py:") && !in("torch/optim/adamw.py:"))
-    return std::string(fused ? "fused=True; or " : "") + "foreach=False, slower";
+  if (!one_list) return std::string(fused ? "fused=True; or " : "") + "foreach=False, slower";
   const auto bytes = static_cast<std::int64_t>(candidate.bytes);
   std::string text;
   if (fused) {

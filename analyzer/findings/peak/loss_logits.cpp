@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -24,13 +24,9 @@ constexpr std::uint64_t kChunks = 8;
 constexpr std::size_t kNamed = 4; // sites that the sentences name
 
 bool of_loss(const symbols::Site& site) {
-  constexpr std::array kOperators = {"log_softmax", "_log_softmax", "cross_entropy_loss", "nll_loss"};
   for (const symbols::SiteFrame& frame : site.frames) {
     if (frame.python) return false;
-    const std::string name = symbols::operator_of(frame.function);
-    if (std::any_of(kOperators.begin(), kOperators.end(),
-                    [&](const char* known) { return name.starts_with(known); }))
-      return true;
+    if (frameworks::computes_loss(frame.function)) return true;
   }
   return false;
 }

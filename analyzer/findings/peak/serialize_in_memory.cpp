@@ -9,6 +9,7 @@
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -16,32 +17,14 @@
 namespace memtrace::report {
 namespace {
 
+using frameworks::Serializer;
 using replay::Holding;
 using replay::Measure;
-
-// A function that serializes objects to bytes, and the alternative that needs no such bytes.
-struct Serializer {
-  const char* file;
-  const char* function;
-  const char* name;
-  const char* remedy;
-};
-constexpr Serializer kWriters[] = {
-    {"torch/storage.py", "TypedStorage.__reduce__", "pickle",
-     "torch.save(object, path): it writes each tensor to the file"},
-    {"torch/storage.py", "UntypedStorage.__reduce__", "pickle",
-     "torch.save(object, path): it writes each tensor to the file"},
-    {"torch/serialization.py", "save", "torch.save",
-     "torch.save(object, path): it writes each tensor to the file"},
-    {"safetensors/torch.py", "save", "safetensors", "safetensors.torch.save_file(tensors, path)"},
-    {"multiprocessing/reduction.py", "ForkingPickler.dumps", "pickle",
-     "memory that both sides share: a tensor, multiprocessing.shared_memory, a file"},
-};
 
 const Serializer* writer_of(const symbols::Site& site) {
   for (const symbols::SiteFrame& frame : site.frames) {
     if (!frame.python) continue;
-    for (const Serializer& writer : kWriters)
+    for (const Serializer& writer : frameworks::kSerializers)
       if (frame.function == writer.function && frame.file.ends_with(writer.file)) return &writer;
   }
   return nullptr;

@@ -220,18 +220,6 @@ TEST_F(Symbols, APassIsNamedByTheCallOfTheOutermostModule) {
   EXPECT_EQ(symbolizer.site(format::StackId{call}).pass_line, "") << "no module was called";
 }
 
-TEST(Operators, AreTakenFromTheirCall) {
-  EXPECT_EQ(operator_of("at::_ops::_foreach_sqrt::call(c10::ArrayRef<at::Tensor>)"), "_foreach_sqrt");
-  EXPECT_EQ(operator_of("at::_ops::add_Tensor::call(at::Tensor const&)"), "add");
-  EXPECT_EQ(operator_of("at::_ops::_foreach_addcdiv__ScalarList::call(x)"), "_foreach_addcdiv_");
-  EXPECT_EQ(operator_of("at::_ops::sum_dim_IntList::call(x)"), "sum");
-  EXPECT_EQ(operator_of("at::_ops::empty_memory_format::call(x)"), "empty");
-  EXPECT_EQ(operator_of("at::_ops::_int::call(x)"), "_int");
-  EXPECT_EQ(operator_of("at::_ops::zeros_like::redispatch(x)"), "");
-  EXPECT_EQ(operator_of("at::native::zeros_like(x)"), "");
-  EXPECT_EQ(operator_of(""), "");
-}
-
 TEST(Paths, AreShortened) {
   EXPECT_EQ(short_path("/v/lib/python3.11/site-packages/torch/a.py", "/home/u"), "torch/a.py");
   EXPECT_EQ(short_path("/usr/lib/python3/dist-packages/yaml/a.py", ""), "yaml/a.py");

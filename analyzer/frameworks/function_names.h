@@ -1,0 +1,134 @@
+// Purpose: the names of files and functions of PyTorch and its kin that memtrace knows.
+//
+// No other file of the analyzer has such a name. If a version of a framework renames something, add the new
+// name here and leave the old one: a trace may come from any version.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/replay/roles.h"
+
+namespace memtrace::frameworks {
+
+// ---- roles -------------------------------------------------------------------------------------------------
+
+// A function that makes memory of one role, itself or in its callees. `function` is a name, the beginning of a
+// name ("all_gather*"), or empty for every function of the file. The innermost frame that matches a line
+// decides, by the first such line.
+struct RoleOfFunction {
+  std::string_view file;
+  std::string_view function;
+  replay::Role role;
+};
+
+inline constexpr RoleOfFunction kRolesOfFunctions[] = {
+    // A module is imported when it is first needed, so its memory does not have the role of its caller.
+    {"<frozen importlib._bootstrap>", "", replay::Role::unknown},
+    // DistributedDataParallel: the Reducer's buckets, made with it and made again after the first backward.
+    {"/torch/nn/parallel/distributed.py", "_ddp_init_helper", replay::Role::comm},
+    {"/torch/nn/parallel/distributed.py", "_pre_forward", replay::Role::comm},
+    {"/torch/distributed/utils.py", "_sync_module_states", replay::Role::comm},
+    {"/torch/distributed/utils.py", "_to_kwargs", replay::Role::input},
+    // Collectives. The tensors that they fill belong to the program and are labelled.
+    {"/torch/distributed/distributed_c10d.py", "all_gather_object", replay::Role::gathered},
+    {"/torch/distributed/distributed_c10d.py", "gather_object", replay::Role::gathered},
+    {"/torch/distributed/distributed_c10d.py", "", replay::Role::comm},
+    {"/torch/distributed/_functional_collectives.py", "all_gather*", replay::Role::gathered},
+    {"/torch/distributed/tensor/_api.py", "full_tensor", replay::Role::gathered},
+    {"/torch/distributed/_state_dict_utils.py", "_gather_state_dict", replay::Role::gathered},
+    {"/torch/distributed/_state_dict_utils.py", "_all_gather_sharded_tensor", replay::Role::gathered},
+    // FSDP2: parameters of all ranks for a layer's forward or backward; gradients that are being reduced.
+    {"_fsdp_collectives.py", "_get_param_all_gather_inputs", replay::Role::comm},
+    {"_fsdp_collectives.py", "foreach_all_gather*", replay::Role::gathered},
+    {"_fsdp_collectives.py", "foreach_reduce", replay::Role::comm},
+    {"_fsdp_param.py", "init_all_gather_outputs", replay::Role::gathered},
+    {"_fsdp_param.py", "alloc_all_gather_outputs", replay::Role::gathered},
+    // FSDP1: parameters of all ranks; gradients that are being reduced.
+    {"/fsdp/_flat_param.py", "_alloc_padded_unsharded_flat_param", replay::Role::gathered},
+    {"/fsdp/_runtime_utils.py", "_reduce_grad", replay::Role::comm},
+    // DeepSpeed: gradients that are being reduced; ZeRO-3's parameters of all ranks.
+    {"/deepspeed/runtime/zero/stage_1_and_2.py", "setup_buckets", replay::Role::comm},
+    {"/deepspeed/runtime/zero/stage3.py", "__avg_scatter*", replay::Role::comm},
+    {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", replay::Role::gathered},
+    {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", replay::Role::gathered},
+    {"/deepspeed/runtime/comm/coalesced_collectives.py", "", replay::Role::comm},
+    // Saved tensors that were offloaded to the host.
+    {"/torch/autograd/graph.py", "pack_to_cpu", replay::Role::activation},
+    // Checkpoints: copies that are written later, and the bytes that are written.
+    {"/torch/distributed/_state_dict_utils.py", "_offload_state_dict_to_cpu", replay::Role::staging},
+    {"/torch/distributed/_state_dict_utils.py", "_copy_state_dict", replay::Role::staging},
+    {"/torch/distributed/_state_dict_utils.py", "_create_cpu_state_dict", replay::Role::staging},
+    {"/torch/distributed/checkpoint/_state_dict_stager.py", "", replay::Role::staging},
+    {"/torch/distributed/checkpoint/staging.py", "", replay::Role::staging},
+    {"/torch/distributed/checkpoint/filesystem.py", "", replay::Role::checkpoint},
+    {"/torch/serialization.py", "save", replay::Role::checkpoint},
+    {"/safetensors/torch.py", "save*", replay::Role::checkpoint},
+    // The keys and values that a model retains for earlier tokens.
+    {"/transformers/cache_utils.py", "", replay::Role::kv_cache},
+};
+
+// ---- serializers -------------------------------------------------------------------------------------------
+
+// A function that serializes objects to bytes, and the alternative that needs no such bytes.
+struct Serializer {
+  const char* file;
+  const char* function;
+  const char* name;
+  const char* remedy;
+};
+inline constexpr Serializer kSerializers[] = {
+    {"torch/storage.py", "TypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/storage.py", "UntypedStorage.__reduce__", "pickle",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"torch/serialization.py", "save", "torch.save",
+     "torch.save(object, path): it writes each tensor to the file"},
+    {"safetensors/torch.py", "save", "safetensors", "safetensors.torch.save_file(tensors, path)"},
+    {"multiprocessing/reduction.py", "ForkingPickler.dumps", "pickle",
+     "memory that both sides share: a tensor, multiprocessing.shared_memory, a file"},
+};
+
+// ---- PyTorch -----------------------------------------------------------------------------------------------
+
+// Returns the operator: "at::_ops::_foreach_sqrt::call(...)" -> "_foreach_sqrt". Returns "" for any other
+// function. Omits the name of an overload ("add_Tensor").
+std::string operator_of(std::string_view function);
+
+// True for an operator on a list of tensors, as torch._foreach_sqrt.
+bool is_foreach(std::string_view function);
+
+// True for an operator of the cross-entropy loss.
+bool computes_loss(std::string_view function);
+
+// True for functions that every allocation of PyTorch passes, so their names say nothing.
+bool allocates_for_all(std::string_view function);
+
+// True for a function in which PyTorch makes a workspace of cuBLAS. It takes it from its own allocator, in the
+// first matrix product of a thread and stream, and keeps it for all later ones.
+bool makes_workspace(std::string_view function);
+
+// True for the function in which cuDNN measures its algorithms: in the first convolution of a shape, if
+// torch.backends.cudnn.benchmark is set.
+bool measures_convolutions(std::string_view function);
+
+// True for Python code between loss.backward() and the engine.
+bool starts_backward(std::string_view file);
+
+// True for Module.__call__ and what it calls.
+bool calls_module(std::string_view file);
+
+// True for code that reads a checkpoint: torch.load, safetensors.
+bool reads_checkpoint(std::string_view file);
+
+// True for code that makes or converts a part of a module.
+bool builds_module(std::string_view file);
+
+struct OptimizerPaths {
+  bool fused;    // it has a path without temporaries
+  bool one_list; // its foreach path makes one list of temporaries, as Adam's does
+};
+// `where` is a place as the report has it: "torch/optim/adam.py:774".
+OptimizerPaths optimizer_at(std::string_view where);
+
+} // namespace memtrace::frameworks

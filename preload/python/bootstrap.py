@@ -180,7 +180,6 @@ def _patch(name):
 
 def _prepare(torch):
     """What the wrappers call, as globals."""
-    compiler = getattr(torch, "compiler", None) or torch._utils
     globals().update(
         begin=_begin,
         clock=sys.modules["time"].perf_counter_ns,
@@ -192,9 +191,8 @@ def _prepare(torch):
         wraps=sys.modules["functools"].wraps,
         ref=sys.modules["weakref"].ref,
         is_grad_enabled=torch.is_grad_enabled,
-        # -1 outside backward; also right in the autograd engine's own threads
-        graph_task=getattr(torch._C, "_current_graph_task_id", lambda: 0 if _memtrace.inside("backward") else -1),
-        is_compiling=getattr(compiler, "is_compiling", lambda: False),
+        graph_task=_graph_task(torch),
+        is_compiling=_compiling_test(torch),
     )
 
 
@@ -290,13 +288,7 @@ _PATCHES = {
 
 
 def _at_exit(call):
-    """By the module atexit, made aside when the program has not imported it: its list is the interpreter's."""
-    atexit = sys.modules.get("atexit")
-    if atexit is None and sys.version_info >= (3, 10):
-        bootstrap = sys.modules["_frozen_importlib"]
-        spec = bootstrap.BuiltinImporter.find_spec("atexit")
-        atexit = bootstrap.module_from_spec(spec)
-        spec.loader.exec_module(atexit)
+    atexit = _atexit_module()
     if atexit is not None:
         atexit.register(call)
 

@@ -28,12 +28,6 @@ def _is_known(root):
     return known is not None and known() is root
 
 
-def _is_watched(torch):
-    """Under jit.trace or a dispatch mode, to ask for a size is an operation of the program. (It put nodes into the
-    traced graph, and crashed.)"""
-    return torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0
-
-
 def _living():
     for key, known in list(_roots.items()):
         root = known()
@@ -166,13 +160,6 @@ def _note_optimizer(optimizer):
     if text not in _noted:
         _noted.add(text)
         _memtrace.note("optimizer=" + text)
-
-
-def _start_of(tensor):
-    """Of its storage. Asking for the storage itself makes an object of Python's that the storage then owns, and when the
-    interpreter ends such memory stays: an optimizer's states were not given back at exit."""
-    known = getattr(sys.modules["torch"]._C, "_data_address", None)  # since PyTorch 2.2; copies nothing that is lazy
-    return known(tensor) if known else tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
 
 
 def _address(tensor):

@@ -1,50 +1,13 @@
-// Purpose: reads the frame chain and the code objects of CPython 3.9 to 3.14, as plain structs by offset.
+// Purpose: reads the frame chain and the code objects of CPython, as plain structs by offset.
 // Runs: inside the program's malloc.
 #include "preload/stack/python_frames.h"
 
 #include <cstring>
 
+#include "preload/stack/python_layouts.h"
+
 namespace memtrace::record {
 namespace {
-
-enum class Last : std::uint8_t { bytes, units, pointer }; // unit of a frame's instruction field
-enum class LineTable : std::uint8_t { lnotab, ranges, locations };
-
-// Offsets from the headers of x86-64 and AArch64 builds with the GIL. Each was compared with offsetof.
-struct Layout {
-  int minor; // 3.minor
-  int frame; // PyThreadState: its frame; if `inner` is not negative, its _PyCFrame
-  int inner; // _PyCFrame: its frame
-  int code, previous, last;
-  Last last_is;
-  int owner;      // -1: frames have no owner
-  int co_code;    // where the instructions begin; -1: `last` is not a pointer
-  int qualname;   // co_qualname; before 3.11, co_name
-  int name, file; // co_name, co_filename
-  int line_table, first_line;
-  LineTable lines;
-  int ascii, compact; // str: offset of the data, if ASCII, and if compact but not ASCII
-};
-
-// clang-format off
-constexpr Layout kLayouts[] = {
-    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, LineTable::lnotab,    48, 72},
-    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, LineTable::ranges,    48, 72},
-    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, LineTable::locations, 48, 72},
-    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
-    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
-    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
-};
-// clang-format on
-
-constexpr int kSizeField = 16;  // ob_size of bytes, length of str
-constexpr int kHashField = 24;  // str
-constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1
-constexpr int kBytesData = 32;
-constexpr std::uint8_t kOwnedByC = 3; // from 3.12: a frame that only marks an entry from C
-constexpr int kTaggedSince = 14;      // the low bits of a frame's reference to its code are a tag
-constexpr std::uintptr_t kTag = 3;
-constexpr std::size_t kLongestWalk = 16384; // a longer chain is broken, or too slow to walk
 
 template <typename T>
 T at(const void* object, int offset) {
@@ -121,21 +84,6 @@ int parse_minor(const char* text) {
   return minor;
 }
 
-// From 3.13 the runtime has a table with its own field offsets. The place of the table's entries changes
-// between versions.
-struct Description {
-  int minor;
-  int frame, previous, code, last, owner; // table offsets of the Layout fields with these names
-  int file, name, qualname, line_table, first_line, co_code;
-  int length, ascii, bytes_data; // of str, str and bytes
-};
-constexpr Description kDescriptions[] = {
-    {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528},
-    {14, 208, 256, 264, 272, 288, 320, 328, 336, 344, 352, 384, 632, 640, 608},
-};
-constexpr int kVersionField = 8; // PY_VERSION_HEX
-constexpr int kFreeThreadedField = 16;
-
 // True if the runtime's own table agrees with the layout. This detects builds with another configuration. Free
 // threading has another object header, frame chain and str; from 3.14 also a copy of the instructions per
 // thread.
@@ -165,7 +113,7 @@ bool describes_itself_as(const Layout& k, const void* runtime) {
     }
     return true;
   }
-  return k.minor < 13;
+  return k.minor < kDescribedSince;
 }
 
 // The varints of the location table of 3.11: 6 bits each, least significant first.

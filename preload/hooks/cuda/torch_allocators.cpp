@@ -8,6 +8,7 @@
 #include "preload/hooks/cuda/device_facts.h"
 #include "preload/hooks/cuda/torch_allocators.h"
 #include "preload/hooks/cuda/torch_autograd.h"
+#include "preload/hooks/cuda/torch_symbols.h"
 #include "preload/hooks/cuda/types.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
@@ -62,13 +63,11 @@ constinit OutOfMemorySigned real_out_of_memory_signed = nullptr;
 // is loaded. The caller is not inside malloc, so the loader's lock may be taken.
 template <class F>
 void find_in_c10(F* out, const char* name) {
-  static constexpr const char* sonames[] = {"libc10.so", nullptr};
-  if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
+  if (*out == nullptr && !find_in(out, name, kC10Libraries)) find_next(out, name);
 }
 template <class F>
 void find_in_torch(F* out, const char* name) {
-  static constexpr const char* sonames[] = {"libtorch_cpu.so", "libtorch.so", nullptr};
-  if (*out == nullptr && !find_in(out, name, sonames)) find_next(out, name);
+  if (*out == nullptr && !find_in(out, name, kTorchLibraries)) find_next(out, name);
 }
 
 void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint64_t reserved,
@@ -120,7 +119,7 @@ bool is_torch_allocator(const void* code) {
   if (known >> 1 == at >> 1) return (known & 1) == 0;
   Dl_info where{};
   const bool torch = record::libc.dladdr(code, &where) != 0 && where.dli_fname != nullptr &&
-                     std::strstr(where.dli_fname, "libc10_cuda.so") != nullptr;
+                     std::strstr(where.dli_fname, kC10CudaLibrary) != nullptr;
   __atomic_store_n(&site, at | (torch ? 0u : 1u), __ATOMIC_RELAXED);
   return torch;
 }
@@ -138,8 +137,8 @@ using namespace memtrace::hooks;
 
 // c10::alloc_cpu(size_t): a tensor requests memory. It calls posix_memalign, whose hook marks the block as a
 // tensor.
-EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
-  find_in_c10(&real_alloc_cpu, "_ZN3c109alloc_cpuEm");
+EXPORT void* TORCH_ALLOC_CPU(std::size_t n) {
+  find_in_c10(&real_alloc_cpu, TORCH_NAME(TORCH_ALLOC_CPU));
   if (real_alloc_cpu == nullptr) return nullptr;
   if (memtrace::record::active()) {
     local.node_to_come = take_new_node_key(); // first: the loader may allocate
@@ -153,8 +152,8 @@ EXPORT void* _ZN3c109alloc_cpuEm(std::size_t n) {
 }
 
 // c10::free_cpu(void*)
-EXPORT void _ZN3c108free_cpuEPv(void* p) {
-  find_in_c10(&real_free_cpu, "_ZN3c108free_cpuEPv");
+EXPORT void TORCH_FREE_CPU(void* p) {
+  find_in_c10(&real_free_cpu, TORCH_NAME(TORCH_FREE_CPU));
   if (real_free_cpu == nullptr) return;
   if (memtrace::record::active() && p != nullptr) local.tensor_freed = true;
   real_free_cpu(p);
@@ -163,33 +162,31 @@ EXPORT void _ZN3c108free_cpuEPv(void* p) {
 
 // c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): called for every block of the caching
 // allocators.
-EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* p, std::int64_t size,
-                                                                  std::size_t allocated, std::size_t reserved,
-                                                                  TorchDevice device) {
-  find_in_c10(&real_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+EXPORT void TORCH_REPORT_MEMORY(void* p, std::int64_t size, std::size_t allocated, std::size_t reserved,
+                                TorchDevice device) {
+  find_in_c10(&real_report, TORCH_NAME(TORCH_REPORT_MEMORY));
   report_block(p, size, allocated, reserved, device);
   if (real_report != nullptr) real_report(p, size, allocated, reserved, device);
 }
 
 // The function of PyTorch 1.x, with signed totals.
-EXPORT void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p, std::int64_t size,
-                                                                  std::int64_t allocated, std::int64_t reserved,
-                                                                  TorchDevice device) {
-  find_in_c10(&real_report_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
+EXPORT void TORCH_REPORT_MEMORY_1(void* p, std::int64_t size, std::int64_t allocated, std::int64_t reserved,
+                                  TorchDevice device) {
+  find_in_c10(&real_report_signed, TORCH_NAME(TORCH_REPORT_MEMORY_1));
   report_block(p, size, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), device);
   if (real_report_signed != nullptr) real_report_signed(p, size, allocated, reserved, device);
 }
 
 // c10::reportOutOfMemoryToProfiler(int64, size_t, size_t, Device): the caching allocator has given up.
-EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(std::int64_t asked, std::size_t allocated,
-                                                                std::size_t reserved, TorchDevice device) {
-  find_in_c10(&real_out_of_memory, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
+EXPORT void TORCH_REPORT_OUT_OF_MEMORY(std::int64_t asked, std::size_t allocated, std::size_t reserved,
+                                       TorchDevice device) {
+  find_in_c10(&real_out_of_memory, TORCH_NAME(TORCH_REPORT_OUT_OF_MEMORY));
   report_out_of_memory(asked, device);
   if (real_out_of_memory != nullptr) real_out_of_memory(asked, allocated, reserved, device);
 }
-EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t asked, std::int64_t allocated,
-                                                                std::int64_t reserved, TorchDevice device) {
-  find_in_c10(&real_out_of_memory_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
+EXPORT void TORCH_REPORT_OUT_OF_MEMORY_1(std::int64_t asked, std::int64_t allocated, std::int64_t reserved,
+                                         TorchDevice device) {
+  find_in_c10(&real_out_of_memory_signed, TORCH_NAME(TORCH_REPORT_OUT_OF_MEMORY_1));
   report_out_of_memory(asked, device);
   if (real_out_of_memory_signed != nullptr) real_out_of_memory_signed(asked, allocated, reserved, device);
 }
@@ -198,11 +195,9 @@ EXPORT void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(std::int64_t ask
 // the size of each tensor's storage, before its allocator is called. The pinned allocator rounds up and does
 // not report the requested size. If the real function is in a library of another name, the hook computes the
 // result itself.
-EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(IntArrayRef sizes,
-                                                                               IntArrayRef strides,
-                                                                               std::size_t item,
-                                                                               std::size_t offset) {
-  find_in_torch(&real_storage_bytes, "_ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm");
+EXPORT std::size_t TORCH_STORAGE_BYTES(IntArrayRef sizes, IntArrayRef strides, std::size_t item,
+                                       std::size_t offset) {
+  find_in_torch(&real_storage_bytes, TORCH_NAME(TORCH_STORAGE_BYTES));
   if (real_storage_bytes != nullptr)
     return local.storage_bytes = real_storage_bytes(sizes, strides, item, offset);
   std::size_t numbers = offset + 1;
@@ -212,11 +207,8 @@ EXPORT std::size_t _ZN2at6detail20computeStorageNbytesEN3c108ArrayRefIlEES3_mm(I
   }
   return local.storage_bytes = item * numbers;
 }
-EXPORT std::size_t _ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm(IntArrayRef sizes,
-                                                                                      std::size_t item,
-                                                                                      std::size_t offset) {
-  find_in_torch(&real_storage_bytes_contiguous,
-                "_ZN2at6detail30computeStorageNbytesContiguousEN3c108ArrayRefIlEEmm");
+EXPORT std::size_t TORCH_STORAGE_BYTES_CONTIGUOUS(IntArrayRef sizes, std::size_t item, std::size_t offset) {
+  find_in_torch(&real_storage_bytes_contiguous, TORCH_NAME(TORCH_STORAGE_BYTES_CONTIGUOUS));
   if (real_storage_bytes_contiguous != nullptr)
     return local.storage_bytes = real_storage_bytes_contiguous(sizes, item, offset);
   std::size_t numbers = 1;

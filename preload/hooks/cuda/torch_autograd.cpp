@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "preload/hooks/cuda/torch_symbols.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/record/autograd_nodes.h"
@@ -24,8 +25,6 @@ using record::local;
 using Number = std::uint64_t (*)();
 using Evaluate = void (*)(void*, void*, void*, void*, const void*);
 
-constexpr const char* kTorch[] = {"libtorch_cpu.so", "libtorch.so", nullptr};
-
 constinit Number real_number = nullptr;   // at::sequence_number::get_and_increment()
 constinit Number thread_number = nullptr; // at::RecordFunction::currentThreadId()
 constinit Evaluate real_evaluate = nullptr;
@@ -37,7 +36,7 @@ template <class F>
   const int errno_before = errno;
   F found = nullptr;
   Dl_info where{};
-  if (!find_in(&found, name, kTorch) && record::libc.dladdr(caller, &where) != 0 &&
+  if (!find_in(&found, name, kTorchLibraries) && record::libc.dladdr(caller, &where) != 0 &&
       where.dli_fname != nullptr) {
     const char* const library[] = {where.dli_fname, nullptr};
     find_in(&found, name, library);
@@ -61,13 +60,13 @@ using namespace memtrace::hooks;
 
 // at::sequence_number::get_and_increment(): draws the number of a node. Without the real function each node has
 // the number 0. Autograd's results stay right: the numbers only choose among the nodes that are ready.
-EXPORT std::uint64_t _ZN2at15sequence_number17get_and_incrementEv() {
+EXPORT std::uint64_t TORCH_NEXT_NODE_NUMBER() {
   Number real = __atomic_load_n(&real_number, __ATOMIC_RELAXED);
   if (real == nullptr) [[unlikely]] {
     const void* const caller = __builtin_return_address(0);
-    real = find_for_caller<Number>("_ZN2at15sequence_number17get_and_incrementEv", caller);
+    real = find_for_caller<Number>(TORCH_NAME(TORCH_NEXT_NODE_NUMBER), caller);
     if (real == nullptr) return 0;
-    const auto thread = find_for_caller<Number>("_ZN2at14RecordFunction15currentThreadIdEv", caller);
+    const auto thread = find_for_caller<Number>(kTorchThreadId, caller);
     __atomic_store_n(&thread_number, thread, __ATOMIC_RELAXED);
     __atomic_store_n(&real_number, real, __ATOMIC_RELAXED);
   }
@@ -79,15 +78,10 @@ EXPORT std::uint64_t _ZN2at15sequence_number17get_and_incrementEv() {
 // torch::autograd::Engine::evaluate_function(shared_ptr<GraphTask>&, Node*, InputBuffer&,
 // shared_ptr<ReadyQueue> const&). The real function is called last, so this one leaves no frame: exceptions of
 // PyTorch do not pass it.
-EXPORT void
-_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE(
-    void* engine, void* task, void* node, void* inputs, const void* queue) {
+EXPORT void TORCH_EVALUATE_FUNCTION(void* engine, void* task, void* node, void* inputs, const void* queue) {
   Evaluate real = __atomic_load_n(&real_evaluate, __ATOMIC_RELAXED);
   if (real == nullptr) [[unlikely]] {
-    real = find_for_caller<Evaluate>(
-        "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_"
-        "4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",
-        __builtin_return_address(0));
+    real = find_for_caller<Evaluate>(TORCH_NAME(TORCH_EVALUATE_FUNCTION), __builtin_return_address(0));
     if (real == nullptr) {
       memtrace::record::say({"PyTorch's engine cannot be called: this backward pass is incomplete"});
       return;

@@ -14,6 +14,7 @@
 #include "preload/os/paths.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/python_frames.h"
+#include "preload/stack/python_layouts.h"
 
 #include "preload/os/gate/forbidden.h"
 
@@ -162,8 +163,7 @@ void note_unsupported() {
 Object* attach(Object*, Object* const* args, Ssize count) {
   record::PythonSymbols symbols{g_python.PyGILState_GetThisThreadState, g_python.Py_GetVersion(),
                                 dlsym(RTLD_DEFAULT, "_PyRuntime")};
-  // With Py_TRACE_REFS every object begins with two more words.
-  bool known = dlsym(RTLD_DEFAULT, "_Py_AddToAllObjects") == nullptr && record::python_attach(symbols);
+  bool known = dlsym(RTLD_DEFAULT, record::kTraceRefsFunction) == nullptr && record::python_attach(symbols);
   record::PythonFrame frame{};
   if (known && (record::python_walk(&frame, 1) != 1 || count < 1 || frame.code != args[0])) {
     record::python_detach();

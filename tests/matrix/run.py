@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Purpose: runs memtrace with several versions of CPython and PyTorch, and compares with what these say themselves.
 
-usage: run.py [COMBINATION...]     as 3.11-2.13.0; without one: all, and docs/versions.md is written
-Prints a row for each combination. Exits with 1 if a check failed. Environments are kept in memtrace's cache, so a second
-run installs nothing; what cannot be had is skipped with its reason. BUILD_DIR: the build to test.
+usage: run.py [--again] [COMBINATION...]     as 3.11-2.13.0; without one: all, and docs/versions.md is written
+  --again   run also the combinations that passed with this build
+Prints a row for each combination. Exits with 1 if a check failed. What cannot be had is skipped with its reason. A run
+that was interrupted goes on: environments are kept in memtrace's cache, and so are the rows of combinations that passed,
+until the build or a check changes. BUILD_DIR: the build to test.
 """
 import datetime
 import glob
+import hashlib
 import json
 import os
 import platform
@@ -47,6 +50,22 @@ makes the same checks with the PyTorch that `scripts/setup` installs.
 | killed | the level of tensors when a run kills itself by SIGKILL; signal, phase and step, by the post-mortem | difference, bytes |
 | output | exit status, stdout with the names of all imported modules, and stderr: bare and traced | same |
 | trace | no event was lost, and each wrapper found the function of PyTorch that it wraps | complete |
+"""
+END = """
+## Where versions differ in the code
+
+| what | where |
+| --- | --- |
+| CPython: offsets of frames, code objects and strings | `preload/stack/python_layouts.h` |
+| PyTorch's libraries: mangled names of the functions that are hooked or called | `preload/hooks/cuda/torch_symbols.h`, and the hooks again in `preload/hooks/exports.map` |
+| CPython and PyTorch in the traced interpreter: what a version lacks or does otherwise | `preload/python/versions.py` |
+| the modules of PyTorch and its kin that are wrapped | `_PATCHES` in `preload/python/bootstrap.py` |
+| the analyzer: names of files and functions of PyTorch and its kin | `analyzer/frameworks/function_names.h` and `.cpp` |
+
+If a wrapper does not find its function, the trace has the note `python-unpatched=`, and the program goes on without that
+phase. If a layout is not the interpreter's, stacks are native alone, and the report says so.
+
+To add a version, add it to `COMBINATIONS` in `tests/matrix/run.py`, and run `scripts/test --matrix`.
 """
 
 
@@ -121,6 +140,30 @@ def try_combination(python, torch, cache, shared):
             f"{time.monotonic() - began:.0f}"], wrong
 
 
+def fingerprint():
+    """Returns a hash of what a row depends on: the build and the checks."""
+    said = hashlib.sha256()
+    for path in (harness.LIBRARY, harness.COMMAND, checks.PROGRAM, checks.__file__, truth.__file__):
+        with open(path, "rb") as file:
+            said.update(hashlib.sha256(file.read()).digest())
+    return said.hexdigest()
+
+
+def row_of(python, torch, cache, shared, key, again):
+    """As try_combination, but takes the row of an earlier run if the combination passed with this build."""
+    path = os.path.join(cache, f"{python}-torch{torch}.row.json")
+    if not again and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            kept = json.load(file)
+        if kept["key"] == key:
+            return kept["cells"], []
+    cells, wrong = try_combination(python, torch, cache, shared)
+    if not wrong:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"key": key, "cells": cells}, file)
+    return cells, wrong
+
+
 def table(rows):
     names = ("CPython", "PyTorch", "build", "system", *checks.CHECKS, "s")
     return "".join("| " + " | ".join(row) + " |\n" for row in [names, ["---"] * len(names), *rows])
@@ -134,23 +177,26 @@ def write_page(path, rows, skipped, seconds):
               file=page)
         print("A build for CUDA ran without a GPU.\n", file=page)
         print(table(rows), file=page)
-        print("Skipped:\n" if skipped else "Nothing was skipped.", file=page)
+        print("Skipped:\n" if skipped else "No combination was skipped.", file=page)
         for name, why in skipped:
             print(f"- {name}: {why}", file=page)
+        print(END, end="", file=page)
 
 
 def main():
     known = ["-".join(pair) for pair in COMBINATIONS]
-    if unknown := [name for name in sys.argv[1:] if name not in known]:
+    again, names = "--again" in sys.argv, [name for name in sys.argv[1:] if name != "--again"]
+    if unknown := [name for name in names if name not in known]:
         sys.exit(f"run.py: no combination {unknown[0]}; there are {', '.join(known)}")
     cache = os.path.join(harness.CACHE, "matrix")
     shared = [cache, ROOT, *(place for place in os.environ.get("PIP_FIND_LINKS", "").split() if os.path.isdir(place))]
-    chosen = [pair for pair in COMBINATIONS if not sys.argv[1:] or "-".join(pair) in sys.argv]
+    chosen = [pair for pair in COMBINATIONS if not names or "-".join(pair) in names]
     rows, skipped, failed, began = [], [], [], time.monotonic()
+    key = fingerprint()
     for python, torch in chosen:
         name = f"CPython {python}, PyTorch {torch}"
         try:
-            cells, wrong = try_combination(python, torch, cache, shared)
+            cells, wrong = row_of(python, torch, cache, shared, key, again)
         except interpreters.Unavailable as why:
             skipped.append((name, str(why)))
             print(f"skipped: {name}: {why}", flush=True)
@@ -161,7 +207,7 @@ def main():
         for fault in wrong:
             print(f"  {fault}", flush=True)
     print("\n" + table(rows), end="")
-    if not sys.argv[1:]:
+    if not names:
         write_page(os.path.join(ROOT, "docs", "versions.md"), rows, skipped, sum(float(row[-1] or 0) for row in rows))
     print(f"\n{'FAILED: ' + '; '.join(failed) if failed else 'passed'}: {len(rows)} combinations, {len(skipped)} skipped; "
           f"{time.monotonic() - began:.0f} s")

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 
-# The release of Debian whose python3 is this version. Debian has no release with the others.
+# The release of Debian whose python3 is this version.
 RELEASES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
 # ROOT, number of folders, folders to bind, command. Of /etc, what a download needs.
 ENTER = """
@@ -66,7 +66,7 @@ def make_root(version, cache, log):
     """Returns the root with this version, which debootstrap makes if it is not there."""
     release = RELEASES.get(version)
     if release is None:
-        raise Unavailable(f"no CPython {version} in PATH or pyenv, and no release of Debian has it")
+        raise Unavailable(f"no CPython {version} in PATH or pyenv, and none in the releases of Debian that are tried")
     root = os.path.join(cache, "roots", release)
     stamp = os.path.join(root, "memtrace-made")
     if not os.path.exists(stamp):

@@ -170,7 +170,7 @@ def table(rows):
 
 
 def write_page(path, rows, skipped, seconds):
-    machine = f"{platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}, {os.cpu_count()} cores"
+    machine = f"{platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}, {os.cpu_count()} cores at a load of {os.getloadavg()[2]:.0f}"
     with open(path, "w", encoding="utf-8") as page:
         print(HEAD, file=page)
         print(f"Last run: {datetime.date.today()}, {machine}; {seconds:.0f} s without the installation of environments.",

@@ -404,7 +404,7 @@ TEST_F(Report, AReservationThatWasNeverTouchedIsInNoLevel) {
   builder.end("data");
   step();
   const std::string out = text(builder);
-  EXPECT_NE(out.find("allocated 350.00 MiB at most, in forward 1"), std::string::npos) << out;
+  EXPECT_NE(unwrapped(out).find("allocated 350.00 MiB at most, in forward 1"), std::string::npos) << out;
   EXPECT_NE(row_of(out, "forward                0 ").find(" 300.00   340.00   340.00   +40.00      0.00"),
             std::string::npos)
       << out;

@@ -10,6 +10,7 @@ datasets=$cache/datasets
 pytest=$cache/pytest
 lint=$cache/lint # lizard, which measures functions
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
+cuda_wheel=$cache/cuda_wheel # PyTorch's wheel for CUDA, unpacked
 
 # stdout is data, stderr is talk.
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

@@ -5,12 +5,12 @@
 #include "tests/fakes/cuda_card.h"
 #include "tests/fakes/observed.h"
 
-#define UNPACK(...) __VA_ARGS__
+#define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
 #define RUNTIME_FUNCTION(name, parameters, arguments)
 #define DRIVER_FUNCTION(name, parameters, arguments)         \
   int name parameters {                                      \
     using namespace fake;                                    \
-    return observed(#name, &driver::name, UNPACK arguments); \
+    return observed(#name, &driver::name UNPACK arguments); \
   }
 namespace fake {
 #include "tests/fakes/cuda_functions.def"
@@ -29,6 +29,7 @@ const Exported exported[] = {
 #define RUNTIME_FUNCTION(name, parameters, arguments)
 #define DRIVER_FUNCTION(name, parameters, arguments) {#name, reinterpret_cast<void*>(&fake::name)},
 #include "tests/fakes/cuda_functions.def"
+    {"cuLaunchKernel", reinterpret_cast<void*>(&fake::cuLaunchKernel)},
 };
 
 // From which version of CUDA on a plain name stands for its second form.
@@ -44,7 +45,7 @@ void* with_suffix(const char* name, const char* suffix) {
   std::strcat(whole, suffix);
   for (const Exported& function : exported)
     if (std::strcmp(function.name, whole) == 0) return function.address;
-  return nullptr;
+  return &fake_cuda_other != nullptr ? fake_cuda_other(whole) : nullptr;
 }
 
 } // namespace
@@ -63,6 +64,17 @@ int cuGetProcAddress_v2(const char* name, void** out, int version, std::uint64_t
 
 } // namespace fake::driver
 
+int fake::cuLaunchKernel(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                         unsigned block_y, unsigned block_z, unsigned, void*, void**, void**) {
+  if (grid_x == 0 || grid_y == 0 || grid_z == 0) return driver::kInvalidValue;
+  if (block_x == 0 || block_y == 0 || block_z == 0 || block_x * block_y * block_z > 1024)
+    return driver::kInvalidValue;
+  if (observer == nullptr) return driver::kSuccess;
+  const int result = driver::kSuccess;
+  observer(0, "cuLaunchKernel", &kernel, nullptr);
+  observer(1, "cuLaunchKernel", &kernel, &result);
+  return result;
+}
 void fake::fake_cuda_observe(Observer wanted) {
   observer = wanted;
 }

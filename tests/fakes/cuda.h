@@ -1,44 +1,13 @@
-// Purpose: the fake libraries' functions as the real headers declare them, and what is asked of the fakes
-// beside those. Shared by the fake CUDA, its observers and the programs that use it.
+// Purpose: the fake libraries' functions as the real headers declare them, the driver's and the runtime's.
+// Shared by the fake runtime and the programs that use the fake CUDA.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "preload/hooks/cuda/types.h"
-#include "tests/fakes/image.h"
+#include "tests/fakes/driver.h"
 
 namespace fake {
 
-using namespace memtrace::hooks::cuda; // compared with the toolkit's own in tests/unit/preload/hooks
-using std::size_t;
-struct Uuid {
-  unsigned char bytes[16];
-};
-
-// Called before (site 0) and after (site 1) each call of the driver, on the caller's thread, as CUPTI's
-// callback is. `parameters` points to the arguments laid out one after the other, as the structs of
-// generated_cuda_meta.h are; `result` is null at site 0.
-using Observer = void (*)(int site, const char* name, const void* parameters, const int* result);
-
-#define DRIVER_FUNCTION(name, parameters, arguments) extern "C" int name parameters;
+#define DRIVER_FUNCTION(name, parameters, arguments)
 #define RUNTIME_FUNCTION(name, parameters, arguments) extern "C" int name parameters;
 #include "tests/fakes/cuda_functions.def"
-
-extern "C" {
-void fake_cuda_observe(Observer observer);
-// How often a function of the driver was reached.
-int fake_cuda_calls(const char* name);
-// What the card has given, and the streams that capture from now on.
-size_t fake_cuda_used(int device);
-void fake_cuda_capture(int on);
-int fake_cuda_holders(int device); // of its primary context
-int fake_cuda_is_after_init();     // false inside cuInit
-}
-
-inline constexpr int kDevices = 2;
-inline constexpr size_t kCard = size_t{80} << 30;
-inline constexpr size_t kContext = size_t{500} << 20; // what a context takes
-inline constexpr size_t kThreads = 2048 * 108;        // at once: each has a stack of its own
 
 } // namespace fake

@@ -1,35 +1,36 @@
-// Purpose: two cards of 80 GiB: what is allocated is taken from them, and gives an address that nobody may
-// touch. Stands for libcuda.so.1 where there is no CUDA.
+// Purpose: the cards: what is allocated is taken from them, and gives an address that nobody may touch.
+// Stands for libcuda.so.1 where there is no CUDA.
 #include "tests/fakes/cuda_card.h"
 
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <algorithm>
 
 namespace fake::driver {
 
 std::recursive_mutex mutex;
 Block blocks[1 << 14];
-Pool pools[8] = {{0, 0, 0}, {1, 0, 0}};
-size_t used[kDevices];
+Pool pools[16] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+size_t used[kMostDevices];
 size_t graph_wanted, graph_reserved;
 bool initialized;
 int capturing;
 Address next_handle = 0x100;
 
-// A raw call: what the real driver gives comes from its own device file, not from malloc or mmap.
-Address pages(size_t bytes, bool host) {
-  const int protection = host ? PROT_READ | PROT_WRITE : PROT_NONE;
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  const long at = syscall(SYS_mmap, nullptr, bytes, protection, flags, -1, 0);
-  return at == -1 ? 0 : static_cast<Address>(at);
+const Settings& settings() {
+  static const auto number = [](const char* name, long otherwise) {
+    const char* const text = std::getenv(name);
+    return static_cast<size_t>(text != nullptr ? std::atol(text) : otherwise);
+  };
+  static const Settings wanted = {static_cast<int>(number("FAKE_CUDA_CARDS", 2)),
+                                  number("FAKE_CUDA_CARD_MIB", 80 << 10) << 20,
+                                  number("FAKE_CUDA_CONTEXT_MIB", 500) << 20};
+  return wanted;
 }
 
 int give(Address* out, size_t bytes, int device, Address at, void* pool) {
   const Lock lock(mutex);
   if (out == nullptr || bytes == 0) return kInvalidValue;
   if (current() == 0) return kInvalidContext;
-  if (device >= 0 && bytes > kCard - used[device]) return kOutOfMemory;
+  if (device >= 0 && bytes > settings().card - used[device]) return kOutOfMemory;
   if (device < 0 && bytes > size_t{1} << 40) return kOutOfMemory;
   const Context context = at == 0 && pool == nullptr ? current() : 0;
   if (at == 0) at = pages(bytes, device < 0);
@@ -41,7 +42,7 @@ int give(Address* out, size_t bytes, int device, Address at, void* pool) {
 }
 void end(Block* block) {
   if (block->device >= 0) used[block->device] -= block->bytes;
-  if (block->address > next_handle) syscall(SYS_munmap, block->address, block->bytes);
+  if (block->address > next_handle) return_pages(block->address, block->bytes);
   *block = {};
 }
 int take(Address address) {
@@ -66,9 +67,11 @@ int from_pool(Address* out, size_t bytes, void* pool) {
   const int result = give(out, bytes, from->device, 0, pool);
   if (result != kSuccess) return result;
   from->used += bytes;
+  from->most_used = std::max(from->most_used, from->used);
   if (from->used <= from->reserved) return used[from->device] -= bytes, kSuccess;
   used[from->device] -= bytes - (from->used - from->reserved);
   from->reserved = from->used;
+  from->most_reserved = std::max(from->most_reserved, from->reserved);
   return kSuccess;
 }
 int to_pool(Address address) {

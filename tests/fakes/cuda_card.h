@@ -1,4 +1,4 @@
-// Purpose: the two cards: their contexts, what was given from them, and to whom.
+// Purpose: the cards: their contexts, what was given from them, and to whom.
 // Shared by the parts of the fake libcuda.so.1.
 #pragma once
 
@@ -7,13 +7,22 @@
 #include <iterator>
 #include <mutex>
 
-#include "tests/fakes/cuda.h"
+#include "tests/fakes/driver.h"
 
 namespace fake::driver {
 
 inline constexpr int kSuccess = 0, kInvalidValue = 1, kNotInitialized = 3, kInvalidDevice = 101,
-                     kInvalidContext = 201;
+                     kInvalidContext = 201, kNotSupported = 801;
 inline constexpr size_t kGranule = size_t{2} << 20;
+inline constexpr int kMostDevices = 8;
+
+// What the environment asks for: FAKE_CUDA_CARDS (2), FAKE_CUDA_CARD_MIB (80 GiB), FAKE_CUDA_CONTEXT_MIB (500).
+struct Settings {
+  int devices;
+  size_t card;
+  size_t context; // what one takes of its card
+};
+const Settings& settings();
 
 // A context's handle: its number, and in the lowest byte its device and 1. Number 0 is the primary one.
 using Context = std::uintptr_t;
@@ -34,16 +43,16 @@ struct Block {
 };
 struct Pool {
   int device;
-  size_t used, reserved;
+  size_t used, reserved, most_used, most_reserved;
 };
 
 extern std::recursive_mutex mutex;
 extern Block blocks[1 << 14];
-extern Pool pools[8]; // the first ones are the devices' own
-extern size_t used[kDevices];
+extern Pool pools[16]; // the first ones are the devices' own
+extern size_t used[kMostDevices];
 extern size_t graph_wanted, graph_reserved; // of device 0
 extern bool initialized;
-extern int capturing;
+extern int capturing; // all streams
 extern Address next_handle;
 
 using Lock = std::lock_guard<std::recursive_mutex>;
@@ -62,6 +71,9 @@ inline Block* place(Block* table, size_t count) {
   std::abort();
 }
 
+// The memory or the mapping that has this address in it.
+const Block* containing(Address address);
+
 // The current context of this thread; 0: none, or it was destroyed.
 Context current();
 inline int current_device() {
@@ -69,6 +81,11 @@ inline int current_device() {
 }
 
 Address pages(size_t bytes, bool host);
+void return_pages(Address at, size_t bytes);
+bool on_card(Address address);
+// Between cards and host memory, in either direction.
+void copy(Address to, Address from, size_t bytes);
+void fill(Address to, const void* pattern, size_t pattern_bytes, size_t bytes);
 // `device` -1: host memory. From a pool, or with an address of its own, it belongs to no context.
 int give(Address* out, size_t bytes, int device, Address at = 0, void* pool = nullptr);
 void end(Block* block);

@@ -31,12 +31,12 @@ State* state_of(Context context) {
 
 int create(Context context) {
   if (!initialized) return kNotInitialized;
-  if (device_of(context) < 0 || device_of(context) >= kDevices) return kInvalidDevice;
+  if (device_of(context) < 0 || device_of(context) >= settings().devices) return kInvalidDevice;
   if (state_of(context) != nullptr) return kSuccess;
   for (State& state : states) {
     if (state.context != 0) continue;
     state = {context, 0, 0};
-    used[device_of(context)] += kContext;
+    used[device_of(context)] += settings().context;
     return kSuccess;
   }
   std::abort();
@@ -55,7 +55,7 @@ int destroy(Context context) {
     if (block.address != 0 && block.context == context) end(&block);
   for (Module& module : modules)
     if (module.image != nullptr && module.context == context) unload(module);
-  used[device_of(context)] -= kContext + state->local;
+  used[device_of(context)] -= settings().context + state->local;
   *state = {};
   return kSuccess;
 }
@@ -84,10 +84,10 @@ int cuDriverGetVersion(int* version) {
   return *version = 13000, kSuccess;
 }
 int cuDeviceGet(int* device, int ordinal) {
-  return ordinal < 0 || ordinal >= kDevices ? kInvalidDevice : (*device = ordinal, kSuccess);
+  return ordinal < 0 || ordinal >= settings().devices ? kInvalidDevice : (*device = ordinal, kSuccess);
 }
 int cuDeviceGetCount(int* count) {
-  return *count = kDevices, kSuccess;
+  return *count = settings().devices, kSuccess;
 }
 int cuDeviceGetName(char* name, int bytes, int) {
   return std::strncpy(name, "Fake A100-SXM4-80GB", static_cast<size_t>(bytes)), kSuccess;
@@ -97,7 +97,7 @@ int cuDeviceGetUuid_v2(Uuid* uuid, int device) {
   return kSuccess;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) {
-  return *bytes = kCard, kSuccess;
+  return *bytes = settings().card, kSuccess;
 }
 int cuDevicePrimaryCtxRetain(void** out, int device) {
   const Lock lock(mutex);
@@ -163,8 +163,8 @@ int cuCtxSetLimit(int limit, size_t value) {
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
   const Lock lock(mutex);
   if (current() == 0) return kInvalidContext;
-  *total = kCard;
-  *free = kCard - used[current_device()];
+  *total = settings().card;
+  *free = settings().card - used[current_device()];
   return kSuccess;
 }
 int cuModuleLoadData(void** module, const void* image) {
@@ -181,9 +181,6 @@ int cuModuleLoadData(void** module, const void* image) {
 int cuModuleUnload(void* module) {
   const Lock lock(mutex);
   return unload(*static_cast<Module*>(module)), kSuccess;
-}
-int cuStreamIsCapturing(void*, int* status) {
-  return *status = capturing, kSuccess;
 }
 
 } // namespace fake::driver

@@ -1,5 +1,6 @@
 // Purpose: its calls that give and take memory of a context, physical memory, and addresses.
 // Stands for libcuda.so.1 where there is no CUDA.
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@ namespace fake::driver {
 namespace {
 
 Block mappings[1 << 12];
+Block registered[1 << 12]; // of the program's own memory
 
 int bytes_of(int format) {
   return format == 0x02 || format == 0x09 || format == 0x10   ? 2
@@ -22,6 +24,17 @@ int array(void** out, size_t width, size_t height, size_t depth, int format, uns
 }
 
 } // namespace
+
+const Block* containing(Address address) {
+  const auto within = [address](const Block* table, size_t count) -> const Block* {
+    for (size_t i = 0; i < count; ++i)
+      if (address >= table[i].address && address - table[i].address < table[i].bytes) return &table[i];
+    return nullptr;
+  };
+  const Block* found = within(mappings, std::size(mappings));
+  if (found == nullptr) found = within(registered, std::size(registered));
+  return found != nullptr ? found : within(blocks, std::size(blocks));
+}
 
 int cuMemAlloc_v2(Address* out, size_t bytes) {
   return give(out, bytes, current_device());
@@ -52,7 +65,10 @@ int cuMemHostAlloc(void** out, size_t bytes, unsigned) {
   return give(reinterpret_cast<Address*>(out), bytes, -1);
 }
 int cuMemHostRegister_v2(void* address, size_t bytes, unsigned) {
-  return address == nullptr || bytes == 0 ? kInvalidValue : kSuccess;
+  if (address == nullptr || bytes == 0) return kInvalidValue;
+  const Lock lock(mutex);
+  *place(registered, std::size(registered)) = {reinterpret_cast<Address>(address), bytes, -1, 1, nullptr, 0};
+  return kSuccess;
 }
 int cuMemFree_v2(Address address) {
   const Lock lock(mutex);
@@ -69,14 +85,18 @@ int cuMemFreeHost(void* address) {
   return take(reinterpret_cast<Address>(address));
 }
 int cuMemHostUnregister(void* address) {
-  return address == nullptr ? kInvalidValue : kSuccess;
+  if (address == nullptr) return kInvalidValue;
+  const Lock lock(mutex);
+  Block* const block = find(registered, std::size(registered), reinterpret_cast<Address>(address));
+  if (block != nullptr) *block = {};
+  return kSuccess;
 }
 int cuMemGetAddressRange_v2(Address* base, size_t* bytes, Address address) {
   const Lock lock(mutex);
-  const Block* const block = find(address);
+  const Block* const block = containing(address);
   if (block == nullptr) return kInvalidValue;
-  *base = block->address;
-  *bytes = block->bytes;
+  if (base != nullptr) *base = block->address;
+  if (bytes != nullptr) *bytes = block->bytes;
   return kSuccess;
 }
 int cuArrayCreate_v2(void** out, const ArrayDescriptor* wanted) {
@@ -123,10 +143,22 @@ int cuMemRetainAllocationHandle(Address* handle, void* address) {
   ++find(*handle)->handles;
   return kSuccess;
 }
-int cuMemImportFromShareableHandle(Address* handle, void*, int) {
+// A file that says how much it is. What another process exported takes nothing more of the card.
+int cuMemExportToShareableHandle(void* shared, Address handle, int, unsigned long long) {
   const Lock lock(mutex);
+  const Block* const block = find(handle);
+  if (block == nullptr) return kInvalidValue;
+  const auto file = static_cast<int>(syscall(SYS_memfd_create, "shared", MFD_CLOEXEC));
+  *static_cast<int*>(shared) = file;
+  return write(file, &block->bytes, sizeof block->bytes) == sizeof block->bytes ? kSuccess : kInvalidValue;
+}
+int cuMemImportFromShareableHandle(Address* handle, void* shared, int) {
+  const Lock lock(mutex);
+  size_t bytes = 0;
+  const auto file = static_cast<int>(reinterpret_cast<Address>(shared));
+  if (pread(file, &bytes, sizeof bytes, 0) != sizeof bytes) bytes = 0;
   *handle = next_handle++;
-  *place(blocks, std::size(blocks)) = {*handle, 0, -1, 1, nullptr, 0};
+  *place(blocks, std::size(blocks)) = {*handle, bytes, -1, 1, nullptr, 0};
   return kSuccess;
 }
 int cuMemMap(Address address, size_t bytes, size_t, Address handle, unsigned long long) {
@@ -134,7 +166,7 @@ int cuMemMap(Address address, size_t bytes, size_t, Address handle, unsigned lon
   Block* const block = find(handle);
   if (block == nullptr) return kInvalidValue;
   ++block->handles;
-  *place(mappings, std::size(mappings)) = {address, bytes, 0, static_cast<int>(handle), nullptr, 0};
+  *place(mappings, std::size(mappings)) = {address, bytes, block->device, static_cast<int>(handle), nullptr, 0};
   return kSuccess;
 }
 int cuMemUnmap(Address address, size_t bytes) {
@@ -150,7 +182,7 @@ int cuMemAddressReserve(Address* out, size_t bytes, size_t, Address, unsigned lo
   return (*out = pages(bytes, false)) != 0 ? kSuccess : kOutOfMemory;
 }
 int cuMemAddressFree(Address address, size_t bytes) {
-  return syscall(SYS_munmap, address, bytes) == 0 ? kSuccess : kInvalidValue;
+  return on_card(address) ? (return_pages(address, bytes), kSuccess) : kInvalidValue;
 }
 
 } // namespace fake::driver

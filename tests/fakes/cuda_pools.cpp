@@ -1,11 +1,22 @@
 // Purpose: its pools, the memory of graphs, and what comes from other processes and interfaces.
 // Stands for libcuda.so.1 where there is no CUDA.
+#include <cstring>
+
 #include "tests/fakes/cuda_card.h"
 
 namespace fake::driver {
 namespace {
 
-int pool_count = kDevices;
+constexpr int kPoolReservedMost = 6, kPoolUsedMost = 8; // CU_MEMPOOL_ATTR_..._MEM_HIGH
+int pool_count = kMostDevices;
+
+// What another process shares takes addresses here, and nothing more of the card.
+int imported(Address* out, size_t bytes) {
+  const Lock lock(mutex);
+  *out = pages(bytes, false);
+  *place(blocks, std::size(blocks)) = {*out, bytes, -1, 1, nullptr, current()};
+  return kSuccess;
+}
 
 } // namespace
 
@@ -30,21 +41,43 @@ int cuMemPoolDestroy(void* pool) {
 }
 int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
   const auto* const asked = static_cast<const Pool*>(pool);
-  *static_cast<std::uint64_t*>(value) = attribute == kPoolUsedNow ? asked->used : asked->reserved;
+  *static_cast<std::uint64_t*>(value) = attribute == kPoolUsedNow        ? asked->used
+                                        : attribute == kPoolUsedMost     ? asked->most_used
+                                        : attribute == kPoolReservedMost ? asked->most_reserved
+                                                                         : asked->reserved;
   return kSuccess;
 }
-int cuMemPoolImportPointer(Address* out, void*, void*) {
+// High-water marks can be set to what is now; other attributes, such as the threshold of its release, have no effect.
+int cuMemPoolSetAttribute(void* pool, int attribute, void*) {
   const Lock lock(mutex);
-  *out = pages(kGranule, false);
-  *place(blocks, std::size(blocks)) = {*out, kGranule, -1, 1, nullptr, current()};
+  auto* const changed = static_cast<Pool*>(pool);
+  if (attribute == kPoolUsedMost) changed->most_used = changed->used;
+  if (attribute == kPoolReservedMost) changed->most_reserved = changed->reserved;
+  return kSuccess;
+}
+int cuMemPoolSetAccess(void*, const void*, size_t) {
   return kSuccess;
 }
 int cuDeviceGetMemPool(void** pool, int device) {
   return *pool = &pools[device], kSuccess;
 }
 
-int cuIpcOpenMemHandle_v2(Address* out, IpcHandle, unsigned) {
-  return cuMemPoolImportPointer(out, nullptr, nullptr);
+int cuMemPoolImportPointer(Address* out, void*, void*) {
+  return imported(out, kGranule);
+}
+int cuIpcGetMemHandle(IpcHandle* handle, Address address) {
+  const Lock lock(mutex);
+  const Block* const block = containing(address);
+  if (block == nullptr) return kInvalidValue;
+  *handle = {};
+  std::memcpy(handle->bytes, &block->address, sizeof block->address);
+  std::memcpy(handle->bytes + sizeof block->address, &block->bytes, sizeof block->bytes);
+  return kSuccess;
+}
+int cuIpcOpenMemHandle_v2(Address* out, IpcHandle handle, unsigned) {
+  size_t bytes = 0;
+  std::memcpy(&bytes, handle.bytes + sizeof(Address), sizeof bytes);
+  return imported(out, bytes != 0 ? bytes : kGranule);
 }
 int cuIpcCloseMemHandle(Address address) {
   return take(address);

@@ -2,6 +2,7 @@
 // that.
 // Stands for libcudart.so.13, .12 and .11.0 where there is no CUDA.
 #include "tests/fakes/cuda.h"
+#include "tests/fakes/driver_table.h"
 
 #include <cstdlib>
 
@@ -13,11 +14,6 @@ namespace {
 constexpr int kVersion = FAKE_CUDART_VERSION;
 using Ask = int (*)(const char*, void**, int, std::uint64_t, int*);
 
-struct Driver {
-#define RUNTIME_FUNCTION(name, parameters, arguments)
-#define DRIVER_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
-#include "tests/fakes/cuda_functions.def"
-};
 Driver driver;
 Ask ask;
 thread_local int device = 0;
@@ -31,6 +27,21 @@ F function(const char* name, std::uint64_t flags = 0) {
   get(&found, name, flags);
   return found;
 }
+
+Address number(const void* pointer) {
+  return reinterpret_cast<Address>(pointer);
+}
+Address* number(void** out) {
+  return reinterpret_cast<Address*>(out);
+}
+Array3dDescriptor described(const ChannelFormat* format, Extent extent) {
+  const unsigned channels = (format->x != 0) + (format->y != 0) + (format->z != 0) + (format->w != 0);
+  return {extent.width, extent.height,
+          extent.depth, format->x == 32 ? 0x20 : format->x == 16 ? 0x02 : 0x01,
+          channels,     0};
+}
+
+} // namespace
 
 // The runtime asks by the plain names.
 const Driver& ready() {
@@ -65,21 +76,6 @@ const Driver& ready() {
     driver.cuCtxSetCurrent(context);
   return driver;
 }
-Address number(const void* pointer) {
-  return reinterpret_cast<Address>(pointer);
-}
-Address* number(void** out) {
-  return reinterpret_cast<Address*>(out);
-}
-Array3dDescriptor described(const ChannelFormat* format, Extent extent) {
-  const unsigned channels = (format->x != 0) + (format->y != 0) + (format->z != 0) + (format->w != 0);
-  return {extent.width, extent.height,
-          extent.depth, format->x == 32 ? 0x20 : format->x == 16 ? 0x02 : 0x01,
-          channels,     0};
-}
-
-} // namespace
-
 int cudaGetDevice(int* out) {
   return *out = device, 0;
 }

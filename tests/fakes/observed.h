@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tests/fakes/cuda.h"
+#include "tests/fakes/driver.h"
 
 namespace fake {
 
@@ -41,13 +41,22 @@ struct Parameters<A, B, C, D, E> {
   D d;
   E e;
 };
+template <class A, class B, class C, class D, class E, class F>
+struct Parameters<A, B, C, D, E, F> {
+  A a;
+  B b;
+  C c;
+  D d;
+  E e;
+  F f;
+};
 
 inline Observer observer = nullptr;
 struct Count {
   const char* name;
   int calls;
 };
-inline Count counts[128] = {};
+inline Count counts[256] = {};
 
 inline void count(const char* name) {
   for (Count& entry : counts) {

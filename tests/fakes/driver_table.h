@@ -1,0 +1,17 @@
+// Purpose: the driver's functions as the runtime found them.
+// Shared by the parts of the fake runtimes.
+#pragma once
+
+#include "tests/fakes/driver.h"
+
+namespace fake {
+
+struct Driver {
+#define RUNTIME_FUNCTION(name, parameters, arguments)
+#define DRIVER_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
+#include "tests/fakes/cuda_functions.def"
+};
+// With a context for this thread: the primary one of its device, if it has none.
+const Driver& ready();
+
+} // namespace fake

@@ -21,12 +21,12 @@ import checks  # noqa: E402
 from checks import Row, Run, compare  # noqa: E402
 
 BUDGET = 460  # seconds for all of it
-AT_ONCE = 6  # jobs that only compare what the process itself took run beside each other
+AT_ONCE = min(6, len(os.sched_getaffinity(0)))  # jobs that only compare what the process itself took, side by side
 PACKED = ".memtrace.zst"
 ROWS = 200  # of each peak: the JSON of a training step has a table of them for each phase of each step
 PATIENCE = 120  # for one program
 KEEP = ("PATH", "HOME", "USER", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH",
-        "VIRTUAL_ENV", "TERM", "XDG_CACHE_HOME", "CUDA_HOME", "CUDA_PATH")
+        "VIRTUAL_ENV", "TERM", "XDG_CACHE_HOME", "CUDA_HOME", "CUDA_PATH", "TORCH_CUDNN_V8_API_DISABLED")
 
 
 @dataclass

@@ -37,10 +37,16 @@ def wanted(torch):
                     names[library][name] = None
                     break
     names["libcurand.so.10"] = {}
+    # What the allocator asks of the driver by name.
+    with open(os.path.join(torch, "lib", "libc10_cuda.so"), "rb") as file:
+        for name in re.findall(rb"(?<=\0)cu[A-Z]\w{4,}(?=\0)", file.read()):
+            names["libcuda.so.1"].setdefault(name.decode(), None)
     return names
 
 
 def body(library, name):
+    if name.startswith("cuGetError"):
+        return f'long {name}(int error, const char** out) {{ (void)error; *out = "an error of a stand-in"; return 0; }}'
     if library.startswith(("libcuda.", "libcudart.")):
         return f"long {name}(void) {{ return {NOT_SUPPORTED}; }}"
     if re.search(r"(Get|Last)Error(String|Name)?$|ErrorString$|StatusString$|StatusName$", name):

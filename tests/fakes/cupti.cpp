@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/fakes/cupti_activity.h"
 #include "tests/fakes/image.h"
 
 namespace {
@@ -123,6 +124,7 @@ thread_local bool
     inside; // of a call that another one makes inside, as the runtime's do, there is one callback each
 
 void on_call(int site, const char* name, const void* parameters, const int* result) {
+  if (&fake_cupti_record != nullptr) fake_cupti_record(site, name);
   if (subscriber.call == nullptr || inside) return;
   if (left == 0) {
     subscriber = {};
@@ -162,13 +164,17 @@ CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc call, void
   left = number_behind("dies=", -1);
   subscriber = {call, user};
   *out = reinterpret_cast<CUpti_SubscriberHandle>(&subscriber);
-  const auto observe =
-      of_driver<void (*)(void (*)(int, const char*, const void*, const int*))>("fake_cuda_observe");
-  if (observe != nullptr) observe(&on_call);
+  fake_cupti_observe();
   return CUPTI_SUCCESS;
 }
 
 } // namespace
+
+void fake_cupti_observe() {
+  const auto observe =
+      of_driver<void (*)(void (*)(int, const char*, const void*, const int*))>("fake_cuda_observe");
+  if (observe != nullptr) observe(&on_call);
+}
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -61,9 +61,9 @@ def find_process(report, pid):
     raise Unreadable(f"the report has no process {pid}, which was traced; it has: {known}")
 
 
-def peak(process, measure):
+def peak(process, measure, memory=MEMORY):
     levels = [entry["bytes"] for entry in process.get("peaks", [])
-              if entry["memory"] == MEMORY and entry["measure"] == measure]
+              if entry["memory"] == memory and entry["measure"] == measure]
     return max(levels) if levels else None
 
 

@@ -111,6 +111,26 @@ def totals(run):
     yield from source(run)
 
 
+def cards(run):
+    """The peaks of each card."""
+    if "missing" in run.truth:
+        yield figure("not run: there is no second card", run.truth["missing"], None)
+        return
+    yield from totals(run)
+    for card, truth in run.truth["cards"].items():
+        for measure, counter in (("tensor", "max_memory_allocated"), ("reserved", "max_memory_reserved")):
+            yield some(f"{card}: peak {measure}", truth[counter], compare.peak(run.process, measure, card))
+
+
+def shared(run):
+    """Both processes: what one borrows of the other is not its own."""
+    yield from totals(run)
+    other = run.truth["other"]
+    process = compare.find_process(run.report, other["pid"])
+    for measure, counter in (("tensor", "max_memory_allocated"), ("reserved", "max_memory_reserved")):
+        yield some(f"the other process: peak {measure}", other[counter], compare.peak(process, measure))
+
+
 def retried(run):
     yield from totals(run)
     yield some("requests that came through after the cache was emptied", 1, run.truth["retries"] - run.truth["ooms"])
@@ -243,6 +263,7 @@ def pinned(run):
     yield figure("pinned bytes asked for, and rounded up", run.truth["asked"], run.truth["rounded"])
     yield equal("pinned bytes at the host's peak = the powers of two", run.truth["rounded"],
                 sum(row["bytes"] for row in rows))
+    yield some("the same = host_memory_stats", run.truth["stats"], sum(row["bytes"] for row in rows))
 
 
 def oom(run):
@@ -257,6 +278,12 @@ def loader(run):
                 compare.peak(run.process, "tensor"))
     kinds = {row["kind"] for row in run.process["peaks"][0]["at_peak"]}
     yield figure("kinds at the host's peak", None, ", ".join(sorted(kinds)))
+
+
+def another_tool(run):
+    """One that subscribes to CUPTI after memtrace has begun gets what it gets without memtrace."""
+    yield from exact(run)
+    yield equal("another tool's subscription: bare, and traced", run.bare["later"], run.truth["later"])
 
 
 def overhead(name, key, unit, processor=None):

@@ -44,6 +44,8 @@ class Job:
 TRAIN, MEMORY, SCENES, OTHERS = "work_train.py", "work_memory.py", "work_scenes.py", "work_others.py"
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 ASYNC = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync", "PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
+REGISTERED = {"PYTORCH_CUDA_ALLOC_CONF": "pinned_use_cuda_host_register:True",
+              "PYTORCH_ALLOC_CONF": "pinned_use_cuda_host_register:True"}
 CUPTI = {"MEMTRACE_CUPTI": "on"}
 LAUNCH_BOUND = ["--parameters", "10.5e6", "--width", "256", "--optimizer", "forloop", "--steps", "100", "--no-phases"]
 
@@ -64,11 +66,15 @@ JOBS = (
     Job("reset", [MEMORY, "reset"], checks.reset),
     Job("reset, by CUPTI", [MEMORY, "reset"], checks.reset, CUPTI),
     Job("pinned", [MEMORY, "pinned"], checks.pinned),
+    Job("pinned by registration", [MEMORY, "pinned"], checks.pinned, REGISTERED),
     Job("graph", [TRAIN, "--graph"], checks.exact),
     Job("held by another tool", [TRAIN, "--holder"], checks.held, CUPTI),
+    Job("another tool comes later", [TRAIN, "--holder-later"], checks.another_tool, bare=True),
     Job("loader", [MEMORY, "loader"], checks.loader, bare=True),
     *(scene(name) for name in ("checkpointing", "accumulation", "autocast", "bf16", "empty_cache", "compile", "mempool",
                                "streams", "convolution", "transformers")),
+    scene("two_cards", checks.cards),
+    scene("ipc", checks.shared),
     scene("retry", checks.retried),
     scene("to_and_back", checks.to_and_back),
     Job("CuPy", [OTHERS, "cupy"], checks.whole),

@@ -83,10 +83,10 @@ def reset():
 def pinned():
     """Sizes just above a power of two; they stay."""
     sizes = [256 * MIB + 1, 129 * MIB + MIB // 2, 64 * MIB + 4096, 32 * MIB]
+    torch.cuda.init()  # without it host_memory_stats() is empty
     kept = [torch.empty(size, dtype=torch.uint8, pin_memory=True) for size in sizes]
     say(asked=sum(sizes), rounded=sum(1 << (size - 1).bit_length() for size in sizes), blocks=len(kept),
-        stats={key: value for key, value in getattr(torch.cuda, "host_memory_stats", dict)().items()
-               if key.endswith("bytes.current")})
+        stats=torch.cuda.host_memory_stats()["allocated_bytes.current"])
 
 
 def oom():

@@ -149,6 +149,53 @@ def scene_retry():
     return {"caught": caught}
 
 
+def counters(card):
+    return {"max_memory_allocated": torch.cuda.max_memory_allocated(card),
+            "max_memory_reserved": torch.cuda.max_memory_reserved(card)}
+
+
+def scene_two_cards():
+    """Half of the model on each card, so that activations and their gradients go from one to the other."""
+    if torch.cuda.device_count() < 2:
+        return {"missing": "a second card"}
+    model, cards = Model(), ("cuda:0", "cuda:1")
+    model.words.to(cards[0])
+    model.head.to(cards[1])
+    for number, layer in enumerate(model.layers):
+        layer.to(cards[number >= LAYERS // 2])
+        layer.register_forward_pre_hook(lambda _, inputs, card=cards[number >= LAYERS // 2]: inputs[0].to(card))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for _ in range(4):
+        batch = tokens()
+        functional.cross_entropy(model(batch).flatten(0, 1), batch.to(cards[1]).flatten()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return {"parameters": sum(p.numel() for p in model.parameters()), "cards": {card: counters(card) for card in cards}}
+
+
+def borrow(inbox, outbox):
+    """Another process: it maps the tensor and makes one of the same size."""
+    borrowed = inbox.get()
+    made = torch.empty_like(borrowed).copy_(borrowed)
+    outbox.put({"pid": os.getpid(), "bytes": made.numel(), **counters(0)})
+    inbox.get()
+
+
+def scene_ipc():
+    """A tensor that another process uses too: its memory is of the one that made it."""
+    from torch import multiprocessing
+    processes = multiprocessing.get_context("spawn")
+    inbox, outbox = processes.Queue(), processes.Queue()
+    other = processes.Process(target=borrow, args=(inbox, outbox))
+    other.start()
+    lent = torch.ones(30 * MIB, dtype=torch.uint8, device="cuda:0")
+    inbox.put(lent)
+    answer = outbox.get(timeout=100)
+    inbox.put(None)
+    other.join()
+    return {"other": answer}
+
+
 def scene_to_and_back():
     """A tensor goes to the card, is changed there and comes back, as in DeepSpeed's report of missing memory."""
     x = torch.randn(64 * MIB)

@@ -1,7 +1,7 @@
 """Work for scripts/gpu_check: training on cuda:0, and what PyTorch's own counters said meanwhile.
 
 usage: work_train.py [--optimizer foreach|forloop|fused] [--parameters N | --largest] [--width N] [--steps N] [--graph]
-                     [--history] [--profiler] [--holder] [--no-phases]
+                     [--history] [--profiler] [--holder | --holder-later] [--no-phases]
 The last line of stdout is JSON: the truth that a report of memtrace is held against. Peaks of phases need counters that
 are reset at their edges, which --no-phases leaves alone.
 """
@@ -164,7 +164,7 @@ def main():
     parser.add_argument("--parameters", type=float, default=100e6)
     parser.add_argument("--width", type=int)
     parser.add_argument("--steps", type=int, default=3)
-    for flag in ("largest", "graph", "history", "profiler", "holder", "no-phases"):
+    for flag in ("largest", "graph", "history", "profiler", "holder", "holder-later", "no-phases"):
         parser.add_argument("--" + flag, action="store_true")
     options = parser.parse_args()
     truth = {"pid": os.getpid()}
@@ -183,6 +183,8 @@ def main():
         truth["complaints"] = complaints.text()
     else:
         times = training.all_steps()
+    if options.holder_later:
+        truth["later"] = hold_cupti()
     if options.graph:
         training.replayed()
     training.counters.read()

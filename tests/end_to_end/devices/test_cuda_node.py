@@ -1,0 +1,69 @@
+"""Purpose: runs the jobs of scripts/gpu_check with PyTorch's real CUDA wheel on a machine without a GPU: its allocator is
+the real one, the libraries below it are our stand-ins (docs/cuda-node.md). Truth: PyTorch's own counters."""
+import json
+import os
+import subprocess
+import unittest
+
+import harness
+
+NODE = os.path.join(harness.BUILD, "tests", "cuda_node", "run")
+JOBS = os.path.join(harness.ROOT, "scripts", "gpu", "run.py")
+SECONDS = 800
+
+# Each change: what differs in how memory is taken, once. --long runs the others too.
+IN_EACH_CHANGE = (
+    "train", "train, by CUPTI", "profiler", "expandable segments", "expandable segments, by CUPTI", "cudaMallocAsync",
+    "history", "segments", "reset, by CUPTI", "pinned", "pinned by registration", "graph", "another tool comes later",
+    "loader", "checkpointing", "autocast", "mempool", "streams", "two cards", "ipc", "retry", "out of memory")
+IN_LONG = (
+    "reset", "held by another tool", "accumulation", "bf16", "empty cache", "convolution", "transformers", "to and back",
+    "context", "largest, foreach", "largest, fused", "largest, forloop")
+
+
+def wrong_rows(job):
+    return [f"{row['check']}: PyTorch {row['truth']}, memtrace {row['found']}: {row['verdict']}"
+            for row in job["rows"] if row["ok"] is False]
+
+
+class Node(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.existing(NODE, "there is no PyTorch wheel for CUDA (scripts/setup --cuda-wheel), or no header of CUPTI; "
+                               "configure the build after either")
+        tried = subprocess.run([NODE, "true"], capture_output=True, text=True, check=False)
+        if tried.returncode != 0:
+            raise unittest.SkipTest(f"no /dev of its own: {tried.stderr.strip()}")
+        self.tree = os.path.join(self.scratch, "tree")
+        subprocess.run(["cmake", "--install", harness.BUILD, "--prefix", self.tree], check=True, capture_output=True)
+
+    def run_jobs(self, names):
+        out = os.path.join(self.scratch, "out")
+        os.makedirs(out)
+        done = subprocess.run([NODE, "python", JOBS, self.tree, out, str(SECONDS), *names], capture_output=True, text=True,
+                              check=False, env=harness.bare_environment(), timeout=SECONDS + 60)
+        try:
+            with open(os.path.join(out, "gpu_check.json"), encoding="utf-8") as file:
+                jobs = json.load(file)["jobs"]
+        except OSError:
+            self.fail(f"exit {done.returncode}: {done.stderr[-2000:]}")
+        return {job["job"]: job for job in jobs}
+
+    def assert_jobs(self, names):
+        jobs = self.run_jobs(names)
+        for name in names:
+            with self.subTest(name):
+                self.assertIn(name, jobs)
+                self.assertEqual(wrong_rows(jobs[name]), [])
+                self.assertTrue(any(row["ok"] for row in jobs[name]["rows"]), "nothing was compared")
+
+    def test_jobs(self):
+        self.assert_jobs(IN_EACH_CHANGE)
+
+    @harness.only_in_long
+    def test_more_jobs(self):
+        self.assert_jobs(IN_LONG)
+
+
+if __name__ == "__main__":
+    unittest.main()

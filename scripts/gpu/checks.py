@@ -217,15 +217,19 @@ def held(run):
     yield equal("the hooks are the source", "hooks", run.process["trace"].get("device_source"))
 
 
+def used_by(truth, of, used):
+    # Where there is no nvidia-smi, this process is taken for the only one on the card.
+    expected = truth["process"] if of == "process" and truth["process"] else truth["card"]
+    return within(f"used, of the {of or 'card'}", expected, used, 2 * MIB if of == "card" else 8 * MIB)
+
+
 def context(run):
     process = run.process
     rows = [row for row in process["phases"] if row["memory"] == MEMORY and row["path"] == ["probe"]]
     used = max((row["used"]["exit"] for row in rows if (row.get("used") or {}).get("exit") is not None), default=None)
     of = next((entry.get("of") for entry in process["peaks"]
                if entry["memory"] == MEMORY and entry["measure"] == "used"), None)
-    # Without nvidia-smi: nothing else uses the card.
-    expected = run.truth["process"] or run.truth["card"] if of == "process" else run.truth["card"]
-    yield within(f"used, of the {of or 'card'}", expected, used, 2 * MIB if of == "card" else 8 * MIB)
+    yield used_by(run.truth, of, used)
     ledger = next((entry for entry in process["ledger"] if entry["memory"] == MEMORY), None)
     residual = ledger["residual"] if ledger else None
     yield holds("what no allocation accounts for (context, code)", None, residual,

@@ -96,12 +96,27 @@ class Checks(unittest.TestCase):
         self.assertEqual(len(wrong(checks.held, {"holder": "held"})), 2)
 
     def test_pinned(self):
-        truth = {"asked": 3 * MIB, "rounded": 4 * MIB}
+        truth = {"asked": 3 * MIB, "rounded": 4 * MIB, "stats": 4 * MIB}
         block = {"kind": "pinned", "bytes": 4 * MIB}
         peaks = [peak("live", 9, "host", at_peak=[block, {"kind": "heap", "bytes": 5}])]
         self.assertEqual(wrong(checks.pinned, truth, peaks=peaks), [])
         block["bytes"] = 3 * MIB
-        self.assertEqual(len(wrong(checks.pinned, truth, peaks=peaks)), 1)
+        self.assertEqual(len(wrong(checks.pinned, truth, peaks=peaks)), 2)
+
+    def test_cards(self):
+        truth = {"max_memory_allocated": 1000, "max_memory_reserved": 2048}
+        second = {"max_memory_allocated": 30, "max_memory_reserved": 70}
+        truth["cards"] = {"cuda:0": dict(truth), "cuda:1": second}
+        peaks = [*report()["processes"][0]["peaks"], peak("tensor", 30, "cuda:1"), peak("reserved", 70, "cuda:1")]
+        self.assertEqual(wrong(checks.cards, truth, peaks=peaks), [])
+        self.assertEqual(wrong(checks.cards, truth, peaks=peaks[:-1]), ["cuda:1: peak reserved"])
+        self.assertEqual(wrong(checks.cards, {"missing": "a second card"}), [])
+
+    def test_another_tool(self):
+        self.assertEqual(wrong(checks.another_tool, {"later": "held"}, {**TRUTH, "later": "held"}), [])
+        told = ["another tool's subscription: bare, and traced"]
+        refused = {"later": "cuptiSubscribe gave 39"}
+        self.assertEqual(wrong(checks.another_tool, refused, {**TRUTH, "later": "held"}), told)
 
     def test_context(self):
         truth = {"process": 900 * MIB, "card": 2000 * MIB, "total": 80 << 30, "name": "A", "uuid": "GPU-1"}

@@ -87,7 +87,8 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityGetNextRecord(std::uint8_t* from, std::size_t valid, CUpti_Activity** record) {
-  auto* const next = *record == nullptr ? from : reinterpret_cast<std::uint8_t*>(*record) + sizeof(CUpti_ActivityKernel9);
+  auto* const next =
+      *record == nullptr ? from : reinterpret_cast<std::uint8_t*>(*record) + sizeof(CUpti_ActivityKernel9);
   if (next + sizeof(CUpti_ActivityKernel9) > from + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(next);
   return CUPTI_SUCCESS;

@@ -1,5 +1,6 @@
-/* Purpose: the few functions of CUDA's libraries from which PyTorch reads an answer, by their documented interfaces.
- * Compiled into each stand-in of libcublas, libcublasLt, libcudnn, libnccl and libnvrtc, beside its generated functions.
+/* Purpose: the few functions of CUDA's libraries from which PyTorch reads an answer, by their documented
+ * interfaces. Compiled into each stand-in of libcublas, libcublasLt, libcudnn, libnccl and libnvrtc, beside its
+ * generated functions.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,8 +28,8 @@ struct Heuristic {
 size_t cublasLtGetVersion(void) {
   return 130000;
 }
-int cublasLtMatmulAlgoGetHeuristic(void* handle, void* operation, void* a, void* b, void* c, void* d, void* preference,
-                                   int wanted, struct Heuristic* results, int* found) {
+int cublasLtMatmulAlgoGetHeuristic(void* handle, void* operation, void* a, void* b, void* c, void* d,
+                                   void* preference, int wanted, struct Heuristic* results, int* found) {
   (void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference, (void)wanted;
   memset(results, 0, sizeof *results);
   return *found = 1, 0;
@@ -68,45 +69,47 @@ int cudnnBackendFinalize(void* descriptor) {
   (void)descriptor;
   return 3000;
 }
-#define GET_ALGORITHM(name)                                                                                        \
-  int name(void* handle, void* x, void* w, void* how, void* y, int wanted, int* found, struct Performance* out) { \
-    (void)handle, (void)x, (void)w, (void)how, (void)y, (void)wanted;                                             \
-    return one_algorithm(found, out);                                                                              \
+#define GET_ALGORITHM(name)                                                            \
+  int name(void* handle, void* x, void* w, void* how, void* y, int wanted, int* found, \
+           struct Performance* out) {                                                  \
+    (void)handle, (void)x, (void)w, (void)how, (void)y, (void)wanted;                  \
+    return one_algorithm(found, out);                                                  \
   }
 GET_ALGORITHM(cudnnGetConvolutionForwardAlgorithm_v7)
 GET_ALGORITHM(cudnnGetConvolutionBackwardDataAlgorithm_v7)
 GET_ALGORITHM(cudnnGetConvolutionBackwardFilterAlgorithm_v7)
-#define FIND_ALGORITHM(name)                                                                                     \
-  int name(void* handle, void* xs, void* x, void* ws, void* w, void* how, void* ys, void* y, int wanted, int* found, \
-           struct Performance* out, void* workspace, size_t bytes) {                                             \
-    (void)handle, (void)xs, (void)x, (void)ws, (void)w, (void)how, (void)ys, (void)y, (void)wanted;              \
-    (void)workspace, (void)bytes;                                                                                \
-    return one_algorithm(found, out);                                                                            \
+#define FIND_ALGORITHM(name)                                                                             \
+  int name(void* handle, void* xs, void* x, void* ws, void* w, void* how, void* ys, void* y, int wanted, \
+           int* found, struct Performance* out, void* workspace, size_t bytes) {                         \
+    (void)handle, (void)xs, (void)x, (void)ws, (void)w, (void)how, (void)ys, (void)y, (void)wanted;      \
+    (void)workspace, (void)bytes;                                                                        \
+    return one_algorithm(found, out);                                                                    \
   }
 FIND_ALGORITHM(cudnnFindConvolutionForwardAlgorithmEx)
 FIND_ALGORITHM(cudnnFindConvolutionBackwardDataAlgorithmEx)
 FIND_ALGORITHM(cudnnFindConvolutionBackwardFilterAlgorithmEx)
-#define WORKSPACE(name)                                                                             \
-  int name(void* handle, void* x, void* w, void* how, void* y, int algorithm, size_t* bytes) {     \
-    (void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm;                            \
-    return *bytes = kWorkspace, 0;                                                                  \
+#define WORKSPACE(name)                                                                        \
+  int name(void* handle, void* x, void* w, void* how, void* y, int algorithm, size_t* bytes) { \
+    (void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm;                       \
+    return *bytes = kWorkspace, 0;                                                             \
   }
 WORKSPACE(cudnnGetConvolutionForwardWorkspaceSize)
 WORKSPACE(cudnnGetConvolutionBackwardDataWorkspaceSize)
 WORKSPACE(cudnnGetConvolutionBackwardFilterWorkspaceSize)
-int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void* handle, int mode, int operations, void* x, void* z,
-                                                             void* y, void* scale, void* activation, size_t* bytes) {
+int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void* handle, int mode, int operations, void* x,
+                                                             void* z, void* y, void* scale, void* activation,
+                                                             size_t* bytes) {
   (void)handle, (void)mode, (void)operations, (void)x, (void)z, (void)y, (void)scale, (void)activation;
   return *bytes = kWorkspace, 0;
 }
-int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void* handle, int mode, int operations, void* activation,
-                                                         void* x, size_t* bytes) {
+int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void* handle, int mode, int operations,
+                                                         void* activation, void* x, size_t* bytes) {
   (void)handle, (void)mode, (void)operations, (void)activation, (void)x;
   return *bytes = 4096, 0;
 }
 int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void* handle, int mode, int operations, void* x, void* y,
-                                                      void* dy, void* dz, void* dx, void* scale, void* activation,
-                                                      size_t* bytes) {
+                                                      void* dy, void* dz, void* dx, void* scale,
+                                                      void* activation, size_t* bytes) {
   (void)handle, (void)mode, (void)operations, (void)x, (void)y, (void)dy, (void)dz, (void)dx, (void)scale;
   (void)activation;
   return *bytes = kWorkspace, 0;
@@ -160,7 +163,8 @@ int ncclAllReduce(const void* from, void* to, size_t count, int type, int operat
   (void)operation, (void)comm;
   return device_copy(to, from, bytes_of(count, type), stream);
 }
-int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation, void* comm, void* stream) {
+int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation, void* comm,
+                      void* stream) {
   (void)operation, (void)comm;
   return device_copy(to, from, bytes_of(count, type), stream);
 }

@@ -20,8 +20,8 @@ cudaError_t noted(int result) {
 
 } // namespace fake::node
 
-using fake::node::noted;
 using fake::ready;
+using fake::node::noted;
 
 extern "C" {
 
@@ -151,7 +151,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return *blocks = threads > 0 && threads <= 1024 ? 2048 / threads : 1, cudaSuccess;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel, int threads,
-                                                                  size_t shared, unsigned) {
+                                                                   size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
 cudaError_t cudaProfilerStart() {

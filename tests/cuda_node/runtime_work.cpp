@@ -1,5 +1,5 @@
-// Purpose: the runtime's kernels, copies, streams, events and graphs. Kernels do nothing; all else is done at once.
-// Stands for libcudart.so.13, beside tests/fakes/cudart.cpp, for programs such as PyTorch's wheels.
+// Purpose: the runtime's kernels, copies, streams, events and graphs. Kernels do nothing; all else is done at
+// once. Stands for libcudart.so.13, beside tests/fakes/cudart.cpp, for programs such as PyTorch's wheels.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -83,7 +83,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
                                cudaStream_t stream) {
   return launch(kernel, grid, block, shared, stream);
 }
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void**, size_t shared,
+                             cudaStream_t stream) {
   return launch(kernel, grid, block, shared, stream);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void**, size_t shared,
@@ -112,8 +113,8 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   for (size_t row = 0; row < height; ++row)
-    cudaMemcpyAsync(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width,
-                    kind, stream);
+    cudaMemcpyAsync(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                    width, kind, stream);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind) {
@@ -194,9 +195,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   *status = static_cast<cudaStreamCaptureStatus>(capturing);
   return noted(result);
 }
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph, const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
-                                     size_t* count) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t** nodes,
+                                     const cudaGraphEdgeData** edges, size_t* count) {
   if (edges != nullptr) *edges = nullptr;
   if (nodes != nullptr) *nodes = nullptr;
   int capturing = 0;

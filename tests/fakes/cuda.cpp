@@ -7,9 +7,9 @@
 
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
 #define RUNTIME_FUNCTION(name, parameters, arguments)
-#define DRIVER_FUNCTION(name, parameters, arguments)         \
-  int name parameters {                                      \
-    using namespace fake;                                    \
+#define DRIVER_FUNCTION(name, parameters, arguments)        \
+  int name parameters {                                     \
+    using namespace fake;                                   \
     return observed(#name, &driver::name UNPACK arguments); \
   }
 namespace fake {

@@ -1,8 +1,8 @@
 // Purpose: the addresses of the cards, which nobody may touch, and what lies there: in a file without a name.
 // Stands for libcuda.so.1 where there is no CUDA.
 //
-// By raw calls: what the real driver gives comes from its own device file, not from malloc or mmap. The contents are
-// written and read as a file is, so that they are not in the memory of the process.
+// By raw calls: what the real driver gives comes from its own device file, not from malloc or mmap. The
+// contents are written and read as a file is, so that they are not in the memory of the process.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -72,7 +72,8 @@ size_t hole_at(Address address, size_t bytes) {
   return data < 0 ? bytes : std::min(bytes, static_cast<size_t>(data - place));
 }
 void punch(Address at, size_t bytes) {
-  fallocate(arena().contents, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of(at), static_cast<off_t>(bytes));
+  fallocate(arena().contents, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of(at),
+            static_cast<off_t>(bytes));
 }
 
 } // namespace
@@ -139,7 +140,8 @@ void fill(Address to, const void* pattern, size_t pattern_bytes, size_t bytes) {
   }
   char piece[kPiece];
   for (size_t i = 0; i < kPiece; i += pattern_bytes) std::copy_n(wanted, pattern_bytes, piece + i);
-  for (size_t done = 0; done < bytes; done += kPiece) write_to(to + done, piece, std::min(kPiece, bytes - done));
+  for (size_t done = 0; done < bytes; done += kPiece)
+    write_to(to + done, piece, std::min(kPiece, bytes - done));
 }
 
 } // namespace fake::driver

@@ -47,7 +47,8 @@ int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
                                                                          : asked->reserved;
   return kSuccess;
 }
-// High-water marks can be set to what is now; other attributes, such as the threshold of its release, have no effect.
+// High-water marks can be set to what is now; other attributes, such as the threshold of its release, have no
+// effect.
 int cuMemPoolSetAttribute(void* pool, int attribute, void*) {
   const Lock lock(mutex);
   auto* const changed = static_cast<Pool*>(pool);

@@ -31,7 +31,8 @@ int cuStreamDestroy_v2(void* stream) {
 }
 int cuStreamGetPriority(void* stream, int* priority) {
   // The handles 0, 1 and 2 are the default streams.
-  return *priority = reinterpret_cast<Address>(stream) > 2 ? static_cast<Stream*>(stream)->priority : 0, kSuccess;
+  return *priority = reinterpret_cast<Address>(stream) > 2 ? static_cast<Stream*>(stream)->priority : 0,
+         kSuccess;
 }
 int cuStreamWaitEvent(void*, void*, unsigned) {
   return kSuccess;
@@ -55,8 +56,8 @@ int cuStreamIsCapturing(void* stream, int* status) {
   *status = capturing != 0 || captures.count(stream) != 0;
   return kSuccess;
 }
-int cuStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** graph, const void** nodes,
-                              size_t* count) {
+int cuStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** graph,
+                              const void** nodes, size_t* count) {
   const Lock lock(mutex);
   const auto capture = captures.find(stream);
   *status = capture != captures.end();

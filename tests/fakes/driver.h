@@ -36,8 +36,9 @@ int fake_cuda_holders(int device); // of its primary context
 int fake_cuda_is_after_init();     // false inside cuInit
 
 // More arguments than the others have. The kernel does nothing.
-int cuLaunchKernel(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared_bytes, void* stream, void** arguments, void** more);
+int cuLaunchKernel(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
+                   void** more);
 // Names that a library beside these sources has: null if it has not this one either.
 [[gnu::weak]] void* fake_cuda_other(const char* name);
 }

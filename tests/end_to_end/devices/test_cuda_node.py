@@ -9,7 +9,7 @@ import harness
 
 NODE = os.path.join(harness.BUILD, "tests", "cuda_node", "run")
 JOBS = os.path.join(harness.ROOT, "scripts", "gpu", "run.py")
-SECONDS = 800
+SECONDS = int(os.environ.get("MEMTRACE_TEST_SECONDS", "800"))
 
 # Each change: what differs in how memory is taken, once. --long runs the others too.
 IN_EACH_CHANGE = (

@@ -5,9 +5,9 @@ import os
 import subprocess
 import unittest
 
+import cuda_node
 import harness
 
-NODE = os.path.join(harness.BUILD, "tests", "cuda_node", "run")
 JOBS = os.path.join(harness.ROOT, "scripts", "gpu", "run.py")
 SECONDS = int(os.environ.get("MEMTRACE_TEST_SECONDS", "800"))
 
@@ -26,21 +26,16 @@ def wrong_rows(job):
             for row in job["rows"] if row["ok"] is False]
 
 
-class Node(harness.Case):
+class Node(cuda_node.Case):
     def setUp(self):
         super().setUp()
-        harness.existing(NODE, "there is no PyTorch wheel for CUDA (scripts/setup --cuda-wheel), or no header of CUPTI; "
-                               "configure the build after either")
-        tried = subprocess.run([NODE, "true"], capture_output=True, text=True, check=False)
-        if tried.returncode != 0:
-            raise unittest.SkipTest(f"no /dev of its own: {tried.stderr.strip()}")
         self.tree = os.path.join(self.scratch, "tree")
         subprocess.run(["cmake", "--install", harness.BUILD, "--prefix", self.tree], check=True, capture_output=True)
 
     def run_jobs(self, names):
         out = os.path.join(self.scratch, "out")
         os.makedirs(out)
-        done = subprocess.run([NODE, "python", JOBS, self.tree, out, str(SECONDS), *names], capture_output=True, text=True,
+        done = subprocess.run([cuda_node.NODE, "python", JOBS, self.tree, out, str(SECONDS), *names], capture_output=True, text=True,
                               check=False, env=harness.bare_environment(), timeout=SECONDS + 60)
         try:
             with open(os.path.join(out, "gpu_check.json"), encoding="utf-8") as file:

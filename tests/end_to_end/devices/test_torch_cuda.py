@@ -1,5 +1,5 @@
-"""Purpose: compares PyTorch's allocators of GPU and pinned memory with their own figures; fakes of its
-libraries use them."""
+"""Purpose: compares PyTorch's allocator of pinned memory with its own figures; fakes of its libraries use it. That of GPU
+memory is in test_cuda_allocator.py."""
 import math
 import os
 import unittest
@@ -8,7 +8,6 @@ import harness
 import rawtrace
 
 MIB = harness.MIB
-CARD, CONTEXT = 80 << 30, 500 << 20
 
 # Parameters of a rank's partition, and the bytes of host memory per parameter with pinned memory.
 DEEPSPEED = {0.5e9: 18.7, 1.1e9: 27.5, 1.54e9: 21.9, 3.0e9: 22.3, 7.62e9: 19.3, 8.03e9: 18.7, 8.7e9: 27.7,
@@ -116,83 +115,6 @@ class Torch(harness.Case):
         self.assertEqual(said, [(5 * MIB, 8 * MIB), (3 * MIB, 8 * MIB), (5 * MIB, 8 * MIB)])
         process = self.only_process(report)
         self.assertEqual(harness.peak(process, "host", "reserved"), 8 * MIB)
-
-    def check_card(self, more=None):
-        printed, process = self.run_one("use_c10_cuda", more=more)
-        self.assertEqual(printed.splitlines()[-1], f"end: allocated {8 * MIB + MIB // 2} reserved {20 * MIB}")
-        # 8 and 0.5 MiB are in one segment of 20 MiB. 30 MiB have their own segment, whose last 100 bytes are in
-        # no block.
-        self.assertEqual(harness.peak(process, "cuda:0", "tensor"), 38 * MIB + MIB // 2)
-        self.assertEqual(harness.peak(process, "cuda:0", "reserved"), 50 * MIB)
-        self.assertEqual(harness.peak(process, "cuda:0", "live"), 50 * MIB)
-        flows = [sum(row[flow] for row in process["phases"] if row["memory"] == "cuda:0")
-                 for flow in ("allocated", "freed")]
-        self.assertEqual(flows, [50 * MIB, 30 * MIB])
-        return process
-
-    def segments(self, kept):
-        """Returns the segments of the report, and its findings; PyTorch's own counters are the truth."""
-        printed, process = self.run_one("use_segments", str(kept))
-        words = printed.split()
-        reserved, allocated = int(words[1]), int(words[3])
-        peak = next(entry for entry in process["peaks"]
-                    if (entry["memory"], entry["measure"]) == ("cuda:0", "reserved"))
-        segments = peak["segments"]
-        self.assertEqual((peak["bytes"], segments["bytes"]), (reserved, reserved))
-        self.assertEqual((segments["in_blocks"], segments["unused"]), (allocated, reserved - allocated))
-        return segments, process["findings"]
-
-    def test_fragmentation(self):
-        """Nine segments of 1 GiB, each kept by a block of 600 MiB, when the tenth is made."""
-        segments, found = self.segments(600)
-        self.assertEqual((segments["count"], segments["unused_beside_blocks"], segments["empty"]),
-                         (10, 9 * 424 * MIB, 0))
-        self.assertEqual([(one["bytes"], one["in_blocks"], one["blocks"]) for one in segments["most_unused"]],
-                         9 * [(1024 * MIB, 600 * MIB, 1)] + [(1024 * MIB, 1024 * MIB, 1)])
-        self.assertEqual([(finding["id"], finding["memory"], finding["bytes"]) for finding in found],
-                         [("device-fragmentation", "cuda:0", 9 * 424 * MIB)])
-        self.assertIn("expandable_segments:True: up to -3816.00 MiB", found[0]["remedy"])
-        self.assertEqual(found[0]["site"]["id"], segments["most_unused"][0]["site"]["id"])
-        text = " ".join(self.report_text("--memory", "cuda:0").split())
-        self.assertIn("its allocator held 10.00 GiB at most, outside training: 6.27 GiB in blocks, unused 3816.00 MiB in 9 segments "
-                      "beside blocks segments unused of MiB blocks since site of most bytes "
-                      "9 424.00 1024.00 1 other fake_cuda_tensor", text)
-
-    def test_no_fragmentation(self):
-        """As above, but the remaining blocks fill the segments."""
-        segments, found = self.segments(1024)
-        self.assertEqual((segments["unused"], found), (0, []))
-
-    def test_segments(self):
-        process = self.check_card()
-        self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device"})
-
-    def test_expandable_segments(self):
-        """Calls the driver through a table of its functions, like PyTorch."""
-        process = self.check_card({"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
-        self.assertEqual({row["kind"] for row in rows_at_peak(process, "cuda:0", "live")}, {"device_vmm"})
-
-    def test_asynchronous_backend(self):
-        """cudaMallocAsync's blocks are tensors if PyTorch's allocator requests them; the reserved bytes are the
-        pool's."""
-        printed, process = self.run_one("use_c10_cuda", more={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
-        peak = 38 * MIB + MIB // 2 - 100
-        self.assertIn(f"three: allocated {peak} reserved {peak}\n", printed)
-        self.assertTrue(printed.endswith(f"end: allocated {8 * MIB + MIB // 2} reserved {8 * MIB + MIB // 2}\n"))
-        for measure in ("tensor", "live", "reserved"):
-            self.assertEqual(harness.peak(process, "cuda:0", measure), peak, measure)
-        last = [record.words[1] for record in rawtrace.read(self.trace_files()[0])[0] if record.type == "reserved"][-1]
-        self.assertEqual(last, 8 * MIB + MIB // 2)
-
-    def test_out_of_memory(self):
-        self.run_one("use_c10_cuda")
-        found = [(record.words[0], rawtrace.KINDS[record.kind], record.flags & rawtrace.TENSOR,
-                  record.words[1] & 0xFFFFFFFF, record.words[4], record.words[5])
-                 for record in rawtrace.read(self.trace_files()[0])[0] if record.type == "failure"]
-        left = CARD - CONTEXT - 20 * MIB
-        # The driver refuses twice, because PyTorch retries with an empty cache; then the tensor fails.
-        self.assertEqual(found, [(1 << 40, "device", 0, 2, left, CARD), (1 << 40, "device", 0, 2, left, CARD),
-                                 (1 << 40, "none", rawtrace.TENSOR, 2, left, CARD)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Purpose: scripts/gpu_check where there is no GPU: its errors, its comparison, and all of it with a fake CUDA runtime.
+"""Purpose: scripts/gpu_check where there is no GPU: its errors, its comparison, and all of it on the CUDA node.
 
 usage: BUILD_DIR=build/dev python3 scripts/gpu_check_test.py
 """
@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -15,9 +16,6 @@ import gpu_check_compare
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.abspath(os.environ.get("BUILD_DIR", os.path.join(ROOT, "build", "dev")))
-CACHE = os.environ.get("MEMTRACE_CACHE") or os.path.join(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "memtrace")
-TORCH_PYTHON = os.path.join(CACHE, "venv", "bin", "python")
 CHECK = os.path.join(HERE, "gpu_check")
 
 TRUTH = {"pid": 7, "max_memory_allocated": 1000, "max_memory_reserved": 2048, "parameters": 10,
@@ -149,37 +147,39 @@ __version__ = "0+cpu"
                    "built without CUDA")
 
 
-class WithFakeDevice(Scratch):
+class WithDevice(Scratch):
     def setUp(self):
         super().setUp()
-        self.runtime = os.path.join(BUILD, "tests", "fakes", "libcudart.so.13")
         built = {"prefix/bin/memtrace": "analyzer/memtrace", "prefix/lib/libmemtrace.so": "preload/libmemtrace.so"}
         for path, source in built.items():
             source = os.path.join(BUILD, source)
-            if not (os.path.exists(source) and os.path.exists(self.runtime)):
-                self.skipTest(f"{source} or {self.runtime} is not built")
+            if not os.path.exists(source):
+                self.skipTest(f"{source} is not built")
             os.makedirs(os.path.dirname(os.path.join(self.scratch, path)), exist_ok=True)
             os.symlink(source, os.path.join(self.scratch, path))
-        if not os.path.exists(TORCH_PYTHON):
-            self.skipTest(f"no Python with PyTorch at {TORCH_PYTHON}: run scripts/setup")
-        # Answers that there is a GPU, and is the real one in all else.
-        self.python = self.program("python", f"""#!/bin/sh
-[ "$1" = - ] && exit 0
-exec '{TORCH_PYTHON}' "$@"
-""")
+        self.prefix = os.path.join(self.scratch, "prefix")
 
     def test_all_of_it(self):
+        """On the CUDA node (docs/cuda-node.md)."""
+        node = os.path.join(BUILD, "tests", "cuda_node", "run")
+        if not os.path.exists(node) or subprocess.run([node, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("there is no CUDA node here: docs/cuda-node.md")
         out = os.path.join(self.scratch, "out")
-        done = self.check(os.path.join(self.scratch, "prefix"), "--python", self.python, "--out", out,
-                          "--train", os.path.join(HERE, "gpu_check_fake_train.py"), FAKE_CUDART=self.runtime,
-                          MEMTRACE_CUPTI="on")  # else cudaMalloc is not there where there is no GPU
+        done = subprocess.run([node, CHECK, self.prefix, "--python", "python", "--out", out,
+                               "--train", os.path.join(HERE, "gpu_check_train.py")],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("agree, to the byte", done.stdout)
         self.assertIn("seen by hooks", done.stdout)
 
     def test_a_run_that_fails(self):
         train = self.write("train.py", "raise SystemExit('planted')")
-        done = self.check(os.path.join(self.scratch, "prefix"), "--python", self.python, "--train", train)
+        # Answers that there is a GPU.
+        python = self.program("python", f"""#!/bin/sh
+[ "$1" = - ] && exit 0
+exec '{sys.executable}' "$@"
+""")
+        done = self.check(self.prefix, "--python", python, "--train", train)
         self.stops(done, 1, "planted", "failed by itself")
         shutil.rmtree(done.stderr.rsplit(" ", 1)[1].strip(), ignore_errors=True)
 

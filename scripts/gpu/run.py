@@ -72,7 +72,7 @@ JOBS = (
     Job("another tool comes later", [TRAIN, "--holder-later"], checks.another_tool, bare=True),
     Job("loader", [MEMORY, "loader"], checks.loader, bare=True),
     *(scene(name) for name in ("checkpointing", "accumulation", "autocast", "bf16", "empty_cache", "compile", "mempool",
-                               "streams", "convolution", "transformers")),
+                               "streams", "convolution", "ddp", "fsdp", "transformers")),
     scene("two_cards", checks.cards),
     scene("ipc", checks.shared),
     scene("retry", checks.retried),

@@ -205,6 +205,26 @@ def scene_to_and_back():
     return {"host_bytes": x.numel() * x.element_size()}
 
 
+def scene_ddp():
+    """One rank of DistributedDataParallel over NCCL: its buckets are a second copy of the gradients."""
+    torch.distributed.init_process_group("nccl", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    known = train(nn.parallel.DistributedDataParallel(Model().cuda(), device_ids=[0]))
+    torch.distributed.destroy_process_group()
+    return known
+
+
+def scene_fsdp():
+    """One rank of FSDP2 over NCCL: each layer's parameters are gathered for its forward and its backward."""
+    from torch.distributed.fsdp import fully_shard
+    torch.distributed.init_process_group("nccl", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    model = Model().cuda()
+    for layer in model.layers:
+        fully_shard(layer)
+    train(fully_shard(model))
+    torch.distributed.destroy_process_group()
+    return {}
+
+
 def scene_transformers():
     """A small GPT-2 of transformers by its Trainer's parts: its own attention, loss and AdamW."""
     from transformers import GPT2Config, GPT2LMHeadModel

@@ -17,8 +17,8 @@ IN_EACH_CHANGE = (
     "history", "segments", "reset, by CUPTI", "pinned", "pinned by registration", "graph", "another tool comes later",
     "loader", "checkpointing", "autocast", "mempool", "streams", "two cards", "ipc", "retry", "out of memory")
 IN_LONG = (
-    "reset", "held by another tool", "accumulation", "bf16", "empty cache", "convolution", "transformers", "to and back",
-    "context", "largest, foreach", "largest, fused", "largest, forloop")
+    "reset", "held by another tool", "accumulation", "bf16", "empty cache", "convolution", "ddp", "fsdp", "transformers",
+    "to and back", "context", "largest, foreach", "largest, fused", "largest, forloop")
 
 
 def wrong_rows(job):

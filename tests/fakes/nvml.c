@@ -3,8 +3,7 @@
 //
 // FAKE_NVML_MS: how long it takes to say who uses a card.
 // FAKE_NVML: `container`: it knows this process by another pid; `error=N`: it cannot be initialised; `others`:
-// a second process holds 3 GiB; `slow=MS`: each opening takes that long. What the process itself uses is asked
-// of the fake driver.
+// a second process holds 3 GiB. What the process itself uses is asked of the fake driver.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -43,7 +42,6 @@ static unsigned long long of_others(void) {
 int nvmlInitWithFlags(unsigned flags) {
   attached = (flags & 2) == 0; // NVML_INIT_FLAG_NO_ATTACH: an H200's driver counts 0 cards then
   if (strncmp(behaviour(), "error=", 6) == 0) return atoi(behaviour() + 6);
-  if (strncmp(behaviour(), "slow=", 5) == 0) usleep((useconds_t)atoi(behaviour() + 5) * 1000);
   return ++open_count, 0;
 }
 int nvmlInit_v2(void) {

@@ -62,7 +62,7 @@ END = """
 | the modules of PyTorch and its kin that are wrapped | `_PATCHES` in `preload/python/bootstrap.py` |
 | the analyzer: names of files and functions of PyTorch and its kin | `analyzer/frameworks/function_names.h` and `.cpp` |
 
-If a wrapper does not find its function, the trace has the note `python-unpatched=`, and the program goes on without that
+If a wrapper does not find its function, the report says so, and the program goes on without that
 phase. If a layout is not the interpreter's, stacks are native alone, and the report says so.
 
 To add a version, add it to `COMBINATIONS` in `tests/matrix/run.py`, and run `scripts/test --matrix`.

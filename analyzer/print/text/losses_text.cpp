@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/newer_parts.h"
@@ -11,6 +13,28 @@
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
+
+namespace {
+
+// Returns which functions of PyTorch and its kin this memtrace looked for and did not find, or "". A note is
+// "python-unpatched=torch.optim.optimizer.optimizer_step AttributeError(...)".
+std::string missing_functions(const trace::Facts& facts) {
+  constexpr std::string_view kKey = "python-unpatched=";
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  std::size_t missing = 0;
+  for (const std::string& note : facts.notes) {
+    if (!note.starts_with(kKey) || ++missing > kNamed) continue;
+    const std::string name = note.substr(kKey.size(), note.find(' ') - kKey.size());
+    names += (names.empty() ? "" : ", ") + printable(name);
+  }
+  if (missing == 0) return "";
+  if (missing > kNamed) names += fmt::format(" and {} more", missing - kNamed);
+  return fmt::format("; phases or roles are missing: this version of a package differs from what memtrace knows ({})",
+                     names);
+}
+
+} // namespace
 
 void write_losses(ProcessAnalysis& analysis, Lines& lines) {
   if (torch_history(analysis.facts())) return; // its events are not those of a recording
@@ -47,6 +71,7 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
   if (const auto python = analysis.facts().note("python"))
     text += fmt::format("; no Python frames, stacks are native only (Python: {})",
                         printable(python->substr(0, python->find(" ("))));
+  text += missing_functions(analysis.facts());
   if (const auto package = analysis.facts().note("python-package"))
     text += fmt::format("; the package memtrace of this program is another project's, without marks: {}",
                         printable(*package));

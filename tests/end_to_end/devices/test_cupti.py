@@ -202,7 +202,7 @@ class Cards(WithFakes):
 
     def test_a_slow_gpu(self):
         """One question takes all the time that memtrace may spend on it. The figure is older than the peak."""
-        used, unknown = self.peaks_of(FAKE_NVML="slow=200")
+        used, unknown = self.peaks_of(FAKE_NVML_MS="200")
         self.assertEqual(used, {})
         self.assertRegex(unknown["cuda:0"], r"^it was not asked while 512\.00 MiB were allocated, \d+ [mu]s later$")
         self.assertEqual(unknown["cuda:1"], "the GPU did not report it")

@@ -63,9 +63,9 @@ TEST_F(HolderRows, OutsideOfPhasesTellTheTimeAndTheCopies) {
   builder.birth(std::uint64_t{4} << 28, 20 << 20, format::Kind::heap, 0, apart);
   const std::vector<HolderRow> all = rows(builder, HolderDetail::by_line);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(since(all[0]), "2.0 s");
+  EXPECT_EQ(since(all[0], replay::Step::none), "2.0 s");
   EXPECT_EQ(few_blocks(all[0], unit_for(100 << 20)), "2 x 40.00");
-  EXPECT_EQ(since(all[1]), "3.0 s");
+  EXPECT_EQ(since(all[1], replay::Step::none), "3.0 s");
   EXPECT_EQ(few_blocks(all[1], unit_for(100 << 20)), "2 blocks");
 }
 
@@ -107,10 +107,10 @@ TEST_F(HolderRows, WhatIsLeftOfEarlierStepsIsARowOfItsOwn) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_TRUE(all[0].left);
   EXPECT_EQ(all[0].bytes, 16 << 20);
-  EXPECT_EQ(since(all[0]), "forward 0 to 3");
+  EXPECT_EQ(since(all[0], replay::Step::none), "forward 0 to 3");
   EXPECT_FALSE(all[1].left);
   EXPECT_EQ(all[1].bytes, 4 << 20);
-  EXPECT_EQ(since(all[1]), "forward 4");
+  EXPECT_EQ(since(all[1], replay::Step::none), "forward 4");
 }
 
 // Two lines with four small sites each, and a large one.

@@ -516,6 +516,18 @@ TEST_F(Report, SaysThatPythonIsNotRead) {
   EXPECT_NE(found.find("stacks are native only (Python: unsupported 3.14.0t)"), std::string::npos) << found;
 }
 
+TEST_F(Report, NamesFunctionsOfPyTorchThatWereNotFound) {
+  Builder builder = training();
+  EXPECT_EQ(text(builder).find("are missing"), std::string::npos);
+  for (const char* name : {"a.b", "torch.optim.optimizer.step", "c", "d"})
+    builder.note("python-unpatched=" + std::string(name) + " AttributeError('gone')");
+  const std::string found = unwrapped(text(builder));
+  EXPECT_NE(found.find("phases or roles are missing: this version of a package differs from what memtrace knows "
+                       "(a.b, torch.optim.optimizer.step, c and 1 more)"),
+            std::string::npos)
+      << found;
+}
+
 TEST_F(Report, AnEmptyTraceIsAReport) {
   Builder builder;
   EXPECT_NE(text(builder).find("events: 0, lost: 0"), std::string::npos);

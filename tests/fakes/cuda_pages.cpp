@@ -16,23 +16,29 @@
 namespace fake::driver {
 namespace {
 
-constexpr size_t kArena = size_t{4} << 40;
-constexpr size_t kPiece = size_t{1} << 16; // that is copied at once
+constexpr size_t kMost = size_t{4} << 40, kLeast = size_t{1} << 30; // of addresses
+constexpr size_t kPiece = size_t{1} << 16;                          // that is copied at once
 
 struct Arena {
   Address base = 0;
+  size_t bytes = kMost; // fewer under valgrind, which has not as many
   int contents = -1;
   std::map<Address, size_t> free; // by address
 };
+Address reserve(size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const long at = syscall(SYS_mmap, nullptr, bytes, PROT_NONE, flags, -1, 0);
+  return at == -1 ? 0 : static_cast<Address>(at);
+}
 Arena& arena() {
   static Arena* const only = [] {
     auto* const fresh = new Arena; // nothing destroys it: programs free memory until their last instruction
-    fresh->base = static_cast<Address>(
-        syscall(SYS_mmap, nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    fresh->base = reserve(fresh->bytes);
+    while (fresh->base == 0 && fresh->bytes > kLeast) fresh->base = reserve(fresh->bytes /= 2);
     fresh->contents = static_cast<int>(syscall(SYS_memfd_create, "card", MFD_CLOEXEC));
-    if (fresh->contents < 0 || ftruncate(fresh->contents, static_cast<off_t>(kArena)) != 0) std::abort();
+    if (fresh->base == 0 || ftruncate(fresh->contents, static_cast<off_t>(fresh->bytes)) != 0) std::abort();
     fresh->base = (fresh->base + kGranule - 1) & ~(kGranule - 1);
-    fresh->free[fresh->base] = kArena - kGranule;
+    fresh->free[fresh->base] = fresh->bytes -= kGranule;
     return fresh;
   }();
   return *only;
@@ -79,7 +85,7 @@ void punch(Address at, size_t bytes) {
 } // namespace
 
 bool on_card(Address address) {
-  return address >= arena().base && address < arena().base + kArena - kGranule;
+  return address >= arena().base && address < arena().base + arena().bytes;
 }
 
 Address pages(size_t bytes, bool host) {

@@ -30,8 +30,8 @@ std::string missing_functions(const trace::Facts& facts) {
   }
   if (missing == 0) return "";
   if (missing > kNamed) names += fmt::format(" and {} more", missing - kNamed);
-  return fmt::format("; phases or roles are missing: this version of a package differs from what memtrace knows ({})",
-                     names);
+  return fmt::format(
+      "; phases or roles are missing: this version of a package differs from what memtrace knows ({})", names);
 }
 
 } // namespace

@@ -26,7 +26,7 @@ TEST(Optimizers, HaveTheirPathsByFile) {
   EXPECT_FALSE(optimizer_at("/home/u/torch/optim/adam.py:790").fused);
 }
 
-TEST(Files, AreKnownByTheirEnds) {
+TEST(FunctionNames, AreKnownByTheirEnds) {
   EXPECT_TRUE(starts_backward("/l/site-packages/torch/_tensor.py"));
   EXPECT_TRUE(starts_backward("/l/site-packages/torch/autograd/graph.py"));
   EXPECT_FALSE(starts_backward("/l/site-packages/torch/_tensor_str.py"));

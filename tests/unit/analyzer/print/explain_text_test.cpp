@@ -80,7 +80,7 @@ TEST_F(ExplainText, OfASmallModelLeadsWithSizes) {
   EXPECT_LT(alive, table) << said;
   EXPECT_LT(table, figure) << "what is alive comes first: " << said;
   EXPECT_LT(figure, said.find("B/param  theory")) << said;
-  EXPECT_NE(said.find("600.00  94.9               train.py:9", alive), std::string::npos) << said;
+  EXPECT_NE(said.find("600.00  94.9   0.0 s       train.py:9", alive), std::string::npos) << said;
   EXPECT_EQ(said.find("Not per parameter"), std::string::npos) << "these rows are in the first table: " << said;
 }
 

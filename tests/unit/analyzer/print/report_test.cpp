@@ -522,9 +522,10 @@ TEST_F(Report, NamesFunctionsOfPyTorchThatWereNotFound) {
   for (const char* name : {"a.b", "torch.optim.optimizer.step", "c", "d"})
     builder.note("python-unpatched=" + std::string(name) + " AttributeError('gone')");
   const std::string found = unwrapped(text(builder));
-  EXPECT_NE(found.find("phases or roles are missing: this version of a package differs from what memtrace knows "
-                       "(a.b, torch.optim.optimizer.step, c and 1 more)"),
-            std::string::npos)
+  EXPECT_NE(
+      found.find("phases or roles are missing: this version of a package differs from what memtrace knows "
+                 "(a.b, torch.optim.optimizer.step, c and 1 more)"),
+      std::string::npos)
       << found;
 }
 

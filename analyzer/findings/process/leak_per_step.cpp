@@ -172,12 +172,17 @@ std::string in_words(const std::vector<std::pair<std::string, LeakLine>>& lines)
 }
 
 // Returns what the allocator retains between the blocks that stay, or "" if that is little. It is below the
-// share of `allocator-retention` where the leak itself is large.
-std::string retained_beside(const ProcessAnalysis& analysis) {
+// share of `allocator-retention` where the leak itself is large. `held`: bytes of the leak. If fewer are in use
+// in the ledger, it is of a time at which the program had freed them.
+std::string retained_beside(const ProcessAnalysis& analysis, std::int64_t held) {
   constexpr std::uint64_t kLeast = 64 << 20; // bytes
   constexpr std::uint64_t kLeastPart = 10;   // 1/10 of what is resident
   const trace::ProcessLedger* const ledger = analysis.account.ledgers.highest_closed();
   if (ledger == nullptr) return "";
+  std::uint64_t in_use = 0;
+  for (const format::LedgerRow row : {format::LedgerRow::tensors, format::LedgerRow::heap})
+    if (const auto& part = ledger->rows[static_cast<std::size_t>(row)]) in_use += part->resident;
+  if (held < 0 || in_use < static_cast<std::uint64_t>(held)) return "";
   const auto& kept = ledger->rows[static_cast<std::size_t>(format::LedgerRow::kept)];
   if (!kept || kept->resident < kLeast || kept->resident < ledger->total / kLeastPart) return "";
   return fmt::format(
@@ -240,7 +245,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));
   finding.sentences = {"Each step: " + in_words(lines) + "."};
-  if (const std::string retained = memory == 0 ? retained_beside(analysis) : ""; !retained.empty())
+  if (const std::string retained = memory == 0 ? retained_beside(analysis, held) : ""; !retained.empty())
     finding.sentences.push_back(retained);
   const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
     return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");

@@ -119,11 +119,11 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
         left_because(holders.left, holders.samples));
   row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);
-  if (holders.of_earlier >= std::max<std::int64_t>(held.total / 100, 1))
-    lines.paragraph("",
-                    fmt::format("Left of steps before {}: {}, not counting parameters, gradients, optimizer "
-                                "states, buffers and input",
-                                static_cast<std::int64_t>(held.now), size(holders.of_earlier)));
+  if (holders.of_earlier < std::max<std::int64_t>(held.total / 100, 1)) return;
+  const std::int64_t last = static_cast<std::int64_t>(held.now) - 1;
+  lines.paragraph(
+      "", fmt::format("Left of {}: {}, not counting parameters, gradients, optimizer states, buffers and input",
+                      last == 0 ? "step 0" : fmt::format("steps 0 to {}", last), size(holders.of_earlier)));
 }
 
 } // namespace memtrace::report

@@ -115,7 +115,7 @@ std::string ProcessAnalysis::phase_name(replay::PathId path) const {
 }
 
 std::string ProcessAnalysis::phase_and_step(replay::PathId path, replay::Step step) const {
-  const std::string phase = path == replay::PathId::other ? "" : phase_name(path);
+  std::string phase = path == replay::PathId::other ? "" : phase_name(path);
   if (step == replay::Step::none) return phase;
   const bool after = step == after_training;
   if (phase.empty()) return after ? when("after step", last_of_training(step)) : when("step", step);

@@ -7,18 +7,18 @@
 namespace memtrace::record {
 namespace {
 
-struct Level {
+struct DeviceLevel {
   std::int64_t live;
   std::int64_t highest;
 };
-constinit Level levels[kMemories] = {};
+constinit DeviceLevel levels[kMemories] = {};
 constinit std::uint64_t peaks = 0;
 
 } // namespace
 
 void change_device_level(unsigned memory, std::int64_t bytes) {
   if (memory == 0 || memory >= kMemories) return;
-  Level& level = levels[memory];
+  DeviceLevel& level = levels[memory];
   const std::int64_t live = __atomic_add_fetch(&level.live, bytes, __ATOMIC_RELAXED);
   std::int64_t highest = __atomic_load_n(&level.highest, __ATOMIC_RELAXED);
   while (live > highest) {

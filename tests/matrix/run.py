@@ -183,15 +183,11 @@ def write_page(path, rows, skipped, seconds):
         print(END, end="", file=page)
 
 
-def main():
-    known = ["-".join(pair) for pair in COMBINATIONS]
-    again, names = "--again" in sys.argv, [name for name in sys.argv[1:] if name != "--again"]
-    if unknown := [name for name in names if name not in known]:
-        sys.exit(f"run.py: no combination {unknown[0]}; there are {', '.join(known)}")
+def run_each(chosen, again):
+    """Returns the rows of the table, what was skipped and why, and the names of what failed."""
     cache = os.path.join(harness.CACHE, "matrix")
     shared = [cache, ROOT, *(place for place in os.environ.get("PIP_FIND_LINKS", "").split() if os.path.isdir(place))]
-    chosen = [pair for pair in COMBINATIONS if not names or "-".join(pair) in names]
-    rows, skipped, failed, began = [], [], [], time.monotonic()
+    rows, skipped, failed = [], [], []
     key = fingerprint()
     for python, torch in chosen:
         name = f"CPython {python}, PyTorch {torch}"
@@ -206,6 +202,17 @@ def main():
         print(f"{'FAILED' if wrong else 'passed'}: {name}", flush=True)
         for fault in wrong:
             print(f"  {fault}", flush=True)
+    return rows, skipped, failed
+
+
+def main():
+    began = time.monotonic()
+    known = ["-".join(pair) for pair in COMBINATIONS]
+    again, names = "--again" in sys.argv, [name for name in sys.argv[1:] if name != "--again"]
+    if unknown := [name for name in names if name not in known]:
+        sys.exit(f"run.py: no combination {unknown[0]}; there are {', '.join(known)}")
+    chosen = [pair for pair in COMBINATIONS if not names or "-".join(pair) in names]
+    rows, skipped, failed = run_each(chosen, again)
     print("\n" + table(rows), end="")
     if not names:
         write_page(os.path.join(ROOT, "docs", "versions.md"), rows, skipped, sum(float(row[-1] or 0) for row in rows))

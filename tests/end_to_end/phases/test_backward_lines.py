@@ -35,7 +35,7 @@ class BackwardLines(harness.Case):
         self.assertEqual(found, {line: 16 + 4 for line in lines})
         text = self.report_text("--all")
         for line in lines:
-            self.assertRegex(text, rf"gradient +\d.* backward 0 +backward_lines.py:{line}\s+backward of torch.matmul")
+            self.assertRegex(text, rf"gradient +\d.* backward 0 +backward_lines.py:{line}\s+(2 blocks: )?backward of torch.matmul")
 
     def test_of_a_forward_call(self):
         self.check("plain")

@@ -82,7 +82,7 @@ class Matcher {
     for (const replay::Holding& holding : set) {
       const std::string phase = analysis.account.paths.text(holding.born_phase);
       DiffRow& row = rows_[{site(analysis, holding.stack), phase, holding.role, holding.kind}];
-      row.*side = replay::wrapping_add(row.*side, holding.bytes);
+      row.*side = replay::wrapping_add(row.*side, holding.bytes - holding.untouched);
       row.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
       row.phase = phase;
       row.role = holding.role;
@@ -110,22 +110,38 @@ class Matcher {
     return analysis.symbolizer->site(stack).id;
   }
 
+  // The main script has no name here: people edit a copy of it and compare.
   static std::string without_lines(const DiffRow& row) {
     std::string out;
     if (row.stack == format::StackId{}) return out;
+    const trace::Facts& facts = row.analysis->facts();
+    const std::string main_script = "/" + script(facts);
     for (const symbols::SiteFrame& frame : row.analysis->symbolizer->site(row.stack).frames) {
       if (frame.inlined) continue;
       out += frame.function;
-      if (frame.python) out += symbols::short_path(frame.file, row.analysis->facts().working_directory);
+      if (frame.python && !frame.file.ends_with(main_script))
+        out += symbols::short_path(frame.file, facts.working_directory);
       out += '\n';
     }
     return out;
   }
 
+  static std::vector<std::uint32_t> lines_of(const DiffRow& row) {
+    std::vector<std::uint32_t> out;
+    if (row.stack == format::StackId{}) return out;
+    for (const symbols::SiteFrame& frame : row.analysis->symbolizer->site(row.stack).frames)
+      if (!frame.inlined) out.insert(out.begin(), frame.line); // the outermost first
+    return out;
+  }
+
   // Joins rows of which each side has one, if they differ only in lines: the file was edited between the runs.
+  // An edit keeps the order of the lines, so the first is joined with the first.
   void join_but_for_lines() {
     struct Sides {
       std::vector<DiffKey> a, b;
+    };
+    const auto by_lines = [this](const DiffKey& x, const DiffKey& y) {
+      return lines_of(rows_.at(x)) < lines_of(rows_.at(y));
     };
     std::map<DiffKey, Sides> alike;
     for (const auto& [key, row] : rows_) {
@@ -134,7 +150,9 @@ class Matcher {
       Sides& sides = alike[{without_lines(row), phase, role, kind}];
       (row.a != 0 ? sides.a : sides.b).push_back(key);
     }
-    for (const auto& [key, sides] : alike) {
+    for (auto& [key, sides] : alike) {
+      std::stable_sort(sides.a.begin(), sides.a.end(), by_lines);
+      std::stable_sort(sides.b.begin(), sides.b.end(), by_lines);
       for (std::size_t i = 0; i < std::min(sides.a.size(), sides.b.size()); ++i) {
         DiffRow& kept = rows_[sides.b[i]];
         const DiffRow& other = rows_[sides.a[i]];
@@ -151,8 +169,14 @@ class Matcher {
 
 std::int64_t sum(const replay::Holdings& set) {
   std::int64_t out = 0;
-  for (const replay::Holding& holding : set) out = replay::wrapping_add(out, holding.bytes);
+  for (const replay::Holding& holding : set) out = replay::wrapping_add(out, holding.bytes - holding.untouched);
   return out;
+}
+
+// Leaves reservations that were never touched out of the level, as a report does.
+void leave_reservations_out(DiffSide& side, const replay::Holdings& set) {
+  side.reserved = static_cast<std::int64_t>(untouched(set));
+  side.peak.bytes = replay::wrapping_sub(side.peak.bytes, side.reserved);
 }
 
 // Adds a row for small blocks and memory inherited at fork: they are counted exactly, but not recorded one by
@@ -229,6 +253,10 @@ Diff difference(const Compared& of, DiffSide a, DiffSide b) {
   const replay::Holdings of_a = sets[at_a];
   if (!one_trace) sets = alive_at(*b.analysis, {at_b});
   const replay::Holdings of_b = sets[at_b];
+  if (of.measure == Measure::live) {
+    leave_reservations_out(a, of_a);
+    leave_reservations_out(b, of_b);
+  }
   Matcher matcher(one_trace);
   matcher.add(*a.analysis, of_a, &DiffRow::a);
   matcher.add(*b.analysis, of_b, &DiffRow::b);

@@ -25,6 +25,7 @@ struct DiffSide {
   std::string name;  // "step 0", "steady", "a"
   std::string where; // for people: "train.py pid 12, in forward 0"
   replay::Peak peak;
+  std::int64_t reserved = 0; // bytes that were reserved and never touched; not in `peak` after difference()
 };
 
 struct DiffRow {
@@ -57,7 +58,8 @@ DiffSide first_step(ProcessAnalysis& analysis, const Compared& of, const std::st
 DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::string& phase);
 
 // Compares two sides, with one more pass over each trace. Sites of two runs match if all frames have equal
-// names, files and lines; addresses do not matter. The remaining sites match if only the lines differ.
+// names, files and lines; addresses do not matter. The remaining sites match if only the lines, or the name of
+// the main script, differ.
 Diff difference(const Compared& of, DiffSide a, DiffSide b);
 
 // The first rows, and one row for the others.

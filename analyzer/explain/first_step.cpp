@@ -20,6 +20,15 @@ std::int64_t sum_of(const std::vector<HolderRow>& rows) {
   return out;
 }
 
+// Returns the last typical step with events of its own. Near the first step, the batch that it loaded for the
+// next one is still alive, and would look as if it stayed for good.
+Step last_typical(const ProcessAnalysis& analysis) {
+  const std::vector<Step>& steps = analysis.steady.steps;
+  const auto last =
+      std::find_if(steps.rbegin(), steps.rend(), [&](Step step) { return analysis.account.whole(step); });
+  return last != steps.rend() ? *last : analysis.steady.representative;
+}
+
 } // namespace
 
 std::unordered_set<format::StackId> stacks_made_after(const ProcessAnalysis& analysis, Step step) {
@@ -40,7 +49,7 @@ FirstStep compare_first_step(ProcessAnalysis& analysis, replay::MemoryId memory,
     return highest_in(analysis.account, step, memory, leading.measure)
         .value_or(Instant{memory, leading.measure, 0});
   };
-  const Instant then = highest(out.step), later = highest(analysis.steady.representative);
+  const Instant then = highest(out.step), later = highest(last_typical(analysis));
   auto sets = alive_at(analysis, {then, later});
   const auto born_then = [&](const Holding& holding) {
     return holding.born_step == out.step && !holding.sampled &&

@@ -86,10 +86,12 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
   out.left = key.left;
   out.variance = sum.variance;
   out.sites = sum.allocators.size();
-  out.allocator =
-      std::max_element(sum.allocators.begin(), sum.allocators.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      })->first;
+  std::vector<std::pair<std::int64_t, std::string>> largest;
+  for (const auto& [allocator, bytes] : sum.allocators) largest.emplace_back(bytes, allocator);
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  out.allocator = largest.front().second;
+  if (largest.size() > 1 && largest[1].first >= sum.bytes / 4) out.next_allocator = largest[1].second;
   sum.steps.erase(Step::none);
   out.steps = sum.steps.size();
   if (sum.steps.empty()) return out;

@@ -20,10 +20,11 @@ struct HolderRow {
   std::uint64_t as_large = 0; // blocks of exactly that size
   std::string use;            // a role, "state dict", or the kind of the blocks
   replay::Role role = replay::Role::unknown;
-  std::string line;      // the user's line, "" if no frame is the user's own
-  std::string allocator; // what the line called: of the site with the most bytes
-  std::size_t sites = 0; // the places in libraries that it covers
-  std::string phase;     // of birth
+  std::string line;           // the user's line, "" if no frame is the user's own
+  std::string allocator;      // what the line called: of the site with the most bytes
+  std::string next_allocator; // of the next site, if it has a quarter of the bytes; else ""
+  std::size_t sites = 0;      // the places in libraries that it covers
+  std::string phase;          // of birth
   replay::Step first = replay::Step::none, last = replay::Step::none; // of birth
   std::size_t steps = 0;                                              // with births
   double born_at = 0;                                                 // seconds, of its first block

@@ -81,6 +81,9 @@ std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
               "memtrace diff --top N");
   table.row(diff.a.peak.bytes, diff.b.peak.bytes, "=", "", "");
   table.write(lines);
+  if (diff.a.reserved != 0 || diff.b.reserved != 0)
+    lines.paragraph("", fmt::format("Reserved and never touched, not counted above: {} and {}",
+                                    size(diff.a.reserved), size(diff.b.reserved)));
   return lines.take();
 }
 

@@ -18,11 +18,17 @@ std::int64_t number(replay::Step step) {
   return static_cast<std::int64_t>(step);
 }
 
+constexpr std::int64_t kLeast = 1 << 18; // bytes: a quarter of a MiB explains no step
+
+bool has_rows(const std::vector<HolderRow>& rows) {
+  return !rows.empty() && rows.front().bytes >= kLeast;
+}
+
 void add_rows(Table& table, const char* when, const std::vector<HolderRow>& rows, const Unit& unit) {
   constexpr std::size_t kMost = 8;
   for (std::size_t i = 0; i < std::min(kMost, rows.size()); ++i) {
     const HolderRow& row = rows[i];
-    if (row.bytes < (1 << 18)) break; // bytes: a quarter of a MiB explains no step
+    if (row.bytes < kLeast) break;
     table.row({when, printable(row.use), signed_in_unit(row.bytes, unit), printable(row.line),
                printable(row.allocator) + (row.sites > 1 ? fmt::format(", {} more", row.sites - 1) : "")});
   }
@@ -41,7 +47,7 @@ std::string first_step_text(const FirstStep& first, const Findings& leaks, const
                   Column::source_line("your line"), Column::detail("allocated by")});
   add_rows(table, "for good", first.good_rows, unit);
   add_rows(table, "only then", first.only_then_rows, unit);
-  if (first.for_good != 0 || first.only_then != 0) table.write(lines);
+  if (has_rows(first.good_rows) || has_rows(first.only_then_rows)) table.write(lines);
   for (const Finding& leak : leaks) lines.labelled("  every step  ", "              ", printable(leak.title));
   lines.plain("");
   return lines.take();

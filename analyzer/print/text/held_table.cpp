@@ -73,7 +73,10 @@ std::string certainty(const HolderRow& row, const Unit& unit) {
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
   std::string text = nothing ? "no stack" : printable(row.allocator);
-  if (row.sites > 1) text += fmt::format("{}+{} more", text.empty() ? "" : " ", row.sites - 1);
+  std::size_t named = 1;
+  if (!row.next_allocator.empty())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(row.next_allocator)), ++named;
+  if (row.sites > named) text += fmt::format("{}+{} more", text.empty() ? "" : " ", row.sites - named);
   const std::string first = row.sampled ? certainty(row, unit) : few_blocks(row, unit);
   return first + (first.empty() || text.empty() ? "" : ": ") + text;
 }

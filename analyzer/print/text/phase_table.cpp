@@ -114,7 +114,9 @@ class PhaseTable {
     const bool any = std::any_of(rows_.begin(), rows_.end(), [](const ShownRow& row) {
       return row.bucket == nullptr && row.row->count > 1;
     });
-    return any ? "  xN: N such phases in the step, in one row" : "";
+    return any ? "  xN: N such phases in the step, in one row; kept is their sum, without what came between "
+                 "them"
+               : "";
   }
 
   std::string typical() const {

@@ -153,8 +153,9 @@ class ReportText {
     if (bytes <= 0 ||
         (!outside && !worthwhile(replay::wrapping_sub(view_.leading.bytes, bytes), view_.leading.bytes)))
       return;
-    std::string text = fmt::format("The peak is outside the phases of training, which take {} at most, {}",
-                                   size(bytes), place_of(*peak));
+    std::string text =
+        fmt::format("The peak is outside the phases of training. While they run, {} are allocated at most, {}",
+                    size(bytes), place_of(*peak));
     if (const std::string largest = largest_lines(analysis_, alive, bytes); !largest.empty())
       text += "; largest then, by your line: " + largest;
     lines_.paragraph("", text);
@@ -171,6 +172,20 @@ class ReportText {
     lines_.paragraph(
         "", fmt::format("Parameters P = {} ({}): {} ({})", count(parameters.count), kinds,
                         size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
+    if (parameters.bytes >= (1 << 20) && has_rows_of(replay::Role::gradient) &&
+        !has_rows_of(replay::Role::parameter))
+      lines_.paragraph(
+          "",
+          "No row has the parameters, because no allocator of PyTorch made them. They may be in a mapped "
+          "file, as after torch.load(mmap=True) and load_state_dict(assign=True). Pages of it that the "
+          "program writes to, as an optimizer does, are private memory.");
+  }
+
+  bool has_rows_of(replay::Role role) const {
+    for (const auto& [instant, alive] : analysis_.sets)
+      for (const replay::Holding& holding : alive)
+        if (holding.role == role) return true;
+    return false;
   }
 
   const replay::Holdings& peak_set() const { return alive_at_peak(analysis_, view_.leading); }

@@ -139,6 +139,41 @@ TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   }
 }
 
+// A line was inserted above, in a copy of the script in another folder. Both lines call the same function.
+TEST(Diff, LinesOfAnEditedScriptAreMatchedInTheirOrder) {
+  const auto train = [](Job& run, const std::string& folder, std::uint32_t moved, std::int64_t second) {
+    Builder& b = run.builder;
+    const std::uint32_t one = b.python_frame("<module>", folder + "/train.py", 10 + moved, 0);
+    const std::uint32_t two = b.python_frame("<module>", folder + "/train.py", 11 + moved, 0);
+    b.begin("load").birth(1 << 20, 40 * kSignedMiB, format::Kind::heap, 0, one);
+    b.birth(1 << 30, second * kSignedMiB, format::Kind::heap, 0, two).end("load");
+  };
+  Job a("/home/a", 20), b("/home/a", 20);
+  train(a, "/home/a/first", 0, 70);
+  train(b, "/home/a/copy", 1, 50);
+  const Diff diff = difference({}, whole_run(a.open(), {}, "a"), whole_run(b.open(), {}, "b"));
+  ASSERT_EQ(diff.rows.size(), 2u);
+  EXPECT_EQ(diff.rows[0].a, 70 * kSignedMiB);
+  EXPECT_EQ(diff.rows[0].b, 50 * kSignedMiB);
+  EXPECT_EQ(diff.rows[1].change(), 0);
+}
+
+TEST(Diff, ReservationsThatWereNeverTouchedAreLeftOut) {
+  Job a("/home/a", 20), b("/home/a", 20);
+  a.builder.begin("load").birth(1 << 20, 40 * kSignedMiB, format::Kind::heap, 0, a.weights).end("load");
+  b.builder.begin("load").birth(1 << 20, 40 * kSignedMiB, format::Kind::heap, 0, b.weights);
+  b.builder.birth(0x100000000, 64 * kSignedMiB, format::Kind::mmap_anon, 0, b.cache);
+  b.builder.put(format::EventType::sample_touched, 0, 0,
+                {0x100000000, b.builder.now(), 64 << 20, 0, b.builder.now()});
+  b.builder.end("load");
+  const Diff diff = difference({}, whole_run(a.open(), {}, "a"), whole_run(b.open(), {}, "b"));
+  EXPECT_EQ(diff.total(), 0);
+  EXPECT_EQ(sum(diff), 0);
+  EXPECT_NE(
+      diff_text(diff, 20, {}).find("Reserved and never touched, not counted above: 0.00 MiB and 64.00 MiB"),
+      std::string::npos);
+}
+
 TEST(Diff, OnADeviceTensorsAreComparedNotSegments) {
   Job run("/home/a", 20);
   Builder& b = run.builder;

@@ -370,11 +370,11 @@ TEST_F(Report, APeakOutsideTrainingHasARowAndTrainingItsLines) {
                 "your lines need what they hold."),
       std::string::npos)
       << out;
-  EXPECT_NE(
-      said.find("Largest at the peak, by your line: train.py:3 800.00 MiB (2 x 400.00 MiB) The peak is "
-                "outside the phases of training, which take 340.00 MiB at most, in forward 0; largest then, "
-                "by your line: train.py:9 300.00 MiB, train.py:3 40.00 MiB"),
-      std::string::npos)
+  EXPECT_NE(said.find("Largest at the peak, by your line: train.py:3 800.00 MiB (2 x 400.00 MiB) The peak is "
+                      "outside the phases of training. While they run, 340.00 MiB are allocated at most, in "
+                      "forward 0; largest then, "
+                      "by your line: train.py:9 300.00 MiB, train.py:3 40.00 MiB"),
+            std::string::npos)
       << out;
   const std::size_t row = out.find("\n  outside training");
   ASSERT_NE(row, std::string::npos) << out;
@@ -475,7 +475,8 @@ TEST_F(Report, APeakBetweenPhasesIsARowOfItsStep) {
   ASSERT_NE(row, std::string::npos) << out;
   EXPECT_GT(row, out.find("\n  update                 2 "));
   EXPECT_LT(row, out.find("\n  forward                typical"));
-  EXPECT_NE(unwrapped(out).find("The peak is outside the phases of training, which take"), std::string::npos)
+  EXPECT_NE(unwrapped(out).find("The peak is outside the phases of training. While they run,"),
+            std::string::npos)
       << out;
 }
 
@@ -514,6 +515,22 @@ TEST_F(Report, SaysThatPythonIsNotRead) {
   builder.note("python=unsupported 3.14.0t (main, Oct 7 2025) [GCC]");
   const std::string found = text(builder);
   EXPECT_NE(found.find("stacks are native only (Python: unsupported 3.14.0t)"), std::string::npos) << found;
+}
+
+TEST_F(Report, SaysThatNoRowHasTheParametersOfAMappedFile) {
+  for (const bool mapped : {false, true}) {
+    Builder builder = training();
+    const auto label = [&](std::uint64_t address, const char* role) {
+      builder.tensor(address, 100 << 20);
+      builder.put(format::EventType::label, 0, 0, {address, 100 << 20, builder.text(role)});
+    };
+    builder.begin("backward");
+    label(5, "gradient");
+    if (!mapped) label(6, "parameter");
+    builder.end("backward");
+    const std::string found = unwrapped(text(builder));
+    EXPECT_EQ(found.find("No row has the parameters") != std::string::npos, mapped) << found;
+  }
 }
 
 TEST_F(Report, NamesFunctionsOfPyTorchThatWereNotFound) {

@@ -48,8 +48,8 @@ class Savings(harness.Case):
         self.assertEqual(finding["id"], "graph-kept-in-eval")
         # Each batch keeps its input, three results of ReLU and the difference, 1 MiB each: 10 MiB a step.
         self.assertIn("memory grows by 10.00 MiB every step", finding["title"])
-        # At the peak, the last batch has a temporary of 1 MiB beside.
-        self.assertAlmostEqual(finding["bytes"], 16 * 10 * MIB, delta=2 * MIB)
+        # At the peak, the last batch may hold one result more.
+        self.assertTrue(16 * 10 * MIB <= finding["bytes"] <= (16 * 10 + 1) * MIB + 4096, finding["bytes"])
         truth = harness.peak(before, measure="tensor") - harness.peak(after, measure="tensor")
         self.assertEqual(finding["saving"]["measure"], "tensor")
         # The bound leaves a layer its input and its output, and both batches of a step their input and difference.

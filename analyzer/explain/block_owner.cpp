@@ -2,6 +2,7 @@
 #include "analyzer/explain/block_owner.h"
 
 #include "analyzer/frameworks/function_names.h"
+#include "analyzer/wording/labels.h"
 
 namespace memtrace::report {
 namespace {
@@ -29,6 +30,13 @@ BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
     if (builds(frame)) return {"model", replay::Role::parameter};
   }
   return {"", holding.role};
+}
+
+std::string use_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
+  const BlockOwner owner = owner_of(analysis, holding);
+  if (*owner.name != '\0') return owner.name;
+  if (owner.role != replay::Role::unknown) return words_of(replay::role_name(owner.role));
+  return holding.tensor ? "tensor" : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)]);
 }
 
 } // namespace memtrace::report

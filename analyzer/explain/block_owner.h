@@ -1,4 +1,4 @@
-// Purpose: names the use of blocks whose phase did not end before the process died.
+// Purpose: names the use of blocks, also of those whose phase did not end before the process died.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ struct BlockOwner {
 };
 
 BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding);
+
+// Returns the word by which every text names the block's use: its role, "state dict", "tensor", or what memory
+// it is, such as "heap".
+std::string use_of(ProcessAnalysis& analysis, const replay::Holding& holding);
 
 } // namespace memtrace::report

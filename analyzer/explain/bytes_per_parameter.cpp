@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -41,14 +42,14 @@ RowKey key_of(const ProcessAnalysis& analysis, const replay::Holding& holding, S
 }
 
 // Sums the holdings by row. If `whenever`, blocks of different steps share a row.
-KeptRows grouped(const ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure,
-                 bool whenever) {
+KeptRows grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings, Measure measure, bool whenever) {
   KeptRows out;
   for (const replay::Holding& holding : holdings) {
     const std::string phase = analysis.account.paths.text(holding.born_phase);
     const bool known = holding.role != Role::unknown;
     KeptRow& row = out[key_of(analysis, holding, whenever ? Step::none : holding.born_step)];
     row.tensors = row.tensors || holding.tensor || measure == Measure::tensor;
+    if (row.sites == 0) row.use = use_of(analysis, holding);
     row.role = holding.role;
     row.kind = holding.kind;
     row.buffer = holding.name != format::TextId{};

@@ -21,6 +21,7 @@ struct KeptRow {
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
   bool tensors = false;
+  std::string use;            // as use_of(); empty for a row of several uses
   std::uint64_t asked = 0;    // bytes requested; blocks that no framework requested: the bytes given
   std::uint64_t bytes = 0;    // bytes given, rounded up by the allocator
   std::uint64_t resident = 0; // of these: resident

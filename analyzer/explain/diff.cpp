@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/explain/step_growth.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -46,7 +47,29 @@ std::string steps_in_detail(const ProcessAnalysis& analysis) {
 std::string place_name(std::optional<Step> step, const std::string& phase) {
   std::string of_step = step ? "step " + number(*step) : "";
   if (phase.empty()) return of_step;
-  return step ? phase + " " + number(*step) : phase;
+  return step ? phase_words(phase) + " " + number(*step) : phase_words(phase);
+}
+
+// True if people may call the phase so: a report calls `step` an update.
+bool is_called(const std::string& phase, const std::string& name) {
+  return phase == name || phase_words(phase) == name;
+}
+
+// Returns why no row fits: the trace lacks the phase, or it has no such step.
+std::string missing(const ProcessAnalysis& analysis, std::optional<Step> step, const std::string& phase) {
+  std::vector<std::string> phases;
+  for (const replay::Row& row : analysis.account.rows) {
+    const std::string name = phase_words(analysis.account.paths.text(analysis.account.paths.last(row.path)));
+    if (row.count != 0 && std::find(phases.begin(), phases.end(), name) == phases.end()) phases.push_back(name);
+  }
+  const bool known = std::any_of(phases.begin(), phases.end(),
+                                 [&](const std::string& name) { return is_called(name, phase_words(phase)); });
+  if (phase.empty() || known)
+    return place_name(step, phase) + ": not in this trace; " + steps_in_detail(analysis);
+  std::string names;
+  for (const std::string& name : phases) names += (names.empty() ? "" : ", ") + name;
+  return fmt::format("{}: no phase of this trace has this name; {}", phase,
+                     names.empty() ? "it has no phases" : "it has " + names);
 }
 
 DiffSide highest(ProcessAnalysis& analysis, const Compared& of, std::optional<Step> step,
@@ -55,7 +78,8 @@ DiffSide highest(ProcessAnalysis& analysis, const Compared& of, std::optional<St
   bool found = false;
   for (const replay::Row& row : analysis.account.rows) {
     if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
-    if (!phase.empty() && analysis.account.paths.text(analysis.account.paths.last(row.path)) != phase) continue;
+    if (!phase.empty() && !is_called(analysis.account.paths.text(analysis.account.paths.last(row.path)), phase))
+      continue;
     const replay::MemoryRow& memory = row.of(of.memory);
     const replay::Figures& level = of.measure == Measure::tensor ? memory.tensor : memory.live;
     if (found && level.peak <= side.peak.bytes) continue;
@@ -65,8 +89,7 @@ DiffSide highest(ProcessAnalysis& analysis, const Compared& of, std::optional<St
     side.peak.path = row.path;
     side.peak.step = row.step;
   }
-  if (!found)
-    throw NothingToShow(place_name(step, phase) + ": not in this trace; " + steps_in_detail(analysis));
+  if (!found) throw NothingToShow(missing(analysis, step, phase));
   side.where = where(analysis, side.peak);
   return side;
 }
@@ -85,6 +108,7 @@ class Matcher {
       row.*side = replay::wrapping_add(row.*side, holding.bytes - holding.untouched);
       row.variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
       row.phase = phase;
+      row.use = use_of(analysis, holding);
       row.role = holding.role;
       row.kind = holding.kind;
       row.analysis = &analysis;

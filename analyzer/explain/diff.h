@@ -33,6 +33,7 @@ struct DiffRow {
   std::int64_t b = 0;
   double variance = 0; // the sum of squared 95 % errors of the sampled bytes
   std::string phase;
+  std::string use; // as use_of()
   replay::Role role = replay::Role::unknown;
   format::Kind kind = format::Kind::none;
   ProcessAnalysis* analysis = nullptr; // the analysis that `stack` belongs to

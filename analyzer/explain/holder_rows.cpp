@@ -60,16 +60,15 @@ struct HolderSum {
   }
 };
 
-std::string use_of(const BlockOwner& owner, const Holding& holding) {
-  if (*owner.name != '\0') return owner.name;
-  if (owner.role != replay::Role::unknown) return words_of(replay::role_name(owner.role));
-  return holding.tensor ? "tensor" : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)]);
-}
-
 // Returns "torch.zeros_like adam.py:178" or "pandas/core/frame.py:761", without what the user's line says.
 std::string allocator_of(const symbols::Site& site) {
   if (site.where == site.own_line) return site.op;
   return site.op.empty() ? site.where : site.op + " " + site.where.substr(site.where.rfind('/') + 1);
+}
+
+// Returns "import of torch" for all that an import allocates: its modules are many, and their lines say little.
+std::string allocator_by_line(const symbols::Site& site) {
+  return site.import.empty() ? allocator_of(site) : site.import;
 }
 
 HolderRow row_of(const HolderKey& key, HolderSum& sum) {
@@ -112,7 +111,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
   for (const Holding& holding : alive) {
     if (holding.untouched != 0 && holding.untouched == holding.bytes) continue;
     const BlockOwner owner = owner_of(analysis, holding);
-    HolderKey key{.use = use_of(owner, holding),
+    HolderKey key{.use = use_of(analysis, holding),
                   .line = "",
                   .site = "",
                   .phase = analysis.account.paths.text(holding.born_phase),
@@ -123,7 +122,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
     if (holding.stack != format::StackId{} && named.size() < kNamed) named.insert(holding.stack);
     if (named.contains(holding.stack)) {
       const symbols::Site& site = analysis.symbolizer->site(holding.stack);
-      allocator = allocator_of(site);
+      allocator = detail == HolderDetail::by_line ? allocator_by_line(site) : allocator_of(site);
       key.line = site.own_line;
       if (detail == HolderDetail::by_site || key.line.empty()) key.site = allocator;
     } else if (holding.stack != format::StackId{}) {

@@ -112,8 +112,14 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     }
     return chosen(files, kDefault, attempt);
   }
-  if (!fs::exists(argument, error))
-    throw UsageError(argument + ": no such file or directory; expected a trace or a directory of them");
+  if (!fs::exists(argument, error)) {
+    // Messages name a job by its directory alone: "reading the newest of 3 jobs, 20261126-101500-77".
+    const std::string below = (fs::path(kDefault) / argument).string();
+    if (fs::path(argument).is_relative() && fs::exists(below, error)) return find_traces(below, attempt);
+    throw UsageError(argument +
+                     ": no such file or directory, here or in memtrace-out; expected a trace or a "
+                     "directory of them");
+  }
   if (!fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
     const std::optional<std::string> cut = archive::open(argument);

@@ -13,10 +13,12 @@ namespace {
 using format::high;
 using format::low;
 
+constexpr std::string_view kImporter = "<frozen importlib";
+
 // True for Python code between the user's line and the work. Without this test, it would name every gradient
 // and every import.
 bool passage(std::string_view file) {
-  return file.starts_with("<frozen importlib") || frameworks::starts_backward(file);
+  return file.starts_with(kImporter) || frameworks::starts_backward(file);
 }
 
 // True for functions that every allocation goes through, so their names say nothing.
@@ -87,6 +89,33 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFo
     if (in_module && out.pass == nullptr) out.pass = &frame;
   }
   return out;
+}
+
+// What a line made Python import: the first module that ran code, or nullptr if that was no Python code.
+struct Import {
+  const SiteFrame* module = nullptr;
+};
+
+// Returns the import that the line `own` caused, or nullopt if the block is of no import. Modules import
+// others: the outermost is the one that the line caused.
+std::optional<Import> import_below(const std::vector<SiteFrame>& frames, const SiteFrame* own) {
+  std::optional<Import> out;
+  const SiteFrame* outer = nullptr;
+  for (const SiteFrame& frame : frames) { // the innermost first
+    if (&frame == own) break;
+    if (!frame.python) continue;
+    const bool importer = frame.file.starts_with(kImporter);
+    if (importer && (outer == nullptr || !outer->file.starts_with(kImporter))) out = Import{outer};
+    outer = &frame;
+  }
+  return out;
+}
+
+// Returns "torch" for "torch/_dynamo/utils.py:12" and "os" for "<frozen os>:96".
+std::string package_of(std::string_view place) {
+  constexpr std::string_view kFrozen = "<frozen ";
+  if (place.starts_with(kFrozen)) place.remove_prefix(kFrozen.size());
+  return std::string(place.substr(0, place.find_first_of("/.>:")));
 }
 
 constexpr std::string_view kBackwardOf = "(backward of this forward call)";
@@ -264,6 +293,8 @@ void Symbolizer::describe(Site& site) {
   }
   site.where = place(python.telling != nullptr ? *python.telling : *python.innermost);
   if (python.own != nullptr) site.own_line = place(*python.own);
+  if (const auto import = python.own == nullptr ? std::nullopt : import_below(site.frames, python.own))
+    site.import = import->module == nullptr ? "import" : "import of " + package_of(place(*import->module));
   if (python.pass != nullptr) site.pass_line = place(*python.pass);
   const std::string compiled = filled_by(python.innermost->file, python.innermost->line);
   if (!compiled.empty() && python.own != nullptr) { // the generated file's name is a hash

@@ -39,6 +39,7 @@ struct Site {
   std::string own_line;          // the innermost Python line of the user's own code; empty if there is none
   std::string pass_line;         // the user's line that called the outermost module; empty outside of modules
   std::string caller;            // own_line, or empty if that is `where`
+  std::string import;            // "import of torch", if the user's line made Python import it; else empty
   const std::string& line() const { return own_line.empty() ? where : own_line; }
   std::string title() const { return op.empty() ? where : op + ", " + where; }
 };

@@ -27,4 +27,11 @@ std::string signal_name(std::uint32_t number);
 // Returns `text` with blanks at its end, at least `width` columns wide.
 std::string pad(const std::string& text, std::size_t width);
 
+// What reports say of a trained model without parameters among the recorded blocks.
+inline constexpr char kParametersNotAllocated[] =
+    "No row has the parameters, because no allocator of PyTorch made them. They may be in a mapped file, as "
+    "after "
+    "torch.load(mmap=True) and load_state_dict(assign=True). Pages of it that the program writes to, as an "
+    "optimizer does, are private memory.";
+
 } // namespace memtrace::report

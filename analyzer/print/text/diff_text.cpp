@@ -46,14 +46,10 @@ void write_row(DiffTable& table, const DiffRow& row) {
               too_much ? "sampling error; the total is exact" : "counted, not recorded one by one");
     return;
   }
-  const bool kind = row.role == replay::Role::unknown;
   std::string site =
       row.stack == format::StackId{} ? "-" : line_and_allocator(row.analysis->symbolizer->site(row.stack));
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
-  table.row(
-      row.a, row.b,
-      words_of(kind ? format::kKindNames[static_cast<std::size_t>(row.kind)] : replay::role_name(row.role)),
-      printable(phase_words(row.phase)), printable(site));
+  table.row(row.a, row.b, printable(row.use), printable(phase_words(row.phase)), printable(site));
 }
 
 } // namespace

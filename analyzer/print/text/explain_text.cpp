@@ -22,10 +22,11 @@ namespace {
 constexpr std::size_t kTransients = 5;
 constexpr std::size_t kBeside = 6; // rows
 constexpr std::size_t kAlive = 8;
+constexpr double kLittle = 0.01; // of what is alive: a smaller model needs no table
 
-// A tensor without a role is called a tensor, as in the report; its kind says only where it lies.
+// Names a block as the report does; the kind of a tensor without a role says only where it lies.
 std::string shown_name(const KeptRow& row) {
-  if (row.role == replay::Role::unknown && row.tensors && !row.buffer) return "tensor";
+  if (row.role == replay::Role::unknown && row.tensors && !row.buffer && !row.use.empty()) return row.use;
   return row.buffer ? row.name : words_of(row.name);
 }
 
@@ -63,6 +64,32 @@ class ExplainText {
   std::string write(std::optional<std::uint64_t> project) {
     head();
     if (!from_.model_leads()) alive();
+    if (part_of_model() >= kLittle) per_parameter_rows();
+    if (lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
+    if (project) projection(*project);
+    return lines_.take();
+  }
+
+ private:
+  double per(std::uint64_t bytes) const { return from_.per_parameter(bytes); }
+
+  // Returns the share of the model in what is alive, from 0.
+  double part_of_model() const {
+    return static_cast<double>(from_.model_sum()) / std::max(1.0, static_cast<double>(from_.alive));
+  }
+
+  // True if a model was trained and its parameters are no recorded blocks.
+  bool lacks_parameters() const {
+    const auto has = [this](replay::Role role) {
+      return std::any_of(from_.kept.begin(), from_.kept.end(),
+                         [&](const KeptRow& row) { return row.role == role; });
+    };
+    const auto& parameters = from_.analysis->facts().parameters;
+    return parameters && parameters->bytes >= (1 << 20) && has(replay::Role::gradient) &&
+           !has(replay::Role::parameter);
+  }
+
+  void per_parameter_rows() {
     lines_.plain("");
     table();
     transients();
@@ -78,12 +105,7 @@ class ExplainText {
     if (from_.model_leads()) beside();
     lines_.plain(fmt::format("unaccounted: {} = {:.2f}", size(from_.unaccounted),
                              from_.per_parameter(from_.unaccounted)));
-    if (project) projection(*project);
-    return lines_.take();
   }
-
- private:
-  double per(std::uint64_t bytes) const { return from_.per_parameter(bytes); }
 
   // Returns the sum, then the causes of the difference to theory.
   std::string per_parameter() const {
@@ -116,18 +138,21 @@ class ExplainText {
                {.set = from_.analysis->set(update_instant(from_.analysis->account, from_.memory)),
                 .total = total,
                 .unit = unit_for(total),
-                .title = fmt::format("Alive after step {}", static_cast<std::int64_t>(from_.step)),
+                .title = "Alive " + instant(),
                 .sum = "total",
                 .at = "",
                 .others = "smaller"},
                kAlive, lines_);
     reserved();
     lines_.gap();
-    const double part = 100 * static_cast<double>(from_.model_sum()) / static_cast<double>(from_.alive);
-    lines_.paragraph(
-        "", printable(fmt::format("The model is {:.1f} % of what is alive, so this says little: {}", part,
-                                  per_parameter())));
+    lines_.paragraph("",
+                     printable(fmt::format("The model is {:.1f} % of what is alive, so this says little: {}{}",
+                                           100 * part_of_model(), per_parameter(),
+                                           part_of_model() < kLittle ? ". --format json has the rows" : "")));
   }
+
+  // Not "after step 13": a validation after the last update comes later, and is so called.
+  std::string instant() const { return fmt::format("after update {}", static_cast<std::int64_t>(from_.step)); }
 
   void reserved() {
     if (from_.reserved != 0)
@@ -142,8 +167,8 @@ class ExplainText {
       sizes_first();
     }
     const trace::Facts& facts = from_.analysis->facts();
-    lines_.paragraph("", fmt::format("{}  {}  after step {}", script_and_pid(facts), memory_name(from_.memory),
-                                     static_cast<std::int64_t>(from_.step)));
+    lines_.paragraph("",
+                     fmt::format("{}  {}  {}", script_and_pid(facts), memory_name(from_.memory), instant()));
     lines_.paragraph("", printable("Setup seen: " + from_.setup));
     lines_.plain(fmt::format("P = {}: 1 B/param = {}", count(from_.parameters), sized(from_.parameters)));
   }
@@ -215,11 +240,11 @@ class ExplainText {
   void transients() {
     for (std::size_t i = 0; i < std::min(kTransients, from_.transient.size()); ++i) {
       const KeptRow& row = from_.transient[i];
-      lines_.paragraph(
-          "", printable(fmt::format("not kept: {} {} = {:+.2f} in {}, alive {}: {}", shown_name(row),
-                                    sized(row.resident), per(row.resident),
-                                    since(row.phase, row.step, row.step, from_.analysis->after_training),
-                                    duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
+      const std::string made = since(row.phase, row.step, row.step, from_.analysis->after_training);
+      lines_.paragraph("", printable(fmt::format(
+                               "not kept: {} {} = {:+.2f} {}{}, alive {}: {}", shown_name(row),
+                               sized(row.resident), per(row.resident), made.starts_with("after") ? "" : "in ",
+                               made, duration(static_cast<double>(row.lifetime) / 1e9), site(row))));
     }
   }
 

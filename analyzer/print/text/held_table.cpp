@@ -124,9 +124,12 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
   table.write(lines);
   if (holders.of_earlier < std::max<std::int64_t>(held.total / 100, 1)) return;
   const std::int64_t last = static_cast<std::int64_t>(held.now) - 1;
-  lines.paragraph(
-      "", fmt::format("Left of {}: {}, not counting parameters, gradients, optimizer states, buffers and input",
-                      last == 0 ? "step 0" : fmt::format("steps 0 to {}", last), size(holders.of_earlier)));
+  const std::string now = held.now == analysis.after_training ? fmt::format("what came after step {}", last)
+                                                              : fmt::format("step {}'s", last + 1);
+  lines.paragraph("", fmt::format("Left of {}: {}. Not in it: {}, parameters, gradients, optimizer states, "
+                                  "buffers and input",
+                                  last == 0 ? "step 0" : fmt::format("steps 0 to {}", last),
+                                  size(holders.of_earlier), now));
 }
 
 } // namespace memtrace::report

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/explain/after_training.h"
+#include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/step_growth.h"
 #include "analyzer/print/text/transients_text.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -25,7 +26,8 @@ using replay::Step;
 
 class PhaseTable {
  public:
-  PhaseTable(const ReportView& view, bool all_steps) : view_(view), all_steps_(all_steps) {
+  PhaseTable(const ReportView& view, bool all_steps)
+      : view_(view), all_steps_(all_steps), peak_is_typical_(peak_is_typical()) {
     for (const ShownRow& shown : analysis().shown.rows)
       if (shown.row->count != 0 && view_.figures(*shown.row).peak != 0 && telling(shown))
         rows_.push_back(shown);
@@ -50,7 +52,33 @@ class PhaseTable {
 
   bool telling(const ShownRow& shown) const {
     if (all_steps_ || !has_typical()) return true;
-    return shown.as == Step::none || shown.as == Step{0} || shown.as == view_.peak().step;
+    return shown.as == Step::none || shown.as == Step{0} ||
+           (shown.as == view_.peak().step && !peak_is_typical_);
+  }
+
+  // True if the rows of the peak's step show the figures of the typical step: then one of both is enough.
+  bool peak_is_typical() const {
+    if (!has_typical() || all_steps_ || peak_is_apart()) return false;
+    std::size_t of_peak = 0, equal = 0;
+    for (const ShownRow& shown : analysis().shown.rows) {
+      if (shown.as != view_.peak().step || shown.row->count == 0 || view_.figures(*shown.row).peak == 0)
+        continue;
+      ++of_peak;
+      equal += std::any_of(
+          analysis().steady.rows.begin(), analysis().steady.rows.end(), [&](const replay::Row& row) {
+            return row.path == shown.row->path && row.count == shown.row->count && looks_equal(row, *shown.row);
+          });
+    }
+    return of_peak != 0 && equal == of_peak;
+  }
+
+  bool looks_equal(const replay::Row& a, const replay::Row& b) const {
+    const replay::Figures x = view_.figures(a), y = view_.figures(b);
+    const auto equal = [this](std::int64_t one, std::int64_t other) {
+      return in_unit(one, view_.unit) == in_unit(other, view_.unit);
+    };
+    return equal(x.entry, y.entry) && equal(x.peak, y.peak) && equal(x.exit, y.exit) && equal(x.net, y.net) &&
+           equal(x.transient, y.transient);
   }
 
   // A row of the rollup has no instants, so the reservations of the peak stand for those of its own time.
@@ -82,9 +110,7 @@ class PhaseTable {
   }
 
   // The time outside of phases has a peak, but no entry and no exit: it is not one stretch.
-  bool peak_is_apart() const {
-    return view_.peak().path == replay::PathId::other && !view_.peak().bucket && !rows_.empty();
-  }
+  bool peak_is_apart() const { return view_.peak().path == replay::PathId::other && !view_.peak().bucket; }
 
   // Returns the number of the row that follows the row of the peak: before all steps, or after those of its
   // step.
@@ -124,7 +150,10 @@ class PhaseTable {
     const std::int64_t growth = growth_per_step(analysis(), view_.leading.memory, view_.leading.measure);
     return fmt::format("typical: the median of {} ({}){}", step_range(steps.front(), steps.back()),
                        typical_steps_agree(analysis().steady),
-                       growth == 0 ? "" : "; memory grows: " + growth_in_words(growth));
+                       growth == 0 ? "" : "; memory grows: " + growth_in_words(growth)) +
+           (peak_is_typical_ ? fmt::format("; step {} with the peak has the same figures",
+                                           static_cast<std::int64_t>(view_.peak().step))
+                             : "");
   }
 
   // Writes which steps exist only as rows, and how many steps a row covers.
@@ -184,10 +213,7 @@ class PhaseTable {
     std::map<std::string, Use> uses;
     for (const Holding& holding : analysis().set({view_.leading.memory, view_.leading.measure, at})) {
       if (holding.born_phase != phase || holding.born_step != step) continue;
-      const bool known = holding.role != replay::Role::unknown;
-      Use& use = uses[known            ? words_of(replay::role_name(holding.role))
-                      : holding.tensor ? "tensor"
-                                       : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)])];
+      Use& use = uses[use_of(analysis(), holding)];
       const std::uint64_t bytes = holding.bytes - holding.untouched;
       use.bytes = replay::wrapping_add(use.bytes, bytes);
       use.asked += holding.asked != 0 ? std::min(holding.asked, bytes) : bytes;
@@ -200,6 +226,7 @@ class PhaseTable {
 
   const ReportView& view_;
   bool all_steps_;
+  bool peak_is_typical_;
   std::vector<ShownRow> rows_;
   std::size_t typical_from_ = 0;
 };

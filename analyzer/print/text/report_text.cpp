@@ -127,11 +127,12 @@ class ReportText {
              finding.saving->measure == view_.leading.measure && finding.saving->bytes >= apart;
     });
     if (both || apart < 0) return;
-    std::string text = fmt::format(
-        "The next peak is {}, {}{}. Less memory at the first one alone saves {} at most", size(next->bytes),
-        place_of(next->peak), next->line.empty() ? "" : ", at " + printable(next->line), size(apart));
+    std::string text =
+        fmt::format("The next peak is {}, {}{}. A change that lowers only the first one saves {} at most",
+                    size(next->bytes), place_of(next->peak),
+                    next->line.empty() ? "" : ", at " + printable(next->line), size(apart));
     if (const std::string largest = largest_lines(analysis_, next->alive, next->bytes); !largest.empty())
-      text += "; largest at the next, by your line: " + largest;
+      text += "; largest at the next peak, by your line: " + largest;
     lines_.paragraph("", text);
   }
 
@@ -174,11 +175,7 @@ class ReportText {
                         size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
     if (parameters.bytes >= (1 << 20) && has_rows_of(replay::Role::gradient) &&
         !has_rows_of(replay::Role::parameter))
-      lines_.paragraph(
-          "",
-          "No row has the parameters, because no allocator of PyTorch made them. They may be in a mapped "
-          "file, as after torch.load(mmap=True) and load_state_dict(assign=True). Pages of it that the "
-          "program writes to, as an optimizer does, are private memory.");
+      lines_.paragraph("", kParametersNotAllocated);
   }
 
   bool has_rows_of(replay::Role role) const {

@@ -30,7 +30,7 @@ class Savings(harness.Case):
         truth = harness.peak(before) - harness.peak(after)
         self.assertAlmostEqual(truth, 10 * MIB, delta=MIB)
         said = re.search(r"The next peak is ([\d.]+) MiB, outside training, at savings\.py:(\d+)\. "
-                         r"Less memory at the first one alone saves ([\d.]+) MiB at most", text)
+                         r"A change that lowers only the first one saves ([\d.]+) MiB at most", text)
         self.assertTrue(said, text)
         self.assertEqual(int(said[2]), line_of("# the next peak"))
         self.assertAlmostEqual(float(said[1]), harness.peak(after) / MIB, delta=1)

@@ -106,8 +106,37 @@ TEST(Diff, TwoStepsAndTwoPhases) {
       difference({}, one_place(analysis, {}, {}, "load"), one_place(analysis, {}, {}, "forward"));
   EXPECT_EQ(phases.total(), 32 * kSignedMiB);
   EXPECT_EQ(row_at(phases, "m/more.py")->b, 2 * kSignedMiB);
-  EXPECT_THROW(one_place(analysis, {}, replay::Step{99}, ""), NothingToShow);
-  EXPECT_THROW(one_place(analysis, {}, {}, "backward"), NothingToShow);
+  EXPECT_EQ(one_place(analysis, {}, {}, "update").peak.bytes, one_place(analysis, {}, {}, "step").peak.bytes)
+      << "texts call the phase `step` so";
+  const auto refusal = [&](std::optional<replay::Step> step, const std::string& phase) {
+    try {
+      one_place(analysis, {}, step, phase);
+    } catch (const NothingToShow& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(replay::Step{99}, ""), "step 99: not in this trace; it has steps 0..5 in detail");
+  EXPECT_EQ(refusal(replay::Step{99}, "step"), "update 99: not in this trace; it has steps 0..5 in detail");
+  EXPECT_EQ(refusal({}, "backward"),
+            "backward: no phase of this trace has this name; it has load, forward, update");
+}
+
+// The report, an explanation and a comparison call one block by one name.
+TEST(Diff, BlocksHaveTheirNamesOfTheReport) {
+  Job run("/home/a", 20);
+  Builder& b = run.builder;
+  const std::uint32_t read =
+      b.python_frame("load", "/home/a/lib/python3/site-packages/torch/serialization.py", 9, run.weights);
+  b.begin("load").tensor(1 << 20, 128 * kSignedMiB, read); // it did not end, so the tensor is no parameter yet
+  b.tensor(1 << 30, 4 * kSignedMiB, run.cache).birth(2 << 20, 8 * kSignedMiB);
+  ProcessAnalysis& analysis = run.open();
+  const Diff diff = difference({}, whole_run(analysis, {}, "a"), whole_run(analysis, {}, "b"));
+  std::vector<std::string> uses;
+  for (const DiffRow& row : diff.rows) uses.push_back(row.use);
+  EXPECT_EQ(uses, (std::vector<std::string>{"state dict", "heap", "tensor"}));
+  const std::string text = diff_text(diff, 10, {});
+  EXPECT_NE(text.find("  state dict       load "), std::string::npos) << text;
 }
 
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {

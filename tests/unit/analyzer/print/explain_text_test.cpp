@@ -28,7 +28,7 @@ class ExplainText : public testing::Test {
     builder_.put(format::EventType::sample_touched, 0, 0,
                  {kReservation, builder_.now(), 64 * kMiB, 0, builder_.now()});
     builder_.begin("load");
-    labelled(2, "parameter", model);
+    if (parameters_allocated_) labelled(2, "parameter", model);
     builder_.end("load").parameters(4 * kMiB, 16 * kMiB, 1).note("optimizer=SGD");
     builder_.begin("forward").end("forward").begin("backward");
     labelled(3, "gradient", model);
@@ -45,6 +45,8 @@ class ExplainText : public testing::Test {
     std::replace(text.begin(), text.end(), '\n', ' ');
     return text;
   }
+
+  bool parameters_allocated_ = true;
 
  private:
   static constexpr std::uint64_t kReservation = 0x100000000;
@@ -73,7 +75,7 @@ TEST_F(ExplainText, OfASmallModelLeadsWithSizes) {
                        0),
             0u)
       << said;
-  const std::size_t alive = said.find("Alive after step 0, MiB"), table = said.find("train.py:9");
+  const std::size_t alive = said.find("Alive after update 0, MiB"), table = said.find("train.py:9");
   const std::size_t figure = said.find(
       "The model is 5.1 % of what is alive, so this says little: 8.00 bytes per "
       "parameter kept, theory 8.00");
@@ -82,6 +84,27 @@ TEST_F(ExplainText, OfASmallModelLeadsWithSizes) {
   EXPECT_LT(figure, said.find("B/param  theory")) << said;
   EXPECT_NE(said.find("600.00  94.9   0.0 s       train.py:9", alive), std::string::npos) << said;
   EXPECT_EQ(said.find("Not per parameter"), std::string::npos) << "these rows are in the first table: " << said;
+}
+
+TEST_F(ExplainText, OfATinyModelHasNoTablePerParameter) {
+  of(4000 * kMiB);
+  const std::string said = unwrapped();
+  EXPECT_NE(
+      said.find(
+          "The model is 0.8 % of what is alive, so this says little: 8.00 bytes per parameter kept, theory "
+          "8.00. --format json has the rows"),
+      std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("B/param  theory"), std::string::npos) << said;
+  EXPECT_EQ(said.find("No row has the parameters"), std::string::npos) << said;
+}
+
+TEST_F(ExplainText, SaysThatParametersOfAMappedFileAreInNoRow) {
+  parameters_allocated_ = false;
+  of(4 * kMiB);
+  EXPECT_NE(unwrapped().find("No row has the parameters, because no allocator of PyTorch made them."),
+            std::string::npos)
+      << unwrapped();
 }
 
 TEST_F(ExplainText, WhatIsBesideHasTheUsersLinesAndAddsUp) {

@@ -220,6 +220,32 @@ TEST_F(Symbols, APassIsNamedByTheCallOfTheOutermostModule) {
   EXPECT_EQ(symbolizer.site(format::StackId{call}).pass_line, "") << "no module was called";
 }
 
+// torch imports sympy, and an optimizer that the user made imports more: the import is the user's, or the
+// library's call below which it is.
+TEST_F(Symbols, AnImportIsNamedByTheFirstPackage) {
+  const std::string packages = "/v/lib/python3.11/site-packages/";
+  const auto import_of = [&](const std::string& file, std::uint32_t below) {
+    below = builder.python_frame("_find_and_load", "<frozen importlib._bootstrap>", 1176, below);
+    below = builder.python_frame("exec_module", "<frozen importlib._bootstrap_external>", 940, below);
+    return builder.python_frame("<module>", file, 12, below);
+  };
+  const std::uint32_t own = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t sympy =
+      import_of(packages + "sympy/core/expr.py", import_of(packages + "torch/__init__.py", own));
+  const std::uint32_t optimizer = builder.python_frame("__init__", packages + "torch/optim/adam.py", 90, own);
+  const std::uint32_t lazy = import_of(packages + "sympy/core/expr.py", optimizer);
+  const std::uint32_t native =
+      builder.python_frame("_find_and_load", "<frozen importlib._bootstrap>", 1176, own);
+  const std::uint32_t users =
+      builder.python_frame("table", "/home/u/data.py", 5, import_of("/home/u/data.py", own));
+  Symbolizer& symbolizer = open();
+  EXPECT_EQ(symbolizer.site(format::StackId{sympy}).import, "import of torch");
+  EXPECT_EQ(symbolizer.site(format::StackId{lazy}).import, "import of sympy");
+  EXPECT_EQ(symbolizer.site(format::StackId{native}).import, "import");
+  EXPECT_EQ(symbolizer.site(format::StackId{users}).import, "") << "the user's own module made the block";
+  EXPECT_EQ(symbolizer.site(format::StackId{optimizer}).import, "");
+}
+
 TEST(Paths, AreShortened) {
   EXPECT_EQ(short_path("/v/lib/python3.11/site-packages/torch/a.py", "/home/u"), "torch/a.py");
   EXPECT_EQ(short_path("/usr/lib/python3/dist-packages/yaml/a.py", ""), "yaml/a.py");

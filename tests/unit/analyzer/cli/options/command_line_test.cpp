@@ -261,6 +261,7 @@ TEST(Find, TakesAFileADirectoryOrTheNewestJob) {
   EXPECT_EQ(find_traces(""),
             (std::vector<std::string>{"memtrace-out/a/0.memtrace", "memtrace-out/a/1.memtrace"}));
   EXPECT_EQ(find_traces("memtrace-out/b"), (std::vector<std::string>{"memtrace-out/b/2.memtrace"}));
+  EXPECT_EQ(find_traces("b"), find_traces("memtrace-out/b")) << "as messages name a job";
   EXPECT_EQ(find_traces("memtrace-out/b/2.rings"), (std::vector<std::string>{"memtrace-out/b/2.rings"}));
   std::filesystem::create_directory(scratch.file("started-here"));
   std::filesystem::rename(scratch.file("memtrace-out"), scratch.file("started-here/memtrace-out"));

@@ -1,0 +1,160 @@
+// Purpose: keys and sums of the report as JSON.
+#include <sstream>
+
+#include "report_fixture.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+using Keys = std::vector<std::string>;
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.items()) out.push_back(key);
+  return out;
+}
+
+TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
+  Builder builder = training();
+  const Json out = json(builder);
+  EXPECT_EQ(keys(out), (Keys{"schema", "job", "processes", "findings", "outliers"}));
+  EXPECT_EQ(out["schema"], "memtrace.report/1");
+  EXPECT_EQ(keys(out["job"]), (Keys{"id", "attempt", "launcher", "world_size"}));
+  const Json& process = out["processes"][0];
+  EXPECT_EQ(keys(process),
+            (Keys{"pid",   "ppid",       "host",    "exe",        "argv",     "kind",
+                  "rank",  "local_rank", "devices", "start_unix", "duration", "end",
+                  "trace", "parameters", "phases",  "peaks",      "ledger",   "bytes_per_parameter",
+                  "sites", "findings"}));
+  EXPECT_EQ(keys(process["end"]), (Keys{"how", "code", "evidence"}));
+  Keys trace = keys(process["trace"]);
+  trace.resize(9);
+  EXPECT_EQ(trace, (Keys{"bytes", "events", "lost_events", "lost_reasons", "coarsened_events", "live_error",
+                         "exact_min", "sample_bytes", "device_source"}));
+  EXPECT_EQ(keys(process["parameters"]), (Keys{"count", "trainable", "bytes", "tensors", "by_dtype"}));
+  bool seen_row = false;
+  for (const Json& phase : process["phases"]) {
+    if (phase["phase"] == "other") {
+      EXPECT_EQ(keys(phase), (Keys{"memory", "phase", "path", "step", "count", "bucket", "allocated", "freed",
+                                   "allocations"}));
+      continue;
+    }
+    EXPECT_EQ(keys(phase), (Keys{"memory", "phase", "path", "step", "count", "bucket", "entry_live",
+                                 "exit_live", "peak_live", "transient", "net", "allocated", "freed",
+                                 "allocations", "tensor", "rss", "reserved", "used", "at_peak"}));
+    EXPECT_EQ(keys(phase["tensor"]),
+              (Keys{"entry_live", "exit_live", "peak_live", "transient", "net", "at_peak"}));
+    for (const Json& row : phase["at_peak"]) {
+      seen_row = true;
+      Keys wanted{"bytes", "asked",      "blocks",    "kind",     "role",
+                  "site",  "born_phase", "born_step", "lifetime", "how"};
+      if (!row["born_phase"].is_null()) wanted.push_back("resident"); // else it is what no record tells of
+      EXPECT_EQ(keys(row), wanted);
+      if (row["site"].is_null()) continue;
+      EXPECT_EQ(keys(row["site"]), (Keys{"id", "frames"}));
+      EXPECT_EQ(keys(row["site"]["frames"][0]), (Keys{"function", "file", "line", "module", "lang"}));
+    }
+  }
+  EXPECT_TRUE(seen_row);
+  for (const Json& peak : process["peaks"]) {
+    Keys wanted{"memory", "measure", "bytes", "t", "phase", "step", "at_peak"};
+    if (peak["measure"] == "live") wanted.push_back("reserved_untouched");
+    EXPECT_EQ(keys(peak), wanted);
+  }
+}
+
+TEST_F(Report, EverySetAddsUpToItsPeak) {
+  Builder builder = training();
+  for (const std::size_t top : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
+    options.top = top;
+    const Json out = json(builder);
+    const auto sum = [](const Json& rows) {
+      std::int64_t bytes = 0;
+      for (const Json& row : rows) bytes += row["bytes"].get<std::int64_t>();
+      return bytes;
+    };
+    for (const Json& phase : out["processes"][0]["phases"]) {
+      if (!phase.contains("peak_live")) continue;
+      EXPECT_EQ(sum(phase["at_peak"]), phase["peak_live"]);
+      EXPECT_EQ(sum(phase["tensor"]["at_peak"]), phase["tensor"]["peak_live"]);
+    }
+    for (const Json& peak : out["processes"][0]["peaks"]) {
+      if (peak["measure"] == "rss") continue;
+      EXPECT_EQ(sum(peak["at_peak"]), peak["bytes"]);
+    }
+  }
+}
+
+// Replaces each site by the one that `sites` has under its id.
+void resolve(Json& value, const Json& sites) {
+  if (value.is_object() && value.contains("site") && value["site"].is_object())
+    value["site"] = sites.at(value["site"]["id"].get<std::string>());
+  if (value.is_structured())
+    for (Json& part : value) resolve(part, sites);
+}
+
+TEST_F(Report, CompactHasTheSameOnceItsSitesAreResolved) {
+  Builder builder = training();
+  const Json whole = json(builder);
+  options.compact = true;
+  Json compact = json(builder);
+  EXPECT_LT(json_line(compact).size(), json_line(whole).size());
+  for (Json& process : compact["processes"]) {
+    EXPECT_GE(process["sites"].size(), 2u);
+    const Json sites = process["sites"];
+    resolve(process, sites);
+  }
+  EXPECT_EQ(compact.dump(), whole.dump());
+}
+
+TEST_F(Report, EachProcessHasItsOwnSites) {
+  Document document(options);
+  Builder one = training();
+  ProcessAnalysis& first = open(one);
+  Finding finding;
+  finding.id = "oom-kill";
+  for (const auto& [instant, alive] : first.sets)
+    for (const replay::Holding& holding : alive)
+      if (holding.stack != format::StackId{}) finding.site = holding.stack;
+  document.add(first, {finding});
+  Builder other;
+  other.birth(1, 8192, format::Kind::heap, 0, other.python_frame("f", "/home/u/other.py", 1, 0)).exit(0);
+  document.add(open(other), {});
+  const Json processes = tests::parsed(std::move(document))["processes"];
+  EXPECT_TRUE(processes[0]["sites"].contains(processes[0]["findings"][0]["site"]["id"].get<std::string>()));
+  EXPECT_EQ(processes[1]["sites"].size(), 1u) << processes[1]["sites"].dump();
+}
+
+TEST_F(Report, SelectsSteps) {
+  Builder builder;
+  for (int i = 0; i < 9; ++i)
+    builder.begin("forward").tensor(1, 100).tensor_death(1).end("forward").begin("step").end("step");
+  const auto steps = [&] {
+    std::vector<std::string> out;
+    const Json report = json(builder);
+    for (const Json& phase : report["processes"][0]["phases"]) {
+      if (phase["phase"] == "forward") out.push_back(phase["step"].dump());
+    }
+    return out;
+  };
+  EXPECT_EQ(steps(), (std::vector<std::string>{"0", "1", "8", "\"steady\""}));
+  options.steps.range = replay::StepRange{3, 5};
+  EXPECT_EQ(steps(), (std::vector<std::string>{"3", "4", "5"}));
+  options.steps = {{}, true};
+  EXPECT_EQ(steps().size(), 9u);
+}
+
+TEST_F(Report, TellsHowTheProcessEnded) {
+  const auto how = [&](Builder builder) { return json(builder)["processes"][0]["end"].dump(); };
+  EXPECT_EQ(how(Builder().exit(3)), R"({"how":"exit","code":3,"evidence":[]})");
+  EXPECT_EQ(how(Builder().exit(9, format::EndHow::signal)), R"({"how":"signal","code":9,"evidence":[]})");
+  EXPECT_EQ(how(Builder().exit(0, format::EndHow::exec)), R"({"how":"exec","code":0,"evidence":[]})");
+  EXPECT_EQ(how(Builder().put(format::EventType::exec, 0, 0, {1})), R"({"how":"exec","code":0,"evidence":[]})");
+  EXPECT_EQ(how(Builder().put(format::EventType::exec, 0, 0, {1}).birth(1, 1)),
+            R"({"how":"unknown","code":0,"evidence":[]})");
+}
+
+} // namespace
+} // namespace memtrace::report

@@ -1,5 +1,5 @@
 /* Purpose: the few functions of CUDA's libraries from which PyTorch reads an answer, by their documented
- * interfaces. Compiled into each stand-in of libcublas, libcublasLt, libcudnn, libnccl and libnvrtc, beside its
+ * interfaces. Compiled into each stand-in of libcublas, libcublasLt, libcudnn and libnvrtc, beside its
  * generated functions.
  */
 #include <stddef.h>
@@ -113,68 +113,6 @@ int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void* handle, int mode, in
   (void)handle, (void)mode, (void)operations, (void)x, (void)y, (void)dy, (void)dz, (void)dx, (void)scale;
   (void)activation;
   return *bytes = kWorkspace, 0;
-}
-
-#elif defined(LIBRARY_nccl)
-
-/* One rank: what it sends is what it receives. */
-static int device_copy(void* to, const void* from, size_t bytes, void* stream) {
-  extern int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream);
-  return to == from || bytes == 0 ? 0 : cudaMemcpyAsync(to, from, bytes, 4, stream);
-}
-static size_t bytes_of(size_t count, int type) {
-  /* ncclDataType_t: int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, float8 twice */
-  static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  return count * sizes[type];
-}
-static char communicator;
-
-int ncclGetVersion(int* version) {
-  return *version = 22703, 0;
-}
-struct Id {
-  char bytes[128];
-};
-int ncclCommInitRank(void** out, int ranks, struct Id id, int rank) {
-  (void)id, (void)rank;
-  return ranks == 1 ? (*out = &communicator, 0) : 4; /* ncclInvalidArgument */
-}
-int ncclCommInitRankConfig(void** out, int ranks, struct Id id, int rank, void* configuration) {
-  (void)configuration;
-  return ncclCommInitRank(out, ranks, id, rank);
-}
-int ncclRedOpCreatePreMulSum(int* operation, void* scalar, int type, int residence, void* comm) {
-  (void)scalar, (void)type, (void)residence, (void)comm;
-  return *operation = 5, 0;
-}
-int ncclCommCount(void* comm, int* count) {
-  (void)comm;
-  return *count = 1, 0;
-}
-int ncclCommUserRank(void* comm, int* rank) {
-  (void)comm;
-  return *rank = 0, 0;
-}
-int ncclCommGetAsyncError(void* comm, int* error) {
-  (void)comm;
-  return *error = 0, 0;
-}
-int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation, void* comm, void* stream) {
-  (void)operation, (void)comm;
-  return device_copy(to, from, bytes_of(count, type), stream);
-}
-int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation, void* comm,
-                      void* stream) {
-  (void)operation, (void)comm;
-  return device_copy(to, from, bytes_of(count, type), stream);
-}
-int ncclAllGather(const void* from, void* to, size_t count, int type, void* comm, void* stream) {
-  (void)comm;
-  return device_copy(to, from, bytes_of(count, type), stream);
-}
-int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, void* comm, void* stream) {
-  (void)root, (void)comm;
-  return device_copy(to, from, bytes_of(count, type), stream);
 }
 
 #elif defined(LIBRARY_nvrtc)

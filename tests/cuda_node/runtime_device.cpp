@@ -20,6 +20,7 @@ cudaError_t noted(int result) {
 
 } // namespace fake::node
 
+using fake::opened;
 using fake::ready;
 using fake::node::noted;
 
@@ -45,24 +46,24 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  return noted(ready().cuDriverGetVersion(version));
+  return noted(opened().cuDriverGetVersion(version));
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  return noted(ready().cuDeviceGetCount(count));
+  return noted(opened().cuDeviceGetCount(count));
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return noted(ready().cuDeviceGetAttribute(value, static_cast<int>(attribute), device));
+  return noted(opened().cuDeviceGetAttribute(value, static_cast<int>(attribute), device));
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
   const auto attribute = [device](cudaDeviceAttr which) {
     int value = 0;
-    ready().cuDeviceGetAttribute(&value, static_cast<int>(which), device);
+    opened().cuDeviceGetAttribute(&value, static_cast<int>(which), device);
     return value;
   };
   std::memset(out, 0, sizeof *out);
-  ready().cuDeviceGetName(out->name, sizeof out->name, device);
-  ready().cuDeviceGetUuid_v2(reinterpret_cast<fake::Uuid*>(&out->uuid), device);
-  ready().cuDeviceTotalMem_v2(&out->totalGlobalMem, device);
+  opened().cuDeviceGetName(out->name, sizeof out->name, device);
+  opened().cuDeviceGetUuid_v2(reinterpret_cast<fake::Uuid*>(&out->uuid), device);
+  opened().cuDeviceTotalMem_v2(&out->totalGlobalMem, device);
   out->major = attribute(cudaDevAttrComputeCapabilityMajor);
   out->minor = attribute(cudaDevAttrComputeCapabilityMinor);
   out->multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
@@ -88,7 +89,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* out, int bytes, int device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return noted(ready().cuDeviceCanAccessPeer(can, device, peer));
+  return noted(opened().cuDeviceCanAccessPeer(can, device, peer));
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
   return cudaSuccess;

@@ -44,7 +44,7 @@ Array3dDescriptor described(const ChannelFormat* format, Extent extent) {
 } // namespace
 
 // The runtime asks by the plain names.
-const Driver& ready() {
+const Driver& opened() {
   static const bool once = [] {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     ask = reinterpret_cast<Ask>(dlsym(library, "cuGetProcAddress_v2"));
@@ -70,6 +70,10 @@ const Driver& ready() {
     return driver.cuInit(0) == 0;
   }();
   static_cast<void>(once);
+  return driver;
+}
+const Driver& ready() {
+  opened();
   void* context = nullptr;
   driver.cuCtxGetCurrent(&context);
   if (context == nullptr && driver.cuDevicePrimaryCtxRetain(&context, device) == 0)

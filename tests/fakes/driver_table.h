@@ -11,6 +11,8 @@ struct Driver {
 #define DRIVER_FUNCTION(name, parameters, arguments) decltype(&::fake::name) name;
 #include "tests/fakes/cuda_functions.def"
 };
+// For questions that need no context, such as how many GPUs there are.
+const Driver& opened();
 // With a context for this thread: the primary one of its device, if it has none.
 const Driver& ready();
 

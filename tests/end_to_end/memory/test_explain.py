@@ -112,6 +112,9 @@ class ZeRO(Case):
         # DeepSpeed compiles its extension in the first run, which must not be in a trace.
         if glob.glob(os.path.join(cls.more["TORCH_EXTENSIONS_DIR"], "**", "cpu_adam.so"), recursive=True):
             return
+        # A run that was killed while it compiled leaves the lock, and the next one would wait for it for ever.
+        for lock in glob.glob(os.path.join(cls.more["TORCH_EXTENSIONS_DIR"], "*", "lock")):
+            os.remove(lock)
         bare = subprocess.run([*cls.command, "2", "1"], env={**harness.bare_environment(), **cls.more, **cls.port()},
                               stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=600)
         if bare.returncode != 0:

@@ -13,7 +13,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Callable, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -39,6 +39,7 @@ class Job:
     fails: bool = False  # the program is to die
     rounds: int = 0  # so many times bare, by hooks and by CUPTI, in turns
     alone: bool = False  # it takes the whole GPU, or reads figures of it, or times
+    memory: Optional[str] = checks.MEMORY  # the report is of this alone, a tenth of the JSON; None: of all
 
 
 TRAIN, MEMORY, SCENES, OTHERS = "work_train.py", "work_memory.py", "work_scenes.py", "work_others.py"
@@ -65,20 +66,20 @@ JOBS = (
     Job("segments", [MEMORY, "segments"], checks.segments),
     Job("reset", [MEMORY, "reset"], checks.reset),
     Job("reset, by CUPTI", [MEMORY, "reset"], checks.reset, CUPTI),
-    Job("pinned", [MEMORY, "pinned"], checks.pinned),
-    Job("pinned by registration", [MEMORY, "pinned"], checks.pinned, REGISTERED),
+    Job("pinned", [MEMORY, "pinned"], checks.pinned, memory=None),
+    Job("pinned by registration", [MEMORY, "pinned"], checks.pinned, REGISTERED, memory=None),
     Job("graph", [TRAIN, "--graph"], checks.exact),
     Job("held by another tool", [TRAIN, "--holder"], checks.held, CUPTI),
     Job("another tool comes later", [TRAIN, "--holder-later"], checks.another_tool, bare=True),
-    Job("loader", [MEMORY, "loader"], checks.loader, bare=True),
+    Job("loader", [MEMORY, "loader"], checks.loader, bare=True, memory=None),
     *(scene(name) for name in ("checkpointing", "accumulation", "autocast", "bf16", "empty_cache", "compile", "mempool",
                                "streams", "convolution", "ddp", "fsdp", "transformers")),
-    scene("two_cards", checks.cards),
+    scene("two_cards", checks.cards, memory=None),
     scene("ipc", checks.shared),
     scene("retry", checks.retried),
-    scene("to_and_back", checks.to_and_back),
-    Job("CuPy", [OTHERS, "cupy"], checks.whole),
-    Job("JAX", [OTHERS, "jax"], checks.whole),
+    scene("to_and_back", checks.to_and_back, memory=None),
+    Job("CuPy", [OTHERS, "cupy"], checks.whole, memory=None),
+    Job("JAX", [OTHERS, "jax"], checks.whole, memory=None),
     Job("context", [MEMORY, "context"], checks.context, alone=True),
     Job("out of memory", [MEMORY, "oom"], checks.oom, fails=True, alone=True),
     Job("cost of cudaMalloc", [MEMORY, "malloc"],
@@ -174,7 +175,8 @@ class Runner:
         if job.fails:
             run.postmortem = self.memtrace("postmortem", traced + PACKED)
         else:
-            run.report = self.memtrace("report", traced + PACKED, "--all-steps", "--top", str(ROWS))
+            only = ["--memory", job.memory] if job.memory else []
+            run.report = self.memtrace("report", traced + PACKED, "--all-steps", "--top", str(ROWS), *only)
         return list(job.check(run))
 
 

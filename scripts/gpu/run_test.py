@@ -55,6 +55,18 @@ class Checks(unittest.TestCase):
                      peak("reserved", 2048)]
             self.assertEqual(wrong(checks.backward_lines, peaks=peaks), expected)
 
+    def test_profiler(self):
+        """The profiler sees what it sees without memtrace, and memtrace what it sees without the profiler."""
+        rows = [{"bytes": 400, "born_phase": "backward",
+                 "site": {"frames": [{"function": "(backward of this forward call)"}]}}]
+        peaks = [peak("live", 5, "host"), peak("tensor", 1000, at_peak=rows), peak("live", 2048), peak("reserved", 2048)]
+        seen = {**TRUTH, "kernels": 9, "complaints": ""}
+        self.assertEqual(wrong(checks.profiler, seen, seen, peaks=peaks), [])
+        told = ["kernels that torch.profiler saw: bare, and traced", "warnings and errors that it printed: bare, and traced"]
+        self.assertEqual(wrong(checks.profiler, {"kernels": 0, "complaints": "taken"}, seen, peaks=peaks), told)
+        rows[0]["site"]["frames"][0]["function"] = "thread_main"
+        self.assertEqual(len(wrong(checks.profiler, seen, seen, peaks=peaks)), 1)
+
     def test_temporaries(self):
         found = [{"id": "foreach-temporaries", "memory": "cuda:0", "bytes": 400}]
         self.assertEqual(wrong(checks.temporaries(True), findings=found), [])

@@ -24,7 +24,7 @@ BUDGET = 460  # seconds for all of it
 AT_ONCE = min(6, len(os.sched_getaffinity(0)))  # jobs that only compare what the process itself took, side by side
 PACKED = ".memtrace.zst"
 ROWS = 200  # of each peak: the JSON of a training step has a table of them for each phase of each step
-PATIENCE = 120  # for one program
+PATIENCE = 120  # for one program, at least; a quarter of all SECONDS if that is more
 KEEP = ("PATH", "HOME", "USER", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH",
         "VIRTUAL_ENV", "TERM", "XDG_CACHE_HOME", "CUDA_HOME", "CUDA_PATH", "TORCH_CUDNN_V8_API_DISABLED")
 
@@ -101,6 +101,7 @@ class Failed(Exception):
 class Runner:
     def __init__(self, prefix, out, seconds=BUDGET):
         self.prefix, self.out = prefix, out
+        self.patience = max(PATIENCE, seconds / 4)  # whoever gives more time has a slower machine
         self.end = time.monotonic() + seconds
 
     def program(self, job, name, environment, traced):
@@ -122,7 +123,7 @@ class Runner:
             command = [sys.executable, os.path.join(HERE, job.work[0]), *job.work[1:]]
             try:
                 status = subprocess.run(command, env=kept, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
-                                        timeout=min(PATIENCE, left), check=False).returncode
+                                        timeout=min(self.patience, left), check=False).returncode
             except subprocess.TimeoutExpired as late:
                 raise Failed(f"no end after {late.timeout:.0f} s") from late
             err.seek(0)
@@ -133,7 +134,8 @@ class Runner:
 
     def memtrace(self, command, trace, *options):
         done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), command, trace,
-                               "--format", "json", *options], capture_output=True, text=True, check=False, timeout=120)
+                               "--format", "json", *options], capture_output=True, text=True, check=False,
+                              timeout=self.patience)
         if done.returncode != 0:
             raise Failed(f"memtrace {command}: {done.stderr.strip()}")
         return json.loads(done.stdout)
@@ -156,7 +158,7 @@ class Runner:
         if os.path.exists(folder + PACKED):  # of a run before this one: memtrace overwrites no file
             os.unlink(folder + PACKED)
         done = subprocess.run([os.path.join(self.prefix, "bin", "memtrace"), "pack", trace, "-o", folder + PACKED],
-                              capture_output=True, text=True, check=False, timeout=120)
+                              capture_output=True, text=True, check=False, timeout=self.patience)
         if done.returncode != 0:
             raise Failed(f"memtrace pack: {done.stderr.strip()}")
         shutil.rmtree(trace)

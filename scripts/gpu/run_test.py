@@ -200,6 +200,14 @@ class Runs(unittest.TestCase):
         silent = run.Job("silent", self.work("print('{\"pid\": 1}')"), checks.exact)
         self.assertIn("nothing was recorded", run.attempt(self.runner(), 0, silent)["rows"][0].verdict)
 
+    def test_patience_grows_with_the_seconds(self):
+        """On a slow machine one asks for more seconds in all, and each program gets its part of them."""
+        self.assertEqual([self.runner(seconds).patience for seconds in (60, run.BUDGET, 3000)], [120, 120, 750])
+        endless = run.Job("endless", self.work("import time\ntime.sleep(600)"), checks.exact)
+        before, run.PATIENCE = run.PATIENCE, 1
+        self.addCleanup(setattr, run, "PATIENCE", before)
+        self.assertIn("no end after 2 s", run.attempt(self.runner(8), 0, endless)["rows"][0].verdict)
+
     def test_packs_again(self):
         """A job that is run again replaces its packed trace, though memtrace overwrites no file."""
         runner = self.runner()

@@ -103,6 +103,8 @@ def totals(run):
     if "parameters" in run.truth:
         yield some("parameters", run.truth["parameters"], (run.process.get("parameters") or {}).get("count"))
     yield equal("events lost", 0, run.process["trace"].get("lost_events"))
+    if "backend" in run.truth:
+        yield figure("torch.compile's backend", run.truth["backend"], None)
     rows = at_peak(run, "tensor")
     whole = sum(row["bytes"] for row in rows)
     unknown = sum(row["bytes"] for row in rows if row.get("role") in (None, "unknown"))

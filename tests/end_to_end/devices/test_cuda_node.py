@@ -18,8 +18,8 @@ IN_EACH_CHANGE = (
 IN_LONG = (
     "train", "train, by CUPTI", "expandable segments", "cudaMallocAsync", "history", "segments", "reset", "pinned",
     "held by another tool", "another tool comes later", "loader", "checkpointing", "accumulation", "autocast", "bf16",
-    "empty cache", "streams", "convolution", "ddp", "fsdp", "transformers", "to and back", "context", "out of memory",
-    "largest, foreach", "largest, fused", "largest, forloop")
+    "empty cache", "compile", "streams", "convolution", "ddp", "fsdp", "transformers", "to and back", "context",
+    "out of memory", "largest, foreach", "largest, fused", "largest, forloop")
 
 
 def wrong_rows(job):

@@ -163,10 +163,10 @@ class Runner:
             raise Failed(f"memtrace pack: {done.stderr.strip()}")
         shutil.rmtree(trace)
 
-    def job(self, number, job):
-        folder = os.path.join(self.out, f"{number:02d}-" + job.name.replace(", ", "-").replace(" ", "-"))
-        if job.rounds:
-            return list(job.check(self.timed(job, folder)))
+    def folder(self, number, job):
+        return os.path.join(self.out, f"{number:02d}-" + job.name.replace(", ", "-").replace(" ", "-"))
+
+    def run(self, job, folder):
         bare = self.program(job, os.path.join(folder, "bare"), job.environment, False) if job.bare else None
         traced = os.path.join(folder, "traced")
         truth = self.program(job, traced, job.environment, True)
@@ -179,14 +179,21 @@ class Runner:
         else:
             only = ["--memory", job.memory] if job.memory else []
             run.report = self.memtrace("report", traced + PACKED, "--all-steps", "--top", str(ROWS), *only)
-        return list(job.check(run))
+        return run
+
+    def job(self, number, job):
+        folder = self.folder(number, job)
+        return list(job.check(self.timed(job, folder) if job.rounds else self.run(job, folder)))
+
+
+ERRORS = (Failed, compare.Unreadable, OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError)
 
 
 def attempt(runner, number, job):
     begin = time.monotonic()
     try:
         rows = runner.job(number, job)
-    except (Failed, compare.Unreadable, OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as error:
+    except ERRORS as error:
         rows = [Row("the job itself", None, None, False, f"FAILED: {error!r}"[:200])]
     return {"job": job.name, "seconds": round(time.monotonic() - begin, 1), "rows": rows}
 

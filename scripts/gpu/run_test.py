@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import checks
+import modes
 import run
 
 MIB = 1 << 20
@@ -236,6 +237,38 @@ class Runs(unittest.TestCase):
         result = {"job": "x", "seconds": 1.0, "rows": [checks.equal("a", 1, 1), checks.figure("b", None, "c")]}
         run.print_job(result)
         json.dumps([vars(one) for one in result["rows"]], default=str)
+
+
+class Modes(unittest.TestCase):
+    """scripts/gpu/modes.py: the same work with each setting of MEMTRACE_CUPTI."""
+
+    def judged(self, tensor=1000, code=0, check=checks.totals):
+        rows = [{"kind": "tensor", "bytes": 600, "blocks": 2}, {"kind": "workspace", "bytes": 400, "blocks": 1}]
+        told = report(peaks=[peak("live", 5, "host"), peak("tensor", tensor, at_peak=rows), peak("reserved", 2048)],
+                      ledger=[{"memory": "cuda:0", "residual_parts": {"code": code, "rest": 3, "how": "estimate"}}],
+                      phases=[{"memory": "cuda:0", "allocated": 9, "freed": 4}], findings=[{"id": "cuda-oom"}])
+        return modes.judged(run.Job("x", [], check), checks.Run(TRUTH, told))
+
+    def test_what_a_report_says(self):
+        self.assertEqual(self.judged(1000, 7)["seen"],
+                         {"cuda:0 tensor": 1000, "cuda:0 tensor: tensor": 600, "cuda:0 tensor: workspace": 400,
+                          "cuda:0 tensor: blocks": 3, "cuda:0 reserved": 2048, "cuda:0 allocated": 9, "cuda:0 freed": 4,
+                          "cuda:0 code": 7, "finding cuda-oom": 1})
+
+    def test_a_line(self):
+        result = {"job": "x", "off": self.judged(), "auto": self.judged(), "on": self.judged(996, 7)}
+        said = "peak tensor = max_memory_allocated: -4"
+        seen = "cuda:0 tensor 1,000/1,000/996; cuda:0 code 0/0/7"
+        self.assertEqual(modes.line(result), f"| x | 4 | 0 | 0 | {said} | {seen} |")
+
+    def test_rows_that_a_setting_decides(self):
+        """The source differs by design; what else does not hold is said."""
+        def check(_):
+            yield checks.equal("the hooks are the source", "hooks", "cupti")
+            yield checks.holds("it is found", 1, None, False)
+            yield checks.figure("for the eye", 1, 2)
+        result = self.judged(check=check)
+        self.assertEqual((result["figures"], result["differ"], result["others"]), (0, [], [["it is found", 1, None]]))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 
 namespace memtrace::snapshot {
 
-BeforeHistory before_history(const SnapshotDevice& device) {
+BeforeHistory before_history(const SnapshotAllocator& device) {
   BeforeHistory out;
   out.sizes.resize(device.events.size());
   std::map<std::uint64_t, TorchBlock> blocks;

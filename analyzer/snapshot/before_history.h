@@ -17,6 +17,6 @@ struct BeforeHistory {
 };
 
 // Goes from the state at the snapshot back to the first event.
-BeforeHistory before_history(const SnapshotDevice& device);
+BeforeHistory before_history(const SnapshotAllocator& device);
 
 } // namespace memtrace::snapshot

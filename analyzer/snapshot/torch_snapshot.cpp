@@ -41,8 +41,13 @@ class SnapshotValues {
       refuse("expected PyTorch's memory snapshot, a dict with the key \"segments\", but the pickle holds " +
              std::string(words_of(root.type())) +
              (root.type() == PickleType::dict ? " without a list of that name" : ""));
-    for (const PickleValue segment : visited(segments)) take_segment(segment);
+    for (const PickleValue segment : visited(segments))
+      take_segment(segment, device(number_or(segment, "device", 0)));
     take_traces(value_of(tree_, root, "device_traces"));
+    for (const PickleValue segment : visited(value_of(tree_, root, "host_segments")))
+      take_segment(segment, out_.pinned);
+    for (const PickleValue event : visited(value_of(tree_, root, "host_traces")))
+      take_event(event, out_.pinned);
     take_annotations(value_of(tree_, root, "external_annotations"));
     const PickleValue settings = value_of(tree_, root, "allocator_settings");
     visited(settings);
@@ -71,20 +76,19 @@ class SnapshotValues {
     return tree_.number(value_of(tree_, dict, key)).value_or(otherwise);
   }
 
-  SnapshotDevice& device(std::uint64_t number) {
+  SnapshotAllocator& device(std::uint64_t number) {
     if (number >= kMostDevices) refuse("expected a device below " + std::to_string(kMostDevices));
     if (number >= out_.devices.size()) out_.devices.resize(number + 1);
     return out_.devices[number];
   }
 
-  void take_segment(PickleValue from) {
+  void take_segment(PickleValue from, SnapshotAllocator& to) {
     visited(from);
     TorchSegment segment;
     segment.address = number(from, "address", "a segment");
     segment.bytes = number(from, "total_size", "a segment");
     segment.expandable = tree_.boolean(value_of(tree_, from, "is_expandable")).value_or(false);
     segment.frames = value_of(tree_, from, "frames");
-    SnapshotDevice& to = device(number_or(from, "device", 0));
     to.segments.push_back(segment);
     std::uint64_t next = segment.address; // older versions give no address of a block
     for (const PickleValue block : visited(value_of(tree_, from, "blocks"))) {
@@ -107,7 +111,7 @@ class SnapshotValues {
     }
   }
 
-  void take_event(PickleValue from, SnapshotDevice& to) {
+  void take_event(PickleValue from, SnapshotAllocator& to) {
     visited(from);
     TorchEvent event;
     event.action = action_named(tree_.text(value_of(tree_, from, "action")));

@@ -46,7 +46,7 @@ struct TorchSegment {
   PickleValue frames;
 };
 
-struct SnapshotDevice {
+struct SnapshotAllocator {
   std::vector<TorchEvent> events;     // in the order of the file; empty: the history was not recorded
   std::vector<TorchSegment> segments; // at the snapshot
   std::vector<TorchBlock> blocks;     // at the snapshot
@@ -59,7 +59,8 @@ struct TorchAnnotation { // of record_function()
 };
 
 struct TorchSnapshot {
-  std::vector<SnapshotDevice> devices; // by their number
+  std::vector<SnapshotAllocator> devices; // by their number
+  SnapshotAllocator pinned; // of host memory; empty before PyTorch 2.15, or if it was not recorded
   std::vector<TorchAnnotation> annotations;
   std::uint64_t max_split = ~std::uint64_t{0}; // the allocator does not split free blocks from this size on
 };

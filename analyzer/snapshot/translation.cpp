@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analyzer/evidence/evidence_store.h"
-#include "analyzer/snapshot/device_history.h"
+#include "analyzer/snapshot/allocator_history.h"
 #include "preload/format/crc32c.h"
 
 namespace memtrace::snapshot {
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMostVisits = 1000; // more than the bytes of a file
 constexpr std::uint64_t kLongestUs = std::uint64_t{1} << 52;
 
-// Writes the devices and the annotations as one trace, by their times.
+// Writes the allocators and the annotations as one trace, by their times.
 class Translation {
  public:
   Translation(const PickleTree& tree, const std::string& path, const std::string& name,
@@ -28,20 +28,18 @@ class Translation {
         definitions_(id_of(tree), format::Source::definitions, part_of_trace()),
         events_(id_of(tree), format::Source::ring, part_of_trace()),
         stacks_(tree, visits_, definitions_) {
-    for (std::size_t i = 0; i < snapshot_.devices.size(); ++i)
-      devices_.emplace_back(snapshot_.devices[i], i, snapshot_.max_split, stacks_,
-                            [this](format::RingRecord record) { put(record); });
-    for (const SnapshotDevice& device : snapshot_.devices) history_ += device.events.size();
-    first_us_ = first_time();
+    for (std::size_t i = 0; i < snapshot_.devices.size(); ++i) add(snapshot_.devices[i], i + 1);
+    add(snapshot_.pinned, 0);
+    first_us_ = history_ == 0 ? 0 : std::min(first_us_, ~std::uint64_t{0} / 1000);
     leave_out_early_annotations();
   }
 
   void write() {
     describe();
-    for (DeviceHistory& device : devices_) device.begin();
+    for (AllocatorHistory& allocator : allocators_) allocator.begin();
     while (write_next()) {
     }
-    for (DeviceHistory& device : devices_) device.finish();
+    for (AllocatorHistory& allocator : allocators_) allocator.finish();
     const symbols::StoredNames names = stacks_.finish();
     definitions_.finish();
     events_.finish();
@@ -63,6 +61,14 @@ class Translation {
     return kOfSnapshots | format::checksum(0, tree.file().data(), tree.file().size());
   }
 
+  void add(const SnapshotAllocator& allocator, std::size_t memory) {
+    if (memory == 0 && allocator.segments.empty() && allocator.events.empty()) return;
+    allocators_.emplace_back(allocator, memory, snapshot_.max_split, stacks_,
+                             [this](format::RingRecord record) { put(record); });
+    history_ += allocator.events.size();
+    if (!allocator.events.empty()) first_us_ = std::min(first_us_, allocator.events.front().time_us);
+  }
+
   // Writes the facts of the process, as far as the snapshot has them.
   void describe() {
     format::ProcessEvent process{};
@@ -71,21 +77,15 @@ class Translation {
     process.page_bytes = format::kPage;
     stacks_.define(process);
     std::size_t older = 0;
-    for (const DeviceHistory& device : devices_) older += device.blocks_before() + device.segments_before();
+    for (const AllocatorHistory& allocator : allocators_)
+      older += allocator.blocks_before() + allocator.segments_before();
     note("kind=main");
     note("torch-snapshot=" + std::to_string(history_));
     note("torch-snapshot-older=" + std::to_string(older));
+    if (!snapshot_.pinned.segments.empty() || !snapshot_.pinned.events.empty()) note("torch-snapshot-pinned=1");
   }
   void note(const std::string& text) {
     stacks_.define(format::NoteEvent{stacks_.text(notes_.emplace_back(text)), 0});
-  }
-
-  // Returns the time of the first event of any device, or 0 without a history.
-  std::uint64_t first_time() const {
-    std::uint64_t first = ~std::uint64_t{0};
-    for (const SnapshotDevice& device : snapshot_.devices)
-      if (!device.events.empty()) first = std::min(first, device.events.front().time_us);
-    return first == ~std::uint64_t{0} ? 0 : std::min(first, ~std::uint64_t{0} / 1000);
   }
 
   // Leaves out the annotations that ended before the first event: no figure of them is known. Those that began
@@ -113,9 +113,10 @@ class Translation {
   // Writes the event or the annotation with the lowest time. Returns false if there is none left. At one time,
   // a phase begins before the events, and ends after them.
   bool write_next() {
-    DeviceHistory* first = nullptr;
-    for (DeviceHistory& device : devices_)
-      if (!device.done() && (first == nullptr || device.next_time() < first->next_time())) first = &device;
+    AllocatorHistory* first = nullptr;
+    for (AllocatorHistory& allocator : allocators_)
+      if (!allocator.done() && (first == nullptr || allocator.next_time() < first->next_time()))
+        first = &allocator;
     const bool marked = next_annotation_ < snapshot_.annotations.size();
     if (first == nullptr && !marked) return false;
     if (marked) {
@@ -157,7 +158,7 @@ class Translation {
   }
 
   bool ended_by_oom() const {
-    return std::any_of(snapshot_.devices.begin(), snapshot_.devices.end(), [](const SnapshotDevice& device) {
+    return std::any_of(snapshot_.devices.begin(), snapshot_.devices.end(), [](const SnapshotAllocator& device) {
       return !device.events.empty() && device.events.back().action == TorchAction::oom;
     });
   }
@@ -170,12 +171,12 @@ class Translation {
   TraceSegments definitions_, events_;
   StackTable stacks_;
   std::deque<std::string> notes_; // their texts stay where they are
-  std::deque<DeviceHistory> devices_;
+  std::deque<AllocatorHistory> allocators_;
   std::map<format::TextId, std::uint64_t> open_; // phases
   std::uint32_t depth_ = 0;
   std::size_t next_annotation_ = 0;
-  std::size_t history_ = 0; // events of all devices
-  std::uint64_t first_us_ = 0;
+  std::size_t history_ = 0;                    // events of all allocators
+  std::uint64_t first_us_ = ~std::uint64_t{0}; // of the first event of any allocator
   std::uint64_t now_us_ = 0;
   format::Stamp stamp_ = StackTable::kFirstStamp;
 };

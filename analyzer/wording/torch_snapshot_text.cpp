@@ -23,7 +23,8 @@ std::optional<std::uint64_t> noted_number(const trace::Facts& facts, const char*
 std::optional<TorchHistory> torch_history(const trace::Facts& facts) {
   const auto events = noted_number(facts, "torch-snapshot");
   if (!events) return std::nullopt;
-  return TorchHistory{*events, noted_number(facts, "torch-snapshot-older").value_or(0)};
+  return TorchHistory{*events, noted_number(facts, "torch-snapshot-older").value_or(0),
+                      facts.note("torch-snapshot-pinned").has_value()};
 }
 
 std::string history_text(const TorchHistory& history) {
@@ -40,7 +41,8 @@ std::string history_text(const TorchHistory& history) {
         "freed before the first event is not known. A larger max_entries of _record_memory_history(), called "
         "at the start of the program, records more.",
         count(history.events), count(history.older));
-  return text + " A snapshot has no host memory.";
+  return text + (history.pinned ? " Of host memory, it has what PyTorch's pinned allocator took."
+                                : " A snapshot has no host memory.");
 }
 
 } // namespace memtrace::report

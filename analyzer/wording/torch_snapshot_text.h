@@ -12,6 +12,7 @@ namespace memtrace::report {
 struct TorchHistory {
   std::uint64_t events = 0; // 0: the history was not recorded
   std::uint64_t older = 0;  // blocks and segments from before the first event
+  bool pinned = false;      // the snapshot has the state of the allocator of pinned memory
 };
 
 // Returns nullopt if the trace is no snapshot of PyTorch.

@@ -124,6 +124,28 @@ class ByHand(Snapshots):
         process = self.process_of(snapshot)
         self.assertEqual([self.peak(process, memory=f"cuda:{device}") // MIB for device in (0, 1)], [2, 8])
 
+    def test_pinned_memory(self):
+        """4 MiB are freed to the allocator's cache, and 3 of them reused; 8 MiB are given back to the driver. The history
+        begins after the first 4 MiB."""
+        snapshot = training()
+        snapshot.event("free_requested", 0, 4 * MIB, device="host")
+        snapshot.event("segment_alloc", 16 * MIB, 8 * MIB, 40, device="host")
+        snapshot.event("alloc", 16 * MIB, 8 * MIB, 40, device="host")
+        snapshot.event("alloc", 0, 4 * MIB, 50, device="host")
+        snapshot.free(16 * MIB, 8 * MIB, device="host")
+        snapshot.event("segment_free", 16 * MIB, 8 * MIB, device="host")
+        snapshot.segment(0, 4 * MIB, [(0, 4 * MIB)], device="host")
+        process = self.process_of(snapshot)
+        self.assertEqual(self.peak(process), 18 * MIB)
+        self.assertEqual(self.peak(process, "live", "host"), 12 * MIB)
+        self.assertEqual(self.peak(process, "reserved", "host"), 12 * MIB)
+        self.assertEqual(process["trace"]["torch_snapshot"], {"events": 8 + 7, "older": 2})
+        self.assertEqual(process["trace"]["unknown_deaths"], 0)
+        rows = next(row for row in process["peaks"] if row["memory"] == "host" and row["measure"] == "live")["at_peak"]
+        self.assertEqual([(row["kind"], row["bytes"] // MIB) for row in rows], [("pinned", 8), ("pinned", 4)])
+        text = self.report_text(path=os.path.join(self.scratch, "snapshot.pickle"))
+        self.assertIn("Of host memory, it has what PyTorch's pinned allocator took.", " ".join(text.split()))
+
     def test_out_of_memory(self):
         snapshot = training()
         snapshot.now += 1000
@@ -172,6 +194,19 @@ class Real(Snapshots):
             self.assertEqual(process["trace"]["torch_snapshot"]["older"], 0)
             rows = {row["path"][0] for row in process["phases"] if "tensor" in row}
             self.assertTrue({"forward 0", "backward 0", "step 0", "forward 1", "backward 1", "step 1"} <= rows, rows)
+
+    def test_pinned_memory_equals_pytorchs_counters(self):
+        content, stats, of_host = real("pinned", "host_stats")
+        for history in (True, False):
+            snapshot = pickle.loads(content)
+            if not history:
+                snapshot["device_traces"] = snapshot["host_traces"] = []
+            process = self.process_of(snapshot)
+            of = "peak" if history else "current"
+            self.assertEqual(self.peak(process), stats[f"allocated_bytes.all.{of}"])
+            self.assertEqual(self.peak(process, "reserved"), stats[f"reserved_bytes.all.{of}"])
+            self.assertEqual(self.peak(process, "live", "host"), of_host[f"allocated_bytes.{of}"])
+            self.assertEqual(self.peak(process, "reserved", "host"), of_host[f"allocated_bytes.{of}"])
 
     def test_the_state_equals_pytorchs_counters(self):
         for name in ("train", "all", "expandable", "oom"):

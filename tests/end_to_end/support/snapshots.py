@@ -1,7 +1,8 @@
 """Purpose: memory snapshots of PyTorch, for tests: made by hand, and real ones.
 
 The files in devices/torch_snapshots/ are of small trainings on an NVIDIA H200 (torch 2.11); paths are replaced. Beside
-each are the figures of torch.cuda.memory_stats() at that moment.
+each are the figures of torch.cuda.memory_stats() at that moment. pinned.pickle is of the CUDA node (torch 2.15), with
+those of torch.cuda.host_memory_stats().
 """
 import json
 import lzma
@@ -33,13 +34,17 @@ class Snapshot:
         self.traces = [[]]
         self.segments = []
         self.annotations = []
+        self.host_trace = []
+        self.host_segments = []
         self.now = START
 
     def event(self, action, at, size, line=None, device=0):
-        while len(self.traces) <= device:
+        """`device`: "host" for pinned memory."""
+        while device != "host" and len(self.traces) <= device:
             self.traces.append([])
+        trace = self.host_trace if device == "host" else self.traces[device]
         self.now += 1000
-        self.traces[device].append({"action": action, "addr": BASE + at, "size": size, "stream": 0, "time_us": self.now,
+        trace.append({"action": action, "addr": BASE + at, "size": size, "stream": 0, "time_us": self.now,
                                     "compile_context": "N/A", "user_metadata": "",
                                     "frames": [] if line is None else frames(line)})
 
@@ -53,16 +58,19 @@ class Snapshot:
 
     def segment(self, at, size, blocks, device=0, **more):
         """`blocks`: pairs of the offset in the segment and the size; a third item is the state."""
-        self.segments.append({
-            "device": device, "address": BASE + at, "total_size": size, "stream": 0, "segment_type": "large",
+        segments = self.host_segments if device == "host" else self.segments
+        segments.append({
+            "device": -1 if device == "host" else device, "address": BASE + at, "total_size": size, "stream": 0, "segment_type": "large",
             "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
             "blocks": [{"address": BASE + at + block[0], "size": block[1], "requested_size": block[1],
                         "state": block[2] if len(block) > 2 else "active_allocated", "frames": frames(90)}
                        for block in blocks], **more})
 
     def value(self):
-        return {"segments": self.segments, "device_traces": self.traces, "external_annotations": self.annotations,
-                "allocator_settings": {"max_split_size": -1, "garbage_collection_threshold": 0.0},
+        out = {"segments": self.segments, "device_traces": self.traces, "external_annotations": self.annotations}
+        if self.host_trace or self.host_segments:
+            out |= {"host_segments": self.host_segments, "host_traces": self.host_trace}
+        return {**out, "allocator_settings": {"max_split_size": -1, "garbage_collection_threshold": 0.0},
                 "of a newer version": [1, 2.5, None, True, b"bytes", -1]}
 
 
@@ -83,11 +91,13 @@ def training():
     return out
 
 
-def real(name):
+def real(name, *more):
+    """Returns the pickle, the figures of memory_stats(), and those under the keys `more`."""
     with lzma.open(os.path.join(REAL, name + ".pickle.xz")) as file:
         content = file.read()
     with open(os.path.join(REAL, name + ".json"), encoding="utf-8") as file:
-        return content, json.load(file)["stats"]
+        known = json.load(file)
+    return content, *(known[key] for key in ("stats", *more))
 
 
 class Snapshots(harness.Case):

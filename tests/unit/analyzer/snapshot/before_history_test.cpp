@@ -21,7 +21,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(const PageRanges& pa
 }
 
 TEST(BeforeHistory, WithoutEventsIsTheSnapshot) {
-  SnapshotDevice device;
+  SnapshotAllocator device;
   device.blocks = {{512, 1024, 600, {}}};
   device.segments = {{512, 4096, false, {}}, {8192, 2048, true, {}}};
   const BeforeHistory before = before_history(device);
@@ -33,7 +33,7 @@ TEST(BeforeHistory, WithoutEventsIsTheSnapshot) {
 }
 
 TEST(BeforeHistory, HasWhatTheHistoryFreesAndNotWhatItAllocates) {
-  SnapshotDevice device;
+  SnapshotAllocator device;
   device.blocks = {{100, 1024, 600, {}}, {200, 512, 500, {}}};
   device.segments = {{100, 4096, false, {}}};
   device.events = {event(TorchAction::free_requested, 300, 700), event(TorchAction::free_completed, 300, 700),
@@ -54,7 +54,7 @@ TEST(BeforeHistory, HasWhatTheHistoryFreesAndNotWhatItAllocates) {
 }
 
 TEST(BeforeHistory, PagesAreMappedPieceByPiece) {
-  SnapshotDevice device;
+  SnapshotAllocator device;
   device.segments = {{100, 300, true, {}}};
   device.events = {event(TorchAction::segment_map, 200, 100), event(TorchAction::segment_unmap, 500, 50)};
   EXPECT_EQ(ranges(before_history(device).pages),
@@ -62,7 +62,7 @@ TEST(BeforeHistory, PagesAreMappedPieceByPiece) {
 }
 
 TEST(BeforeHistory, AFreeWithoutAnAllocationBeforeALaterLifeDoesNotEndIt) {
-  SnapshotDevice device;
+  SnapshotAllocator device;
   device.blocks = {{100, 1024, 600, {}}}; // its allocation is missing
   device.events = {event(TorchAction::free_requested, 100, 300)};
   const BeforeHistory before = before_history(device);

@@ -1,4 +1,4 @@
-// Purpose: the history of one device as events of a trace.
+// Purpose: the history of one allocator, of a device or of pinned memory, as events of a trace.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ namespace memtrace::snapshot {
 // Takes a record without a stamp.
 using TakeRecord = std::function<void(format::RingRecord)>;
 
-class DeviceHistory {
+class AllocatorHistory {
  public:
-  // `number` is that of the device: 0 is cuda:0.
-  DeviceHistory(const SnapshotDevice& device, std::size_t number, std::uint64_t max_split, StackTable& stacks,
-                TakeRecord take);
+  // `memory`: 0 is the host, 1 is cuda:0.
+  AllocatorHistory(const SnapshotAllocator& from, std::size_t memory, std::uint64_t max_split,
+                   StackTable& stacks, TakeRecord take);
 
   // Writes what was there before the first event.
   void begin();
-  bool done() const { return next_ == device_.events.size(); }
+  bool done() const { return next_ == from_.events.size(); }
   // Returns the time of the next event. Times do not fall: the order of the file counts.
   std::uint64_t next_time() const;
   void write_next();
@@ -50,7 +50,12 @@ class DeviceHistory {
   void failed(const TorchEvent& event);
   void report_reserved();
 
-  const SnapshotDevice& device_;
+  // The allocator of pinned memory gives whole segments, and its events have their sizes. As in a recorded
+  // trace, the segments count, not the tensors in them.
+  bool pinned() const { return memory_ == 0; }
+  format::Kind kind() const { return pinned() ? format::Kind::pinned : format::Kind::device; }
+
+  const SnapshotAllocator& from_;
   std::uint16_t memory_;
   StackTable& stacks_;
   TakeRecord take_;

@@ -49,7 +49,7 @@ KeptRows grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings, Me
     const bool known = holding.role != Role::unknown;
     KeptRow& row = out[key_of(analysis, holding, whenever ? Step::none : holding.born_step)];
     row.tensors = row.tensors || holding.tensor || measure == Measure::tensor;
-    if (row.sites == 0) row.use = use_of(analysis, holding);
+    if (row.sites.empty()) row.use = use_of(analysis, holding);
     row.role = holding.role;
     row.kind = holding.kind;
     row.buffer = holding.name != format::TextId{};
@@ -59,12 +59,12 @@ KeptRows grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings, Me
     row.phase = phase;
     // Of blocks of several steps, the newest say how long such a block lives. Older ones stayed for another
     // reason: a block of step 14 was "alive 3.9 s", as a leaked one of step 1.
-    const bool newer = row.sites == 0 || holding.born_step > row.step;
+    const bool newer = row.sites.empty() || holding.born_step > row.step;
     if (newer) row.step = holding.born_step;
     row.asked += holding.asked != 0 ? holding.asked : holding.bytes;
     row.bytes += holding.bytes;
     row.resident += holding.resident;
-    row.sites += 1;
+    row.sites.insert(holding.stack);
     if (holding.late > row.late) {
       row.late_phase = analysis.account.paths.text(holding.late_phase);
       row.late_step = holding.late_step;
@@ -95,7 +95,7 @@ KeptRows joined(const KeptRows& rows) {
       RowKey at = key;
       if (!many) std::get<Step>(at) = row->step;
       KeptRow& into = out[at];
-      if (into.sites == 0) {
+      if (into.sites.empty()) {
         into = *row;
         into.last_step = row->step;
         continue;
@@ -105,7 +105,7 @@ KeptRows joined(const KeptRows& rows) {
         into.lifetime = row->lifetime;
         into.stack = row->stack;
       }
-      into.sites = std::max(into.sites, row->sites);
+      into.sites.insert(row->sites.begin(), row->sites.end());
       if (into.step == Step::none || (row->step != Step::none && row->step < into.step)) into.step = row->step;
       into.last_step = std::max(into.last_step, row->step);
       for (std::uint64_t KeptRow::*sum : {&KeptRow::asked, &KeptRow::bytes, &KeptRow::resident, &KeptRow::late})
@@ -130,10 +130,10 @@ void add_small(Explanation& out, const KeptRows& kept) {
     small.asked += row.asked;
     small.bytes += row.bytes;
     small.resident += row.resident;
-    small.sites += row.sites;
+    small.sites.insert(row.sites.begin(), row.sites.end());
   }
-  small.name = fmt::format("{} more", small.sites);
-  if (small.sites != 0) out.kept.push_back(small);
+  small.name = fmt::format("{} more", small.sites.size());
+  if (!small.sites.empty()) out.kept.push_back(small);
 }
 
 void sort(std::vector<KeptRow>& rows) {

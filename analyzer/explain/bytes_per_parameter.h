@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct KeptRow {
   replay::Step late_step = replay::Step::none;
   std::uint64_t largest = 0;  // bytes of the largest site
   std::uint64_t lifetime = 0; // ns, of the blocks of that site
-  std::size_t sites = 0;
+  std::set<format::StackId> sites;
   std::string phase; // the phase of birth
   replay::Step step = replay::Step::none;
   replay::Step last_step = replay::Step::none; // of a row of many steps; else `step`

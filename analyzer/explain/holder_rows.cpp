@@ -145,7 +145,8 @@ std::string few_blocks(const HolderRow& row, const Unit& unit) {
   if (row.sampled || row.blocks < 2 || row.blocks > kFewBlocks) return "";
   const double alike = static_cast<double>(row.largest) * static_cast<double>(row.as_large);
   if (row.as_large < 2 || alike < 0.9 * static_cast<double>(row.bytes)) return count(row.blocks) + " blocks";
-  return fmt::format("{} x {}", row.as_large, in_unit(static_cast<std::int64_t>(row.largest), unit));
+  return fmt::format("{} x {}{}", row.as_large, in_unit(static_cast<std::int64_t>(row.largest), unit),
+                     row.as_large == row.blocks ? "" : " and smaller");
 }
 
 std::vector<HolderRow> with_small_sites_joined(const std::vector<HolderRow>& rows, std::int64_t least) {

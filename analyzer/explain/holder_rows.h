@@ -39,7 +39,8 @@ struct HolderRow {
 // By the user's line: a row covers all library sites that the line reached. By site: each has its row.
 enum class HolderDetail : std::uint8_t { by_line, by_site };
 
-// Returns how many blocks the row has if they are 2 to kFewBlocks: "2 x 381.47" in this unit, or "3 blocks"
+// Returns how many blocks the row has if they are 2 to kFewBlocks: "2 x 381.47" in this unit, "2 x
+// 381.47 and smaller", or "3 blocks"
 // where their sizes differ. Else returns "". More blocks of one size are layers of a model, or a leak.
 inline constexpr std::uint64_t kFewBlocks = 4;
 std::string few_blocks(const HolderRow& row, const Unit& unit);

@@ -1,6 +1,7 @@
 // Purpose: the options that several commands have, and the checks of values by CLI11.
 #include "analyzer/cli/options/shared_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "analyzer/explain/process_analysis.h"
@@ -26,7 +27,17 @@ std::optional<replay::StepRange> steps_of(const std::string& text) {
   return replay::StepRange{*from, *to};
 }
 
-std::optional<std::uint64_t> count_of(const std::string& text) {
+// True for digits with a comma before each three of them, "80,000,000,000", as the texts print numbers.
+bool has_groups(const std::string& text) {
+  if (text.empty() || text.front() == ',') return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if ((text[text.size() - 1 - i] == ',') != (i % 4 == 3)) return false;
+  return true;
+}
+
+// Takes "8e10" and "80,000,000,000".
+std::optional<std::uint64_t> count_of(std::string text) {
+  if (has_groups(text)) text.erase(std::remove(text.begin(), text.end(), ','), text.end());
   const auto value = number<double>(text);
   if (!value || !(*value >= 1 && *value <= 1e18)) return std::nullopt;
   return static_cast<std::uint64_t>(*value);

@@ -239,8 +239,8 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
                       : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
                   size(held),
                   died_with(analysis, memory)                     ? "are held at the death"
-                  : analysis.after_training != replay::Step::none ? "are held after the last step"
-                                                                  : "are held in the last step");
+                  : analysis.after_training != replay::Step::none ? "at the highest point after the last step"
+                                                                  : "at the highest point of the last step");
   const std::string left = left_by_steps(analysis, leak, range, alive);
   finding.evidence.push_back(left);
   finding.evidence.push_back("each step: " + in_words(lines));

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <tuple>
 
 #include "analyzer/explain/holder_rows.h"
+#include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
@@ -49,7 +51,30 @@ void write_row(DiffTable& table, const DiffRow& row) {
   std::string site =
       row.stack == format::StackId{} ? "-" : line_and_allocator(row.analysis->symbolizer->site(row.stack));
   if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
-  table.row(row.a, row.b, printable(row.use), printable(phase_words(row.phase)), printable(site));
+  table.row(row.a, row.b, printable(row.use),
+            printable(row.phase == "other" ? "outside" : phase_words(row.phase)), printable(site));
+}
+
+// True if the other side has the model's parameters among its blocks, and this one has only what belongs to
+// them.
+bool lacks_parameters(const Diff& diff, std::int64_t DiffRow::*here, std::int64_t DiffRow::*there) {
+  constexpr std::int64_t kLeast = 1 << 20; // bytes
+  std::int64_t parameters = 0, of_other = 0, gradients = 0;
+  for (const DiffRow& row : diff.rows) {
+    if (row.role == replay::Role::gradient) gradients = replay::wrapping_add(gradients, row.*here);
+    if (row.role != replay::Role::parameter) continue;
+    parameters = replay::wrapping_add(parameters, row.*here);
+    of_other = replay::wrapping_add(of_other, row.*there);
+  }
+  return parameters == 0 && of_other >= kLeast && gradients >= kLeast;
+}
+
+void say_what_is_mapped(const Diff& diff, Lines& lines) {
+  for (const auto& [side, here, there] :
+       {std::tuple(&diff.a, &DiffRow::a, &DiffRow::b), std::tuple(&diff.b, &DiffRow::b, &DiffRow::a)})
+    if (lacks_parameters(diff, here, there))
+      lines.paragraph("", printable(side->name) + ": " + kParametersNotAllocated +
+                              " Compare what is resident in the reports.");
 }
 
 } // namespace
@@ -67,6 +92,7 @@ std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
                            size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
+  say_what_is_mapped(diff, lines);
   DiffTable table(diff);
   // Sums up rows below the precision of the figures, unless all rows were requested.
   const bool everything = top > diff.rows.size();

@@ -63,9 +63,9 @@ class ExplainText {
 
   std::string write(std::optional<std::uint64_t> project) {
     head();
+    if (lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
     if (!from_.model_leads()) alive();
     if (part_of_model() >= kLittle) per_parameter_rows();
-    if (lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
     if (project) projection(*project);
     return lines_.take();
   }
@@ -180,7 +180,7 @@ class ExplainText {
   std::string site(const KeptRow& row) const {
     if (row.stack == format::StackId{}) return "-";
     std::string out = line_and_allocator(from_.analysis->symbolizer->site(row.stack));
-    if (row.sites > 1) out = fmt::format("{} sites, most: {}", row.sites, out);
+    if (row.sites.size() > 1) out = fmt::format("{} sites, most: {}", row.sites.size(), out);
     return out;
   }
 

@@ -31,7 +31,8 @@ struct LineBytes {
     std::string text = fmt::format("{} {}", printable(line), size(bytes));
     const double alike = static_cast<double>(largest) * static_cast<double>(as_large);
     if (as_large < 2 || as_large > kFewBlocks || alike < 0.9 * static_cast<double>(bytes)) return text;
-    return text + fmt::format(" ({} x {})", as_large, sized(largest));
+    const bool all = size(bytes) == size(static_cast<std::int64_t>(largest * as_large));
+    return text + fmt::format(" ({} x {}{})", as_large, sized(largest), all ? "" : " and smaller");
   }
 };
 

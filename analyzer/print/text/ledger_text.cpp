@@ -93,15 +93,23 @@ void write_ledger_summary(const RssLedger& ledger, std::uint64_t highest, Lines&
 
 void write_ledger_line(const RssLedger& ledger, Lines& lines) {
   const Unit unit = unit_for(static_cast<std::int64_t>(ledger.total));
+  const auto figure = [&unit](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
   std::string rows;
-  for (const RssRow& row : ledger.rows)
+  std::uint64_t smaller = 0;
+  for (const RssRow& row : ledger.rows) {
     if (row.bytes >= ledger.total / kTooLittle)
-      rows += fmt::format("{}{} {}", rows.empty() ? "" : " + ", row.name,
-                          in_unit(static_cast<std::int64_t>(row.bytes), unit));
-  lines.paragraph(
-      "", printable(fmt::format("{} {} at {:.1f} s: {} {} used = {}, residual {}", ledger.scope, ledger.of,
-                                ledger.t, in_unit(static_cast<std::int64_t>(ledger.total), unit), unit.name,
-                                rows, in_unit(ledger.residual, unit))));
+      rows += fmt::format("{}{} {}", rows.empty() ? "" : " + ", row.name, figure(row.bytes));
+    else
+      smaller += row.bytes;
+  }
+  if (figure(smaller) != figure(0)) rows += " + smaller rows " + figure(smaller);
+  std::string text =
+      fmt::format("{} {} at {:.1f} s, its highest sample: {} {} used = {}, residual {}", ledger.scope,
+                  ledger.of, ledger.t, figure(ledger.total), unit.name, rows, in_unit(ledger.residual, unit));
+  if (ledger.high_water > ledger.total)
+    text += fmt::format("; between samples, or before this program, the kernel counted {}",
+                        figure(ledger.high_water));
+  lines.paragraph("", printable(text));
 }
 
 void write_job_ledger(const JobLedger& ledger, Lines& lines) {

@@ -22,7 +22,7 @@ BY_DESIGN = ("CUPTI is the source", "the hooks are the source")  # one of them i
 def seen(report):
     """What a report says about GPUs, as numbers by name: levels, blocks at the peaks, flows, code, findings."""
     facts = Counter()
-    for process in report["processes"]:
+    for process in report["processes"] if report else []:
         for entry in process.get("peaks", []):
             if entry["memory"] != "host":
                 facts[f"{entry['memory']} {entry['measure']}"] += entry["bytes"]

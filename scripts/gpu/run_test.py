@@ -201,6 +201,12 @@ class Runs(unittest.TestCase):
         silent = run.Job("silent", self.work("print('{\"pid\": 1}')"), checks.exact)
         self.assertIn("nothing was recorded", run.attempt(self.runner(), 0, silent)["rows"][0].verdict)
 
+    def test_a_package_that_is_missing(self):
+        """Such a program allocates too little for a trace."""
+        job = run.Job("x", self.work("print('{\"pid\": 1, \"missing\": \"no cupy\"}')"), checks.whole)
+        self.assertEqual([(one.check, one.ok) for one in run.attempt(self.runner(), 0, job)["rows"]],
+                         [("not run: there is no package", None)])
+
     def test_patience_grows_with_the_seconds(self):
         """On a slow machine one asks for more seconds in all, and each program gets its part of them."""
         self.assertEqual([self.runner(seconds).patience for seconds in (60, run.BUDGET, 3000)], [120, 120, 750])

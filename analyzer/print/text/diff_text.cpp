@@ -73,8 +73,8 @@ void say_what_is_mapped(const Diff& diff, Lines& lines) {
   for (const auto& [side, here, there] :
        {std::tuple(&diff.a, &DiffRow::a, &DiffRow::b), std::tuple(&diff.b, &DiffRow::b, &DiffRow::a)})
     if (lacks_parameters(diff, here, there))
-      lines.paragraph("", printable(side->name) + ": " + kParametersNotAllocated +
-                              " Compare what is resident in the reports.");
+      lines.paragraph("  ", printable(side->name) + ": " + kParametersNotAllocated +
+                                " Compare what is resident in the reports.");
 }
 
 } // namespace

@@ -79,6 +79,7 @@ TEST(BytesPerParameter, AgeOfWhatIsNotKept) {
   ASSERT_EQ(out.transient.size(), 1u);
   EXPECT_EQ(out.transient[0].asked, 4 * kMiB) << "the last update ended before two of them";
   EXPECT_EQ(out.transient[0].step, replay::Step{3});
+  EXPECT_EQ(out.transient[0].sites.size(), 1u) << "one line made the blocks of all steps";
   EXPECT_LT(out.transient[0].lifetime, 1'000'000u) << "ns";
 }
 

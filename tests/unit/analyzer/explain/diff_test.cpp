@@ -139,6 +139,32 @@ TEST(Diff, BlocksHaveTheirNamesOfTheReport) {
   EXPECT_NE(text.find("  state dict       load "), std::string::npos) << text;
 }
 
+// The second run maps its parameters from a file, so they are no blocks of an allocator.
+TEST(Diff, ParametersOfAMappedFileAreNoSaving) {
+  const auto trained = [](Job& run, bool allocated) {
+    Builder& b = run.builder;
+    const auto labelled = [&](std::uint64_t address, const char* role) {
+      b.tensor(address, 64 * kSignedMiB, run.weights);
+      b.put(format::EventType::label, 0, 0, {address, 64 * kSignedMiB, b.text(role)});
+    };
+    b.begin("load");
+    if (allocated) labelled(1 << 20, "parameter");
+    b.end("load").begin("forward").end("forward").begin("backward");
+    labelled(1 << 30, "gradient");
+    b.end("backward").begin("step").end("step");
+  };
+  Job one("/home/a", 20), other("/home/b", 20);
+  trained(one, true);
+  trained(other, false);
+  ProcessAnalysis &a = one.open(), &b = other.open();
+  const auto text = [](ProcessAnalysis& x, ProcessAnalysis& y) {
+    return diff_text(difference({}, whole_run(x, {}, "a"), whole_run(y, {}, "b")), 10, {});
+  };
+  EXPECT_NE(text(a, b).find("\n  b: No row has the parameters,"), std::string::npos) << text(a, b);
+  EXPECT_NE(text(b, a).find("\n  a: No row has the parameters,"), std::string::npos) << text(b, a);
+  EXPECT_EQ(text(a, a).find("No row has the parameters"), std::string::npos) << text(a, a);
+}
+
 TEST(Diff, TwoRunsAreMatchedByTheirStacksNames) {
   Job a("/home/a", 20), b("/opt/env", 25, true); // another place, other ids, a line that moved
   a.builder.begin("load").birth(1 << 20, 100 * kSignedMiB, format::Kind::heap, 0, a.weights);

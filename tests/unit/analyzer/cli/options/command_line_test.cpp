@@ -106,6 +106,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"diff", "a", "--phases", "step"},
                                              {"explain", "a", "--params", "many"},
                                              {"explain", "--project", "-1"},
+                                             {"explain", "--project", "80,00"},
                                              {"top"},
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},
@@ -190,6 +191,9 @@ TEST(Arguments, ThatNameStepsCountsAndPhases) {
       std::get<ExplainArguments>(parsed({"explain", "--params", "6921720704", "--project", "1.5e9"}));
   EXPECT_EQ(explain.parameters, 6921720704u);
   EXPECT_EQ(explain.project, 1500000000u);
+  EXPECT_EQ(std::get<ExplainArguments>(parsed({"explain", "--project", "80,000,000,000"})).project,
+            80'000'000'000u)
+      << "as the text prints it";
   EXPECT_FALSE(std::get<ExplainArguments>(parsed({"explain"})).parameters);
   EXPECT_EQ(std::get<PostmortemArguments>(parsed({"postmortem", "--rank", "3"})).rank, 3u);
 }

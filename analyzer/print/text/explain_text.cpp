@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kTransients = 5;
 constexpr std::size_t kBeside = 6; // rows
 constexpr std::size_t kAlive = 8;
-constexpr double kLittle = 0.01; // of what is alive: a smaller model needs no table
+constexpr double kLittle = 0.01; // of what is alive: fewer bytes of tensors need no table
 
 // Names a block as the report does; the kind of a tensor without a role says only where it lies.
 std::string shown_name(const KeptRow& row) {
@@ -65,7 +65,7 @@ class ExplainText {
     head();
     if (lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
     if (!from_.model_leads()) alive();
-    if (part_of_model() >= kLittle) per_parameter_rows();
+    if (has_table()) per_parameter_rows();
     if (project) projection(*project);
     return lines_.take();
   }
@@ -76,6 +76,13 @@ class ExplainText {
   // Returns the share of the model in what is alive, from 0.
   double part_of_model() const {
     return static_cast<double>(from_.model_sum()) / std::max(1.0, static_cast<double>(from_.alive));
+  }
+
+  // True if tensors, of the model and others, are enough to say something per parameter.
+  bool has_table() const {
+    std::uint64_t tensors = 0;
+    for (const KeptRow& row : from_.kept) tensors += row.tensors ? row.bytes : 0;
+    return static_cast<double>(tensors) >= kLittle * static_cast<double>(from_.alive);
   }
 
   // True if a model was trained and its parameters are no recorded blocks.
@@ -148,7 +155,7 @@ class ExplainText {
     lines_.paragraph("",
                      printable(fmt::format("The model is {:.1f} % of what is alive, so this says little: {}{}",
                                            100 * part_of_model(), per_parameter(),
-                                           part_of_model() < kLittle ? ". --format json has the rows" : "")));
+                                           has_table() ? "" : ". --format json has the rows")));
   }
 
   // Not "after step 13": a validation after the last update comes later, and is so called.

@@ -51,10 +51,18 @@ def _gathering(call, place, name):
     return wrapper
 
 
+def _is_of_parameters(address):
+    """Looks again at a place that had a parameter: its memory may have been freed, and given to what a gather fills."""
+    return address in _places and any(address == _address(parameter) for _, _, parameter in _parameters())
+
+
 def _label_gathered(filled):
+    """Not what parameters lie in: after an update, ZeRO's first two stages gather into the model itself."""
     for tensor in filled if isinstance(filled, (list, tuple)) else (filled,):
-        _label(tensor, "gathered", "")
-        _gathered[_address(tensor)] = None
+        address = _address(tensor)
+        if not _is_of_parameters(address):
+            _label(tensor, "gathered", "")
+            _gathered[address] = None
     while len(_gathered) > _MOST:
         del _gathered[next(iter(_gathered))]
 

@@ -10,6 +10,7 @@ _roots = {}  # id -> weak reference, of the modules and optimizers that were see
 _reported = None
 _noted = set()
 _ALWAYS, _SHARE = 3, 1000
+_places = set()  # the addresses of parameters when they were labelled last
 _turns = {"gradients": [0, 0], "states": [0, 0], "engine": [0, 0]}  # how often, and not again before
 
 # Of DeepSpeed's ZeRO: attributes that hold a tensor, or several; the last two are of its third stage.
@@ -128,9 +129,11 @@ def _report_parameters(root):
             _note_optimizer(root)
         dtypes = {}
         count = trainable = size = tensors = 0
+        _places.clear()
         with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask
             for role, name, parameter in _parameters():
                 _label(parameter, role, name)
+                _places.add(_address(parameter))
                 if role != "parameter":
                     continue
                 here = _here(parameter)
@@ -203,7 +206,9 @@ def _label_gradients():
     """Before an update: by then a program has cast, gathered or clipped them."""
 
     def label():
+        _places.clear()
         for role, name, parameter in _parameters():
+            _places.add(_address(parameter))
             gradient = parameter.grad if parameter.is_leaf else None
             if gradient is not None:
                 _label(gradient, "gradient", name)

@@ -113,6 +113,16 @@ def gathers(dist):
     whole = torch.zeros(8)
     getattr(dist, "all_gather_single", dist.all_gather_into_tensor)(whole, one)
     assert ("gathered", "", "32") in labels() and whole.equal(one)
+    flat = torch.zeros(8)  # as ZeRO's: the model lies in what is gathered
+    layer = torch.nn.Linear(4, 2, bias=False)
+    layer.weight.data = flat.view(2, 4)
+    layer(torch.zeros(1, 4))
+    assert ("parameter", "weight", "32") in labels()
+    dist.all_gather([flat], one)
+    assert labels() == [] and flat.equal(one)
+    layer.weight.data = torch.zeros(2, 4)
+    dist.all_gather([flat], one)
+    assert labels() == [("gathered", "", "32")]
     try:
         dist.gather(one, "no list", dst=0)
     except TypeError:

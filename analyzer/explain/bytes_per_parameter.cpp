@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -159,18 +160,31 @@ struct RoleTheory {
   double buffers = 1;
 };
 
+// Returns how many ranks share the master copies, and with them the gradients and states: all of them if the
+// copies here are that part of the parameters (ZeRO pads it by a little), else 1.
+double ranks_that_share(const Explanation& of, double masters) {
+  constexpr double kPadding = 0.05;
+  const double all = 4 * static_cast<double>(of.analysis->facts().parameters->trainable);
+  const double ranks = std::max(1.0, static_cast<double>(of.analysis->facts().world_size));
+  return std::abs(masters * ranks - all) <= kPadding * all ? ranks : 1;
+}
+
 // Returns the theory of each role, by the types of the parameters. If there are fp32 master copies, gradients
-// and states belong to them. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes with Adam. If
-// offloaded, the gradients are fp32, too.)
-std::map<Role, RoleTheory> theory_of(const trace::Facts& facts, bool masters) {
+// and states belong to them. (ZeRO, Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes with Adam, of which
+// each rank has its part. If offloaded, the gradients are fp32, too.)
+std::map<Role, RoleTheory> theory_of(const Explanation& of) {
   std::map<Role, RoleTheory> out;
+  const trace::Facts& facts = of.analysis->facts();
   if (!facts.parameters || facts.parameters->count == 0) return out;
+  double masters = 0;
+  for (const KeptRow& row : of.kept)
+    if (row.role == Role::master) masters += static_cast<double>(row.asked);
   const auto all = static_cast<double>(facts.parameters->count);
   const double each = static_cast<double>(facts.parameters->bytes) / all;
   const double trained = static_cast<double>(facts.parameters->trainable) / all;
-  const double updated = (masters ? 4 : each) * trained;
+  const double updated = (masters > 0 ? 4 / ranks_that_share(of, masters) : each) * trained;
   out[Role::parameter] = {each};
-  if (masters) out[Role::master] = {4 * trained};
+  if (masters > 0) out[Role::master] = {updated};
   out[Role::gradient] = {updated};
   if (const auto states = states_of(facts.note("optimizer").value_or("")); states && *states > 0)
     out[Role::optimizer_state] = {updated, *states};
@@ -180,9 +194,7 @@ std::map<Role, RoleTheory> theory_of(const trace::Facts& facts, bool masters) {
 // Writes the theory into the largest rows of each role: one buffer into the row of a named buffer, all that
 // are left into any other row.
 void add_theory(Explanation& out) {
-  const bool masters = std::any_of(out.kept.begin(), out.kept.end(),
-                                   [](const KeptRow& row) { return row.role == Role::master; });
-  std::map<Role, RoleTheory> theory = theory_of(out.analysis->facts(), masters);
+  std::map<Role, RoleTheory> theory = theory_of(out);
   for (KeptRow& row : out.kept) {
     const auto at = theory.find(row.role);
     if (at == theory.end()) continue;

@@ -58,6 +58,32 @@ TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
   EXPECT_EQ(out.theory, 16.0);
 }
 
+// ZeRO over two ranks: 2 Mi parameters in bfloat16, of which this rank updates the half that it has master
+// copies of.
+TEST(BytesPerParameter, TheoryIsOfTheRanksPartOfTheMasters) {
+  for (const int ranks : {1, 2, 4}) {
+    tests::Builder builder;
+    const auto labelled = [&](std::uint64_t address, const char* role, const char* name) {
+      builder.tensor(address, 4 * kMiB, builder.python_frame("main", "/home/u/train.py", 3, 0));
+      builder.put(format::EventType::label, 0, 0,
+                  {address, 4 * kMiB, builder.text(role) | std::uint64_t{builder.text(name)} << 32});
+    };
+    builder.note("rank=0").note("world-size=" + std::to_string(ranks)).begin("load");
+    labelled(1, "parameter", "a.weight");
+    labelled(2, "master", "");
+    labelled(3, "gradient", "");
+    builder.end("load").parameters(2 * kMiB, 4 * kMiB, 1).note("optimizer=DeepSpeedCPUAdam");
+    builder.begin("forward").end("forward").begin("step");
+    labelled(4, "optimizer_state", "exp_avg");
+    labelled(5, "optimizer_state", "exp_avg_sq");
+    builder.end("step").begin("forward").end("forward").exit(0);
+    const tests::Scratch scratch;
+    const auto analysis = analysis_of(builder, scratch);
+    // 2 + 2 + 2 + 2 x 2. Of one rank or four, the copies are not the part that ZeRO gives: 2 + 4 + 4 + 2 x 4.
+    EXPECT_EQ(explain(*analysis, 0, std::nullopt).theory, ranks == 2 ? 10.0 : 18.0) << ranks;
+  }
+}
+
 // A block of each step stays for good. The peak has one more, which lives for a short time: the age of the
 // first is no age of that.
 TEST(BytesPerParameter, AgeOfWhatIsNotKept) {

@@ -105,6 +105,18 @@ const replay::Holdings& ProcessAnalysis::set(Instant instant) const {
   return at != sets.end() ? at->second : nothing;
 }
 
+bool ProcessAnalysis::lacks_parameters() const {
+  const auto has = [this](replay::Role role) {
+    for (const auto& [instant, alive] : sets)
+      for (const replay::Holding& holding : alive)
+        if (holding.role == role) return true;
+    return false;
+  };
+  const auto& parameters = facts().parameters;
+  return parameters && parameters->bytes >= (1 << 20) && has(replay::Role::gradient) &&
+         !has(replay::Role::parameter);
+}
+
 std::string ProcessAnalysis::phase_name(replay::PathId path) const {
   constexpr std::size_t kMost = 1024; // bytes: ten lines
   std::string out;

@@ -53,6 +53,8 @@ struct ProcessAnalysis {
   std::optional<std::uint64_t> own_bytes() const;
   double seconds(format::Stamp stamp) const; // Returns the seconds since the process's start.
   const replay::Holdings& set(replay::Instant instant) const;
+  // Returns true if a model of at least 1 MiB was trained, and no memory has its parameters as recorded blocks.
+  bool lacks_parameters() const;
   std::string phase_name(replay::PathId path) const; // Returns "update/clip"; printable.
   // Returns "update 3", "forward after step 13" for what came after training, or "" outside of phases and
   // steps; printable.

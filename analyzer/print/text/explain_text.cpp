@@ -23,6 +23,8 @@ constexpr std::size_t kTransients = 5;
 constexpr std::size_t kBeside = 6; // rows
 constexpr std::size_t kAlive = 8;
 constexpr double kLittle = 0.01; // of what is alive: fewer bytes of tensors need no table
+constexpr std::size_t kParts = 4;
+constexpr double kNothing = 0.005; // bytes per parameter: less is 0.00
 
 // Names a block as the report does; the kind of a tensor without a role says only where it lies.
 std::string shown_name(const KeptRow& row) {
@@ -63,7 +65,7 @@ class ExplainText {
 
   std::string write(std::optional<std::uint64_t> project) {
     head();
-    if (lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
+    if (from_.analysis->lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
     if (!from_.model_leads()) alive();
     if (has_table()) per_parameter_rows();
     if (project) projection(*project);
@@ -85,33 +87,36 @@ class ExplainText {
     return static_cast<double>(tensors) >= kLittle * static_cast<double>(from_.alive);
   }
 
-  // True if a model was trained and its parameters are no recorded blocks.
-  bool lacks_parameters() const {
-    const auto has = [this](replay::Role role) {
-      return std::any_of(from_.kept.begin(), from_.kept.end(),
-                         [&](const KeptRow& row) { return row.role == role; });
-    };
-    const auto& parameters = from_.analysis->facts().parameters;
-    return parameters && parameters->bytes >= (1 << 20) && has(replay::Role::gradient) &&
-           !has(replay::Role::parameter);
-  }
-
   void per_parameter_rows() {
     lines_.plain("");
     table();
     transients();
-    for (const PartOfStep& part : from_.parts)
-      lines_.paragraph(
-          "", printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
-                                    static_cast<std::int64_t>(part.step), from_.per_parameter(part.kept),
-                                    from_.per_parameter(part.transient))));
-    if (from_.pinned_idle != 0)
+    parts();
+    if (per(from_.pinned_idle) >= kNothing)
       lines_.paragraph("",
                        fmt::format("in the cache of PyTorch's pinned allocator and in no tensor: {} = {:.2f}",
                                    sized(from_.pinned_idle), per(from_.pinned_idle)));
     if (from_.model_leads()) beside();
     lines_.plain(fmt::format("unaccounted: {} = {:.2f}", size(from_.unaccounted),
                              from_.per_parameter(from_.unaccounted)));
+  }
+
+  // Writes what the parts of the first update kept. If they are many, as the functions of ZeRO's third stage,
+  // which it marks for a GPU's profiler, only a number stands for those that kept and took nothing.
+  void parts() {
+    std::size_t without = 0;
+    for (const PartOfStep& part : from_.parts) {
+      const double kept = from_.per_parameter(part.kept), meanwhile = from_.per_parameter(part.transient);
+      if (from_.parts.size() > kParts && std::abs(kept) < kNothing && meanwhile < kNothing) {
+        ++without;
+        continue;
+      }
+      lines_.paragraph("", printable(fmt::format("{} in step {}: {:+.2f} kept, {:.2f} meanwhile", part.name,
+                                                 static_cast<std::int64_t>(part.step), kept, meanwhile)));
+    }
+    if (without != 0)
+      lines_.paragraph("", fmt::format("{} more parts of step {}: 0.00 kept, 0.00 meanwhile each", without,
+                                       static_cast<std::int64_t>(from_.parts.front().step)));
   }
 
   // Returns the sum, then the causes of the difference to theory.

@@ -173,16 +173,7 @@ class ReportText {
     lines_.paragraph(
         "", fmt::format("Parameters P = {} ({}): {} ({})", count(parameters.count), kinds,
                         size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
-    if (parameters.bytes >= (1 << 20) && has_rows_of(replay::Role::gradient) &&
-        !has_rows_of(replay::Role::parameter))
-      lines_.paragraph("", kParametersNotAllocated);
-  }
-
-  bool has_rows_of(replay::Role role) const {
-    for (const auto& [instant, alive] : analysis_.sets)
-      for (const replay::Holding& holding : alive)
-        if (holding.role == role) return true;
-    return false;
+    if (analysis_.lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
   }
 
   const replay::Holdings& peak_set() const { return alive_at_peak(analysis_, view_.leading); }

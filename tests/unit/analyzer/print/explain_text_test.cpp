@@ -32,7 +32,13 @@ class ExplainText : public testing::Test {
     builder_.end("load").parameters(4 * kMiB, 16 * kMiB, 1).note("optimizer=SGD");
     builder_.begin("forward").end("forward").begin("backward");
     labelled(3, "gradient", model);
-    builder_.end("backward").begin("step").end("step").begin("forward").end("forward").exit(0);
+    builder_.end("backward").begin("step");
+    for (int part = 0; part < parts_; ++part) {
+      builder_.begin("part " + std::to_string(part));
+      if (part == 2) labelled(4, "optimizer_state", model);
+      builder_.end("part " + std::to_string(part));
+    }
+    builder_.end("step").begin("forward").end("forward").exit(0);
     tests::write_file(scratch_.file("t.memtrace"), builder_.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
@@ -47,6 +53,7 @@ class ExplainText : public testing::Test {
   }
 
   bool parameters_allocated_ = true;
+  int parts_ = 0; // of the update
 
  private:
   static constexpr std::uint64_t kReservation = 0x100000000;
@@ -97,6 +104,23 @@ TEST_F(ExplainText, OfATinyModelHasNoTablePerParameter) {
       << said;
   EXPECT_EQ(said.find("B/param  theory"), std::string::npos) << said;
   EXPECT_EQ(said.find("No row has the parameters"), std::string::npos) << said;
+}
+
+TEST_F(ExplainText, NamesEachOfFourPartsOfAnUpdate) {
+  parts_ = 4;
+  of(4 * kMiB);
+  for (const char* part : {"part 0 in step 0: +0.00 kept", "part 2 in step 0: +4.00 kept"})
+    EXPECT_NE(unwrapped().find(part), std::string::npos) << part << unwrapped();
+  EXPECT_EQ(unwrapped().find("more parts"), std::string::npos) << unwrapped();
+}
+
+TEST_F(ExplainText, OfMorePartsOnlyThoseThatKeptAreNamed) {
+  parts_ = 5;
+  of(4 * kMiB);
+  EXPECT_EQ(unwrapped().find("part 0"), std::string::npos) << unwrapped();
+  for (const char* said :
+       {"part 2 in step 0: +4.00 kept", "4 more parts of step 0: 0.00 kept, 0.00 meanwhile each"})
+    EXPECT_NE(unwrapped().find(said), std::string::npos) << said << unwrapped();
 }
 
 TEST_F(ExplainText, SaysThatParametersOfAMappedFileAreInNoRow) {

@@ -33,7 +33,10 @@ BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
 }
 
 std::string use_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
-  const BlockOwner owner = owner_of(analysis, holding);
+  return use_of(owner_of(analysis, holding), holding);
+}
+
+std::string use_of(const BlockOwner& owner, const replay::Holding& holding) {
   if (*owner.name != '\0') return owner.name;
   if (owner.role != replay::Role::unknown) return words_of(replay::role_name(owner.role));
   return holding.tensor ? "tensor" : words_of(format::kKindNames[static_cast<std::size_t>(holding.kind)]);

@@ -17,5 +17,6 @@ BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding);
 // Returns the word by which every text names the block's use: its role, "state dict", "tensor", or what memory
 // it is, such as "heap".
 std::string use_of(ProcessAnalysis& analysis, const replay::Holding& holding);
+std::string use_of(const BlockOwner& owner, const replay::Holding& holding);
 
 } // namespace memtrace::report

@@ -111,7 +111,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
   for (const Holding& holding : alive) {
     if (holding.untouched != 0 && holding.untouched == holding.bytes) continue;
     const BlockOwner owner = owner_of(analysis, holding);
-    HolderKey key{.use = use_of(analysis, holding),
+    HolderKey key{.use = use_of(owner, holding),
                   .line = "",
                   .site = "",
                   .phase = analysis.account.paths.text(holding.born_phase),

@@ -19,14 +19,18 @@ std::unique_ptr<ProcessAnalysis> analysis_of(tests::Builder& builder, const test
   return analyze_process(std::move(trace), "main", std::move(end), Options{});
 }
 
+// A tensor of 4 MiB with a label, made by train.py:3.
+void labelled_tensor(tests::Builder& builder, std::uint64_t address, const char* role, const char* name) {
+  builder.tensor(address, 4 * kMiB, builder.python_frame("main", "/home/u/train.py", 3, 0));
+  builder.put(format::EventType::label, 0, 0,
+              {address, 4 * kMiB, builder.text(role) | std::uint64_t{builder.text(name)} << 32});
+}
+
 // Two layers with Adam: two parameters, two gradients, four states.
 TEST(BytesPerParameter, OneRowForEachNamedBuffer) {
   tests::Builder builder;
-  const std::uint32_t site = builder.python_frame("main", "/home/u/train.py", 3, 0);
   const auto labelled = [&](std::uint64_t address, const char* role, const char* name) {
-    builder.tensor(address, 4 * kMiB, site);
-    builder.put(format::EventType::label, 0, 0,
-                {address, 4 * kMiB, builder.text(role) | std::uint64_t{builder.text(name)} << 32});
+    labelled_tensor(builder, address, role, name);
   };
   builder.begin("load");
   labelled(1, "parameter", "a.weight");
@@ -64,9 +68,7 @@ TEST(BytesPerParameter, TheoryIsOfTheRanksPartOfTheMasters) {
   for (const int ranks : {1, 2, 4}) {
     tests::Builder builder;
     const auto labelled = [&](std::uint64_t address, const char* role, const char* name) {
-      builder.tensor(address, 4 * kMiB, builder.python_frame("main", "/home/u/train.py", 3, 0));
-      builder.put(format::EventType::label, 0, 0,
-                  {address, 4 * kMiB, builder.text(role) | std::uint64_t{builder.text(name)} << 32});
+      labelled_tensor(builder, address, role, name);
     };
     builder.note("rank=0").note("world-size=" + std::to_string(ranks)).begin("load");
     labelled(1, "parameter", "a.weight");

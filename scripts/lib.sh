@@ -7,6 +7,7 @@ venv=$cache/venv
 deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
 datasets=$cache/datasets
+triton=$cache/triton
 pytest=$cache/pytest
 lint=$cache/lint # lizard, which measures functions
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none

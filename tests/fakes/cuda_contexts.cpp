@@ -15,11 +15,11 @@ struct State {
   size_t local; // beyond what a context has from the start
 };
 struct Module {
-  const FakeImage* image;
-  Context context;
+  std::size_t on_card;
+  Context context; // 0: the entry is free
 };
 State states[64];
-Module modules[64];
+Module modules[1024];
 Context next_number = 1;
 thread_local Context chosen = 0;
 
@@ -43,7 +43,7 @@ int create(Context context) {
 }
 
 void unload(Module& module) {
-  used[device_of(module.context)] -= module.image->on_card;
+  used[device_of(module.context)] -= module.on_card;
   module = {};
 }
 
@@ -54,7 +54,7 @@ int destroy(Context context) {
   for (Block& block : blocks)
     if (block.address != 0 && block.context == context) end(&block);
   for (Module& module : modules)
-    if (module.image != nullptr && module.context == context) unload(module);
+    if (module.context == context) unload(module);
   used[device_of(context)] -= settings().context + state->local;
   *state = {};
   return kSuccess;
@@ -171,9 +171,9 @@ int cuModuleLoadData(void** module, const void* image) {
   const Lock lock(mutex);
   if (current() == 0) return kInvalidContext;
   for (Module& one : modules) {
-    if (one.image != nullptr) continue;
-    one = {static_cast<const FakeImage*>(image), current()};
-    used[current_device()] += one.image->on_card;
+    if (one.context != 0) continue;
+    one = {described(image).on_card, current()};
+    used[current_device()] += one.on_card;
     return *module = &one, kSuccess;
   }
   std::abort();

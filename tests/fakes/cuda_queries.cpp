@@ -35,7 +35,8 @@ constexpr Attribute kAttributes[] = {
     {106, 32},       // MAX_BLOCKS_PER_MULTIPROCESSOR
     {115, 1},        // MEMORY_POOLS_SUPPORTED
 };
-constexpr int kPointerMemoryType = 2, kPointerDevice = 9, kPointerStart = 11, kPointerBytes = 12;
+constexpr int kPointerMemoryType = 2, kPointerOnCard = 3, kPointerDevice = 9, kPointerStart = 11,
+              kPointerBytes = 12;
 
 } // namespace
 
@@ -61,6 +62,9 @@ int cuPointerGetAttribute(void* value, int attribute, Address address) {
   switch (attribute) {
     case kPointerMemoryType:
       *static_cast<unsigned*>(value) = on_card(address) ? 2 : 1;
+      return kSuccess;
+    case kPointerOnCard: // pinned memory has the same address there
+      *static_cast<Address*>(value) = address;
       return kSuccess;
     case kPointerDevice:
       *static_cast<int*>(value) = block->device >= 0 ? block->device : current_device();

@@ -100,9 +100,8 @@ void others(const char* name, const void* parameters) {
   if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0)
     resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, current_context(), nullptr);
   if (std::strcmp(name, "cuModuleLoadData") == 0) {
-    const auto* const image =
-        static_cast<const fake::FakeImage*>(static_cast<const void* const*>(parameters)[1]);
-    CUpti_ModuleResourceData module{1, image->cubin, nullptr};
+    const void* const image = static_cast<const void* const*>(parameters)[1];
+    CUpti_ModuleResourceData module{1, fake::described(image).cubin, nullptr};
     resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, current_context(), &module);
   }
 }

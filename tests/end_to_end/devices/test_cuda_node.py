@@ -33,11 +33,11 @@ class Node(cuda_node.Case):
         self.tree = os.path.join(self.scratch, "tree")
         subprocess.run(["cmake", "--install", harness.BUILD, "--prefix", self.tree], check=True, capture_output=True)
 
-    def run_jobs(self, names):
+    def run_jobs(self, names, more):
         out = os.path.join(self.scratch, "out")
         os.makedirs(out)
         done = subprocess.run([cuda_node.NODE, "python", JOBS, self.tree, out, str(SECONDS), *names], capture_output=True, text=True,
-                              check=False, env=harness.bare_environment(), timeout=SECONDS + 60)
+                              check=False, env=harness.bare_environment(**more), timeout=SECONDS + 60)
         try:
             with open(os.path.join(out, "gpu_check.json"), encoding="utf-8") as file:
                 jobs = json.load(file)["jobs"]
@@ -45,13 +45,14 @@ class Node(cuda_node.Case):
             self.fail(f"exit {done.returncode}: {done.stderr[-2000:]}")
         return {job["job"]: job for job in jobs}
 
-    def assert_jobs(self, names):
-        jobs = self.run_jobs(names)
+    def assert_jobs(self, names, **more):
+        jobs = self.run_jobs(names, more)
         for name in names:
             with self.subTest(name):
                 self.assertIn(name, jobs)
                 self.assertEqual(wrong_rows(jobs[name]), [])
                 self.assertTrue(any(row["ok"] for row in jobs[name]["rows"]), "nothing was compared")
+        return jobs
 
     def test_jobs(self):
         self.assert_jobs(IN_EACH_CHANGE)
@@ -59,6 +60,13 @@ class Node(cuda_node.Case):
     @harness.only_in_long
     def test_more_jobs(self):
         self.assert_jobs(IN_LONG)
+
+    @harness.only_in_long
+    def test_triton(self):
+        """torch.compile with kernels that Triton's own compiler makes."""
+        jobs = self.assert_jobs(["compile"], PYTHONPATH=harness.packages("triton"))
+        backends = [row["truth"] for row in jobs["compile"]["rows"] if row["check"] == "torch.compile's backend"]
+        self.assertRegex(backends[0], r"inductor, [1-9]\d* kernels")
 
 
 if __name__ == "__main__":

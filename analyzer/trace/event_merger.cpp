@@ -52,13 +52,14 @@ bool is_of_before(const format::RingRecord& record) {
 }
 
 // True if the first record of a thread carries flows that levels lacked for some time. A thread that begins
-// while its process is recorded writes a record at its first block. That record carries this block only, which
-// levels did not lack.
+// while its process is recorded writes a record at its first small block. That record carries this block only,
+// which levels did not lack. The record of a large block carries the small blocks before it, and levels lacked
+// each.
 bool had_flows_before(const format::RingRecord& record) {
   const auto type = static_cast<EventType>(record.type);
   if (is_of_block(type)) {
     const format::CarriedFlows flows = flows_of_block(record);
-    return flows.births + flows.deaths > 1;
+    return flows.births + flows.deaths > 0;
   }
   if (type != EventType::counters || (record.flags & format::kBlocks) != 0) return false;
   const SmallTotals flows = flows_of_counters(record);

@@ -6,10 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/attribute/block_groups.h"
 #include "analyzer/attribute/block_residency.h"
-#include "analyzer/attribute/role_by_function.h"
-#include "analyzer/attribute/role_by_library.h"
-#include "analyzer/attribute/role_by_site.h"
 #include "analyzer/attribute/sample_error.h"
 #include "analyzer/files/read_budget.h"
 
@@ -68,35 +66,6 @@ struct Estimate {
     asked += other.asked;
     blocks += other.blocks;
     variance += other.variance;
-  }
-};
-
-struct HoldingGroup {
-  format::StackId stack{};
-  format::Kind kind{};
-  Role role{};
-  bool tensor = false;
-  bool sampled = false;
-  bool guessed = false; // its role is inferred: a label on another block of its site is better
-  PathId path{};
-  NameId phase{}; // the last of the path
-  KnownPhase known{};
-  Step step{};
-  format::TextId name{}; // see Holding
-  bool operator==(const HoldingGroup&) const = default;
-};
-
-struct GroupHash {
-  std::size_t operator()(const HoldingGroup& group) const {
-    std::uint64_t hash = static_cast<std::uint64_t>(group.stack);
-    for (const std::uint64_t part :
-         {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
-          static_cast<std::uint64_t>(group.role) << 32 | static_cast<std::uint64_t>(group.name),
-          static_cast<std::uint64_t>(group.path), static_cast<std::uint64_t>(group.step)}) {
-      hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 29;
-    }
-    return static_cast<std::size_t>(hash);
   }
 };
 
@@ -174,24 +143,20 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
 using Set = std::unordered_map<HoldingGroup, Sum, GroupHash>;
 
 // Replaces inferred roles by the label of other blocks of their site, if there is one.
-void settle(Set& set, const SiteRoles& roles) {
+void settle(Set& set, const BlockGroups& groups) {
   std::vector<HoldingGroup> guessed;
   for (const auto& [group, sum] : set)
     if (group.guessed) guessed.push_back(group);
   for (const HoldingGroup& group : guessed) {
     Set::node_type node = set.extract(group);
-    node.key().guessed = false;
-    if (const Label said = roles.of(group.stack, group.path); said.role != Role::unknown) {
-      node.key().role = said.role;
-      node.key().name = said.name;
-    }
+    groups.settle(node.key());
     if (auto placed = set.insert(std::move(node)); !placed.inserted)
       placed.position->second.add(placed.node.mapped());
   }
 }
 
-Holdings holdings(Set& set, const SiteRoles& roles, const Paths& paths) {
-  settle(set, roles);
+Holdings holdings(Set& set, const BlockGroups& groups, const Paths& paths) {
+  settle(set, groups);
   Holdings out;
   out.reserve(set.size());
   for (auto& [group, sum] : set) out.push_back(holding(group, sum, paths));
@@ -237,12 +202,8 @@ struct Timeline {
 
 class PeakSets : public Observer {
  public:
-  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants)
-      : askers_(trace),
-        makers_(trace),
-        last_stamp_(trace.facts().last_stamp),
-        last_step_(Step::none),
-        modules_seen_(trace.facts().parameters.has_value()) {
+  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants, Step last_step)
+      : groups_(trace, last_step), last_stamp_(trace.facts().last_stamp) {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
@@ -254,19 +215,12 @@ class PeakSets : public Observer {
     }
   }
 
-  // Sets the last step, known from the first pass. The death of a block in the last step tells less about its
-  // role than an earlier death.
-  void last_step(Step step) { last_step_ = step; }
-
-  void labelled(const Block& block) override {
-    if (block.tensor && block.label != Role::checkpoint) roles_.add(block);
-  }
+  void labelled(const Block& block) override { groups_.labelled(block); }
 
   void died(const Block& block, const trace::Event& event) override {
     reservations_.add(block, event.ordinal, touched_);
     if (seen(block.birth, event.ordinal))
-      add(block, event.ordinal, event.stamp,
-          {false, phases().open(block.born.occurrence), phases().step(), last_step_, modules_seen_});
+      add(block, event.ordinal, event.stamp, groups_.of_dead(block, phases()));
     touched_.forget(block.address, block.birth_stamp);
   }
 
@@ -295,7 +249,7 @@ class PeakSets : public Observer {
     std::map<Instant, Holdings> out;
     for (auto& [which, timeline] : timelines_) {
       for (std::size_t i = 0; i < timeline.at.size(); ++i) {
-        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], roles_, paths_);
+        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], groups_, paths_);
       }
     }
     return out;
@@ -307,22 +261,11 @@ class PeakSets : public Observer {
   void survived(trace::Ordinal until, format::Stamp stamp) {
     ledger().each_alive([&](const Block& block) {
       reservations_.add(block, until, touched_);
-      add(block, until, stamp,
-          {true, phases().open(block.born.occurrence), phases().step(), phases().step(), modules_seen_});
+      add(block, until, stamp, groups_.of_survivor(block, phases()));
     });
   }
 
-  void add(const Block& block, trace::Ordinal death, format::Stamp stamp, const Fate& fate) {
-    HoldingGroup group;
-    group.stack = block.stack;
-    group.kind = block.locked ? format::Kind::registered : block.kind;
-    group.tensor = block.tensor;
-    group.sampled = block.sampled;
-    say_role(group, block, fate);
-    group.path = block.born.path;
-    group.phase = phases().paths().last(group.path);
-    group.known = block.born.known;
-    group.step = block.born.step;
+  void add(const Block& block, trace::Ordinal death, format::Stamp stamp, HoldingGroup group) {
     const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
     if (block.tensor)
       at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
@@ -333,39 +276,6 @@ class PeakSets : public Observer {
     group.role = Role::rounding;
     group.name = {};
     at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
-  }
-
-  void say_role(HoldingGroup& group, const Block& block, const Fate& fate) {
-    // Every tensor that is saved is labelled a checkpoint. The role that it had before tells more.
-    const bool saved = block.label == Role::checkpoint;
-    if (block.label != Role::unknown && !saved) {
-      group.role = block.label;
-      group.name = label_of(block).name;
-    } else if (block.kind == format::Kind::context) {
-      group.role = Role::context;
-    } else if (group.role = made_for(block); group.role != Role::unknown) {
-      group.guessed = block.tensor;
-    } else if (saved) {
-      // The recorder does not know a module that never ran. Its tensors are parameters by their birth.
-      const Role birth = block.born.known == KnownPhase::load ? role_of(block.born, fate) : Role::unknown;
-      group.role = birth == Role::parameter ? birth : block.label;
-    } else if (block.tensor) {
-      group.role = role_of(block.born, fate);
-      group.guessed = group.role == Role::unknown;
-    } else if (block.memory != 0) {
-      group.role = askers_.role(block.stack);
-    }
-  }
-
-  // Returns the role by the function that made the block. A function may make things that are not tensors, too.
-  // So a plain block (not a tensor, in the heap or an anonymous mapping) gets a role only if it is in the heap
-  // and made to be written. An anonymous mapping gets none: any function may be the first to find an
-  // allocator's arena full and map the next.
-  Role made_for(const Block& block) {
-    const Role role = makers_.role(block.stack);
-    const bool plain =
-        !block.tensor && (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
-    return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
   }
 
   // True if any instant is in [birth, death). Most blocks are born and die between two instants.
@@ -385,15 +295,11 @@ class PeakSets : public Observer {
                          touched_.of(block.address, block.birth_stamp));
   }
 
-  Askers askers_;
-  Makers makers_;
-  SiteRoles roles_;
+  BlockGroups groups_;
   Touched touched_;
   Reservations reservations_;
   Paths paths_;
   format::Stamp last_stamp_;
-  Step last_step_;
-  bool modules_seen_;
   std::vector<trace::Ordinal> all_; // instants, ascending
   std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
 };
@@ -409,8 +315,7 @@ std::uint64_t untouched(const Holdings& alive) {
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step, Reservations* reserved) {
   Replay replay(trace);
-  PeakSets sets(trace, instants);
-  sets.last_step(last_step);
+  PeakSets sets(trace, instants, last_step);
   replay.run(sets);
   if (reserved != nullptr) *reserved = sets.take_reservations();
   return sets.take();

@@ -1,0 +1,83 @@
+// Purpose: the group of a block, with its role. A pass asks for it when the block dies, because the role is
+// known only then.
+#include "analyzer/attribute/block_groups.h"
+
+namespace memtrace::replay {
+
+BlockGroups::BlockGroups(const trace::Trace& trace, Step last_step)
+    : askers_(trace),
+      makers_(trace),
+      last_step_(last_step),
+      modules_seen_(trace.facts().parameters.has_value()) {}
+
+void BlockGroups::labelled(const Block& block) {
+  if (block.tensor && block.label != Role::checkpoint) roles_.add(block);
+}
+
+HoldingGroup BlockGroups::of_dead(const Block& block, const Phases& phases) {
+  return group(block, phases,
+               {false, phases.open(block.born.occurrence), phases.step(), last_step_, modules_seen_});
+}
+
+HoldingGroup BlockGroups::of_survivor(const Block& block, const Phases& phases) {
+  return group(block, phases,
+               {true, phases.open(block.born.occurrence), phases.step(), phases.step(), modules_seen_});
+}
+
+void BlockGroups::settle(HoldingGroup& group) const {
+  if (!group.guessed) return;
+  group.guessed = false;
+  const Label said = roles_.of(group.stack, group.path);
+  if (said.role == Role::unknown) return;
+  group.role = said.role;
+  group.name = said.name;
+}
+
+HoldingGroup BlockGroups::group(const Block& block, const Phases& phases, const Fate& fate) {
+  HoldingGroup group;
+  group.stack = block.stack;
+  group.kind = block.locked ? format::Kind::registered : block.kind;
+  group.tensor = block.tensor;
+  group.sampled = block.sampled;
+  say_role(group, block, fate);
+  group.path = block.born.path;
+  group.phase = phases.paths().last(group.path);
+  group.known = block.born.known;
+  group.step = block.born.step;
+  return group;
+}
+
+void BlockGroups::say_role(HoldingGroup& group, const Block& block, const Fate& fate) {
+  // Every tensor that is saved is labelled a checkpoint. The role that it had before tells more.
+  const bool saved = block.label == Role::checkpoint;
+  if (block.label != Role::unknown && !saved) {
+    group.role = block.label;
+    group.name = label_of(block).name;
+  } else if (block.kind == format::Kind::context) {
+    group.role = Role::context;
+  } else if (group.role = made_for(block); group.role != Role::unknown) {
+    group.guessed = block.tensor;
+  } else if (saved) {
+    // The recorder does not know a module that never ran. Its tensors are parameters by their birth.
+    const Role birth = block.born.known == KnownPhase::load ? role_of(block.born, fate) : Role::unknown;
+    group.role = birth == Role::parameter ? birth : block.label;
+  } else if (block.tensor) {
+    group.role = role_of(block.born, fate);
+    group.guessed = group.role == Role::unknown;
+  } else if (block.memory != 0) {
+    group.role = askers_.role(block.stack);
+  }
+}
+
+// Returns the role by the function that made the block. A function may make things that are not tensors, too.
+// So a plain block (not a tensor, in the heap or an anonymous mapping) gets a role only if it is in the heap
+// and made to be written. An anonymous mapping gets none: any function may be the first to find an
+// allocator's arena full and map the next.
+Role BlockGroups::made_for(const Block& block) {
+  const Role role = makers_.role(block.stack);
+  const bool plain =
+      !block.tensor && (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
+  return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
+}
+
+} // namespace memtrace::replay

@@ -1,0 +1,3 @@
+// Purpose: the one error that a block of data can cause. Its message is shown to the user.
+
+export class DamagedPage extends Error {}

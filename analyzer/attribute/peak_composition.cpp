@@ -171,7 +171,7 @@ Holdings holdings(Set& set, const BlockGroups& groups, const Paths& paths) {
 }
 
 // The instants of one measure of one memory, and the blocks that were alive at each.
-struct Timeline {
+struct InstantSets {
   std::vector<trace::Ordinal> at; // ascending
   std::vector<Set> sets;
   std::uint32_t sample_bytes = 0;
@@ -301,7 +301,7 @@ class PeakSets : public Observer {
   Paths paths_;
   format::Stamp last_stamp_;
   std::vector<trace::Ordinal> all_; // instants, ascending
-  std::map<std::pair<MemoryId, Measure>, Timeline> timelines_;
+  std::map<std::pair<MemoryId, Measure>, InstantSets> timelines_;
 };
 
 } // namespace

@@ -8,7 +8,7 @@
 namespace memtrace::report {
 namespace {
 
-bool is_workspace(const symbols::Site& site) {
+bool makes_workspace(const symbols::Site& site) {
   const auto frames = symbols::frames_of_allocation(site);
   return std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) {
     return frameworks::makes_workspace(frame.function);
@@ -17,15 +17,17 @@ bool is_workspace(const symbols::Site& site) {
 
 } // namespace
 
-void name_workspaces(std::map<replay::Instant, replay::Holdings>& sets, symbols::Symbolizer& symbolizer) {
+bool is_workspace(symbols::Symbolizer& symbolizer, format::StackId stack, std::uint64_t largest) {
   constexpr std::uint64_t kLeast = 1 << 20; // bytes: a workspace has more, and a look-up of names takes time
+  return largest >= kLeast && stack != format::StackId{} && makes_workspace(symbolizer.site(stack));
+}
+
+void name_workspaces(std::map<replay::Instant, replay::Holdings>& sets, symbols::Symbolizer& symbolizer) {
   for (auto& [instant, alive] : sets) {
     if (instant.memory == 0) continue;
-    for (replay::Holding& holding : alive) {
-      if (holding.tensor && holding.largest >= kLeast && holding.stack != format::StackId{} &&
-          is_workspace(symbolizer.site(holding.stack)))
+    for (replay::Holding& holding : alive)
+      if (holding.tensor && is_workspace(symbolizer, holding.stack, holding.largest))
         holding.role = replay::Role::workspace;
-    }
   }
 }
 

@@ -278,12 +278,16 @@ SiteFrame Symbolizer::python(std::uint64_t value) {
   return frame;
 }
 
+std::string Symbolizer::shown_path(const SiteFrame& frame) const {
+  std::string path(libraries_.below(frame.file));
+  if (path.empty()) path = short_path(frame.file, facts_.working_directory);
+  if (frame.file == libraries_.main_script()) path = path.substr(path.rfind('/') + 1);
+  return path;
+}
+
 void Symbolizer::describe(Site& site) {
   const auto place = [this](const SiteFrame& frame) {
-    std::string path(libraries_.below(frame.file));
-    if (path.empty()) path = short_path(frame.file, facts_.working_directory);
-    if (frame.file == libraries_.main_script()) path = path.substr(path.rfind('/') + 1);
-    return fmt::format("{}:{}", path, frame.line);
+    return fmt::format("{}:{}", shown_path(frame), frame.line);
   };
   site.op = called_operator(site.frames);
   const PythonFrames python = python_frames(site.frames, libraries_);

@@ -50,6 +50,14 @@ std::string first_and_typical(const DiffArguments& arguments, report::ProcessAna
 
 } // namespace
 
+std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::MemoryId memory) {
+  DiffArguments arguments;
+  arguments.first_vs_steady = true;
+  arguments.memory = report::memory_name(memory);
+  arguments.format = "json";
+  return first_and_typical(arguments, analysis);
+}
+
 int diff_command(const DiffArguments& arguments) {
   return answer(arguments.output, [&](Meter& meter) {
     const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);

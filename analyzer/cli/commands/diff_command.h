@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/attribute/step_selection.h"
+#include "analyzer/explain/process_analysis.h"
 
 namespace memtrace::cli {
 
@@ -19,6 +20,9 @@ struct DiffArguments {
   std::string format = "text";
   std::string output;
 };
+
+// Returns what `diff --first-vs-steady --format json` prints. Throws NothingToShow.
+std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::MemoryId memory);
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if a trace could not be read.
 int diff_command(const DiffArguments& arguments);

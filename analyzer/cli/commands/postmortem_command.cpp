@@ -139,6 +139,15 @@ std::vector<std::string> explain(const PostmortemArguments& arguments, const rep
                                     : std::vector{text_of(processes, chosen, screen, meter)};
 }
 
+std::string postmortem_json(const std::string& trace) {
+  PostmortemArguments arguments;
+  arguments.trace = trace;
+  arguments.format = "json";
+  std::string out;
+  for (const std::string& piece : explain(arguments, {})) out += piece;
+  return out;
+}
+
 int postmortem_command(const PostmortemArguments& arguments) {
   write_all({explain(arguments, screen_of(arguments.output))}, arguments.output);
   return 0;

@@ -27,6 +27,9 @@ std::optional<std::string> postmortem_of_kill(const std::vector<std::string>& tr
 // Returns the report in pieces, laid out for `screen`. Throws as postmortem_command does.
 std::vector<std::string> explain(const PostmortemArguments& arguments, const report::Screen& screen);
 
+// Returns what `postmortem --format json` prints. Throws as postmortem_command does.
+std::string postmortem_json(const std::string& trace);
+
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int postmortem_command(const PostmortemArguments& arguments);
 

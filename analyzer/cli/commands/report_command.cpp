@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "analyzer/cli/commands/postmortem_command.h"
+#include "analyzer/cli/commands/report_page.h"
 #include "analyzer/cli/common/main_process.h"
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
@@ -44,13 +46,23 @@ std::optional<report::Family> family_of(const std::vector<report::Process>& proc
   return report::sum_family(relatives);
 }
 
+enum class Form { text, json, html };
+
+Form form_of(const std::string& format) {
+  return format == "json" ? Form::json : format == "html" ? Form::html : Form::text;
+}
+
 // Collects the report of a job, one process after the other. Peak memory is that of the largest process, not of
 // all together.
 class JobReport {
  public:
-  JobReport(const report::Options& options, const report::TextStyle& style, bool json,
+  JobReport(const report::Options& options, const report::TextStyle& style, const ReportArguments& arguments,
             const std::vector<report::Process>& processes)
-      : options_(options), style_(style), json_(json), document_(options) {
+      : options_(options),
+        style_(style),
+        form_(form_of(arguments.format)),
+        document_(options),
+        page_(options, arguments.page_size, processes.size()) {
     if (!options.memory || *options.memory == "host") family_ = family_of(processes);
     workers_ = std::any_of(processes.begin(), processes.end(),
                            [](const report::Process& process) { return process.kind == "worker"; });
@@ -63,19 +75,21 @@ class JobReport {
     if (first_) check_memory(options_, *analysis);
     across_.add(*analysis, workers_);
     ranks_.add(*analysis);
-    if (json_) {
-      document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
-    } else {
+    if (form_ != Form::text) document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
+    if (form_ != Form::json) {
       const bool died = gravity(process) == report::Gravity::died_for_memory;
       summaries_.push_back(report::summary_of(*analysis, findings, died));
       // Any rank may turn out to differ from the others.
       const bool may_lead = first_ || style_.all || process.facts.rank != trace::kNoRank;
       texts_.push_back(may_lead ? report::process_text(*analysis, findings, options_, style_) : "");
     }
+    if (form_ == Form::html) page_.add(*analysis, findings);
     first_ = false;
   }
 
-  std::vector<std::string> take() && {
+  // `postmortem`: what `memtrace postmortem --format json` prints, for a page; "" if no process died for
+  // memory.
+  std::vector<std::string> take(const std::string& postmortem) && {
     const std::vector<report::Outlier> outliers = ranks_.outliers();
     std::string causes;
     for (const report::JobFinding& found : across_.find()) {
@@ -83,8 +97,11 @@ class JobReport {
       document_.add(found);
     }
     for (const report::Outlier& outlier : outliers) document_.add(outlier);
-    if (json_) return std::move(document_).take();
-    return {text(outliers, causes)};
+    if (form_ == Form::json) return std::move(document_).take();
+    if (form_ == Form::text) return {text(outliers, causes)};
+    std::string document;
+    for (const std::string& piece : std::move(document_).take()) document += piece;
+    return {std::move(page_).take({document, postmortem}, text(outliers, causes))};
   }
 
  private:
@@ -108,10 +125,11 @@ class JobReport {
 
   const report::Options& options_;
   const report::TextStyle& style_;
-  bool json_;
+  Form form_;
   bool first_ = true;
   bool workers_ = false;
   report::Document document_;
+  ReportPage page_;
   report::JobFindings across_;
   report::Ranks ranks_;
   std::optional<report::Family> family_;
@@ -122,12 +140,13 @@ class JobReport {
 report::Options options_of(const ReportArguments& arguments) {
   report::Options options = arguments.options;
   options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
+  if (arguments.format == "html") options.compact = true;
   return options;
 }
 
 report::TextStyle style_of(const ReportArguments& arguments, const report::Options& options) {
   report::TextStyle style;
-  style.screen = screen_of(arguments.output);
+  style.screen = arguments.format == "html" ? screen_of(-1) : screen_of(arguments.output);
   style.screen.whole = style.screen.whole || arguments.all;
   style.all = arguments.all;
   style.all_steps = options.steps.all || options.steps.range.has_value();
@@ -138,17 +157,23 @@ report::TextStyle style_of(const ReportArguments& arguments, const report::Optio
 } // namespace
 
 int report_command(const ReportArguments& arguments) {
+  if (arguments.format == "html") check_page(arguments.output);
   const report::Options options = options_of(arguments);
   const report::TextStyle style = style_of(arguments, options);
   Meter meter(STDERR_FILENO);
   std::vector<report::Process> processes = report::survey(report::find_traces(arguments.trace), {}, meter);
-  JobReport job(options, style, arguments.format == "json", processes);
+  JobReport job(options, style, arguments, processes);
+  const bool died = std::any_of(processes.begin(), processes.end(), [](const report::Process& process) {
+    return gravity(process) == report::Gravity::died_for_memory;
+  });
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (processes.size() > 1) meter.on(fmt::format("reading trace {} of {}", i + 1, processes.size()));
     if (!processes[i].trace) processes[i].trace = std::make_unique<trace::Trace>(processes[i].path, &meter);
     job.add(processes[i]);
   }
-  const std::vector<std::string> pieces = std::move(job).take();
+  std::string postmortem;
+  if (died && arguments.format == "html") postmortem = postmortem_json(arguments.trace);
+  const std::vector<std::string> pieces = std::move(job).take(postmortem);
   meter.clear();
   write_all(pieces, arguments.output);
   return 0;

@@ -3,8 +3,22 @@
 
 #include "analyzer/cli/options/shared_options.h"
 #include "analyzer/cli/options/subcommands.h"
+#include "preload/format/setting_values.h"
 
 namespace memtrace::cli {
+namespace {
+
+// bytes
+constexpr std::uint64_t kLeastPage = 256 << 10;
+constexpr std::uint64_t kMostPage = 20 << 20;
+
+std::string check_page_size(const std::string& text) {
+  std::uint64_t bytes = 0;
+  const bool fits = format::parse_size(text.c_str(), &bytes) && bytes >= kLeastPage && bytes <= kMostPage;
+  return fits ? "" : text + " is not a size from 256K to 20M";
+}
+
+} // namespace
 
 void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>& parsed) {
   const auto arguments = std::make_shared<ReportArguments>();
@@ -23,10 +37,19 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
                     "JSON: give the stack of a row by its id alone; the object `sites` has the stacks");
   const CLI::Option* const top = add_top(*command, arguments->options.top,
                                          "number of rows of what is alive at a peak (text: 12; JSON: 20)");
-  add_output(*command, arguments->format, arguments->output);
+  add_output(*command, arguments->format, arguments->output, {"text", "json", "html"});
+  const auto page_size = std::make_shared<std::string>();
+  command
+      ->add_option(
+          "--page-size", *page_size,
+          "html: about the most bytes of the page, from 256K to 20M (5M); a larger page shows more of the "
+          "run block by block")
+      ->type_name("SIZE")
+      ->check(check_page_size);
   add_reading(*command);
-  command->callback([arguments, top, parsed] {
+  command->callback([arguments, top, page_size, parsed] {
     if (!arguments->memory.empty()) arguments->options.memory = arguments->memory;
+    if (!page_size->empty()) format::parse_size(page_size->c_str(), &arguments->page_size);
     arguments->top_given = top->count() != 0;
     parsed(*arguments);
   });

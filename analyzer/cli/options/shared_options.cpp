@@ -78,16 +78,18 @@ void add_trace(CLI::App& command, std::string& trace) {
 
 void add_format(CLI::App& command, std::string& format, const std::vector<std::string>& forms) {
   const std::string expected = CLI::detail::join(forms, " or ");
+  const bool has_html = std::find(forms.begin(), forms.end(), "html") != forms.end();
   command.add_option("--format", format, "form of the output (" + forms.front() + ")")
       ->type_name(CLI::detail::join(forms, "|"))
-      ->check([expected](const std::string& text) {
-        return text == "html" ? "html is not supported yet; use " + expected : "";
+      ->check([expected, has_html](const std::string& text) {
+        return text == "html" && !has_html ? "only report writes html; use " + expected : "";
       })
       ->check(CLI::IsMember(forms).description(""));
 }
 
-void add_output(CLI::App& command, std::string& format, std::string& output) {
-  add_format(command, format, {"text", "json"});
+void add_output(CLI::App& command, std::string& format, std::string& output,
+                const std::vector<std::string>& forms) {
+  add_format(command, format, forms);
   command.add_option("-o", output, "write to this file, and replace it if it exists (stdout)")
       ->type_name("FILE");
 }

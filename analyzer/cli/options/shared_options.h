@@ -16,8 +16,9 @@ namespace memtrace::cli {
 void add_trace(CLI::App& command, std::string& trace);
 // --format, with the forms that the command can write. The first one is the default.
 void add_format(CLI::App& command, std::string& format, const std::vector<std::string>& forms);
-// --format text|json, and -o.
-void add_output(CLI::App& command, std::string& format, std::string& output);
+// --format, and -o.
+void add_output(CLI::App& command, std::string& format, std::string& output,
+                const std::vector<std::string>& forms = {"text", "json"});
 void add_memory(CLI::App& command, std::string& memory);
 CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& help);
 // --unbounded and --debuginfod, of the commands that read traces.

@@ -42,7 +42,11 @@ const replay::Peak& peak_of(const ProcessAnalysis& analysis, const Lane& lane) {
 class ProcessSections {
  public:
   ProcessSections(PageBlock& block, PageTexts& texts, std::size_t number, ProcessAnalysis& analysis)
-      : block_(block), texts_(texts), prefix_(fmt::format("p{}.", number)), analysis_(analysis) {}
+      : block_(block),
+        texts_(texts),
+        number_(number),
+        prefix_(fmt::format("p{}.", number)),
+        analysis_(analysis) {}
 
   Json add(const Findings& findings, MemoryId leading, const PageDetail& detail) {
     const std::vector<Lane> lanes = lanes_of(analysis_, leading);
@@ -62,7 +66,7 @@ class ProcessSections {
     add_bins(timeline);
     add_steps(timeline);
     tree.write(block_, prefix_);
-    Json out = {{"report", nullptr},
+    Json out = {{"report", number_},
                 {"name", script_and_pid(analysis_.facts())},
                 {"end", nanoseconds(timeline.outline.end)},
                 {"events", timeline.rows.blocks},
@@ -275,6 +279,7 @@ class ProcessSections {
 
   PageBlock& block_;
   PageTexts& texts_;
+  std::size_t number_; // of the process, on the page and in the report
   std::string prefix_;
   ProcessAnalysis& analysis_;
 };

@@ -1,10 +1,12 @@
 // Purpose: `memtrace diff`.
 #include "analyzer/cli/commands/diff_command.h"
 
+#include "analyzer/cli/commands/report_page.h"
 #include "analyzer/cli/common/main_process.h"
 #include "analyzer/explain/first_step.h"
 #include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/print/json/diff_json.h"
+#include "analyzer/print/json/document.h"
 #include "analyzer/print/text/diff_text.h"
 #include "analyzer/print/text/first_step_text.h"
 
@@ -48,6 +50,25 @@ std::string first_and_typical(const DiffArguments& arguments, report::ProcessAna
   return report::json_text(out) + "\n";
 }
 
+// Returns a page with both runs.
+std::string page(const DiffArguments& arguments, report::ProcessAnalysis& a, report::ProcessAnalysis& b,
+                 const report::Diff& diff) {
+  constexpr double kPart = 0.4;
+  report::Options options;
+  options.compact = true;
+  report::Document document(options);
+  ReportPage out(kPageSize);
+  for (report::ProcessAnalysis* const run : {&a, &b}) {
+    const report::Findings findings = report::find(*run);
+    document.add(*run, findings);
+    out.add(*run, findings, diff.of.memory, kPart);
+  }
+  ReportPage::Documents documents;
+  for (const std::string& piece : std::move(document).take()) documents.report += piece;
+  documents.diff = report::json_line(report::diff_json(diff, arguments.top));
+  return std::move(out).take(documents, report::diff_text(diff, arguments.top, screen_of(-1)));
+}
+
 } // namespace
 
 std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::MemoryId memory) {
@@ -59,14 +80,16 @@ std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::Me
 }
 
 int diff_command(const DiffArguments& arguments) {
+  if (arguments.format == "html") check_page(arguments.output);
   return answer(arguments.output, [&](Meter& meter) {
     const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
     if (arguments.first_vs_steady) return first_and_typical(arguments, *a);
     if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
     const auto b = main_view(arguments.traces.back(), meter);
     const report::Compared of = report::compared_in(*a, *b, memory_of(*a, arguments.memory));
-    return written(arguments,
-                   report::difference(of, report::whole_run(*a, of, "a"), report::whole_run(*b, of, "b")));
+    const report::Diff diff =
+        report::difference(of, report::whole_run(*a, of, "a"), report::whole_run(*b, of, "b"));
+    return arguments.format == "html" ? page(arguments, *a, *b, diff) : written(arguments, diff);
   });
 }
 

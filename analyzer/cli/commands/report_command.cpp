@@ -8,11 +8,12 @@
 #include <limits>
 #include <optional>
 
+#include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
-#include "analyzer/cli/commands/report_page.h"
 #include "analyzer/cli/common/main_process.h"
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
+#include "analyzer/explain/bytes_per_parameter.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/findings/process/across_processes.h"
 #include "analyzer/job/job_survey.h"
@@ -20,6 +21,7 @@
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/print/json/document.h"
+#include "analyzer/print/json/explain_json.h"
 #include "analyzer/print/text/job_text.h"
 #include "analyzer/print/text/ledger_text.h"
 #include "analyzer/print/text/report_text.h"
@@ -62,7 +64,8 @@ class JobReport {
         style_(style),
         form_(form_of(arguments.format)),
         document_(options),
-        page_(options, arguments.page_size, processes.size()) {
+        page_(arguments.page_size),
+        number_(processes.size()) {
     if (!options.memory || *options.memory == "host") family_ = family_of(processes);
     workers_ = std::any_of(processes.begin(), processes.end(),
                            [](const report::Process& process) { return process.kind == "worker"; });
@@ -83,7 +86,7 @@ class JobReport {
       const bool may_lead = first_ || style_.all || process.facts.rank != trace::kNoRank;
       texts_.push_back(may_lead ? report::process_text(*analysis, findings, options_, style_) : "");
     }
-    if (form_ == Form::html) page_.add(*analysis, findings);
+    if (form_ == Form::html) add_to_page(*analysis, findings);
     first_ = false;
   }
 
@@ -99,12 +102,26 @@ class JobReport {
     for (const report::Outlier& outlier : outliers) document_.add(outlier);
     if (form_ == Form::json) return std::move(document_).take();
     if (form_ == Form::text) return {text(outliers, causes)};
-    std::string document;
-    for (const std::string& piece : std::move(document_).take()) document += piece;
-    return {std::move(page_).take({document, postmortem}, text(outliers, causes))};
+    for (const std::string& piece : std::move(document_).take()) documents_.report += piece;
+    documents_.postmortem = std::move(postmortem);
+    return {std::move(page_).take(documents_, text(outliers, causes))};
   }
 
  private:
+  // The leading process gets most of the page: the timelines of the others show when they grew.
+  void add_to_page(report::ProcessAnalysis& analysis, const report::Findings& findings) {
+    constexpr double kLeadingPart = 0.8, kOthersPart = 0.1;
+    const replay::MemoryId memory = report::main_memory(analysis, findings, options_.memory);
+    page_.add(analysis, findings, memory,
+              first_ ? kLeadingPart : kOthersPart / static_cast<double>(number_ - 1));
+    if (!first_) return;
+    documents_.explain = document([&] {
+      return report::json_line(
+          report::explain_json(report::explain(analysis, memory, std::nullopt), std::nullopt));
+    });
+    documents_.first_vs_steady = document([&] { return first_and_typical_json(analysis, memory); });
+  }
+
   // Returns the ranks, the causes across processes, the leading process in full, and a line for each other
   // process. With `all`, each in full.
   std::string text(const std::vector<report::Outlier>& outliers, const std::string& causes) const {
@@ -130,6 +147,8 @@ class JobReport {
   bool workers_ = false;
   report::Document document_;
   ReportPage page_;
+  ReportPage::Documents documents_; // of the page
+  std::size_t number_;              // of processes
   report::JobFindings across_;
   report::Ranks ranks_;
   std::optional<report::Family> family_;

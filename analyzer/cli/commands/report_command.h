@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/explain/process_analysis.h"
+#include "analyzer/cli/commands/report_page.h"
 
 namespace memtrace::cli {
 
@@ -15,7 +15,7 @@ struct ReportArguments {
   std::string memory; // "": the findings determine it
   report::Options options;
   bool top_given = false;
-  std::uint64_t page_size = std::uint64_t{5} << 20; // bytes of an HTML page, about
+  std::uint64_t page_size = kPageSize; // bytes of an HTML page, about
 };
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.

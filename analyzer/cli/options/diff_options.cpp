@@ -23,6 +23,9 @@ void check_sides(const DiffArguments& arguments) {
   if (arguments.traces.size() == 2) {
     if (places || arguments.first_vs_steady)
       refuse("A B compares two runs at their peaks; --steps, --phases and --first-vs-steady are of one run");
+  } else if (arguments.format == "html") {
+    refuse(
+        "html compares two runs, A B; of one run, report --format html has the comparison with a typical step");
   } else if (arguments.first_vs_steady) {
     if (arguments.steps) refuse("--first-vs-steady and --steps are two questions; ask one");
   } else if (!places) {
@@ -58,7 +61,7 @@ void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& pa
       ->type_name("P:Q");
   add_memory(*command, arguments->memory);
   add_top(*command, arguments->top, "number of rows (20)");
-  add_output(*command, arguments->format, arguments->output);
+  add_output(*command, arguments->format, arguments->output, {"text", "json", "html"});
   add_reading(*command);
   command->callback([arguments, parsed] {
     check_sides(*arguments);

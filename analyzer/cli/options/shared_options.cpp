@@ -82,7 +82,7 @@ void add_format(CLI::App& command, std::string& format, const std::vector<std::s
   command.add_option("--format", format, "form of the output (" + forms.front() + ")")
       ->type_name(CLI::detail::join(forms, "|"))
       ->check([expected, has_html](const std::string& text) {
-        return text == "html" && !has_html ? "only report writes html; use " + expected : "";
+        return text == "html" && !has_html ? "only report and diff write html; use " + expected : "";
       })
       ->check(CLI::IsMember(forms).description(""));
 }

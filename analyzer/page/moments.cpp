@@ -17,6 +17,11 @@ using replay::Measure;
 using replay::Row;
 using replay::Step;
 
+std::string peak_name(const Instant& peak) {
+  return fmt::format("the peak of {}{}", memory_name(peak.memory),
+                     peak.measure == Measure::tensor ? ", tensors" : "");
+}
+
 struct EventSpan {
   trace::Ordinal from = ~trace::Ordinal{0}, to = 0;
   void add(const Row& row) {
@@ -57,7 +62,7 @@ class FindingPlaces {
 
   std::vector<Interest> interests() const {
     std::vector<Interest> out;
-    out.push_back({around(0).from, around(0).to, "the peak of " + memory_name(peaks_.front().memory)});
+    out.push_back({around(0).from, around(0).to, peak_name(peaks_.front())});
     if (analysis_.death) out.push_back({analysis_.death->then.at, analysis_.death->then.at, "the end"});
     if (first_span_.to != 0) out.push_back({first_span_.from, first_span_.to, when_step(first_)});
     if (typical_span_.to != 0)
@@ -65,7 +70,7 @@ class FindingPlaces {
     for (std::size_t i = 0; i < findings_.size(); ++i)
       out.push_back({of(i).at, of(i).at, "the finding " + findings_[i].id});
     for (std::size_t i = 1; i < peaks_.size(); ++i)
-      out.push_back({around(i).from, around(i).to, "the peak of " + memory_name(peaks_[i].memory)});
+      out.push_back({around(i).from, around(i).to, peak_name(peaks_[i])});
     out.push_back({~trace::Ordinal{0}, ~trace::Ordinal{0}, "the end"});
     return out;
   }
@@ -110,11 +115,7 @@ Moments moments_of(const ProcessAnalysis& analysis, const Findings& findings,
                    const std::vector<Instant>& peaks) {
   const FindingPlaces places(analysis, findings, peaks);
   Moments out;
-  for (const Instant& peak : peaks)
-    out.marks.push_back({peak, "peak",
-                         fmt::format("peak of {}{}", memory_name(peak.memory),
-                                     peak.measure == Measure::tensor ? ", tensors" : ""),
-                         std::nullopt});
+  for (const Instant& peak : peaks) out.marks.push_back({peak, "peak", peak_name(peak), std::nullopt});
   for (std::size_t i = 0; i < findings.size(); ++i)
     out.marks.push_back({places.of(i), "finding", findings[i].title, i});
   if (analysis.death)

@@ -5,13 +5,14 @@
 
 namespace memtrace::replay {
 
-void LevelBins::add(trace::Ordinal at, format::Stamp stamp, bool birth,
+void LevelBins::add(trace::Ordinal at, format::Stamp stamp, const Blocks& blocks,
                     const std::vector<std::int64_t>& levels) {
   if (bins_.empty() || gap_ || bins_.back().changes >= full_) begin(at, stamp, levels);
   Bin& bin = bins_.back();
   bin.last = at;
   bin.end = std::max(bin.end, stamp);
-  bin.births += birth ? 1 : 0;
+  bin.births += blocks.births;
+  bin.blocks += blocks.births + blocks.deaths;
   ++bin.changes;
   LaneBin* const values = &values_[(bins_.size() - 1) * lanes_];
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
@@ -25,7 +26,7 @@ void LevelBins::add(trace::Ordinal at, format::Stamp stamp, bool birth,
 void LevelBins::begin(trace::Ordinal at, format::Stamp stamp, const std::vector<std::int64_t>& levels) {
   if (bins_.size() == most_) halve();
   const format::Stamp start = bins_.empty() ? stamp : std::max(stamp, bins_.back().end);
-  bins_.push_back({at, at, start, start, 0, 0, gap_});
+  bins_.push_back({at, at, start, start, 0, 0, 0, gap_});
   gap_ = false;
   for (const std::int64_t level : levels) values_.push_back({level, at, start, level, level});
 }
@@ -52,6 +53,7 @@ void LevelBins::join(std::size_t into, std::size_t from) {
   bin.last = later.last;
   bin.end = later.end;
   bin.births += later.births;
+  bin.blocks += later.blocks;
   bin.changes += later.changes;
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
     LaneBin& value = values_[into * lanes_ + lane];

@@ -22,6 +22,7 @@ struct Bin {
   trace::Ordinal first = 0, last = 0; // events
   format::Stamp start = 0, end = 0;   // of these events
   std::uint64_t births = 0;
+  std::uint64_t blocks = 0;  // births and deaths
   std::uint64_t changes = 0; // events that changed a level
   bool after_gap = false;
 };
@@ -32,8 +33,12 @@ class LevelBins {
  public:
   LevelBins(std::size_t lanes, std::size_t most_bins) : lanes_(lanes), most_(most_bins) {}
 
+  struct Blocks {
+    std::uint64_t births = 0, deaths = 0;
+  };
   // Adds an event that changed a level. `levels`: of each lane, after the event.
-  void add(trace::Ordinal at, format::Stamp stamp, bool birth, const std::vector<std::int64_t>& levels);
+  void add(trace::Ordinal at, format::Stamp stamp, const Blocks& blocks,
+           const std::vector<std::int64_t>& levels);
   // The next event is after a gap.
   void gap() { gap_ = true; }
 

@@ -36,7 +36,8 @@ class Outliner : public Observer {
   Outline take() && { return std::move(out_); }
 
   void labelled(const Block& block) override { groups_.labelled(block); }
-  void born(const Block&) override { born_ = true; }
+  void born(const Block&) override { ++blocks_.births; }
+  void died(const Block&, const trace::Event&) override { ++blocks_.deaths; }
   // A mark gets the time of its event, which comes with after().
   void began(const Occurrence& occurrence) override { began_.push_back(occurrence); }
   void ended(const Occurrence& occurrence, bool) override {
@@ -60,10 +61,10 @@ class Outliner : public Observer {
     for (; next_ < instants_.size() && instants_[next_] <= event.ordinal; ++next_)
       out_.stamps[instants_[next_]] = out_.end;
     measure(event);
-    const bool born = std::exchange(born_, false);
+    const LevelBins::Blocks blocks = std::exchange(blocks_, {});
     if (is_of_snapshot(event.type)) return;
     const bool changed = look();
-    if (changed || first_) out_.bins.add(event.ordinal, out_.end, born, levels_);
+    if (changed || first_) out_.bins.add(event.ordinal, out_.end, blocks, levels_);
     if (changed || phases().step() != step_) out_.steps.add(phases().step(), out_.end, levels_);
     step_ = phases().step();
     first_ = false;
@@ -109,8 +110,8 @@ class Outliner : public Observer {
   std::vector<std::int64_t> levels_; // of the lanes
   std::vector<Occurrence> began_, ended_;
   Step step_ = Step::none;
-  bool born_ = false;
-  bool first_ = true; // no event was added
+  LevelBins::Blocks blocks_; // of the present event
+  bool first_ = true;        // no event was added
 };
 
 } // namespace

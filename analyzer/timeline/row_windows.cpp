@@ -10,17 +10,17 @@ constexpr std::size_t kNoInterest = ~std::size_t{0};
 
 class WindowChoice {
  public:
-  WindowChoice(const std::vector<Bin>& bins, std::uint64_t most_changes)
-      : bins_(bins), left_(most_changes), chosen_for_(bins.size(), kNoInterest) {}
+  WindowChoice(const std::vector<Bin>& bins, std::uint64_t most_blocks)
+      : bins_(bins), left_(most_blocks), chosen_for_(bins.size(), kNoInterest) {}
 
   // True if the budget is enough for all bins.
   bool fits() const {
     std::uint64_t all = 0;
-    for (const Bin& bin : bins_) all += bin.changes;
+    for (const Bin& bin : bins_) all += bin.blocks;
     return all <= left_;
   }
 
-  // Takes the bins of an interest, from the middle to both sides, and at most `share` changes.
+  // Takes the bins of an interest, from the middle to both sides, and at most `share` births and deaths.
   void take(const Interest& interest, std::size_t number, std::uint64_t share) {
     const auto after = [](trace::Ordinal at, const Bin& bin) { return at < bin.first; };
     const auto place = [&](trace::Ordinal at) {
@@ -67,8 +67,8 @@ class WindowChoice {
 
  private:
   bool choose(std::size_t bin, std::size_t number) {
-    if (chosen_for_[bin] != kNoInterest || bins_[bin].changes > left_) return false;
-    left_ -= bins_[bin].changes;
+    if (chosen_for_[bin] != kNoInterest || bins_[bin].blocks > left_) return false;
+    left_ -= bins_[bin].blocks;
     chosen_for_[bin] = number;
     return true;
   }
@@ -78,30 +78,30 @@ class WindowChoice {
     for (std::size_t away = 0; away <= last - first; ++away) {
       for (const std::size_t bin : {middle + away, middle - away}) {
         if (bin < first || bin > last || bin >= bins_.size()) continue; // below 0 wraps
-        if (taken + bins_[bin].changes > share && taken != 0) return;
-        if (choose(bin, number)) taken += bins_[bin].changes;
+        if (taken + bins_[bin].blocks > share && taken != 0) return;
+        if (choose(bin, number)) taken += bins_[bin].blocks;
       }
     }
   }
 
   const std::vector<Bin>& bins_;
-  std::uint64_t left_;                  // changes
+  std::uint64_t left_;                  // births and deaths
   std::vector<std::size_t> chosen_for_; // by bin: the number of an interest
 };
 
 } // namespace
 
 std::vector<RowWindow> choose_windows(const LevelBins& bins, const std::vector<Interest>& interests,
-                                      std::uint64_t most_changes) {
+                                      std::uint64_t most_blocks) {
   if (bins.bins().empty()) return {};
-  WindowChoice choice(bins.bins(), most_changes);
+  WindowChoice choice(bins.bins(), most_blocks);
   if (choice.fits()) {
     const Interest whole{bins.bins().front().first, bins.bins().back().last, "the whole run"};
-    choice.take(whole, 0, most_changes);
+    choice.take(whole, 0, most_blocks);
     return choice.take_windows({whole});
   }
   for (std::size_t i = 0; i < interests.size(); ++i)
-    choice.take(interests[i], i, std::max<std::uint64_t>(most_changes / 4, 1));
+    choice.take(interests[i], i, std::max<std::uint64_t>(most_blocks / 4, 1));
   choice.spread();
   return choice.take_windows(interests);
 }

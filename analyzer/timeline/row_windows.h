@@ -22,9 +22,9 @@ struct RowWindow {
   std::string why;                 // of the most important interest in it
 };
 
-// Returns the windows in the order of the run: whole bins, with at most `most_changes` changes of a level in
+// Returns the windows in the order of the run: whole bins, with at most `most_blocks` births and deaths in
 // all. Takes the interests in their order. The rest of the budget extends the windows on both sides.
 std::vector<RowWindow> choose_windows(const LevelBins& bins, const std::vector<Interest>& interests,
-                                      std::uint64_t most_changes);
+                                      std::uint64_t most_blocks);
 
 } // namespace memtrace::replay

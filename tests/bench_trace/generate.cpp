@@ -18,13 +18,16 @@ std::uint64_t bytes_of(const std::string& size) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || bytes_of(argv[2]) == 0) {
-    std::fprintf(stderr, "usage: memtrace_bench_trace FILE SIZE      SIZE in bytes, or with K, M, G\n");
+  if (argc < 3 || argc > 4 || bytes_of(argv[2]) == 0) {
+    std::fprintf(stderr,
+                 "usage: memtrace_bench_trace FILE SIZE [PAUSE]\n"
+                 "SIZE in bytes, or with K, M, G; PAUSE: seconds without events before each step\n");
     return 2;
   }
   try {
     memtrace::tests::Output output(argv[1]);
-    memtrace::tests::Training training(output);
+    const std::uint64_t pause = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
+    memtrace::tests::Training training(output, pause * 1'000'000'000);
     do training.step();
     while (output.bytes() < bytes_of(argv[2]));
     training.finish();

@@ -20,7 +20,8 @@ constexpr std::uint32_t kParameters = 200; // tensors
 
 } // namespace
 
-Training::Training(Output& output) : output_(output), stamp_(kStart), batches_(kWorkers) {
+Training::Training(Output& output, std::uint64_t pause)
+    : output_(output), pause_(pause), stamp_(kStart), batches_(kWorkers) {
   RingRecord process = record(EventType::process, 0, 0);
   process.stamp = kStart;
   const TextId executable = text("/usr/bin/python3"), arguments = text(std::string("python\0train.py", 15));
@@ -213,6 +214,7 @@ void Training::optimizer() {
 }
 
 void Training::step() {
+  stamp_ += pause_;
   phase(kMain, EventType::phase_begin, "data");
   const Block batch = born(kMain, 1890, 262'144);
   phase(kMain, EventType::phase_end, "data");

@@ -24,7 +24,8 @@ struct Level {
 // the loader's by workers; small flows in most records. The same in every run.
 class Training {
  public:
-  explicit Training(Output& output);
+  // `pause`: ns without events after each step.
+  explicit Training(Output& output, std::uint64_t pause = 0);
 
   void step();
   void finish();
@@ -58,6 +59,7 @@ class Training {
   void sample();
 
   Output& output_;
+  std::uint64_t pause_;
   std::uint64_t random_ = 88172645463325252u;
   std::uint64_t stamp_;
   std::uint64_t steps_ = 0;

@@ -1,0 +1,2 @@
+// expect: is not assignable
+export const bytes: number = "1 MiB";

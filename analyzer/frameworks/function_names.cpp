@@ -78,6 +78,19 @@ bool calls_module(std::string_view file) {
   return file.ends_with("/torch/nn/modules/module.py");
 }
 
+bool wraps_calls(std::string_view file) {
+  constexpr const char* kFiles[] = {"/torch/utils/_contextlib.py", "/torch/optim/optimizer.py",
+                                    "/torch/_compile.py"};
+  return calls_module(file) || starts_backward(file) ||
+         std::any_of(std::begin(kFiles), std::end(kFiles),
+                     [&](const char* one) { return file.ends_with(one); });
+}
+
+bool is_torch_library(std::string_view module) {
+  const std::string_view name = module.substr(module.rfind('/') + 1);
+  return begins_with_any(name, std::array<std::string_view, 3>{"libtorch", "libc10", "libaten"});
+}
+
 bool reads_checkpoint(std::string_view file) {
   return has(file, "torch/serialization.py") || has(file, "torch/_weights_only_unpickler.py") ||
          has(file, "/safetensors/");

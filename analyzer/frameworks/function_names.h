@@ -118,6 +118,13 @@ bool starts_backward(std::string_view file);
 // True for Module.__call__ and what it calls.
 bool calls_module(std::string_view file);
 
+// True for Python code between a call and the called function: Module.__call__, the decorators of no_grad and
+// optimizers, the calls of backward.
+bool wraps_calls(std::string_view file);
+
+// True for a shared object of PyTorch: libtorch_cpu.so, libc10.so.
+bool is_torch_library(std::string_view module);
+
 // True for code that reads a checkpoint: torch.load, safetensors.
 bool reads_checkpoint(std::string_view file);
 

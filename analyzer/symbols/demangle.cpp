@@ -36,4 +36,17 @@ std::string demangle(const char* name) {
   return status == 0 && plain != nullptr ? plain.get() : name;
 }
 
+std::string_view without_parameters(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  for (std::size_t at = function.find('(', 1); at != std::string_view::npos; at = function.find('(', at)) {
+    if (function.substr(at).starts_with(kAnonymous))
+      at += kAnonymous.size();
+    else if (function.substr(0, at).ends_with("operator"))
+      at += 2;
+    else
+      return function.substr(0, at);
+  }
+  return function;
+}
+
 } // namespace memtrace::symbols

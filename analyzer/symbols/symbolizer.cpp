@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyzer/frameworks/function_names.h"
+#include "analyzer/symbols/demangle.h"
 
 namespace memtrace::symbols {
 namespace {
@@ -136,30 +137,11 @@ std::string called_operator(const std::vector<SiteFrame>& frames) {
   return !backward ? out : out.empty() ? "backward" : "backward of " + out;
 }
 
-// True also for inlined functions of the standard library's headers, whatever their names.
-bool plumbing(const SiteFrame& frame) {
-  return plumbing(frame.function) || frame.file.find("/include/c++/") != std::string_view::npos;
-}
-
-// Returns "a::(anonymous namespace)::fill" for "a::(anonymous namespace)::fill(int)".
-std::string_view without_parameters(std::string_view function) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  for (std::size_t at = function.find('(', 1); at != std::string_view::npos; at = function.find('(', at)) {
-    if (function.substr(at).starts_with(kAnonymous))
-      at += kAnonymous.size();
-    else if (function.substr(0, at).ends_with("operator"))
-      at += 2;
-    else
-      return function.substr(0, at);
-  }
-  return function;
-}
-
 // Returns "fill at src/load.cpp:49" if the line is known, else "fill in load.so".
 std::string native_place(const std::vector<SiteFrame>& frames, const std::string& working_directory) {
   if (frames.empty()) return "unknown";
   const auto telling =
-      std::find_if(frames.begin(), frames.end(), [](const SiteFrame& frame) { return !plumbing(frame); });
+      std::find_if(frames.begin(), frames.end(), [](const SiteFrame& frame) { return !is_plumbing(frame); });
   const SiteFrame& frame = telling != frames.end() ? *telling : frames.front();
   std::string out(without_parameters(frame.function));
   if (frame.line != 0)
@@ -169,6 +151,10 @@ std::string native_place(const std::vector<SiteFrame>& frames, const std::string
 }
 
 } // namespace
+
+bool is_plumbing(const SiteFrame& frame) {
+  return plumbing(frame.function) || frame.file.find("/include/c++/") != std::string_view::npos;
+}
 
 std::shared_ptr<const Site> keep(const Site& site) {
   struct KeptSite {

@@ -48,6 +48,10 @@ struct Site {
 // forward call, which allocated other memory.
 std::span<const SiteFrame> frames_of_allocation(const Site& site);
 
+// True for functions that every allocation goes through, such as malloc and operator new. True also for inlined
+// functions of the standard library's headers.
+bool is_plumbing(const SiteFrame& frame);
+
 // Returns a copy that owns its names, for use after its symbolizer.
 std::shared_ptr<const Site> keep(const Site& site);
 

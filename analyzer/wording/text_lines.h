@@ -28,6 +28,7 @@ class Lines {
   void uncut(std::string text) { put("", std::move(text)); } // a row of a table with a source line
   void strong(const std::string& text);                      // wrapped, because a cause must not be cut off
   void faint(const std::string& text) { add("\x1b[2m", text); }
+  void own_code(const std::string& text) { add("\x1b[1m", text); }    // a line of the user's own code
   void paragraph(const std::string& indent, const std::string& text); // wrapped at words
   // As paragraph, with `label` in the place of the first line's indent. `indent` is as wide.
   void labelled(const std::string& label, const std::string& indent, const std::string& text);

@@ -9,6 +9,7 @@
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/commands/report_command.h"
+#include "analyzer/cli/commands/tree_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
 #include "analyzer/cli/run/run_command.h"
@@ -20,7 +21,8 @@ struct Say {
   std::string text;
 };
 
-using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
-                             PackArguments, RunArguments, EnvArguments, DoctorArguments>;
+using Command =
+    std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
+                 TreeArguments, RunArguments, EnvArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

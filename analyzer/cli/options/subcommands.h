@@ -11,6 +11,7 @@
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/commands/report_command.h"
+#include "analyzer/cli/commands/tree_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
 #include "analyzer/cli/run/run_command.h"
@@ -25,6 +26,7 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
 void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& parsed);
 void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed);
 void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
+void add_tree(CLI::App& app, const std::function<void(const TreeArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);
 void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed);

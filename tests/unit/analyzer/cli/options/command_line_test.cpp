@@ -50,6 +50,21 @@ TEST(Arguments, OfReport) {
   EXPECT_EQ(std::get<ReportArguments>(parsed({"report"})).trace, "");
 }
 
+TEST(Arguments, OfTree) {
+  const auto tree = std::get<TreeArguments>(
+      parsed({"tree", "out", "--finding", "leak-per-step", "--depth", "3", "--min-size", "2%", "--bottom-up"}));
+  EXPECT_EQ(tree.finding, "leak-per-step");
+  EXPECT_EQ(tree.depth, 3u);
+  EXPECT_EQ(tree.least.percent, 2);
+  EXPECT_EQ(tree.least.bytes, -1);
+  EXPECT_TRUE(tree.bottom_up);
+  EXPECT_EQ(std::get<TreeArguments>(parsed({"tree", "--min-size", "1.5M"})).least.bytes, 3 << 19);
+  EXPECT_EQ(std::get<TreeArguments>(parsed({"tree", "--min-size", "0"})).least.bytes, 0);
+  for (const char* const size : {"", "x", "-1", "5x", "101%", "nan", "1e99", "M"})
+    EXPECT_NE(refused({"tree", "--min-size", size}).find("is not a size or a percentage"), std::string::npos)
+        << size;
+}
+
 TEST(Arguments, OfPack) {
   const auto pack = std::get<PackArguments>(parsed({"pack", "out", "--redact", "-o", "run.zst"}));
   EXPECT_EQ(pack.trace, "out");
@@ -119,9 +134,9 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(
-      refused({"top"}),
-      "top: not supported yet; this version has report, diff, explain, postmortem, pack, run, env, doctor");
+  EXPECT_EQ(refused({"top"}),
+            "top: not supported yet; this version has report, diff, explain, postmortem, tree, pack, "
+            "run, env, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -131,10 +146,10 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"run", "python", "-c", "pass"}),
             "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
-  EXPECT_EQ(
-      refused({}),
-      "no command is given; this version has report, diff, explain, postmortem, pack, run, env, doctor; see "
-      "memtrace --help");
+  EXPECT_EQ(refused({}),
+            "no command is given; this version has report, diff, explain, postmortem, tree, pack, run, "
+            "env, doctor; see "
+            "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),

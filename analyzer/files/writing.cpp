@@ -71,6 +71,23 @@ bool NewFile::finish() {
   return false;
 }
 
+NamedFile::NamedFile(const std::string& path)
+    : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+
+NamedFile::~NamedFile() {
+  const int why = errno; // the caller may still want to name it
+  if (descriptor_ >= 0) ::close(descriptor_);
+  errno = why;
+}
+
+bool NamedFile::write(std::string_view bytes) {
+  return is_open() && put_all(descriptor_, bytes);
+}
+
+bool NamedFile::finish() {
+  return is_open() && ::close(std::exchange(descriptor_, -1)) == 0;
+}
+
 bool replace(const std::string& path, std::string_view text) {
   NewFile file(path);
   return file.write(text) && file.finish();
@@ -90,11 +107,10 @@ bool append(const std::string& path, std::string_view text) {
 }
 
 bool write_named(const std::string& path, const std::vector<std::string>& pieces) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return false;
+  NamedFile file(path);
   for (const std::string& piece : pieces)
-    if (!write(fd, piece)) return false;
-  return ::close(fd) == 0;
+    if (!file.write(piece)) return false;
+  return file.finish();
 }
 
 bool write_system(const std::string& path, std::string_view text) {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace memtrace::files {
+
+// What takes the parts of an output, in order.
+using TakePart = std::function<void(std::string_view)>;
 
 // Each function returns false, with errno set, if it could not write all bytes.
 
@@ -19,6 +23,22 @@ bool append(const std::string& path, std::string_view text);
 
 // Writes a file that the user named. Follows links and truncates the file.
 bool write_named(const std::string& path, const std::vector<std::string>& pieces);
+
+// A file that the user named, written in parts. Follows links and truncates the file.
+class NamedFile {
+ public:
+  explicit NamedFile(const std::string& path); // not open, with errno set, if it cannot be opened
+  ~NamedFile();
+  NamedFile(const NamedFile&) = delete;
+  NamedFile& operator=(const NamedFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  bool write(std::string_view bytes);
+  bool finish();
+
+ private:
+  int descriptor_ = -1;
+};
 
 // A file that gets its name when it is complete. Until then it has another name beside it, and an older file
 // stays.

@@ -4,13 +4,11 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "analyzer/decode/recorded_file.h"
-#include "analyzer/files/writing.h"
 #include "analyzer/job/usage_error.h"
 
 namespace memtrace::cli {
@@ -28,17 +26,30 @@ void check_packed_file(const std::string& output) {
     throw report::UsageError(output + ": is not a regular file; name another file");
 }
 
+Output::Output(const std::string& path) : path_(path) {
+  if (path.empty()) return;
+  check_report_file(path);
+  if (!file_.emplace(path).is_open()) refuse();
+}
+
+void Output::refuse() const {
+  if (!file_) throw report::UsageError("stdout: could not be written in full");
+  throw report::UsageError(
+      fmt::format("{}: cannot be written ({}); name another file with -o", path_, std::strerror(errno)));
+}
+
+void Output::write(std::string_view part) {
+  if (file_ ? !file_->write(part) : std::fwrite(part.data(), 1, part.size(), stdout) != part.size()) refuse();
+}
+
+void Output::finish() {
+  if (file_ ? !file_->finish() : std::fflush(stdout) != 0) refuse();
+}
+
 void write_all(const std::vector<std::string>& pieces, const std::string& output) {
-  if (!output.empty()) {
-    check_report_file(output);
-    if (files::write_named(output, pieces)) return;
-    throw report::UsageError(
-        fmt::format("{}: cannot be written ({}); name another file with -o", output, std::strerror(errno)));
-  }
-  const bool written = std::all_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
-    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
-  });
-  if (!written || std::fflush(stdout) != 0) throw report::UsageError("stdout: could not be written in full");
+  Output out(output);
+  for (const std::string& piece : pieces) out.write(piece);
+  out.finish();
 }
 
 } // namespace memtrace::cli

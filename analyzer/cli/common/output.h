@@ -1,8 +1,12 @@
 // Purpose: writes the output of a command to a file or to stdout.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "analyzer/files/writing.h"
 
 namespace memtrace::cli {
 
@@ -12,6 +16,21 @@ void check_report_file(const std::string& output);
 // As above, for a command that packs. It replaces only a regular file, because it gives its file the name at
 // the end.
 void check_packed_file(const std::string& output);
+
+// An output that is written in parts: stdout if its path is "", else a file, which begins empty. write() and
+// finish() throw UsageError if not all could be written.
+class Output {
+ public:
+  explicit Output(const std::string& path);
+  void write(std::string_view part);
+  void finish();
+
+ private:
+  [[noreturn]] void refuse() const;
+
+  std::string path_;
+  std::optional<files::NamedFile> file_; // nullopt: stdout
+};
 
 // Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them, or
 // must not replace the file.

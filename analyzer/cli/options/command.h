@@ -6,6 +6,7 @@
 
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
+#include "analyzer/cli/commands/export_command.h"
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
 #include "analyzer/cli/commands/report_command.h"
@@ -23,6 +24,6 @@ struct Say {
 
 using Command =
     std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
-                 TreeArguments, RunArguments, EnvArguments, DoctorArguments>;
+                 TreeArguments, ExportArguments, RunArguments, EnvArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

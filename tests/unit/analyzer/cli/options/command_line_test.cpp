@@ -65,6 +65,15 @@ TEST(Arguments, OfTree) {
         << size;
 }
 
+TEST(Arguments, OfExport) {
+  const auto exported = std::get<ExportArguments>(parsed({"export", "out", "--to", "pprof", "-o", "f"}));
+  EXPECT_EQ(exported.to, "pprof");
+  EXPECT_EQ(exported.output, "f");
+  EXPECT_NE(refused({"export", "--to", "parquet"}).find("parquet is not supported; use one of"),
+            std::string::npos);
+  EXPECT_NE(refused({"export", "out"}).find("--to is required"), std::string::npos);
+}
+
 TEST(Arguments, OfPack) {
   const auto pack = std::get<PackArguments>(parsed({"pack", "out", "--redact", "-o", "run.zst"}));
   EXPECT_EQ(pack.trace, "out");
@@ -135,7 +144,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
   EXPECT_EQ(refused({"top"}),
-            "top: not supported yet; this version has report, diff, explain, postmortem, tree, pack, "
+            "top: not supported yet; this version has report, diff, explain, postmortem, tree, export, pack, "
             "run, env, doctor");
 }
 
@@ -147,7 +156,7 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
             "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
   EXPECT_EQ(refused({}),
-            "no command is given; this version has report, diff, explain, postmortem, tree, pack, run, "
+            "no command is given; this version has report, diff, explain, postmortem, tree, export, pack, run, "
             "env, doctor; see "
             "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),

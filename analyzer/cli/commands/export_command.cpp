@@ -1,0 +1,79 @@
+// Purpose: `memtrace export`.
+#include "analyzer/cli/commands/export_command.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "analyzer/cli/common/main_process.h"
+#include "analyzer/export/profiles/folded_stacks.h"
+#include "analyzer/export/profiles/pprof_profile.h"
+#include "analyzer/export/profiles/speedscope_profile.h"
+
+namespace memtrace::cli {
+namespace {
+
+using report::ProcessAnalysis;
+
+void write_stacks(const ExportArguments& arguments, ProcessAnalysis& analysis, Output& output) {
+  const report::HeldBlocks held =
+      report::held_at_peak(analysis, report::leading_peak(analysis, memory_of(analysis, arguments.memory)));
+  report::write_folded(analysis, report::call_tree(analysis, held, {}),
+                       [&output](std::string_view part) { output.write(part); });
+}
+
+void write_pprof(const ExportArguments& arguments, ProcessAnalysis& analysis, Output& output) {
+  const replay::MemoryId memory = memory_of(analysis, arguments.memory);
+  output.write(
+      report::pprof_profile(analysis, report::held_at_peak(analysis, report::leading_peak(analysis, memory))));
+}
+
+// Writes the peak of each memory, or that of --memory alone.
+void write_all_peaks(const ExportArguments& arguments, ProcessAnalysis& analysis, Output& output) {
+  const replay::MemoryId main = memory_of(analysis, arguments.memory);
+  std::vector<report::HeldBlocks> peaks;
+  std::size_t shown = 0;
+  for (const auto& [memory, peak] : analysis.account.peaks) {
+    if (memory != main && !arguments.memory.empty()) continue;
+    if (memory == main) shown = peaks.size();
+    peaks.push_back(report::held_at_peak(analysis, report::leading_peak(analysis, memory)));
+  }
+  report::write_speedscope(analysis, peaks, shown, [&output](std::string_view part) { output.write(part); });
+}
+
+// A format, and what writes it. `binary`: a terminal cannot show it.
+struct Writer {
+  const char* name;
+  bool binary;
+  void (*write)(const ExportArguments& arguments, ProcessAnalysis& analysis, Output& output);
+};
+constexpr Writer kWriters[] = {
+    {"folded", false, write_stacks},
+    {"speedscope", false, write_all_peaks},
+    {"pprof", true, write_pprof},
+};
+
+const Writer& writer_of(const std::string& format) {
+  for (const Writer& one : kWriters)
+    if (one.name == format) return one;
+  throw report::UsageError("--to " + format + ": not a format");
+}
+
+} // namespace
+
+int export_command(const ExportArguments& arguments) {
+  const Writer& writer = writer_of(arguments.to);
+  if (writer.binary && arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0)
+    throw report::UsageError("--to " + arguments.to +
+                             ": is binary, which a terminal cannot show; name a file with -o FILE");
+  check_report_file(arguments.output);
+  Meter meter(STDERR_FILENO);
+  const auto analysis = main_view(arguments.trace, meter);
+  Output output(arguments.output);
+  writer.write(arguments, *analysis, output);
+  meter.clear();
+  output.finish();
+  return 0;
+}
+
+} // namespace memtrace::cli

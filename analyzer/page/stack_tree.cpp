@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyzer/frameworks/function_names.h"
+#include "analyzer/calltree/shown_frames.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kMostText = 4096; // bytes: C++ has names of megabytes
 enum NodeFlag : std::uint8_t { kPython = 1, kOwn = 2, kHidden = 4 };
-
-// Below Python code, only the operator that it called tells what happened.
-bool is_machinery(const symbols::SiteFrame& frame, bool has_python) {
-  return !frame.python && has_python && frameworks::operator_of(frame.function).empty();
-}
 
 } // namespace
 
@@ -45,23 +40,30 @@ std::size_t StackTree::NodeHash::operator()(const NodeKey& key) const {
   return static_cast<std::size_t>(hash);
 }
 
-StackTree::StackTree(symbols::Symbolizer& symbolizer, PageTexts& texts)
-    : symbolizer_(symbolizer), texts_(texts), parents_{0}, functions_{0}, files_{0}, lines_{0}, flags_{0} {}
+StackTree::StackTree(symbols::Symbolizer& symbolizer, const trace::Facts& facts, PageTexts& texts)
+    : symbolizer_(symbolizer),
+      libraries_(facts),
+      texts_(texts),
+      parents_{0},
+      functions_{0},
+      files_{0},
+      lines_{0},
+      flags_{0} {}
 
 std::uint32_t StackTree::leaf(format::StackId stack) {
   if (stack == format::StackId{}) return 0;
   const std::vector<symbols::SiteFrame>& frames = symbolizer_.site(stack).frames;
-  const bool has_python =
-      std::any_of(frames.begin(), frames.end(), [](const symbols::SiteFrame& frame) { return frame.python; });
+  const std::vector<const symbols::SiteFrame*> shown = shown_frames(frames, libraries_);
   std::uint32_t node = 0;
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) node = below(node, *frame, has_python);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    node = below(node, *frame, std::find(shown.begin(), shown.end(), &*frame) == shown.end());
   return node;
 }
 
-std::uint32_t StackTree::below(std::uint32_t parent, const symbols::SiteFrame& frame, bool has_python) {
+std::uint32_t StackTree::below(std::uint32_t parent, const symbols::SiteFrame& frame, bool hidden) {
   const std::string file = frame.file.empty() ? std::string(frame.module.substr(frame.module.rfind('/') + 1))
                                               : symbolizer_.shown_path(frame);
-  const NodeKey key{parent, texts_.number(frame.function), texts_.number(file), frame.line};
+  const NodeKey key{parent, texts_.number(function_text(frame)), texts_.number(file), frame.line};
   const auto [at, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(parents_.size()));
   if (!is_new) return at->second;
   parents_.push_back(key.parent);
@@ -69,8 +71,8 @@ std::uint32_t StackTree::below(std::uint32_t parent, const symbols::SiteFrame& f
   files_.push_back(key.file);
   lines_.push_back(key.line);
   flags_.push_back(static_cast<std::uint8_t>((frame.python ? kPython : 0) |
-                                             (symbolizer_.is_own(frame) ? kOwn : 0) |
-                                             (is_machinery(frame, has_python) ? kHidden : 0)));
+                                             ((frame.python && !libraries_.holds(frame.file)) ? kOwn : 0) |
+                                             (hidden ? kHidden : 0)));
   return at->second;
 }
 

@@ -28,7 +28,7 @@ class PageTexts {
 // A parent has a lower number than its children. Node 0 is the root.
 class StackTree {
  public:
-  StackTree(symbols::Symbolizer& symbolizer, PageTexts& texts);
+  StackTree(symbols::Symbolizer& symbolizer, const trace::Facts& facts, PageTexts& texts);
 
   // Returns the node of the innermost frame. Returns the root for no stack.
   std::uint32_t leaf(format::StackId stack);
@@ -42,9 +42,10 @@ class StackTree {
   struct NodeHash {
     std::size_t operator()(const NodeKey& key) const;
   };
-  std::uint32_t below(std::uint32_t parent, const symbols::SiteFrame& frame, bool has_python);
+  std::uint32_t below(std::uint32_t parent, const symbols::SiteFrame& frame, bool hidden);
 
   symbols::Symbolizer& symbolizer_;
+  const symbols::LibraryFolders libraries_;
   PageTexts& texts_;
   std::unordered_map<NodeKey, std::uint32_t, NodeHash> numbers_;
   std::vector<std::uint32_t> parents_, functions_, files_, lines_;

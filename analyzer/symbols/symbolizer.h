@@ -78,8 +78,6 @@ class Symbolizer {
 
   // Returns the file as reports show it: "torch/optim/adam.py".
   std::string shown_path(const SiteFrame& frame) const;
-  // True if the frame is of the user's own Python code.
-  bool is_own(const SiteFrame& frame) const { return frame.python && !libraries_.holds(frame.file); }
 
   // Returns the names of all native addresses and of all lines of generated code in the trace's stacks.
   StoredNames names_to_store();

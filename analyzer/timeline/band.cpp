@@ -4,6 +4,10 @@
 namespace memtrace::replay {
 
 Band band_of(const HoldingGroup& group, bool device, bool tensors) {
+  // A segment of PyTorch's allocator has the address of its first tensor, and so the label of that tensor.
+  const bool of_library =
+      group.role == Role::context || group.role == Role::comm || group.role == Role::workspace;
+  if (device && tensors && !group.tensor && !of_library) return Band::cache;
   switch (group.role) {
     case Role::parameter:
     case Role::master:
@@ -33,8 +37,7 @@ Band band_of(const HoldingGroup& group, bool device, bool tensors) {
     case Role::unknown:
       break;
   }
-  if (group.tensor) return Band::small;
-  return device && tensors ? Band::cache : Band::runtime;
+  return group.tensor ? Band::small : Band::runtime;
 }
 
 } // namespace memtrace::replay

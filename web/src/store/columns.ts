@@ -1,0 +1,128 @@
+// Purpose: what one lane shows in each column of pixels: the highest level, the bands at that instant, the lowest level.
+
+import {LaneBins} from "./lane_bins";
+import {LaneRows} from "./lane_rows";
+import {LaneRules} from "./lane_rules";
+import type {Extreme} from "./row_levels";
+import {lowerBound, upperBound} from "./search_sorted";
+import type {Tables} from "./tables";
+
+export const SOURCE = {
+  rows: 0,
+  bins: 1
+} as const;
+
+/** Columns of a lane; arrays are reused from frame to frame. */
+export class Columns {
+  readonly highest: Float64Array;
+  readonly lowest: Float64Array;
+  /** Band b of column c at [c * stride + b]; the last of a stride is what no band is known for. */
+  readonly bands: Float64Array;
+  readonly at: Float64Array;
+  readonly source: Uint8Array;
+  readonly stride: number;
+
+  constructor(readonly count: number, bands: number) {
+    this.stride = bands + 1;
+    this.highest = new Float64Array(count);
+    this.lowest = new Float64Array(count);
+    this.bands = new Float64Array(count * this.stride);
+    this.at = new Float64Array(count);
+    this.source = new Uint8Array(count);
+  }
+}
+
+export interface Level {
+  /** Both are the level itself where it is known exactly. */
+  readonly lowest: number;
+  readonly highest: number;
+  readonly exact: boolean;
+}
+
+export class LaneColumns {
+  readonly rules: LaneRules;
+  readonly bins: LaneBins;
+  readonly rows: LaneRows;
+  private readonly scratch: Float64Array;
+  private readonly found: Extreme = {row: -1, highest: 0, lowest: 0};
+
+  constructor(private readonly tables: Tables, lane: number, readonly hidden: number) {
+    this.rules = new LaneRules(tables, lane);
+    this.bins = new LaneBins(tables, lane, hidden);
+    this.rows = new LaneRows(tables, this.rules, lane, hidden);
+    this.scratch = new Float64Array(tables.bands.length);
+  }
+
+  /** The window that stores all events of [from, to]; -1: none. */
+  windowOf(from: number, to: number): number {
+    const {windows} = this.tables.info;
+    for (let i = 0; i < windows.length; i++) {
+      if (windows[i].from <= from && to <= windows[i].to) return i;
+    }
+    return -1;
+  }
+
+  /** Fills columns of `width` ns each, from `from` on. Column c covers [from + c * width, from + (c + 1) * width). */
+  fill(from: number, width: number, out: Columns): void {
+    let window = -1;
+    const {windows} = this.tables.info;
+    for (let c = 0; c < out.count; c++) {
+      const a = from + c * width, b = a + width;
+      if (window < 0 || windows[window].from > a || b > windows[window].to) window = this.windowOf(a, b);
+      if (window >= 0) this.fromRows(window, a, b, c, out);
+      else this.fromBins(a, b, c, out);
+    }
+  }
+
+  private fromRows(window: number, a: number, b: number, c: number, out: Columns): void {
+    const {found, rows} = this, {time} = this.tables.row;
+    const {first, rows: count} = this.tables.info.windows[window];
+    const from = lowerBound(time, a, first, first + count), to = lowerBound(time, b, from, first + count);
+    const carried = rows.after(window, from - 1);
+    rows.query(window, from, to, found);
+    let best = found.row;
+    if (best < 0 || carried >= found.highest) best = from - 1;
+    out.highest[c] = Math.max(carried, found.highest);
+    out.lowest[c] = Math.min(carried, found.lowest);
+    out.at[c] = best < from ? a : time[best];
+    out.source[c] = SOURCE.rows;
+    rows.bandsAt(window, best, this.scratch);
+    this.put(c, 0, out);
+  }
+
+  private fromBins(a: number, b: number, c: number, out: Columns): void {
+    const {bins} = this;
+    bins.query(a, b);
+    out.lowest[c] = bins.lowest;
+    out.source[c] = SOURCE.bins;
+    if (bins.best >= 0) {
+      out.highest[c] = bins.level(bins.best);
+      out.at[c] = bins.at(bins.best);
+      bins.bandsAt(bins.best, this.scratch);
+      this.put(c, 0, out);
+    } else {
+      out.highest[c] = bins.carriedLevel(bins.carried);
+      out.at[c] = a;
+      this.put(c, bins.bandsAfter(bins.carried, this.scratch), out);
+    }
+  }
+
+  private put(c: number, unknown: number, out: Columns): void {
+    const base = c * out.stride, {scratch} = this;
+    for (let b = 0; b < scratch.length; b++) out.bands[base + b] = scratch[b];
+    out.bands[base + scratch.length] = unknown;
+  }
+
+  /** The level at an instant. */
+  levelAt(t: number): Level {
+    const window = this.windowOf(t, t);
+    if (window >= 0) {
+      const {first, rows} = this.tables.info.windows[window];
+      const level = this.rows.after(window, upperBound(this.tables.row.time, t, first, first + rows) - 1);
+      return {lowest: level, highest: level, exact: true};
+    }
+    this.bins.query(t, t + 1);
+    if (this.bins.best < 0) return {lowest: this.bins.lowest, highest: this.bins.lowest, exact: true};
+    return {lowest: this.bins.lowest, highest: this.bins.level(this.bins.best), exact: false};
+  }
+}

@@ -23,6 +23,7 @@ export function duration(ns: number): string {
 export function instant(ns: number, resolution = 1e6): string {
   const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(Math.max(1, resolution)))));
   const seconds = ns / 1e9;
+  if (seconds < 1) return `${(ns / 1e6).toFixed(Math.min(6, Math.max(0, digits - 3)))} ms`;
   if (seconds < 3600) return `${seconds.toFixed(digits)} s`;
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60;
   const rest = (seconds - hours * 3600 - minutes * 60).toFixed(digits);

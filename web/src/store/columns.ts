@@ -100,6 +100,10 @@ export class LaneColumns {
       out.at[c] = bins.at(bins.best);
       bins.bandsAt(bins.best, this.scratch);
       this.put(c, 0, out);
+    } else if (bins.inside >= 0) {
+      out.highest[c] = bins.upper;
+      out.at[c] = a;
+      this.put(c, bins.bandsInside(this.scratch), out);
     } else {
       out.highest[c] = bins.carriedLevel(bins.carried);
       out.at[c] = a;
@@ -122,7 +126,9 @@ export class LaneColumns {
       return {lowest: level, highest: level, exact: true};
     }
     this.bins.query(t, t + 1);
-    if (this.bins.best < 0) return {lowest: this.bins.lowest, highest: this.bins.lowest, exact: true};
-    return {lowest: this.bins.lowest, highest: this.bins.level(this.bins.best), exact: false};
+    const {best, inside, lowest, upper} = this.bins;
+    if (best >= 0) return {lowest, highest: this.bins.level(best), exact: false};
+    if (inside >= 0) return {lowest, highest: upper, exact: false};
+    return {lowest, highest: lowest, exact: true};
   }
 }

@@ -12,12 +12,22 @@ export class FrameSums {
   readonly start: Float64Array;
   readonly largest: Uint8Array;
 
-  constructor(readonly tree: ShownTree, private readonly tables: Tables, composition: Composition) {
+  private readonly next: Float64Array;
+
+  /** The arrays are filled anew for each instant, so that a drag makes no garbage. */
+  constructor(readonly tree: ShownTree, private readonly tables: Tables) {
     const bands = tables.bands.length;
     this.total = new Float64Array(tree.count);
     this.bands = new Float64Array(tree.count * bands);
     this.start = new Float64Array(tree.count);
     this.largest = new Uint8Array(tree.count);
+    this.next = new Float64Array(tree.count);
+  }
+
+  fill(composition: Composition): void {
+    this.total.fill(0);
+    this.bands.fill(0);
+    this.next.fill(0);
     this.scatter(composition);
     this.sumUp();
     this.layOut();
@@ -56,7 +66,7 @@ export class FrameSums {
 
   /** Children stand side by side in the order of their first sight, so they keep their places while the instant moves. */
   private layOut(): void {
-    const {parent, count} = this.tree, next = new Float64Array(count);
+    const {parent, count} = this.tree, {next} = this;
     for (let i = 1; i < count; i++) {
       if (this.total[i] === 0) continue;
       const over = parent[i];

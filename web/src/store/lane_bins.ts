@@ -1,7 +1,7 @@
 // Purpose: the level and the bands of one lane over the whole run, from bins.
 
 import {Pyramid} from "./pyramid";
-import {lowerBound, upperBound} from "./search_sorted";
+import {lowerBound} from "./search_sorted";
 import type {LaneBins as Columns, Tables} from "./tables";
 
 export class LaneBins {
@@ -35,34 +35,38 @@ export class LaneBins {
     return sum;
   }
 
-  /** The last bin that began at or before `t`; -1: none. */
-  before(t: number): number {
-    return upperBound(this.tables.bin.start, t) - 1;
-  }
-
-  /** Results of `query`: the bin of the highest level (-1: the level is that of `carried`), and the lowest level. */
+  /** Results of `query`: the bin whose highest level is that of the column; -1: `inside` or `carried` tells. */
   best = -1;
   lowest = 0;
+  /** The bin in the column with its highest level elsewhere: the level lies from `lowest` to `upper`; -1: none. */
+  inside = -1;
+  upper = 0;
   /** The bin whose last level is carried in; -1: no event came before. */
   carried = -1;
 
-  /** Looks at the bins that touch [from, to), and at the level carried in if none covers `from`. */
+  /** Looks at the bins that have their highest level in [from, to), else at the bin that covers it, else before it. */
   query(from: number, to: number): void {
-    const {bin} = this.tables;
-    const a = lowerBound(bin.end, from), b = Math.max(a, lowerBound(bin.start, to));
-    this.carried = -1;
+    const {bin} = this.tables, {at, min} = this.columns;
     this.best = -1;
-    this.lowest = 0;
+    this.inside = -1;
+    const a = lowerBound(at, from), b = lowerBound(at, to, a);
+    const touched = lowerBound(bin.end, from), covered = touched < this.bins && bin.start[touched] <= from;
+    this.carried = covered ? -1 : touched - 1;
     if (a < b) {
       this.pyramid.query(a, b);
       this.best = this.pyramid.best;
       this.lowest = this.pyramid.least;
-      if (bin.start[a] <= from) return;
+      if (covered) return;
+      const level = this.carriedLevel(this.carried);
+      if (this.highest[this.best] < level) this.best = -1;
+      this.lowest = Math.min(this.lowest, level);
+      return;
     }
-    this.carried = a - 1;
-    const level = this.carriedLevel(this.carried);
-    if (this.best >= 0 && this.highest[this.best] < level) this.best = -1;
-    this.lowest = this.best >= 0 || a < b ? Math.min(this.lowest, level) : level;
+    // With hidden bands only the peak's own sum is known.
+    const before = covered && this.hidden !== 0 ? this.highest[touched] : covered ? Infinity : this.carriedLevel(this.carried);
+    if (touched < this.bins && bin.start[touched] < to) this.inside = touched;
+    this.lowest = this.inside >= 0 && this.hidden === 0 ? Math.min(before, min[touched]) : before;
+    if (this.inside >= 0) this.upper = covered ? this.highest[touched] : Math.max(before, this.highest[touched]);
   }
 
   /** The level after a bin's last event. With hidden bands, the sum of the shown ones as `bandsAfter` has them. */
@@ -84,26 +88,38 @@ export class LaneBins {
     for (let b = 0; b < this.bands; b++) out[b] = this.columns.bands[b * this.bins + bin];
   }
 
-  /**
-   * The bands after a bin's last event, as far as they are known: exact if the bin ends at its highest level; else the
-   * least of both neighbours' peaks. Returns the bytes that no band is known for.
-   */
+  /** The bands after a bin's last event, as far as they are known. Returns the bytes that no band is known for. */
   bandsAfter(bin: number, out: Float64Array): number {
-    const {max, last, bands} = this.columns, {bins} = this;
+    const {max, last} = this.columns;
     if (bin < 0) {
       out.fill(0);
       return 0;
     }
+    if (last[bin] < max[bin]) return this.estimate(bin, last[bin], out);
     this.bandsAt(bin, out);
-    if (last[bin] === max[bin]) return 0;
+    return 0;
+  }
+
+  /** The bands somewhere in `inside`: surely up to the lowest level; the returned rest, up to the highest, may be. */
+  bandsInside(out: Float64Array): number {
+    const {inside, lowest} = this;
+    if (this.hidden === 0) return this.estimate(inside, lowest, out) + this.upper - lowest;
+    this.bandsAt(inside, out);
+    return 0;
+  }
+
+  /** The least of what this peak and the next have of each band, at most `level`. Returns what is left of the level. */
+  private estimate(bin: number, level: number, out: Float64Array): number {
+    const {bins} = this, {bands} = this.columns;
+    this.bandsAt(bin, out);
     let sum = 0;
     for (let b = 0; b < this.bands; b++) {
       const next = bin + 1 < bins ? bands[b * bins + bin + 1] : out[b];
       out[b] = Math.max(0, Math.min(out[b], next));
       sum += out[b];
     }
-    if (sum <= last[bin]) return last[bin] - sum;
-    for (let b = 0; b < this.bands; b++) out[b] *= last[bin] / sum;
+    if (sum <= level) return level - sum;
+    for (let b = 0; b < this.bands; b++) out[b] *= level / sum;
     return 0;
   }
 }

@@ -1,0 +1,154 @@
+// Purpose: what the views ask of one process, each answer kept until the question changes.
+
+import type {PageData} from "../format/decode";
+import type {LaneInfo, ProcessInfo} from "../format/page";
+import {LaneColumns} from "./columns";
+import {compose, type Composition} from "./composition";
+import {FrameSums} from "./frame_sums";
+import {Frames} from "./frames";
+import {LineColumns} from "./line_columns";
+import {Replay} from "./replay";
+import {find, type Found, parseQuery, type Query} from "./search";
+import {SelectionRows} from "./selection_rows";
+import {type SiteKeys, siteKeys} from "./sites";
+import {countHidden, fromCallers, fromSites, type ShownTree} from "./shown_tree";
+import {readTables, type Tables} from "./tables";
+
+/** Keeps the last few answers of a question by its key. */
+class Last<T> {
+  private readonly kept = new Map<string, T>();
+
+  constructor(private readonly most: number) {}
+
+  get(key: string, make: () => T): T {
+    let value = this.kept.get(key);
+    if (value === undefined) {
+      value = make();
+      const oldest = this.kept.size >= this.most ? this.kept.keys().next().value : undefined;
+      if (oldest !== undefined) this.kept.delete(oldest);
+      this.kept.set(key, value);
+    }
+    return value;
+  }
+}
+
+export class ProcessStore {
+  readonly tables: Tables;
+  readonly info: ProcessInfo;
+  readonly frames: Frames;
+  readonly lines: readonly LineColumns[];
+  readonly hiddenFrames: number;
+  private readonly replay: Replay;
+  private readonly whole = new Map<number, LaneColumns>();
+  private readonly partial = new Last<LaneColumns>(4);
+  private readonly compositions = new Last<Composition|null>(2);
+  private readonly trees = new Last<ShownTree>(4);
+  private readonly sums = new Map<ShownTree, FrameSums>();
+  private summed = "";
+  private readonly found = new Last<Found>(2);
+  private readonly marked = new Last<Uint8Array>(2);
+  private readonly keys = new Last<SiteKeys>(2);
+  private readonly selections = new Last<SelectionRows>(4);
+
+  constructor(private readonly page: PageData, process: number) {
+    this.tables = readTables(page.block, page.info, process);
+    this.info = this.tables.info;
+    this.frames = new Frames(this.tables, page.strings);
+    this.lines = this.tables.lines.map((one) => new LineColumns(one));
+    this.hiddenFrames = countHidden(this.tables);
+    this.replay = new Replay(this.tables);
+  }
+
+  lane(index: number): LaneInfo {
+    return this.info.lanes[index];
+  }
+
+  columns(lane: number, hidden = 0): LaneColumns {
+    if (hidden !== 0) return this.partial.get(`${lane} ${hidden}`, () => new LaneColumns(this.tables, lane, hidden));
+    let found = this.whole.get(lane);
+    if (found === undefined) {
+      found = new LaneColumns(this.tables, lane, 0);
+      this.whole.set(lane, found);
+    }
+    return found;
+  }
+
+  /** Null if the data knows no live blocks, or if there is no lane. */
+  composition(lane: number, t: number): Composition|null {
+    if (lane >= this.info.lanes.length) return null;
+    return this.compositions.get(`${lane} ${t}`,
+                                 () => compose(this.tables, this.columns(lane), lane, this.replay, t));
+  }
+
+  tree(callers: boolean, allFrames: boolean): ShownTree {
+    return this.trees.get(`${callers} ${allFrames}`, () => {
+      return callers ? fromSites(this.tables, allFrames) : fromCallers(this.tables, allFrames);
+    });
+  }
+
+  frameSums(lane: number, t: number, callers: boolean, allFrames: boolean): FrameSums|null {
+    const composition = this.composition(lane, t);
+    if (composition === null) return null;
+    const tree = this.tree(callers, allFrames), key = `${lane} ${t} ${callers} ${allFrames}`;
+    let sums = this.sums.get(tree);
+    if (sums === undefined) {
+      sums = new FrameSums(tree, this.tables);
+      this.sums.set(tree, sums);
+      this.summed = "";
+    }
+    if (key !== this.summed) sums.fill(composition);
+    this.summed = key;
+    return sums;
+  }
+
+  query(text: string): Query {
+    return parseQuery(text);
+  }
+
+  /** Null for an empty query. */
+  search(text: string): Found|null {
+    const query = parseQuery(text);
+    if (query.empty) return null;
+    return this.found.get(text, () => find(this.tables, this.page.strings, query, this.page.info.roles));
+  }
+
+  /** By node: 1 if its stack has the selected frame. */
+  through(selected: number): Uint8Array {
+    return this.marked.get(String(selected), () => this.frames.through(selected));
+  }
+
+  selection(lane: number, selected: number): SelectionRows {
+    return this.selections.get(`${lane} ${selected}`, () => {
+      return new SelectionRows(this.tables, this.columns(lane).rules, this.through(selected));
+    });
+  }
+
+  sites(by: "line"|"site"): SiteKeys {
+    return this.keys.get(by, () => siteKeys(this.tables, this.frames, by));
+  }
+
+  text(index: number): string {
+    return this.page.strings.get(index);
+  }
+
+  /** A selected node of the state, or null if the tree has no such node. */
+  node(selected: number|null): number|null {
+    return selected !== null && selected > 0 && selected < this.tables.tree.parent.length ? selected : null;
+  }
+}
+
+const stores = new WeakMap<PageData, Map<number, ProcessStore>>();
+
+export function storeOf(page: PageData, process: number): ProcessStore {
+  let known = stores.get(page);
+  if (known === undefined) {
+    known = new Map();
+    stores.set(page, known);
+  }
+  let store = known.get(process);
+  if (store === undefined) {
+    store = new ProcessStore(page, process);
+    known.set(process, store);
+  }
+  return store;
+}

@@ -1,0 +1,217 @@
+// Purpose: the plot: pixels of the stacks below, everything else on a canvas above. Draws only what changed.
+
+import type {App, ViewState} from "../state/app";
+import {bytes} from "../scale/bytes";
+import {instant} from "../scale/time";
+import {TimeScale} from "../scale/time_scale";
+import {placeLabels} from "../draw/band_labels";
+import {Canvas, FONT} from "../draw/canvas";
+import {drawPicked, drawTimeAxis} from "../draw/axes";
+import {drawFrame, drawLabels, drawMeasured, drawSelected} from "../draw/lane";
+import {drawMarks, drawOwnMarks, type DrawnMark} from "../draw/marks";
+import {type Palette, palette} from "../draw/palette";
+import {drawStack} from "../draw/stack";
+import {drawRate, drawStored, drawStrip} from "../draw/strips";
+import {widthOf} from "../draw/text";
+import {Columns, SOURCE} from "../store/columns";
+import {stepName} from "../store/intervals";
+import {type ProcessStore, storeOf} from "../store/process_store";
+import {type PlotLayout, plotLayout, type Row} from "./plot_layout";
+import {type PlotModel, plotModel} from "./plot_model";
+
+const SMALL = `11px ${FONT}`;
+const TEXT = `12px ${FONT}`;
+
+export class Plot {
+  readonly element = document.createElement("div");
+  readonly marks: DrawnMark[] = [];
+  layout: PlotLayout = plotLayout(600, {steps: false, phases: 0, lanes: 0, tall: 0, height: 100});
+  scale = new TimeScale(0, 1, 0, 1);
+  /** The instant under the pointer, ns. */
+  hover: number|null = null;
+  private readonly pixels = new Canvas(true);
+  private readonly over = new Canvas(false);
+  private image: ImageData|null = null;
+  private columns: Columns[] = [];
+  private drawn = "";
+
+  constructor(private readonly app: App) {
+    this.element.className = "plot";
+    this.element.tabIndex = 0;
+    this.element.setAttribute("role", "application");
+    this.element.setAttribute("aria-roledescription", "timeline");
+    this.element.setAttribute("aria-label", "Memory over time. W and S zoom, A and D pan, Enter picks, question mark helps.");
+    this.pixels.element.setAttribute("aria-hidden", "true");
+    this.over.element.setAttribute("aria-hidden", "true");
+    this.element.append(this.pixels.element, this.over.element);
+  }
+
+  get store(): ProcessStore {
+    return storeOf(this.app.page, this.app.state.process);
+  }
+
+  get model(): PlotModel {
+    return plotModel(this.store);
+  }
+
+  draw(state: ViewState): void {
+    const {store, model} = this, width = this.element.clientWidth;
+    if (width === 0) return;
+    const tall = Math.max(120, Math.min(300, Math.round(innerHeight * 0.24)));
+    this.layout = plotLayout(width, {
+      steps: model.steps !== null,
+      phases: model.phases.length,
+      lanes: model.lanes.length,
+      tall: state.lane,
+      height: tall
+    });
+    const {layout} = this, colours = palette(store.tables.bands);
+    this.element.style.setProperty("height", `${layout.total}px`);
+    const resized = this.pixels.fit(width, layout.total);
+    this.over.fit(width, layout.total);
+    this.scale = new TimeScale(state.from, state.to, layout.left, layout.width);
+    const key = [state.process, state.lane, state.from, state.to, state.hidden, colours.background].join();
+    if (resized || key !== this.drawn) {
+      this.drawStacks(state, colours);
+      this.drawn = key;
+    }
+    this.drawOver(state, colours);
+  }
+
+  private drawStacks(state: ViewState, colours: Palette): void {
+    const {layout, store, model} = this, {ratio} = this.pixels;
+    const left = Math.round(layout.left * ratio), count = Math.floor(layout.width * ratio);
+    const lanes = layout.lanes, bands = store.tables.bands.length;
+    if (lanes.length === 0) return;
+    const device = (y: number) => Math.round(y * ratio);
+    const top = device(lanes[0].top), last = lanes[lanes.length - 1];
+    const height = device(last.top + last.height) - top;
+    if (this.image === null || this.image.width !== count || this.image.height !== height) {
+      this.image = new ImageData(count, height);
+    }
+    const pixels = new Uint32Array(this.image.data.buffer);
+    pixels.fill(colours.pixelBackground);
+    const grain = (state.to - state.from) / count;
+    lanes.forEach((row, i) => {
+      if (this.columns[i] === undefined || this.columns[i].count !== count) this.columns[i] = new Columns(count, bands);
+      store.columns(i, state.hidden).fill(state.from, grain, this.columns[i]);
+      const box = {left: 0, top: device(row.top) - top, height: device(row.top + row.height) - device(row.top), stride: count};
+      drawStack(pixels, box, this.columns[i], model.lanes[i].full, state.hidden, colours);
+    });
+    this.pixels.begin();
+    this.pixels.context.putImageData(this.image, left, top);
+  }
+
+  private drawOver(state: ViewState, colours: Palette): void {
+    const {layout, scale, store, model} = this, context = this.over.begin(), {tables} = store;
+    context.font = SMALL;
+    if (layout.steps !== null && model.steps !== null) {
+      drawStrip(context, scale, layout.steps, model.steps, (i) => stepName(tables, i), colours);
+    }
+    model.phases.forEach((strip, i) => {
+      const name = (at: number) => {
+        const path = store.info.paths[tables.phase.path[strip.of[at]]];
+        return path[path.length - 1] ?? "";
+      };
+      drawStrip(context, scale, layout.phases[i], strip, name, colours);
+    });
+    this.drawGutter(context, colours);
+    this.drawLanes(context, state, colours);
+    drawRate(context, scale, layout.rate, tables, colours);
+    drawStored(context, scale, layout.raw, tables, colours);
+    drawTimeAxis(context, scale, layout.axis, state.at, colours);
+    const bottom = layout.axis.top;
+    drawMarks(context, scale, layout.marks, bottom, store.info.marks, colours, this.marks);
+    drawOwnMarks(context, scale, layout.marks, bottom, state.marks, colours);
+    this.drawCursor(context, state, colours);
+  }
+
+  private drawGutter(context: CanvasRenderingContext2D, colours: Palette): void {
+    const {layout} = this;
+    context.fillStyle = colours.muted;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const name = (text: string, row: Row) => context.fillText(text, layout.left - 8, row.top + row.height / 2 + 0.5);
+    if (layout.steps !== null) name("steps", layout.steps);
+    if (layout.phases.length > 0) name("phases", layout.phases[0]);
+    name("marks", layout.marks);
+    name("births", layout.rate);
+    name("raw data", layout.raw);
+  }
+
+  private drawLanes(context: CanvasRenderingContext2D, state: ViewState, colours: Palette): void {
+    const {layout, scale, store, model} = this, names = store.tables.bands;
+    const selected = store.node(state.selected);
+    layout.lanes.forEach((row, i) => {
+      const lane = model.lanes[i], {peak} = store.lane(i), columns = this.columns[i];
+      const when = instant(peak.t, store.info.end / 200);
+      context.font = TEXT;
+      drawFrame(context, scale, row, lane, i === state.lane,
+                `${lane.measure}, peak ${bytes(peak.bytes)} at ${when}${this.note(state, columns)}`, colours);
+      if (row.height > 60) {
+        const widths = names.map((name) => widthOf(context, name));
+        const places = placeLabels(columns, widths, row.height, lane.full, state.hidden, this.pixels.ratio, 15);
+        drawLabels(context, scale, row, places, names, colours);
+      }
+      context.font = SMALL;
+      for (const line of lane.lines) drawMeasured(context, scale, row, lane.full, line.columns, colours);
+      if (selected === null) return;
+      const rows = store.selection(i, selected), whole = store.columns(i);
+      drawSelected(context, scale, row, lane.full, colours, (a, b) => {
+        const window = whole.windowOf(a, b);
+        return window < 0 ? NaN : rows.highest(window, a, b);
+      });
+    });
+  }
+
+  /** What the shown levels are, where they are not those of single events. */
+  private note(state: ViewState, columns: Columns): string {
+    let bins = 0;
+    for (let c = 0; c < columns.count; c += 8) bins += columns.source[c] === SOURCE.bins ? 8 : 0;
+    const {bin} = this.store.tables, said: string[] = [];
+    const coarse = bins > columns.count / 2 &&
+        bin.start.length * (state.to - state.from) / Math.max(1, this.store.info.end) < columns.count / 4;
+    if (coarse) {
+      const events = Math.ceil(this.store.info.events / Math.max(1, bin.start.length));
+      said.push(`no single events here, only the highest level of each ${events}; hatched: somewhere up to it`);
+    }
+    if (state.hidden !== 0) {
+      let count = 0;
+      for (let b = 0; b < 31; b++) count += (state.hidden >> b) & 1;
+      said.push(`${count} ${count === 1 ? "band" : "bands"} hidden`);
+      if (bins > 0) said.push("outside raw data: at the instant of the highest total");
+    }
+    return said.length === 0 ? "" : ` \u2014 ${said.join("; ")}`;
+  }
+
+  private drawCursor(context: CanvasRenderingContext2D, state: ViewState, colours: Palette): void {
+    const {layout, scale} = this, bottom = layout.axis.top, end = scale.left + scale.width;
+    if (state.range !== null) {
+      const a = Math.max(scale.left, scale.x(state.range[0])), b = Math.min(end, scale.x(state.range[1]));
+      if (a < b) {
+        context.fillStyle = colours.focus;
+        context.globalAlpha = 0.16;
+        context.fillRect(a, 0, b - a, bottom);
+        context.globalAlpha = 1;
+        context.fillRect(a, 0, 1, bottom);
+        context.fillRect(b - 1, 0, 1, bottom);
+      }
+    }
+    if (this.hover !== null) this.line(context, this.hover, colours.text, [1, 3]);
+    if (state.at === null || state.at < scale.from || state.at > scale.to) return;
+    this.line(context, state.at, colours.focus, []);
+    drawPicked(context, scale, layout.axis, state.at, colours);
+  }
+
+  private line(context: CanvasRenderingContext2D, t: number, colour: string, dash: number[]): void {
+    const x = Math.round(this.scale.x(t)) + 0.5;
+    context.strokeStyle = colour;
+    context.lineWidth = dash.length > 0 ? 1 : 2;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, this.layout.axis.top);
+    context.stroke();
+    context.setLineDash([]);
+  }
+}

@@ -1,0 +1,63 @@
+// Purpose: what the plot of one process shows, apart from pixels: strips, the height of each lane, its lines and limits.
+
+import type {LimitInfo} from "../format/page";
+import {phaseStrips, stepStrip, type Strip, where} from "../store/intervals";
+import type {LineColumns} from "../store/line_columns";
+import type {ProcessStore} from "../store/process_store";
+
+const DEPTHS = 3;
+
+export interface LaneModel {
+  /** "cuda:0", and below it "tensors" or "allocated". */
+  readonly title: string;
+  readonly measure: string;
+  /** Bytes at the top of the lane. */
+  readonly full: number;
+  readonly limits: readonly LimitInfo[];
+  readonly lines: readonly {readonly name: string; readonly columns: LineColumns}[];
+}
+
+export interface PlotModel {
+  readonly steps: Strip|null;
+  readonly phases: readonly Strip[];
+  readonly lanes: readonly LaneModel[];
+  /** "step 3, backward", or "". */
+  where(t: number): string;
+}
+
+export function laneName(store: ProcessStore, lane: number): string {
+  const {memory, measure} = store.lane(lane);
+  return `${memory}, ${measure === "tensor" ? "tensors" : "all allocations"}`;
+}
+
+function laneModel(store: ProcessStore, lane: number): LaneModel {
+  const {memory, measure, peak} = store.lane(lane), live = measure === "live";
+  const lines = store.info.lines.map((one, i) => ({...one, columns: store.lines[i]}))
+                    .filter((one) => live && one.memory === memory);
+  const limits = store.info.limits.filter((one) => one.memory === memory);
+  let full = Math.max(1024, peak.bytes);
+  for (const one of lines) full = Math.max(full, one.columns.highest);
+  const highest = full;
+  for (const one of limits) {
+    if (live && one.bytes <= highest * 1.7) full = Math.max(full, one.bytes);
+  }
+  return {title: memory, measure: live ? "allocated" : "tensors", full: full * 1.06, limits: live ? limits : [], lines};
+}
+
+const models = new WeakMap<ProcessStore, PlotModel>();
+
+export function plotModel(store: ProcessStore): PlotModel {
+  let model = models.get(store);
+  if (model === undefined) {
+    const {tables} = store, steps = stepStrip(tables), phases = phaseStrips(tables, DEPTHS);
+    const all = phaseStrips(tables, 256);
+    model = {
+      steps: steps.of.length > 0 ? steps : null,
+      phases,
+      lanes: store.info.lanes.map((_, i) => laneModel(store, i)),
+      where: (t) => where(tables, all, steps, t)
+    };
+    models.set(store, model);
+  }
+  return model;
+}

@@ -46,7 +46,7 @@ export class LaneBins {
 
   /** Looks at the bins that have their highest level in [from, to), else at the bin that covers it, else before it. */
   query(from: number, to: number): void {
-    const {bin} = this.tables, {at, min} = this.columns;
+    const {bin} = this.tables, {at} = this.columns;
     this.best = -1;
     this.inside = -1;
     const a = lowerBound(at, from), b = lowerBound(at, to, a);
@@ -62,11 +62,20 @@ export class LaneBins {
       this.lowest = Math.min(this.lowest, level);
       return;
     }
-    // With hidden bands only the peak's own sum is known.
-    const before = covered && this.hidden !== 0 ? this.highest[touched] : covered ? Infinity : this.carriedLevel(this.carried);
-    if (touched < this.bins && bin.start[touched] < to) this.inside = touched;
-    this.lowest = this.inside >= 0 && this.hidden === 0 ? Math.min(before, min[touched]) : before;
-    if (this.inside >= 0) this.upper = covered ? this.highest[touched] : Math.max(before, this.highest[touched]);
+    this.between(touched, covered, to);
+  }
+
+  /** A column in which no bin has its peak: at most two bins reach into it, one from each side. */
+  private between(touched: number, covered: boolean, to: number): void {
+    const {bin} = this.tables, {highest} = this, lowest = this.hidden === 0 ? this.columns.min : highest;
+    this.lowest = covered ? lowest[touched] : this.carriedLevel(this.carried);
+    this.upper = covered ? highest[touched] : this.lowest;
+    if (covered) this.inside = touched;
+    const next = covered ? touched + 1 : touched;
+    if (next >= this.bins || bin.start[next] >= to) return;
+    this.inside = covered ? touched : next;
+    this.lowest = Math.min(this.lowest, lowest[next]);
+    this.upper = Math.max(this.upper, highest[next]);
   }
 
   /** The level after a bin's last event. With hidden bands, the sum of the shown ones as `bandsAfter` has them. */

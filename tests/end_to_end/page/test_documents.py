@@ -1,0 +1,305 @@
+"""The views of the page that show the documents have their figures, to the byte, and lead to the moment."""
+
+import copy
+import json
+import tempfile
+import unittest
+
+import page_file
+from browser import browser, needs_browser
+
+FIXTURES = page_file.ROOT / "web" / "tests" / "fixtures"
+MARKUP = "<script>window.hit=1</script><img src=x onerror=window.hit=1>"
+HOSTILE = [MARKUP, "a\u202eb\u2066c", "s" * 10_000, "\ufffd\ufffd", "\U0001f600 =cmd()", "x\ud800y", "\t\n\x00\x1b[31m"]
+
+
+def documents(name):
+    return json.loads((FIXTURES / f"{name}.json").read_text())
+
+
+def text_report(name):
+    return (FIXTURES / f"{name}.txt").read_text()
+
+
+class Views(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.pages = {name: page_file.write_page(f"{cls.folder}/{name}.html", documents(name), text_report(name))
+                     for name in ("falcon", "killed")}
+        cls.page = cls.enterClassContext(browser())
+
+    def tearDown(self):
+        self.assertEqual(self.page.console(), [])
+
+    def open(self, name, tab, **state):
+        self.assertEqual(self.page.open(self.pages[name], tab, **state), "shown")
+        return documents(name)["report"]["processes"][0]
+
+    def peak(self, process, measure):
+        return next(one for one in process["peaks"] if one["measure"] == measure)
+
+    def test_head_has_the_program_its_end_and_its_peaks(self):
+        for name, ended in (("falcon", "finished after 27.3 s"), ("killed", "killed for memory after 7.0 s")):
+            process = self.open(name, "findings")
+            self.assertIn(ended, self.page.text(".badge"))
+            tiles = self.page.run('[...document.querySelectorAll(".tile .bytes")].map((one) => Number(one.dataset.bytes))')
+            live, tensor = self.peak(process, "live"), self.peak(process, "tensor")
+            self.assertEqual(tiles[:2], [tensor["bytes"], live["bytes"] - live["reserved_untouched"]])
+        self.assertEqual(self.page.text("h1"), "cpu_oom.py")
+
+    def test_findings_have_title_figures_evidence_and_remedy(self):
+        process = self.open("falcon", "findings")
+        finding = process["findings"][0]
+        shown = self.page.text(".finding")
+        for part in (finding["title"], finding["remedy"], finding["no_remedy"], finding["confidence"]):
+            self.assertIn(part, shown)
+        bytes_shown = self.page.run('[...document.querySelectorAll(".finding [data-bytes]")].map((one) => Number(one.dataset.bytes))')
+        for amount in (finding["bytes"], finding["bytes_at_peak"], finding["bytes_at_end"], finding["saving"]["bytes"]):
+            self.assertIn(amount, bytes_shown)
+        self.assertEqual(self.page.count(".finding .evidence li"), len(finding["evidence"]))
+
+    def test_show_leads_to_the_moment_of_the_finding(self):
+        process = self.open("killed", "findings")
+        self.page.click(".finding .show", 1)
+        self.page.wait('location.hash.includes("tab=timeline")')
+        state = dict(part.split("=") for part in self.page.run("location.hash.slice(1)").split("&"))
+        mark = page_file.process_info(process, 0)["marks"][1]
+        self.assertEqual(int(state["t"]), mark["t"])
+        self.page.run("history.back()")
+        self.page.wait('document.querySelector("#tab-findings").getAttribute("aria-selected") === "true"')
+
+    def test_rows_of_a_peak_add_up_to_it(self):
+        process = self.open("falcon", "peaks")
+        for measure in ("tensor", "live"):
+            peak = self.peak(process, measure)
+            for by in ("line", "site", "role", "phase"):
+                self.page.open(self.pages["falcon"], "peaks", c=f"peaks:host/{measure},{by}")
+                rows = self.page.table("#peak")
+                self.assertEqual(sum(row["MiB"] for row in rows), peak["bytes"])
+                self.assertEqual(self.page.footer("#peak")["total"], [peak["bytes"]])
+
+    def test_a_row_opens_to_its_stack(self):
+        process = self.open("falcon", "peaks")
+        self.page.click("#peak .opener")
+        shown = self.page.text("#peak .stack")
+        largest = max(self.peak(process, "tensor")["at_peak"], key=lambda row: row["bytes"])
+        own = [frame for frame in process["sites"][largest["site"]["id"]]["frames"] if frame["file"].startswith("/home")]
+        self.assertIn(own[0]["function"], shown)
+        self.assertIn(f":{own[0]['line']}", shown)
+        self.assertEqual(self.page.run('document.querySelector("#peak .opener").getAttribute("aria-expanded")'), "true")
+
+    def test_phases_have_the_levels_of_the_document(self):
+        process = self.open("falcon", "steps")
+        rows = self.page.table("#phases")
+        wanted = [row["tensor"] for row in process["phases"] if row.get("tensor") and row["tensor"]["peak_live"]]
+        self.assertEqual([(row["entry"], row["peak"], row["exit"], row["kept"], row["temporary"]) for row in rows],
+                         [(one["entry_live"], one["peak_live"], one["exit_live"], one["net"], one["transient"])
+                          for one in wanted])
+
+    def test_any_two_steps_can_be_compared(self):
+        process = self.open("falcon", "steps", c="steps:host/live,0,steady")
+        pairs = self.page.table("#pair")
+        for row, name in zip(pairs, ("forward", "loss", "backward", "step", "zero_grad")):
+            levels = {one["step"]: one["peak_live"] for one in process["phases"] if one["phase"] == name}
+            self.assertEqual(row["change"], levels["steady"] - levels[0])
+        self.page.run('(() => { const one = document.querySelector("#step-b"); one.value = "0"; '
+                      'one.dispatchEvent(new Event("change")); })()')
+        self.page.wait('document.querySelector("#pair caption").textContent.startsWith("step 0 and step 0")')
+        self.assertEqual({row["change"] for row in self.page.table("#pair")}, {0})
+
+    def test_ledgers_close(self):
+        for name in ("falcon", "killed"):
+            process = self.open(name, "ledger")
+            for number, ledger in enumerate(process["ledger"]):
+                unit = "GiB" if ledger["total"] >= 4 << 30 else "MiB"
+                rows = self.page.table(f"#ledger-{number}")
+                self.assertEqual([row[unit] for row in rows], [row["bytes"] for row in ledger["rows"]])
+                foot = self.page.footer(f"#ledger-{number}")
+                (total,), (residual,) = foot.pop("sum of the parts"), foot.pop("residual: not explained")
+                (measured,), = foot.values()
+                self.assertEqual((residual, measured), (ledger["residual"], ledger["total"]))
+                self.assertEqual(total + residual, measured)
+
+    def test_bytes_per_parameter(self):
+        self.open("falcon", "explain")
+        explain = documents("falcon")["explain"]
+        kept = [row for row in explain["rows"] if row["kept"]]
+        self.assertEqual([row["resident"] for row in self.page.table("#explain-kept")], [row["resident"] for row in kept])
+        self.assertIn("20.38 bytes per parameter kept, theory 16.00", self.page.text(".headline"))
+
+    def test_differences_are_sorted_by_their_size_and_signed(self):
+        self.open("falcon", "diff")
+        diff = documents("falcon")["first_vs_steady"]
+        rows = self.page.table("#first-vs-steady")
+        changes = [row["change"] for row in rows]
+        self.assertEqual(changes, sorted((row["change"] for row in diff["rows"]), key=abs, reverse=True))
+        self.assertEqual(sum(changes), diff["total"])
+        for cell in self.page.run('[...document.querySelectorAll("td.grew, td.shrank")].map((one) => [one.className, one.textContent])'):
+            self.assertTrue(cell[1].startswith("+" if "grew" in cell[0] else "-"), cell)
+
+    def test_death_has_its_evidence_and_its_holders(self):
+        self.open("killed", "postmortem")
+        process = documents("killed")["postmortem"]["processes"][0]
+        death = process["death"]
+        self.assertEqual(self.page.texts(".evidence")[0], "".join(process["end"]["evidence"]))
+        self.assertEqual(sum(row["MiB"] for row in self.page.table("#held")), sum(row["bytes"] for row in death["held"]))
+        self.assertEqual([row["MiB"] for row in self.page.table("#last")], [one["bytes"] for one in death["last"]])
+        figures = self.page.run('[...document.querySelectorAll(".figures [data-bytes]")].map((one) => Number(one.dataset.bytes))')
+        self.assertEqual(figures[:2], [death["live"], death["tensor"]])
+        self.assertIn(death["limit"], figures)
+
+    def test_a_run_that_ended_well_has_no_tab_of_a_death(self):
+        self.open("falcon", "findings")
+        self.assertEqual(self.page.count("#tab-postmortem"), 0)
+
+    def test_text_report_is_as_it_was_printed(self):
+        self.open("falcon", "text")
+        self.assertEqual(self.page.run('document.querySelector(".report-text").textContent'), text_report("falcon"))
+
+    def test_headings_sort_and_say_so(self):
+        self.open("falcon", "ledger")
+        before = [row["MiB"] for row in self.page.table("#ledger-0")]
+        self.page.click("#ledger-0 thead button", 1)
+        self.assertEqual([row["MiB"] for row in self.page.table("#ledger-0")], sorted(before, reverse=True))
+        self.page.click("#ledger-0 thead button", 1)
+        self.assertEqual([row["MiB"] for row in self.page.table("#ledger-0")], sorted(before))
+        self.assertEqual(self.page.run('document.querySelector("#ledger-0 th[aria-sort]").getAttribute("aria-sort")'), "ascending")
+
+    def test_copy_has_exact_bytes(self):
+        process = self.open("falcon", "ledger")
+        self.page.run('(navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, 0)')
+        self.page.click("#panel-ledger .tools button")
+        lines = self.page.wait("window.copied").split("\n")
+        for line, row in zip(lines[1:], process["ledger"][0]["rows"]):
+            self.assertEqual(line.split("\t")[:2], [row["name"], str(row["bytes"])])
+
+    def test_no_request_leaves_the_page(self):
+        for tab in ("findings", "peaks", "steps", "ledger", "explain", "diff", "text", "help"):
+            self.open("falcon", tab)
+        self.assertEqual(self.page.requests(), [])
+
+
+class Names(unittest.TestCase):
+    """Names come from the traced program: they are text, whatever they hold."""
+
+    def hostile(self):
+        out = copy.deepcopy(documents("falcon"))
+        process = out["report"]["processes"][0]
+        for number, site in enumerate(process["sites"].values()):
+            for frame in site["frames"]:
+                frame["function"] = frame["file"] = HOSTILE[number % len(HOSTILE)]
+        process["argv"] = ["python", MARKUP]
+        process["findings"][0].update(title=MARKUP, remedy=HOSTILE[1], evidence=HOSTILE)
+        process["phases"][3].update(phase=MARKUP, path=[MARKUP, HOSTILE[2]])
+        process["ledger"][0]["rows"][0]["name"] = MARKUP
+        out["first_vs_steady"].update(a=MARKUP, b=HOSTILE[2])
+        out["explain"]["rows"][1]["name"] = MARKUP
+        return out
+
+    def test_names_are_text(self):
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/hostile.html",
+                                        self.hostile(), MARKUP)
+            for tab in ("findings", "peaks", "steps", "ledger", "explain", "diff", "text"):
+                self.assertEqual(page.open(path, tab), "shown")
+                if tab == "peaks":
+                    for number in range(page.count("#peak .opener")):
+                        page.click("#peak .opener", number)
+                self.assertIsNone(page.run("window.hit ?? null"))
+                self.assertEqual(page.count(f"#panel-{tab} script, #panel-{tab} img"), 0)
+                self.assertNotRegex(page.run(f'document.querySelector("#panel-{tab}").textContent'),
+                                    "[\u202a-\u202e\u2066-\u2069\x00\x1b]" if tab != "text" else "\x00")
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 1500)
+            self.assertEqual(page.console(), [])
+
+
+class Modes(unittest.TestCase):
+    """The page can be read in the dark, enlarged, with forced colours, on paper and by a screen reader."""
+
+    TABS = ("findings", "peaks", "steps", "ledger", "explain", "diff", "text", "help")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.path = page_file.write_page(f"{cls.folder}/falcon.html", documents("falcon"), text_report("falcon"))
+        cls.page = cls.enterClassContext(browser())
+
+    def background(self):
+        return self.page.run("getComputedStyle(document.body).backgroundColor")
+
+    def test_theme_follows_the_system_and_the_switch(self):
+        dark, light = "rgb(21, 24, 29)", "rgb(255, 255, 255)"
+        for system, shown in (("dark", dark), ("light", light)):
+            self.page.media(prefers_color_scheme=system)
+            self.page.open(self.path, "findings")
+            self.assertEqual(self.background(), shown)
+        self.page.run('(() => { const one = document.querySelector("#theme"); one.value = "dark"; '
+                      'one.dispatchEvent(new Event("change")); })()')
+        self.assertEqual(self.background(), dark)
+        self.page.open(self.path, "findings")
+        self.assertEqual(self.background(), dark)
+        self.page.run('(() => { const one = document.querySelector("#theme"); one.value = "auto"; '
+                      'one.dispatchEvent(new Event("change")); })()')
+        self.assertEqual(self.background(), light)
+
+    def test_twice_the_size_loses_nothing(self):
+        self.page.size(750, 550)
+        for tab in self.TABS:
+            self.page.open(self.path, tab)
+            # Wide tables scroll in their own region; the page itself does not scroll sideways.
+            self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), 750, tab)
+        self.page.size(1500, 1100)
+
+    def test_targets_are_large_enough(self):
+        for tab in self.TABS:
+            self.page.open(self.path, tab)
+            small = self.page.run("""[...document.querySelectorAll("button, select, summary, input")]
+              .map((one) => [one, one.getBoundingClientRect()])
+              .filter(([, box]) => box.width > 0 && (box.width < 24 || box.height < 24))
+              .map(([one, box]) => `${one.textContent} ${box.width} x ${box.height}`)""")
+            self.assertEqual(small, [], tab)
+
+    def test_focus_is_visible(self):
+        self.page.open(self.path, "peaks")
+        self.page.driver.switch_to.active_element.send_keys("\ue004\ue004")
+        outline = self.page.run('(() => { const style = getComputedStyle(document.activeElement); '
+                                'return [style.outlineStyle, style.outlineWidth]; })()')
+        self.assertEqual(outline, ["solid", "2px"])
+
+    def test_every_control_and_table_has_a_name(self):
+        for tab in self.TABS:
+            self.page.open(self.path, tab)
+            unnamed = [role for role, name in self.page.tree()
+                       if role in ("button", "combobox", "table", "tab", "tabpanel", "region", "image", "columnheader")
+                       and not name.strip()]
+            self.assertEqual(unnamed, [], tab)
+
+    def test_tables_are_tables_for_a_screen_reader(self):
+        self.page.open(self.path, "ledger")
+        tree = self.page.tree()
+        self.assertIn(("table", "Resident memory of the process, at its highest, MiB"), tree)
+        self.assertIn("columnheader", {role for role, _ in tree})
+        self.assertIn(("rowheader", "kept by the allocator"), tree)
+
+    def test_forced_colours_keep_the_roles(self):
+        self.page.media(forced_colors="active")
+        self.page.open(self.path, "peaks")
+        self.assertEqual(self.page.run('getComputedStyle(document.querySelector(".swatch")).forcedColorAdjust'), "none")
+        self.page.media(forced_colors="none")
+
+    def test_paper_has_the_text_report(self):
+        self.page.open(self.path, "findings")
+        self.page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.assertEqual(self.page.run('getComputedStyle(document.querySelector("#text")).display'), "block")
+        self.assertEqual(self.page.run('getComputedStyle(document.querySelector(".tabs")).display'), "none")
+        self.page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        self.assertTrue(self.page.pdf().startswith(b"%PDF"))
+
+
+Views = needs_browser(Views)
+Names = needs_browser(Names)
+Modes = needs_browser(Modes)
+
+if __name__ == "__main__":
+    unittest.main()

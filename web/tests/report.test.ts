@@ -63,6 +63,10 @@ test("rows by line add up to the peak, and are those of the text", () => {
       const sum = holders(namer, peak.at_peak, by, true).reduce((so_far, one) => so_far + one.bytes, 0);
       assert.equal(sum, peak.bytes);
     }
+    const live = peakOf(process, "host", "live");
+    const all =
+        holders(namer, live?.at_peak ?? [], "line", false).reduce((so_far, one) => so_far + one.bytes, 0);
+    assert.equal(all, live?.bytes);
     const unit = unitFor(peak.bytes);
     const large = holders(namer, peak.at_peak, "line", true)
                       .filter((one) => one.line !== "" && one.bytes > 0.19 * peak.bytes);

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests of the page. It resolves no name, and its log of the console must stay empty."""
+"""Purpose: drives a headless Chromium in tests of the page. It resolves no name."""
 
 import base64
 import contextlib
@@ -75,6 +75,15 @@ class Page:
     def click(self, selector, number=0):
         self.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, number)
 
+    def bytes(self, selector):
+        """Returns the exact bytes of the sizes that the selector names."""
+        return self.run("[...document.querySelectorAll(arguments[0])].map((one) => Number(one.dataset.bytes))", selector)
+
+    def choose(self, selector, value):
+        """Chooses an option of a <select>."""
+        self.run("""((one) => { one.value = arguments[1]; one.dispatchEvent(new Event("change")); })(
+          document.querySelector(arguments[0]))""", selector, value)
+
     def table(self, selector):
         """Returns the rows of a table's body as dicts by heading: the exact bytes where a cell has them."""
         return self.run("""((table) => {
@@ -87,8 +96,8 @@ class Page:
     def footer(self, selector):
         """Returns the bytes in the rows of a table's foot, by the title of the row."""
         return self.run("""Object.fromEntries([...document.querySelector(arguments[0]).tFoot.rows].map((row) =>
-          [row.cells[0].textContent, [...row.cells].filter((one) => one.dataset.bytes !== undefined).map((one) => Number(one.dataset.bytes))]))""",
-                        selector)
+          [row.cells[0].textContent, [...row.cells].filter((one) => one.dataset.bytes !== undefined)
+            .map((one) => Number(one.dataset.bytes))]))""", selector)
 
     def media(self, **features):
         """Emulates media features: media(prefers_color_scheme="dark")."""

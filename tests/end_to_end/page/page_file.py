@@ -1,4 +1,4 @@
-"""Assembles a page of memtrace's HTML report from documents, without the analyzer, for tests of its views."""
+"""Purpose: assembles a page of memtrace's HTML report from documents, without the analyzer, for tests of its views."""
 
 import base64
 import gzip

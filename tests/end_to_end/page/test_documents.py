@@ -1,4 +1,4 @@
-"""The views of the page that show the documents have their figures, to the byte, and lead to the moment."""
+"""Purpose: tests that the tabs of the documents have their figures, to the byte, and lead to the moment."""
 
 import copy
 import json
@@ -10,7 +10,8 @@ from browser import browser, needs_browser
 
 FIXTURES = page_file.ROOT / "web" / "tests" / "fixtures"
 MARKUP = "<script>window.hit=1</script><img src=x onerror=window.hit=1>"
-HOSTILE = [MARKUP, "a\u202eb\u2066c", "s" * 10_000, "\ufffd\ufffd", "\U0001f600 =cmd()", "x\ud800y", "\t\n\x00\x1b[31m"]
+HOSTILE = [MARKUP, "a\u202eb\u2066c", "s" * 10_000, "\ufffd\ufffd", "\U0001f600 =cmd()", "x\ud800y",
+           "\t\n\x00\x1b[31m"]
 
 
 def documents(name):
@@ -43,7 +44,7 @@ class Views(unittest.TestCase):
         for name, ended in (("falcon", "finished after 27.3 s"), ("killed", "killed for memory after 7.0 s")):
             process = self.open(name, "findings")
             self.assertIn(ended, self.page.text(".badge"))
-            tiles = self.page.run('[...document.querySelectorAll(".tile .bytes")].map((one) => Number(one.dataset.bytes))')
+            tiles = self.page.bytes(".tile .bytes")
             live, tensor = self.peak(process, "live"), self.peak(process, "tensor")
             self.assertEqual(tiles[:2], [tensor["bytes"], live["bytes"] - live["reserved_untouched"]])
         self.assertEqual(self.page.text("h1"), "cpu_oom.py")
@@ -54,7 +55,7 @@ class Views(unittest.TestCase):
         shown = self.page.text(".finding")
         for part in (finding["title"], finding["remedy"], finding["no_remedy"], finding["confidence"]):
             self.assertIn(part, shown)
-        bytes_shown = self.page.run('[...document.querySelectorAll(".finding [data-bytes]")].map((one) => Number(one.dataset.bytes))')
+        bytes_shown = self.page.bytes(".finding [data-bytes]")
         for amount in (finding["bytes"], finding["bytes_at_peak"], finding["bytes_at_end"], finding["saving"]["bytes"]):
             self.assertIn(amount, bytes_shown)
         self.assertEqual(self.page.count(".finding .evidence li"), len(finding["evidence"]))
@@ -84,7 +85,8 @@ class Views(unittest.TestCase):
         self.page.click("#peak .opener")
         shown = self.page.text("#peak .stack")
         largest = max(self.peak(process, "tensor")["at_peak"], key=lambda row: row["bytes"])
-        own = [frame for frame in process["sites"][largest["site"]["id"]]["frames"] if frame["file"].startswith("/home")]
+        frames = process["sites"][largest["site"]["id"]]["frames"]
+        own = [frame for frame in frames if frame["file"].startswith("/home")]
         self.assertIn(own[0]["function"], shown)
         self.assertIn(f":{own[0]['line']}", shown)
         self.assertEqual(self.page.run('document.querySelector("#peak .opener").getAttribute("aria-expanded")'), "true")
@@ -103,8 +105,7 @@ class Views(unittest.TestCase):
         for row, name in zip(pairs, ("forward", "loss", "backward", "step", "zero_grad")):
             levels = {one["step"]: one["peak_live"] for one in process["phases"] if one["phase"] == name}
             self.assertEqual(row["change"], levels["steady"] - levels[0])
-        self.page.run('(() => { const one = document.querySelector("#step-b"); one.value = "0"; '
-                      'one.dispatchEvent(new Event("change")); })()')
+        self.page.choose("#step-b", "0")
         self.page.wait('document.querySelector("#pair caption").textContent.startsWith("step 0 and step 0")')
         self.assertEqual({row["change"] for row in self.page.table("#pair")}, {0})
 
@@ -125,7 +126,8 @@ class Views(unittest.TestCase):
         self.open("falcon", "explain")
         explain = documents("falcon")["explain"]
         kept = [row for row in explain["rows"] if row["kept"]]
-        self.assertEqual([row["resident"] for row in self.page.table("#explain-kept")], [row["resident"] for row in kept])
+        rows = self.page.table("#explain-kept")
+        self.assertEqual([row["resident"] for row in rows], [row["resident"] for row in kept])
         self.assertIn("20.38 bytes per parameter kept, theory 16.00", self.page.text(".headline"))
 
     def test_differences_are_sorted_by_their_size_and_signed(self):
@@ -135,17 +137,19 @@ class Views(unittest.TestCase):
         changes = [row["change"] for row in rows]
         self.assertEqual(changes, sorted((row["change"] for row in diff["rows"]), key=abs, reverse=True))
         self.assertEqual(sum(changes), diff["total"])
-        for cell in self.page.run('[...document.querySelectorAll("td.grew, td.shrank")].map((one) => [one.className, one.textContent])'):
-            self.assertTrue(cell[1].startswith("+" if "grew" in cell[0] else "-"), cell)
+        for css, sign in (("grew", "+"), ("shrank", "-")):
+            shown = self.page.texts(f"td.{css}")
+            self.assertTrue(shown and all(text.startswith(sign) for text in shown), shown)
 
     def test_death_has_its_evidence_and_its_holders(self):
         self.open("killed", "postmortem")
         process = documents("killed")["postmortem"]["processes"][0]
         death = process["death"]
         self.assertEqual(self.page.texts(".evidence")[0], "".join(process["end"]["evidence"]))
-        self.assertEqual(sum(row["MiB"] for row in self.page.table("#held")), sum(row["bytes"] for row in death["held"]))
+        held = sum(row["MiB"] for row in self.page.table("#held"))
+        self.assertEqual(held, sum(row["bytes"] for row in death["held"]))
         self.assertEqual([row["MiB"] for row in self.page.table("#last")], [one["bytes"] for one in death["last"]])
-        figures = self.page.run('[...document.querySelectorAll(".figures [data-bytes]")].map((one) => Number(one.dataset.bytes))')
+        figures = self.page.bytes(".figures [data-bytes]")
         self.assertEqual(figures[:2], [death["live"], death["tensor"]])
         self.assertIn(death["limit"], figures)
 
@@ -164,11 +168,11 @@ class Views(unittest.TestCase):
         self.assertEqual([row["MiB"] for row in self.page.table("#ledger-0")], sorted(before, reverse=True))
         self.page.click("#ledger-0 thead button", 1)
         self.assertEqual([row["MiB"] for row in self.page.table("#ledger-0")], sorted(before))
-        self.assertEqual(self.page.run('document.querySelector("#ledger-0 th[aria-sort]").getAttribute("aria-sort")'), "ascending")
+        self.assertEqual(self.page.count('#ledger-0 th[aria-sort="ascending"]'), 1)
 
     def test_copy_has_exact_bytes(self):
         process = self.open("falcon", "ledger")
-        self.page.run('(navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, 0)')
+        self.page.run("(navigator.clipboard.writeText = async (text) => { window.copied = text; }, 0)")
         self.page.click("#panel-ledger .tools button")
         lines = self.page.wait("window.copied").split("\n")
         for line, row in zip(lines[1:], process["ledger"][0]["rows"]):
@@ -234,13 +238,11 @@ class Modes(unittest.TestCase):
             self.page.media(prefers_color_scheme=system)
             self.page.open(self.path, "findings")
             self.assertEqual(self.background(), shown)
-        self.page.run('(() => { const one = document.querySelector("#theme"); one.value = "dark"; '
-                      'one.dispatchEvent(new Event("change")); })()')
+        self.page.choose("#theme", "dark")
         self.assertEqual(self.background(), dark)
         self.page.open(self.path, "findings")
         self.assertEqual(self.background(), dark)
-        self.page.run('(() => { const one = document.querySelector("#theme"); one.value = "auto"; '
-                      'one.dispatchEvent(new Event("change")); })()')
+        self.page.choose("#theme", "auto")
         self.assertEqual(self.background(), light)
 
     def test_twice_the_size_loses_nothing(self):

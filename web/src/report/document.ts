@@ -166,6 +166,7 @@ export interface Process {
     sample_bytes?: number;
     coarsened_events?: number;
     damaged_bytes?: number;
+    torch_snapshot?: unknown;
   };
   parameters: Parameters|null;
   phases: PhaseRow[];

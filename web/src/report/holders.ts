@@ -20,7 +20,7 @@ export interface Holder {
   blocks: number;
   sampled: boolean;
   error: number; // half of the interval that holds the truth in 95 of 100 cases; 0: exact
-  rest: boolean; // completes the sum: blocks without site
+  rest: boolean; // completes the sum
   largest: Row;
   rows: Row[];
 }
@@ -49,8 +49,7 @@ export class SiteNamer {
 
   /** Returns what the blocks of a row are, as "optimizer state" or "mapping", and the band of their colour. */
   useOf(row: Row, ofTensors: boolean): {use: string; band: string} {
-    // Without a site, blocks are too small or too many to record one by one.
-    if (row.site === null && row.role === "unknown") return {use: "small blocks", band: "small"};
+    if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: "small blocks", band: "small"};
     const owner = this.mayHaveOwner(row, ofTensors) ? ownerOf(this.framesOf(row)) : "";
     if (owner === "model") return {use: owner, band: bandOf("parameter")};
     if (owner !== "") return {use: owner, band: bandOf("staging")};
@@ -63,6 +62,12 @@ export class SiteNamer {
                                     this.atDeath && (row.role === "staging" || row.role === "parameter");
   }
 }
+
+/**
+ * True for rows that complete a sum: small blocks that were only counted, and sites that the document cuts
+ * off.
+ */
+export function isRest(row: Row): boolean { return row.site === null && row.born_phase === null; }
 
 /** Returns the Python files among the arguments: the first one is the program. */
 export function scriptsOf(process: Pick<Process, "argv">|null): readonly string[] {
@@ -98,7 +103,7 @@ function holderOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder {
     blocks: row.blocks,
     sampled: row.how === "sampled",
     error: row.error ?? 0,
-    rest: row.site === null,
+    rest: isRest(row),
     largest: row,
     rows: [row],
   };

@@ -6,11 +6,12 @@ import {Holder, holders, SiteNamer} from "../report/holders";
 import {leadingPeak, touchedBytes} from "../report/levels";
 import {titleOf} from "../report/sites";
 import type {App, Tab, View} from "../state/app";
-import {measureWords, memoryWords, phaseWords, since, when} from "../wording/labels";
+import {laneWords, measureWords, memoryWords, when} from "../wording/labels";
 import {fixed} from "../wording/units";
 import {built} from "./built";
 import {bar, button, bytes, element, name, sentence, swatch} from "./element";
 import {goTo, instantButton, laneOf} from "./moment";
+import {born} from "./peaks";
 import {stack} from "./stack";
 
 function severity(finding: Finding): HTMLElement {
@@ -33,7 +34,7 @@ function figure(title: string, amount: number|null|undefined, note = ""): HTMLEl
 // These tell of an instant, not of blocks that take memory.
 const OF_INSTANTS: Record<string, string> = {
   "oom-kill": "allocated then",
-  "cuda-oom": "allocated then",
+  "cuda-oom": "asked for",
   "allocation-failed": "asked for"
 };
 
@@ -59,7 +60,8 @@ function advice(label: string, text: string|null|undefined): HTMLElement[] {
 function place(finding: Finding): string {
   const memory = finding.memory === "host" ? "" : `, ${memoryWords(finding.memory)}`;
   const phase = finding.phase === null || finding.phase === "" ? "" : when(finding.phase, finding.step);
-  return phase === "" ? memory.slice(2) : `in ${phase}${memory}`;
+  if (phase === "") return memory.slice(2);
+  return `${phase.startsWith("outside") ? "" : "in "}${phase}${memory}`;
 }
 
 function siteOf(finding: Finding, namer: SiteNamer|null): HTMLElement[] {
@@ -105,9 +107,9 @@ function article(
 }
 
 function lineRow(holder: Holder, total: number, largest: number): HTMLElement {
-  const born = since(holder.phase, holder.firstStep);
+  const since = born(holder);
   const what = element("span", {class: "what"}, [swatch(holder.band), name(holder.use)]);
-  if (born !== "") what.append(` since ${born}`);
+  if (since !== "") what.append(` since ${since}`);
   const line = name(holder.line);
   line.classList.add("line");
   return element("li", {}, [
@@ -126,17 +128,20 @@ function largestLines(app: App, current: Current, process: Process): Node[] {
   const largest = all.filter((one) => one.line !== "" && one.bytes >= total / 100).slice(0, 6);
   if (largest.length === 0 || total <= 0) return [];
   const head = element("p", {class: "lead"}, [
-    `The peak of ${measureWords(peak.measure)} is `, bytes(total),
-    peak.phase === null || peak.phase === "other" ?
-        ", " :
-        `, in ${phaseWords(peak.phase)}${peak.step === null ? "" : ` of step ${peak.step}`}, `,
+    `The peak of ${laneWords(peak.memory, peak.measure)} is `, bytes(total),
+    `, ${when(peak.phase, peak.step).replace(/^(?!outside)/, "in ")}, `,
     instantButton(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)),
     ". Your lines that held the most:"
   ]);
+  const rest = all.filter((one) => one.rest).reduce((sum, one) => sum + one.bytes, 0);
+  // A leak has a row for each step, and the document names the largest rows.
+  const cut = rest < total / 100 ? [] : [element("p", {class: "muted"}, [
+    "These lines hold at least so much: ", bytes(rest), " of the peak are in rows that the report only sums up."
+  ])];
   const list = element("ol", {class: "lines"}, largest.map((one) => lineRow(one, total, largest[0].bytes)));
   const more = button("All that was alive", () => app.go({tab: "peaks", choice: ""}));
   return [element(
-      "section", {class: "card"}, [element("h2", {text: "Largest at the peak"}), head, list, more])];
+      "section", {class: "card"}, [element("h2", {text: "Largest at the peak"}), head, list, ...cut, more])];
 }
 
 function build(app: App, current: Current): Node[] {

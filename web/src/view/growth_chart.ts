@@ -31,7 +31,7 @@ function path(moments: readonly Moment[], of: (one: Moment) => number, end: numb
 /** Returns the chart, or null if the document has no levels. */
 export function growthChart(death: Death): HTMLElement|null {
   const moments = death.growth ?? [];
-  if (moments.length < 2) return null;
+  if (moments.length < 2 || moments.every((one) => one.live === 0)) return null;
   const limit = death.limit ?? 0;
   const high = 1.05 * moments.reduce((most, one) => Math.max(most, one.live), limit);
   const words = `All allocations and tensors from the start to the death after ${duration(death.t)}: ${

@@ -4,7 +4,7 @@ import {Current, currentOf, documentsOf} from "../report/current";
 import {Process} from "../report/document";
 import {highestResident, leadingPeak, memoriesOf, peakOf, touchedBytes} from "../report/levels";
 import type {App, View} from "../state/app";
-import {endedWell, endWords, measureWords, memoryWords, programName, when} from "../wording/labels";
+import {endedWell, endWords, laneWords, memoryWords, programName, when} from "../wording/labels";
 import {count, duration} from "../wording/units";
 import {button, bytes, element, name} from "./element";
 import {goTo, laneOf} from "./moment";
@@ -23,11 +23,10 @@ function tilesOf(current: Current, process: Process): Tile[] {
   for (const memory of memoriesOf(process)) {
     const leading = leadingPeak(process, memory);
     const live = peakOf(process, memory, "live");
-    const where = memory === "host" ? "" : memoryWords(memory) + ", ";
     for (const peak of new Set([leading, live])) {
       if (peak === null || peak.bytes <= 0) continue;
       out.push({
-        title: where + measureWords(peak.measure),
+        title: laneWords(memory, peak.measure),
         bytes: touchedBytes(peak),
         note: when(peak.phase, peak.step),
         t: peak.t,
@@ -38,7 +37,7 @@ function tilesOf(current: Current, process: Process): Tile[] {
       const peak = peakOf(process, memory, measure);
       if (peak !== null && peak.bytes > 0)
         out.push({
-          title: where + measureWords(measure),
+          title: laneWords(memory, measure),
           bytes: peak.bytes,
           note: when(peak.phase, peak.step),
           t: peak.t,
@@ -69,21 +68,23 @@ function tile(app: App, current: Current, from: Tile): HTMLElement {
 
 // The tiles of a process without a report, as of one side of a comparison: its lanes.
 function lanesOf(current: Current): Tile[] {
-  return current.info.lanes.map(
-      (lane, index) => ({
-        title: (lane.memory === "host" ? "" : memoryWords(lane.memory) + ", ") + measureWords(lane.measure),
-        bytes: lane.peak.bytes,
-        note: "at most",
-        t: lane.peak.t / 1e9,
-        lane: index
-      }));
+  return current.info.lanes.map((lane, index) => ({
+                                  title: laneWords(lane.memory, lane.measure),
+                                  bytes: lane.peak.bytes,
+                                  note: "at most",
+                                  t: lane.peak.t / 1e9,
+                                  lane: index
+                                }));
 }
 
 function badge(process: Process): HTMLElement {
-  const well = endedWell(process.end);
+  // A snapshot of PyTorch says nothing of the end of its process.
+  const snapshot = process.trace.torch_snapshot !== null && process.trace.torch_snapshot !== undefined;
+  const well = snapshot || endedWell(process.end);
+  const end = snapshot ? "PyTorch's memory snapshot" : endWords(process.end);
+  const text = `${end} after ${duration(process.duration)}`;
   const mark =
       element("span", {class: "shape", text: well ? "\u25cf" : "\u25b2", attributes: {"aria-hidden": "true"}});
-  const text = `${endWords(process.end)} after ${duration(process.duration)}`;
   return element(
       "span", {class: `badge ${well ? "well" : "ill"}`, title: process.end.evidence.join("\n")},
       [mark, " " + text]);
@@ -93,10 +94,11 @@ function factsOf(current: Current): HTMLElement {
   const {report, info} = current;
   const line = element("p", {class: "facts"});
   if (report !== null) {
-    line.append(badge(report), element("span", {text: `pid ${report.pid}`}));
+    line.append(badge(report));
+    if (report.pid !== 0) line.append(element("span", {text: `pid ${report.pid}`}));
     if (report.rank !== null) line.append(element("span", {text: `rank ${report.rank}`}));
     if (report.kind !== "main") line.append(name(report.kind));
-    line.append(name("on " + report.host, 60));
+    if (report.host !== "") line.append(name("on " + report.host, 60));
     for (const device of report.devices) line.append(name(`${memoryWords(device.memory)}: ${device.name}`, 60));
   }
   const all = info.rows >= info.events;

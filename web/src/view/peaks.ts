@@ -7,7 +7,7 @@ import {leadingPeak, touchedBytes} from "../report/levels";
 import type {App, Tab, View} from "../state/app";
 import {Column, bytesColumn, numberColumn, putBytes, textColumn} from "../table/column";
 import {table} from "../table/table";
-import {measureWords, memoryWords, since, when} from "../wording/labels";
+import {laneWords, since, when} from "../wording/labels";
 import {count, inUnit, percent, Unit, unitFor} from "../wording/units";
 import {built, Choice, chooser} from "./built";
 import {bar, bytes, element, name, swatch} from "./element";
@@ -23,14 +23,12 @@ const KEYS: readonly KeyChoice[] = [
   {value: "phase", title: "phase"}
 ];
 
-function titleOf(peak: Peak): string {
-  return (peak.memory === "host" ? "" : memoryWords(peak.memory) + ", ") + measureWords(peak.measure);
-}
+function titleOf(peak: Peak): string { return laneWords(peak.memory, peak.measure); }
 
 function keyOf(peak: Peak): string { return `${peak.memory}/${peak.measure}`; }
 
 /** Returns "update 0 to 7" for blocks that were born in several steps. */
-function born(holder: Holder): string {
+export function born(holder: Holder): string {
   const first = since(holder.phase, holder.firstStep);
   return holder.firstStep === holder.lastStep || holder.lastStep === null ?
       first :
@@ -39,7 +37,9 @@ function born(holder: Holder): string {
 
 function allocatedBy(holder: Holder): string {
   const more = holder.allocators > 1 ? ` +${holder.allocators - 1} more` : "";
-  if (holder.rest) return "counted, not recorded one by one";
+  if (holder.rest && holder.sampled) return "small sites, not named";
+  if (holder.rest && holder.blocks === 0) return "counted, not recorded one by one";
+  if (holder.rest) return `smaller sites, ${count(holder.blocks)} blocks`;
   return (holder.allocator === "" && holder.line === "" ? "no stack" : holder.allocator) + more;
 }
 

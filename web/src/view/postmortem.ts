@@ -7,7 +7,7 @@ import {titleOf} from "../report/sites";
 import type {App, Tab, View} from "../state/app";
 import {bytesColumn, putBytes, textColumn} from "../table/column";
 import {table} from "../table/table";
-import {endWords, phaseWords} from "../wording/labels";
+import {endWords, laneWords, phaseWords} from "../wording/labels";
 import {duration, fixed, inUnit, percent, unitFor} from "../wording/units";
 import {built} from "./built";
 import {button, bytes, element, name, sentence} from "./element";
@@ -32,8 +32,11 @@ function entry(title: string, ...value: (Node|string)[]): HTMLElement {
 
 function figures(death: Death): HTMLElement {
   const list = element("dl", {class: "figures"});
-  list.append(entry("all allocations", bytes(death.live)), entry("tensors", bytes(death.tensor)));
-  if (death.rss !== null) {
+  const memory = death.memory ?? "host";
+  list.append(
+      entry(laneWords(memory, "live"), bytes(death.live)),
+      entry(laneWords(memory, "tensor"), bytes(death.tensor)));
+  if (death.rss !== null && death.rss.anon + death.rss.file > 0) {
     const {anon, file, shmem} = death.rss;
     list.append(entry("resident, anonymous", bytes(anon)), entry("resident, file pages", bytes(file)));
     if (shmem > 0) list.append(entry("resident, shared memory", bytes(shmem)));
@@ -59,7 +62,9 @@ function filling(death: Death, namer: SiteNamer): HTMLElement[] {
       [element("h2", {text: "The last block"}), line, stack(namer.framesOf(block))])];
 }
 
-function held(app: App, namer: SiteNamer, rows: readonly Row[], tensors: boolean): HTMLElement {
+function held(
+    app: App, namer: SiteNamer, rows: readonly Row[], tensors: boolean, memory: string): HTMLElement[] {
+  if (rows.length === 0) return [];
   const sums = holders(namer, rows, "line", tensors);
   const total = rows.reduce((so_far, row) => so_far + row.bytes, 0);
   const unit = unitFor(total);
@@ -69,8 +74,10 @@ function held(app: App, namer: SiteNamer, rows: readonly Row[], tensors: boolean
           (cell: HTMLElement) => putBytes(cell, total, inUnit(total, unit)) :
           column.title === "%" ? (cell: HTMLElement) => void (cell.textContent = percent(total, total)) :
                                  null);
-  const title = tensors ? "Tensors held at the death" : "Held at the death, tensors included";
-  return element("section", {class: "card"}, [
+  const hostTitle = tensors ? "Tensors held at the death" : "Held at the death, tensors included";
+  const title =
+      memory === "host" ? hostTitle : `Held at the death: ${laneWords(memory, tensors ? "tensor" : "live")}`;
+  return [element("section", {class: "card"}, [
     element("h2", {text: title}), table({
       id: tensors ? "held-tensor" : "held",
       rows: sums,
@@ -82,7 +89,7 @@ function held(app: App, namer: SiteNamer, rows: readonly Row[], tensors: boolean
       details: (row) => holderStacks(namer, row),
       opens: hasStack
     })
-  ]);
+  ])];
 }
 
 function last(app: App, namer: SiteNamer, death: Death): HTMLElement[] {
@@ -126,6 +133,19 @@ function remedies(process: Process): HTMLElement[] {
   return [element("section", {class: "card"}, [element("h2", {text: "What helps"}), list])];
 }
 
+/** Returns "Killed for memory in load: a state dict of 300.00 MiB was held beside the model it is for". */
+function headline(process: Process, death: Death): string {
+  const cause = process.findings[0]?.title ?? "";
+  // If no source tells the end, the cause tells more.
+  const how = process.end.how === "unknown" && cause !== "" ? "Died" : upper(endWords(process.end));
+  const phase = death.phase === null || death.phase === "other" ? "outside the phases of training" :
+                                                                  `in ${phaseWords(death.phase)}`;
+  const step = death.step === null ? "" : `, step ${death.step}`;
+  return `${how} ${phase}${step}${cause === "" ? "" : ": " + cause}`;
+}
+
+function upper(text: string): string { return text.slice(0, 1).toUpperCase() + text.slice(1); }
+
 function build(app: App, current: Current): Node[] {
   const process = current.postmortem ?? current.report;
   const death = current.postmortem?.death ?? null;
@@ -138,23 +158,25 @@ function build(app: App, current: Current): Node[] {
     ];
   }
   const namer = new SiteNamer(process, true);
-  const phase = death.phase === null || death.phase === "other" ? "outside the phases of training" :
-                                                                  `in ${phaseWords(death.phase)}`;
-  const head = element("p", {class: "headline"}, [
-    `${endWords(process.end).replace(/^./, (first) => first.toUpperCase())} ${phase}`,
-    death.step === null ? "" : `, step ${death.step}`, `, after ${fixed(death.t, 1)} s `,
+  const head = element("p", {class: "headline"}, [sentence(headline(process, death))]);
+  const lead = element("p", {class: "lead"}, [
+    `The process ended after ${fixed(death.t, 1)} s. `,
     button(
         "Show", () => goTo(app, current.index, death.t * 1e9),
         {class: "primary show", title: "Shows the end in the timeline"})
   ]);
+  const memory = death.memory ?? "host";
+  const allocated = held(app, namer, death.held ?? [], false, memory);
+  const tensors = held(app, namer, death.held_tensor ?? [], true, memory);
+  // On a device, all that the driver gave are segments: their blocks tell more.
+  const whoHeld = memory === "host" ? [...allocated, ...tensors] : [...tensors, ...allocated];
   const chart = growthChart(death);
   const remarkable = element(
       "section", {class: "card"},
       [element("h2", {text: "At the end"}), figures(death), ...(chart === null ? [] : [chart])]);
   return [
-    head, evidence(process), remarkable, ...filling(death, namer), held(app, namer, death.held ?? [], false),
-    ...((death.held_tensor ?? []).length > 0 ? [held(app, namer, death.held_tensor ?? [], true)] : []),
-    ...last(app, namer, death), ...remedies(process)
+    head, lead, evidence(process), remarkable, ...filling(death, namer), ...whoHeld, ...last(app, namer, death),
+    ...remedies(process)
   ];
 }
 

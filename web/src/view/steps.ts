@@ -9,7 +9,7 @@ import {comparableSteps, PhasePair, phasePairs} from "../report/step_pair";
 import type {App, Tab, View} from "../state/app";
 import {bytesColumn, changeColumn, Column, signedColumn, textColumn} from "../table/column";
 import {table} from "../table/table";
-import {bandOf, measureWords, memoryWords, pathWords, stepWords, wordsOf} from "../wording/labels";
+import {bandOf, laneWords, pathWords, stepWords, wordsOf} from "../wording/labels";
 import {count, inUnit, size, Unit, unitFor} from "../wording/units";
 import {built, chooser} from "./built";
 import {driftStrip} from "./drift_strip";
@@ -122,7 +122,7 @@ function phaseTable(app: App, namer: SiteNamer, rows: PhaseLevels[], of: Chosen)
     id: "phases",
     rows,
     columns,
-    caption: `${measureWords(of.measure)} by phase, ${unit.name}`,
+    caption: `${laneWords(of.memory, of.measure)} by phase, ${unit.name}`,
     details: (row) => aliveThen(app, namer, row, of.measure === "tensor"),
     opens: (row) => row.atPeak.length > 0,
     rowClass: (one) => one.row.step === "steady" ? "typical" : "",
@@ -158,7 +158,7 @@ function pairTable(app: App, pairs: PhasePair[], of: Chosen): HTMLElement {
   return table<PhasePair>({
     id: "pair",
     rows: pairs,
-    caption: `${a} and ${b} by phase, ${measureWords(of.measure)}, ${unit.name}`,
+    caption: `${a} and ${b} by phase, ${laneWords(of.memory, of.measure)}, ${unit.name}`,
     announce: (text) => app.announce(text),
     columns: [
       textColumn("phase", (one) => pathWords(one.path), (one) => name(pathWords(one.path))), range("a"),
@@ -207,13 +207,9 @@ function scale(rows: readonly PhaseLevels[]): string {
 
 function lanesOf(process: Process): {value: string; title: string}[] {
   return memoriesOf(process).flatMap(
-      (memory) =>
-          (["tensor", "live"] as const)
-              .filter((measure) => phaseLevels(process, memory, measure).length > 0)
-              .map((measure) => ({
-                     value: `${memory}/${measure}`,
-                     title: `${memory === "host" ? "" : memoryWords(memory) + ", "}${measureWords(measure)}`
-                   })));
+      (memory) => (["tensor", "live"] as const)
+                      .filter((measure) => phaseLevels(process, memory, measure).length > 0)
+                      .map((measure) => ({value: `${memory}/${measure}`, title: laneWords(memory, measure)})));
 }
 
 function build(app: App, current: Current, choice: string): Node[] {

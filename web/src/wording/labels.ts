@@ -51,12 +51,18 @@ export function memoryWords(memory: string): string {
 const MEASURES: Record<string, string> = {
   live: "all allocations",
   tensor: "tensors",
-  reserved: "reserved by the caching allocator",
-  used: "used on the device",
+  reserved: "reserved by the allocator",
+  used: "used",
   rss: "resident",
 };
 
 export function measureWords(measure: string): string { return MEASURES[measure] ?? measure; }
+
+/** Returns "tensors", "tensors on GPU 0". On a device, `live` is what the driver gave: segments, not blocks. */
+export function laneWords(memory: string, measure: string): string {
+  if (memory === "host") return measureWords(measure);
+  return `${measure === "live" ? "given by the driver" : measureWords(measure)} on ${memoryWords(memory)}`;
+}
 
 function fileName(path: string): string { return path.slice(path.lastIndexOf("/") + 1); }
 

@@ -83,7 +83,7 @@ class Views(unittest.TestCase):
     def test_a_row_opens_to_its_stack(self):
         process = self.open("falcon", "peaks")
         self.page.click("#peak .opener")
-        shown = self.page.text("#peak .stack")
+        shown = self.page.text("#peak .frames")
         largest = max(self.peak(process, "tensor")["at_peak"], key=lambda row: row["bytes"])
         frames = process["sites"][largest["site"]["id"]]["frames"]
         own = [frame for frame in frames if frame["file"].startswith("/home")]
@@ -287,7 +287,7 @@ class Modes(unittest.TestCase):
     def test_forced_colours_keep_the_roles(self):
         self.page.media(forced_colors="active")
         self.page.open(self.path, "peaks")
-        self.assertEqual(self.page.run('getComputedStyle(document.querySelector(".swatch")).forcedColorAdjust'), "none")
+        self.assertEqual(self.page.run('getComputedStyle(document.querySelector(".patch")).forcedColorAdjust'), "none")
         self.page.media(forced_colors="none")
 
     def test_paper_has_the_text_report(self):

@@ -46,5 +46,5 @@ export function chooser(
     made.addEventListener("click", () => choose(value));
     group.append(made);
   });
-  return element("div", {class: "choice"}, [element("span", {class: "label", text: label}), group]);
+  return element("div", {class: "pick"}, [element("span", {class: "label", text: label}), group]);
 }

@@ -61,14 +61,13 @@ export function sentence(text: string): DocumentFragment {
 
 /** A square in the colour of a band, with its hatch. The word beside it says the same. */
 export function swatch(band: string): HTMLElement {
-  return element(
-      "span", {class: `swatch band-${band.replace(/ /g, "-")}`, attributes: {"aria-hidden": "true"}});
+  return element("span", {class: `patch band-${band.replace(/ /g, "-")}`, attributes: {"aria-hidden": "true"}});
 }
 
 /** Sets a length from 0 to 1 of a bar, as the policy of the page allows no style attribute. */
 export function bar(share: number, options: Options = {}): HTMLElement {
-  const made =
-      element("span", {...options, class: "bar " + (options.class ?? ""), attributes: {"aria-hidden": "true"}});
+  const made = element(
+      "span", {...options, class: "share-bar " + (options.class ?? ""), attributes: {"aria-hidden": "true"}});
   made.style.setProperty("--share", String(Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0))));
   return made;
 }

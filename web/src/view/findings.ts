@@ -92,7 +92,7 @@ function showButton(app: App, current: Current, number: number): HTMLElement[] {
 
 function article(
     app: App, current: Current, finding: Finding, number: number, ofProcess: boolean): HTMLElement {
-  const head = element("div", {class: "title"}, [
+  const head = element("div", {class: "heading"}, [
     element("span", {class: "number", text: String(number + 1)}), element("h3", {}, [sentence(finding.title)]),
     severity(finding), ...(ofProcess ? showButton(app, current, number) : [])
   ]);

@@ -31,7 +31,7 @@ function textOf(frames: readonly Frame[]): string {
 
 /** Returns the stack, innermost frame first. */
 export function stack(frames: readonly Frame[]): HTMLElement {
-  const root = element("div", {class: "stack"});
+  const root = element("div", {class: "frames"});
   if (frames.length === 0) {
     root.append(element("p", {class: "muted", text: "No stack was recorded for these blocks."}));
     return root;

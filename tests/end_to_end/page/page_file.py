@@ -74,6 +74,11 @@ def process_info(process, index):
             "paths": [], "phases_from": 0}
 
 
+def run_of(side):
+    peak = {"memory": "host", "measure": "live", "bytes": side["bytes"], "t": 0.5}
+    return {"pid": side["pid"], "peaks": [peak], "findings": [], "phases": [], "duration": 1, "trace": {"events": 0}}
+
+
 def steps_of(process, lanes):
     """Returns the columns of the steps that the document has."""
     numbers = sorted({row["step"] for row in process["phases"] if isinstance(row["step"], int)})
@@ -93,9 +98,11 @@ def steps_of(process, lanes):
 
 def page_data(documents):
     """Returns the bytes of the block: the documents as they are, and a run without single events."""
-    processes = documents["report"]["processes"]
-    infos = [process_info(process, index) for index, process in enumerate(processes)]
-    page = {"version": "0.0.0", "mode": "report", "roles": ["unknown"], "kinds": ["none"], "bands": BANDS,
+    report = documents.get("report")
+    # A comparison has no report: its two runs stand in for processes with one lane each.
+    processes = report["processes"] if report else [run_of(side) for side in documents["diff"]["sides"]]
+    infos = [process_info(process, index if report else None) for index, process in enumerate(processes)]
+    page = {"version": "0.0.0", "mode": "report" if report else "diff", "roles": ["unknown"], "kinds": ["none"], "bands": BANDS,
             "processes": infos}
     every = {"report": None, "postmortem": None, "explain": None, "first_vs_steady": None, "diff": None}
     sections = {"documents": text({**every, **documents}), "page": text(page),

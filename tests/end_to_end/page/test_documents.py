@@ -184,6 +184,38 @@ class Views(unittest.TestCase):
         self.assertEqual(self.page.requests(), [])
 
 
+class Runs(unittest.TestCase):
+    """A page may have several processes, or two runs to compare."""
+
+    def test_the_switch_shows_another_process(self):
+        both = documents("falcon")
+        both["report"]["processes"] += documents("killed")["report"]["processes"]
+        both["postmortem"] = documents("killed")["postmortem"]
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/both.html", both)
+            page.open(path, "findings")
+            self.assertEqual((page.text("h1"), page.count(".finding")), ("falcon_adamw.py", 1))
+            page.choose("#process", "1")
+            page.wait('document.querySelector("h1").textContent === "cpu_oom.py"')
+            self.assertEqual(page.count(".finding"), 2)
+            page.open(path, "postmortem")
+            self.assertIn("finished", page.text("#panel-postmortem"))
+            page.open(path, "postmortem", p=1)
+            self.assertIn("Killed for memory in load", page.text("#panel-postmortem"))
+            self.assertEqual(page.console(), [])
+
+    def test_a_comparison_has_its_differences_and_no_findings(self):
+        of_steps = documents("falcon")["first_vs_steady"]
+        diff = {**of_steps, "a": "train.py pid 1, in update 0", "b": "train.py pid 2, in update 0", "first_step": None}
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/diff.html", {"report": None, "diff": diff}, "text of the comparison")
+            self.assertEqual(page.open(path, "diff"), "shown")
+            self.assertEqual(page.texts(".tabs button"), ["Timeline", "Composition", "Differences", "Text", "Help"])
+            self.assertEqual(page.footer("#diff")["total"], [side["bytes"] for side in diff["sides"]] + [diff["total"]])
+            self.assertEqual(page.bytes(".tile .bytes"), [diff["sides"][0]["bytes"]])
+            self.assertEqual(page.console(), [])
+
+
 class Names(unittest.TestCase):
     """Names come from the traced program: they are text, whatever they hold."""
 
@@ -300,6 +332,7 @@ class Modes(unittest.TestCase):
 
 
 Views = needs_browser(Views)
+Runs = needs_browser(Runs)
 Names = needs_browser(Names)
 Modes = needs_browser(Modes)
 

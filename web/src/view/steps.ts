@@ -16,6 +16,7 @@ import {driftStrip} from "./drift_strip";
 import {element, name, swatch} from "./element";
 import {laneOf} from "./moment";
 import {hasStack, holderColumns, holderStacks} from "./peaks";
+import {stepChart} from "./step_chart";
 
 type Measure = "live"|"tensor";
 
@@ -237,7 +238,9 @@ function build(app: App, current: Current, choice: string): Node[] {
   if (steps.length > 1) {
     const pairs = phasePairs(report, of.memory, of.measure, of.a, of.b);
     out.push(element("section", {class: "card"}, [
-      element("h2", {text: "Two steps, phase by phase"}), selects(app, steps, of), pairTable(app, pairs, of)
+      element("h2", {text: "Two steps, phase by phase"}), selects(app, steps, of),
+      ...(pairs.length > 0 ? [stepChart(pairs, stepTitle(of.a), stepTitle(of.b))] : []),
+      pairTable(app, pairs, of)
     ]));
   }
   out.push(element("section", {class: "card"}, [

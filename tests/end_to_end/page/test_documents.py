@@ -301,6 +301,12 @@ class Modes(unittest.TestCase):
                                 'return [style.outlineStyle, style.outlineWidth]; })()')
         self.assertEqual(outline, ["solid", "2px"])
 
+    def test_question_mark_opens_the_help(self):
+        self.page.open(self.path, "findings")
+        self.page.driver.switch_to.active_element.send_keys("?")
+        self.page.wait('document.querySelector("#tab-help").getAttribute("aria-selected") === "true"')
+        self.assertIn("zoom about the cursor", self.page.text("#keys"))
+
     def test_every_control_and_table_has_a_name(self):
         for tab in self.TABS:
             self.page.open(self.path, tab)

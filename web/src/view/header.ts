@@ -151,6 +151,10 @@ export function header(app: App): View {
   switches.append(themeSwitch(app));
   const mark = element("span", {class: "mark", text: "memtrace", title: `memtrace ${app.page.info.version}`});
   root.append(element("div", {class: "line"}, [mark, title, switches]), facts, tiles);
+  addEventListener("keydown", (event) => {
+    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (event.key === "?" && !typing && !event.ctrlKey && !event.metaKey) app.go({tab: "help"});
+  });
   const attempt = documentsOf(app.page).report?.job.attempt ?? 1;
   let shown = -1;
   return {

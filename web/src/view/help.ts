@@ -8,6 +8,8 @@ const KEYS: readonly(readonly[string, string, string])[] = [
   ["A D, \u2190 \u2192", "move; with Shift: further", "drag; Shift+wheel"],
   ["Shift+\u2190 \u2192", "select a stretch of time", "drag on the axis, or with Shift"],
   ["Enter", "pick the instant at the cursor", "click"],
+  [", .", "the instant one event back or on; < > 20 of them", ""],
+  ["Esc", "clear the selection and the search", ""],
   ["[ ]", "previous, next step", "click on the strip of steps"], ["{ }", "previous, next edge of a phase", ""],
   ["p P", "next, previous local peak", ""], ["f F", "next, previous finding", "click on a flag"],
   ["m, then 1 to 9", "set a mark, or go to it", ""],
@@ -17,8 +19,11 @@ const KEYS: readonly(readonly[string, string, string])[] = [
     "click, double click"
   ],
   ["/, n N", "search; next, previous match", ""], ["1 to 9", "tabs", "click"],
-  ["h l", "hide a role, or show it alone", "click in the legend, Alt+click"],
-  ["t", "table of the view", "button Table"], ["?", "this page", ""]
+  [
+    "l", "the legend; there \u2190 \u2192 walk, h hides a role, s shows it alone",
+    "click in the legend, Alt+click"
+  ],
+  ["h", "show all roles again", ""], ["t", "table of the view", "button Table"], ["?", "this page", ""]
 ];
 
 const WORDS: readonly(readonly[string, string])[] = [

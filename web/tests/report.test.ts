@@ -18,7 +18,7 @@ import {
 import {allocatorOf, framesOf, isLibrary, namesOf, shortPath, titleOf} from "../src/report/sites";
 import {comparableSteps, phasePairs} from "../src/report/step_pair";
 import {headline} from "../src/report/theory";
-import {endWords, pathWords, programName, since, stepWords, when, wordsOf} from "../src/wording/labels";
+import {bandOf, endWords, pathWords, programName, since, stepWords, when, wordsOf} from "../src/wording/labels";
 import {fixed, inUnit, percent, signedInUnit, size, unitFor} from "../src/wording/units";
 
 import {fixture, processOf, textOf} from "./fixtures";
@@ -185,6 +185,15 @@ test("bars of many steps keep the highest of each, and every step is in one", ()
     next = one.last + 1;
   }
   assert.equal(next, level.length);
+});
+
+test("blocks have the band of the analyzer's timeline", () => {
+  assert.equal(bandOf({role: "optimizer_state", kind: "heap"}), "optimizer state");
+  assert.equal(bandOf({role: "checkpoint", kind: "heap"}), "input");
+  assert.equal(bandOf({role: "unknown", kind: "heap"}), "runtime");
+  assert.equal(bandOf({role: "unknown", kind: "heap"}, true), "small");
+  assert.equal(bandOf({role: "unknown", kind: "device"}), "cache");
+  assert.equal(bandOf({role: "constructor", kind: null}), "runtime");
 });
 
 test("ends of processes have the words of the text report", () => {

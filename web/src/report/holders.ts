@@ -51,9 +51,9 @@ export class SiteNamer {
   useOf(row: Row, ofTensors: boolean): {use: string; band: string} {
     if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: "small blocks", band: "small"};
     const owner = this.mayHaveOwner(row, ofTensors) ? ownerOf(this.framesOf(row)) : "";
-    if (owner === "model") return {use: owner, band: bandOf("parameter")};
-    if (owner !== "") return {use: owner, band: bandOf("staging")};
-    return {use: useOf(row, ofTensors), band: bandOf(row.role)};
+    if (owner === "model") return {use: owner, band: bandOf({role: "parameter"})};
+    if (owner !== "") return {use: owner, band: bandOf({role: "staging"})};
+    return {use: useOf(row, ofTensors), band: bandOf(row, ofTensors)};
   }
 
   private mayHaveOwner(row: Row, ofTensors: boolean): boolean {

@@ -22,7 +22,7 @@ const STATES: Record<string, string> = {
 /** True for memory that the program freed, and an allocator keeps. */
 function isRetained(row: ParameterRow): boolean { return STATES[row.state] !== undefined; }
 
-function bandOfRow(row: ParameterRow): string { return isRetained(row) ? "cache" : bandOf(row.role); }
+function bandOfRow(row: ParameterRow): string { return isRetained(row) ? "cache" : bandOf(row); }
 
 class Named {
   private readonly known = new Map<ParameterRow, SiteNames>();

@@ -73,7 +73,7 @@ function mostly(one: PhaseLevels, unit: Unit): {role: string; bytes: number}|nul
 function showMostly(one: PhaseLevels, unit: Unit): HTMLElement {
   const found = mostly(one, unit);
   if (found === null) return element("span");
-  return element("span", {class: "use"}, [swatch(bandOf(found.role)), wordsOf(found.role)]);
+  return element("span", {class: "use"}, [swatch(bandOf(found)), wordsOf(found.role)]);
 }
 
 function aliveThen(app: App, namer: SiteNamer, one: PhaseLevels, tensors: boolean): HTMLElement {

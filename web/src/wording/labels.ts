@@ -115,7 +115,7 @@ export function endedWell(end: End): boolean {
   return (end.how === "exit" && (end.code ?? 0) === 0) || end.how === "running" || end.how === "exec";
 }
 
-// The band of the timeline, and so the colour, of a role.
+// The band of the timeline, and so the colour, of a role: the same as in the analyzer.
 const BAND_OF_ROLE: Record<string, string> = {
   parameter: "parameter",
   master: "parameter",
@@ -127,13 +127,19 @@ const BAND_OF_ROLE: Record<string, string> = {
   kv_cache: "activation",
   temporary: "temporary",
   workspace: "temporary",
-  rounding: "temporary",
+  rounding: "cache",
   comm: "communication",
   input: "input",
   staging: "input",
-  checkpoint: "runtime",
+  checkpoint: "input",
   context: "context",
-  unknown: "runtime",
 };
 
-export function bandOf(role: string): string { return BAND_OF_ROLE[role] ?? "runtime"; }
+/**
+ * Returns the band of blocks: of tensors without a role "small", of other such blocks "runtime" or a GPU's
+ * "cache".
+ */
+export function bandOf(row: {role: string; kind?: string | null}, ofTensors = false): string {
+  const rest = ofTensors ? "small" : row.kind === "device" ? "cache" : "runtime";
+  return Object.prototype.hasOwnProperty.call(BAND_OF_ROLE, row.role) ? BAND_OF_ROLE[row.role] : rest;
+}

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {barsOf} from "../src/report/drift";
+import {thinned} from "../src/report/growth";
 import {holders, SiteNamer} from "../src/report/holders";
 import {
   highestResident,
@@ -185,6 +186,16 @@ test("bars of many steps keep the highest of each, and every step is in one", ()
     next = one.last + 1;
   }
   assert.equal(next, level.length);
+});
+
+test("a chart of many levels keeps the highest and the last of each column", () => {
+  const moments = Array.from({length: 9001}, (_, i) => ({t: i / 1000, live: (i * 7919) % 9001, tensor: i}));
+  const few = thinned(moments, 9, 100);
+  assert.ok(few.length <= 200);
+  assert.equal(Math.max(...few.map((one) => one.live)), 9000);
+  assert.equal(few[few.length - 1], moments[9000]);
+  assert.ok(few.every((one, i) => i === 0 || few[i - 1].t < one.t));
+  assert.deepEqual(thinned(moments.slice(0, 150), 9, 100), moments.slice(0, 150));
 });
 
 test("blocks have the band of the analyzer's timeline", () => {

@@ -301,6 +301,31 @@ class Modes(unittest.TestCase):
                                 'return [style.outlineStyle, style.outlineWidth]; })()')
         self.assertEqual(outline, ["solid", "2px"])
 
+    def press(self, *keys):
+        for key in keys:
+            self.page.driver.switch_to.active_element.send_keys(key)
+
+    def test_keys_alone_lead_through_the_page(self):
+        enter, tab, right = "\ue007", "\ue004", "\ue014"
+        focus = 'document.activeElement.matches(arguments[0])'
+        self.page.open(self.path, "findings")
+        self.page.run('document.querySelector("#tab-findings").focus()')
+        self.press(tab)
+        self.assertTrue(self.page.run(focus, ".show"))
+        self.press(enter)
+        self.page.wait('document.querySelector("#tab-timeline").getAttribute("aria-selected") === "true"')
+        self.page.open(self.path, "composition")
+        self.page.run('document.querySelector("#tab-composition").focus()')
+        self.press(right)
+        self.page.wait('document.querySelector("#tab-peaks").getAttribute("aria-selected") === "true"')
+        for _ in range(40):
+            self.press(tab)
+            if self.page.run(focus, "#peak .opener"):
+                break
+        self.press(enter)
+        self.assertEqual(self.page.count('#peak .opener[aria-expanded="true"]'), 1)
+        self.assertGreater(self.page.count("#peak .frames"), 0)
+
     def test_question_mark_opens_the_help(self):
         self.page.open(self.path, "findings")
         self.page.driver.switch_to.active_element.send_keys("?")

@@ -129,7 +129,7 @@ class Table<T> {
     this.descending = this.column === index ? !this.descending : downwards;
     this.column = index;
     this.sort();
-    const words = this.descending ? "largest first" : "smallest first";
+    const words = this.descending ? "downwards" : "upwards";
     this.options.announce?.(`Sorted by ${this.options.columns[index].title}, ${words}`);
   }
 

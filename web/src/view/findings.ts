@@ -93,7 +93,7 @@ function showButton(app: App, current: Current, number: number): HTMLElement[] {
 function article(
     app: App, current: Current, finding: Finding, number: number, ofProcess: boolean): HTMLElement {
   const head = element("div", {class: "heading"}, [
-    element("span", {class: "number", text: String(number + 1)}), element("h3", {}, [sentence(finding.title)]),
+    element("span", {class: "number", text: String(number + 1)}), element("h2", {}, [sentence(finding.title)]),
     severity(finding), ...(ofProcess ? showButton(app, current, number) : [])
   ]);
   const evidence =
@@ -101,7 +101,7 @@ function article(
   return element(
       "article", {class: "finding", attributes: {id: `finding-${number}`}, data: {finding: finding.id}}, [
         head, figures(finding), ...advice("Fix", finding.remedy), ...advice("No help", finding.no_remedy),
-        element("div", {}, [element("h4", {text: "Evidence"}), evidence]),
+        element("div", {}, [element("h3", {text: "Evidence"}), evidence]),
         ...siteOf(finding, ofProcess ? current.namer : null)
       ]);
 }

@@ -1,6 +1,7 @@
 // Purpose: the levels up to a death, as a stepped line below the limit.
 
 import {Death} from "../report/document";
+import {Moment, thinned} from "../report/growth";
 import {duration, size} from "../wording/units";
 
 import {element} from "./element";
@@ -15,10 +16,6 @@ function svg(tag: string, attributes: Record<string, string>): SVGElement {
   return made;
 }
 
-type Moment = {
-  t: number; live: number; tensor: number
-};
-
 // A level holds until the next one, so the line has steps.
 function path(moments: readonly Moment[], of: (one: Moment) => number, end: number, high: number): string {
   const x = (t: number) => (WIDTH * t / Math.max(end, 1e-9)).toFixed(1);
@@ -30,7 +27,7 @@ function path(moments: readonly Moment[], of: (one: Moment) => number, end: numb
 
 /** Returns the chart, or null if the document has no levels. */
 export function growthChart(death: Death): HTMLElement|null {
-  const moments = death.growth ?? [];
+  const moments = thinned(death.growth ?? [], death.t, WIDTH);
   if (moments.length < 2 || moments.every((one) => one.live === 0)) return null;
   const limit = death.limit ?? 0;
   const high = 1.05 * moments.reduce((most, one) => Math.max(most, one.live), limit);

@@ -10,7 +10,7 @@ import {table} from "../table/table";
 import {laneWords, since, when} from "../wording/labels";
 import {count, inUnit, percent, Unit, unitFor} from "../wording/units";
 import {built, Choice, chooser} from "./built";
-import {bar, bytes, element, name, swatch} from "./element";
+import {bar, button, bytes, element, name, swatch} from "./element";
 import {instantButton, laneOf} from "./moment";
 import {stack} from "./stack";
 
@@ -159,7 +159,9 @@ function build(app: App, current: Current, choice: string): Node[] {
     chooser("peak-by", "Rows by", KEYS, by, (value) => go(peak, value))
   ]);
   if (peak.at_peak.length === 0) {
-    head.append(" The kernel says what is resident; the ledger has its parts.");
+    const parts =
+        peak.measure === "rss" ? "The kernel measures what is resident. " : "No list of blocks was kept. ";
+    head.append(" ", parts, button("Its parts are in the ledger", () => app.go({tab: "ledger"})));
     return [element("h2", {text: "Peaks"}), controls, head];
   }
   return [element("h2", {text: "Peaks"}), controls, head, peakTable(app, namer, report, peak, by)];

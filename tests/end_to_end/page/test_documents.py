@@ -15,7 +15,10 @@ HOSTILE = [MARKUP, "a\u202eb\u2066c", "s" * 10_000, "\ufffd\ufffd", "\U0001f600 
 
 
 def documents(name):
-    return json.loads((FIXTURES / f"{name}.json").read_text())
+    out = json.loads((FIXTURES / f"{name}.json").read_text())
+    if out["first_vs_steady"]:
+        out["first_vs_steady"]["rows"].reverse()  # so that the page has something to sort
+    return out
 
 
 def text_report(name):

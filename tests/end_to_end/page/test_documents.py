@@ -207,6 +207,36 @@ class Runs(unittest.TestCase):
             self.assertIn("Killed for memory in load", page.text("#panel-postmortem"))
             self.assertEqual(page.console(), [])
 
+    def test_a_trace_with_nothing_opens(self):
+        bare = documents("falcon")
+        process = bare["report"]["processes"][0]
+        process.update(peaks=[], phases=[], ledger=[], findings=[], sites={}, parameters=None, argv=[])
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/bare.html", {"report": bare["report"]})
+            for tab in ("findings", "peaks", "steps", "ledger", "help"):
+                self.assertEqual(page.open(path, tab), "shown")
+                self.assertTrue(page.text(f"#panel-{tab}"), tab)
+            self.assertEqual(page.count("#tab-explain, #tab-diff, #tab-postmortem"), 0)
+            page.open(path, "findings")
+            self.assertIn("none of the causes that it looks for", page.text("#panel-findings"))
+            self.assertEqual(page.console(), [])
+
+    def test_sixteen_gpus_have_their_peaks(self):
+        many = documents("falcon")
+        process = many["report"]["processes"][0]
+        host = [peak for peak in process["peaks"] if peak["measure"] != "rss"]
+        for gpu in range(16):
+            process["devices"].append({"memory": f"cuda:{gpu}", "uuid": "", "name": "GPU", "total": 80 << 30})
+            process["peaks"] += [{**peak, "memory": f"cuda:{gpu}", "reserved_untouched": 0} for peak in host]
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/many.html", {"report": many["report"]})
+            page.open(path, "peaks", c="peaks:cuda:15/tensor,line")
+            tensor = next(peak for peak in host if peak["measure"] == "tensor")
+            self.assertEqual(page.footer("#peak")["total"], [tensor["bytes"]])
+            self.assertEqual(page.count(".tile"), 2 + 1 + 16 * 2)
+            self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 1500)
+            self.assertEqual(page.console(), [])
+
     def test_a_comparison_has_its_differences_and_no_findings(self):
         of_steps = documents("falcon")["first_vs_steady"]
         diff = {**of_steps, "a": "train.py pid 1, in update 0", "b": "train.py pid 2, in update 0", "first_step": None}

@@ -37,7 +37,7 @@ Band band_of(const HoldingGroup& group, bool device, bool tensors) {
     case Role::unknown:
       break;
   }
-  return group.tensor ? Band::small : Band::runtime;
+  return group.tensor ? Band::unattributed : Band::runtime;
 }
 
 } // namespace memtrace::replay

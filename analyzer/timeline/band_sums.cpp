@@ -53,7 +53,7 @@ std::vector<std::int64_t> BandSums::take(const LevelBins& bins) {
         known[bin] = wrapping_add(known[bin], now);
       }
     }
-    const Band rest = lanes_[lane].device_live ? Band::cache : Band::small;
+    const Band rest = lanes_[lane].device_live ? Band::cache : Band::unattributed;
     for (std::size_t bin = 0; bin < bins_; ++bin) {
       std::int64_t& last = sums[static_cast<std::size_t>(rest) * bins_ + bin];
       last = wrapping_add(last, wrapping_sub(bins.of(bin, lane).max, known[bin]));

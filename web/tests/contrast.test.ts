@@ -12,9 +12,9 @@ type Theme = Record<string, string>;
 
 const BANDS = [
   "parameter", "gradient", "optimizer-state", "activation", "temporary", "communication", "input", "runtime",
-  "context", "cache", "small"
+  "context", "cache", "unattributed"
 ];
-const HATCHED = new Set(["context", "cache", "small"]);
+const HATCHED = new Set(["context", "cache", "unattributed"]);
 
 const DEFICIENCIES: Record<string, Matrix> = {
   normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

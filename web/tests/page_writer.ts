@@ -58,7 +58,7 @@ export class Reference {
   vector(): number[] {
     const out = [...this.bands];
     if (this.lane.measure === "live") {
-      const rest = BANDS.indexOf(this.lane.memory === "host" ? "small" : "cache");
+      const rest = BANDS.indexOf(this.lane.memory === "host" ? "unattributed" : "cache");
       out[rest] = 0;
       out[rest] = this.level - out.reduce((a, b) => a + b, 0);
     }

@@ -202,7 +202,7 @@ test("blocks have the band of the analyzer's timeline", () => {
   assert.equal(bandOf({role: "optimizer_state", kind: "heap"}), "optimizer state");
   assert.equal(bandOf({role: "checkpoint", kind: "heap"}), "input");
   assert.equal(bandOf({role: "unknown", kind: "heap"}), "runtime");
-  assert.equal(bandOf({role: "unknown", kind: "heap"}, true), "small");
+  assert.equal(bandOf({role: "unknown", kind: "heap"}, true), "unattributed");
   assert.equal(bandOf({role: "unknown", kind: "device"}), "cache");
   assert.equal(bandOf({role: "constructor", kind: null}), "runtime");
 });

@@ -3,7 +3,7 @@
 import {Random} from "./random";
 
 export const BANDS = ["parameter", "gradient", "optimizer state", "activation", "temporary", "communication", "input",
-                      "runtime", "context", "cache", "small"];
+                      "runtime", "context", "cache", "unattributed"];
 export const ROLES = ["unknown", "parameter", "gradient", "optimizer", "activation", "temporary", "input"];
 export const KINDS = ["none", "heap", "mapping", "segment"];
 const OPAQUE = {python: 1, user: 2, hidden: 4};

@@ -81,7 +81,7 @@ export function training(options: TrainingOptions): Trace {
   const batch = maker.class(maker.group(loader, "input", "input", "data", {}), 0, 48 * MIB, 48 * MIB);
   const library = maker.class(maker.group(maker.node(0, "dlopen", "ld-linux.so", 0, 0), "unknown", "runtime", "load"),
                               0, 300 * MIB, 0);
-  const sampled = maker.class(maker.group(loader, "unknown", "small", "data", {sampled: true}), 0, 3 * MIB, 0);
+  const sampled = maker.class(maker.group(loader, "unknown", "unattributed", "data", {sampled: true}), 0, 3 * MIB, 0);
   const segment = maker.class(
       maker.group(maker.node(0, "cudaMalloc", "libtorch_cuda.so", 0, 0), "unknown", "cache", "", {kind: 3}), 1,
       160 * MIB, 0);

@@ -48,6 +48,9 @@ std::optional<report::Family> family_of(const std::vector<report::Process>& proc
   return report::sum_family(relatives);
 }
 
+// Of a peak: a page adds up the rows of a line, and a line of a large model has many sites.
+constexpr std::size_t kPageRows = 200;
+
 enum class Form { text, json, html };
 
 Form form_of(const std::string& format) {
@@ -158,8 +161,11 @@ class JobReport {
 
 report::Options options_of(const ReportArguments& arguments) {
   report::Options options = arguments.options;
+  if (arguments.format == "html") {
+    options.compact = true;
+    if (!arguments.top_given) options.top = kPageRows;
+  }
   options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
-  if (arguments.format == "html") options.compact = true;
   return options;
 }
 

@@ -12,7 +12,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FORMATS = {"u8": "B", "u32": "I", "i64": "q"}
 BANDS = ["parameter", "gradient", "optimizer state", "activation", "temporary", "communication", "input", "runtime",
-         "context", "cache", "small"]
+         "context", "cache", "unattributed"]
 NO_COLUMNS = {
     "tree.parent": "u32", "tree.function": "u32", "tree.file": "u32", "tree.line": "u32", "tree.flags": "u8",
     "group.leaf": "u32", "group.role": "u8", "group.kind": "u8", "group.flags": "u8", "group.band": "u8",

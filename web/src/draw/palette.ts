@@ -22,7 +22,7 @@ export interface Palette {
   readonly pattern: Uint8Array;
 }
 
-const PATTERN: Record<string, number> = {context: 1, cache: 2, small: 3};
+const PATTERN: Record<string, number> = {context: 1, cache: 2, unattributed: 3};
 
 type Rgb = readonly[number, number, number];
 

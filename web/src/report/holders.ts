@@ -49,7 +49,7 @@ export class SiteNamer {
 
   /** Returns what the blocks of a row are, as "optimizer state" or "mapping", and the band of their colour. */
   useOf(row: Row, ofTensors: boolean): {use: string; band: string} {
-    if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: "small blocks", band: "small"};
+    if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: "small blocks", band: "unattributed"};
     const owner = this.mayHaveOwner(row, ofTensors) ? ownerOf(this.framesOf(row)) : "";
     if (owner === "model") return {use: owner, band: bandOf({role: "parameter"})};
     if (owner !== "") return {use: owner, band: bandOf({role: "staging"})};

@@ -9,7 +9,7 @@ export function firstState(page: PageData): ViewState {
   const process = page.info.processes[0];
   const lane = Math.max(0, process.lanes.findIndex((one) => one.leads));
   return {
-    tab: "timeline",
+    tab: page.info.mode === "diff" ? "diff" : "findings",
     process: 0,
     lane,
     from: 0,

@@ -22,7 +22,7 @@ export class LaneRules {
     this.band = new Uint8Array(classes);
     this.inBand = new Float64Array(classes);
     this.small = host && !tensors;
-    this.rest = tensors ? -1 : host ? tables.bands.indexOf("small") : cache;
+    this.rest = tensors ? -1 : host ? tables.bands.indexOf("unattributed") : cache;
     for (let i = 1; i < classes; i++) {
       if (table.memory[i] !== number) continue;
       const of = table.group[i], flags = group.flags[of], band = group.band[of];

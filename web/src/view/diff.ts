@@ -59,7 +59,7 @@ function columns(document: DiffDocument, unit: Unit, largest: number, names: Nam
         (row) => element(
             "span", {class: "use"},
             [
-              swatch(row.site === null && row.role === "unknown" ? "small" : bandOf(row, tensors)),
+              swatch(row.site === null && row.role === "unknown" ? "unattributed" : bandOf(row, tensors)),
               name(whatOf(row, tensors))
             ])),
     bytesColumn(sides[0], unit, (row) => row.bytes_a), bytesColumn(sides[1], unit, (row) => row.bytes_b),

@@ -136,10 +136,10 @@ const BAND_OF_ROLE: Record<string, string> = {
 };
 
 /**
- * Returns the band of blocks: of tensors without a role "small", of other such blocks "runtime" or a GPU's
+ * Returns the band of blocks: of tensors without a role "unattributed", of other such blocks "runtime" or a GPU's
  * "cache".
  */
 export function bandOf(row: {role: string; kind?: string | null}, ofTensors = false): string {
-  const rest = ofTensors ? "small" : row.kind === "device" ? "cache" : "runtime";
+  const rest = ofTensors ? "unattributed" : row.kind === "device" ? "cache" : "runtime";
   return Object.prototype.hasOwnProperty.call(BAND_OF_ROLE, row.role) ? BAND_OF_ROLE[row.role] : rest;
 }

@@ -17,7 +17,7 @@ TEST(Band, EachRoleHasOne) {
   for (int role = 0; role <= static_cast<int>(Role::rounding); ++role)
     EXPECT_LT(static_cast<std::size_t>(band_of(group(static_cast<Role>(role), true), false, true)), kBands);
   EXPECT_EQ(band_of(group(Role::unknown, false), false, true), Band::runtime);
-  EXPECT_EQ(band_of(group(Role::unknown, true), false, true), Band::small);
+  EXPECT_EQ(band_of(group(Role::unknown, true), false, true), Band::unattributed);
 }
 
 // On the CUDA node, a segment had the role of the tensor at its start: then the bands counted its tensors

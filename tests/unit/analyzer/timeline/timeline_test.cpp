@@ -180,7 +180,7 @@ TEST(Timeline, BandsAndSetsAreTheCompositionOfTheirInstants) {
               static_cast<std::int64_t>(holding.bytes);
           rest -= static_cast<std::int64_t>(holding.bytes);
         }
-        bands[static_cast<std::size_t>(Band::small)] += rest;
+        bands[static_cast<std::size_t>(Band::unattributed)] += rest;
         for (std::size_t band = 0; band < kBands; ++band)
           ASSERT_EQ(of.timeline->rows.bands[(lane * kBands + band) * count + bin], bands[band])
               << kBandNames[band] << " of bin " << bin << ", lane " << lane << ", seed " << seed;

@@ -3,6 +3,7 @@
 import {decode} from "./format/decode";
 import {DamagedPage} from "./format/damage";
 import {Controller} from "./state/controller";
+import {queries} from "./state/queries";
 import {Shell} from "./state/shell";
 
 function fail(root: HTMLElement, error: unknown): void {
@@ -29,6 +30,8 @@ async function start(): Promise<void> {
     const app = new Controller(page, (state) => shell?.update(state));
     shell = new Shell(app, root);
     shell.update(app.state);
+    // For tests and for questions in the browser's console: the state, and what is live at an instant.
+    Object.assign(window, {memtrace: queries(app)});
     document.documentElement.dataset.ready = "shown";
     performance.mark("memtrace-ready");
   } catch (error) {

@@ -8,6 +8,8 @@ import type {Row} from "../view/plot_layout";
 import type {Palette} from "./palette";
 import {widthOf} from "./text";
 
+const MOST_TICKS = 200;
+
 interface Span {
   readonly text: string;
   readonly left: number;
@@ -48,7 +50,7 @@ export function drawTimeAxis(context: CanvasRenderingContext2D, scale: TimeScale
   context.beginPath();
   context.moveTo(scale.left, row.top + 0.5);
   context.lineTo(end, row.top + 0.5);
-  for (let i = first;; i++) {
+  for (let i = first; i < first + MOST_TICKS; i++) {
     const x = scale.x(base + i * step);
     if (x > end + 0.5) break;
     context.moveTo(Math.round(x) + 0.5, row.top);

@@ -60,7 +60,7 @@ function read(bands: readonly string[]): Palette {
     pixel: Uint32Array.from(colours, (one) => pack(parse(one))),
     hatch: Uint32Array.from(colours, (one) => pack(mix(parse(one), ground, 0.38))),
     pixelBackground: pack(ground),
-    pixelUnknown: pack(mix(parse(get("axis")), ground, 0.5)),
+    pixelUnknown: pack(mix(parse(get("axis")), ground, 0.72)),
     pixelFloor: pack(mix(parse(get("text")), ground, 0.75)),
     pattern: Uint8Array.from(bands, (band) => PATTERN[band] ?? 0)
   };

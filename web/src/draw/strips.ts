@@ -24,7 +24,7 @@ export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, r
       continue;
     }
     if (b - a < 2) {
-      const from = a;
+      const from = a, first = i;
       let to = Math.max(b, a + 1);
       while (i < last && scale.x(strip.start[i]) <= to + 1 && scale.x(strip.end[i]) - scale.x(strip.start[i]) < 2) {
         to = Math.min(end, Math.max(to, scale.x(strip.end[i])));
@@ -32,6 +32,8 @@ export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, r
         i = Math.max(i, lowerBound(strip.start, scale.t(to + 1), i, last) - 1);
         if (scale.x(strip.end[i]) - scale.x(strip.start[i]) < 2) i++;
       }
+      // One that only looks narrow, since the edge of the plot cuts it, is passed here.
+      if (i === first) i++;
       context.fillStyle = palette.border;
       context.fillRect(from, row.top + 1, to - from, row.height - 2);
       continue;

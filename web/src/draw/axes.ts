@@ -27,6 +27,10 @@ export function drawPicked(context: CanvasRenderingContext2D, scale: TimeScale, 
                            palette: Palette): void {
   const span = picked(context, scale, at);
   if (span === null) return;
+  // It covers the labels of the ticks that are near.
+  const room = 46, from = Math.max(scale.left, span.left - room);
+  context.fillStyle = palette.background;
+  context.fillRect(from, row.top + 6, Math.min(scale.left + scale.width, span.left + span.width + room) - from, row.height - 6);
   context.fillStyle = palette.focus;
   context.fillRect(span.left, row.top + 1, span.width, 20);
   context.fillStyle = palette.background;
@@ -35,13 +39,9 @@ export function drawPicked(context: CanvasRenderingContext2D, scale: TimeScale, 
   context.fillText(span.text, span.left + span.width / 2, row.top + 11.5);
 }
 
-/**
- * Ticks with room for their labels, those under the plate of the picked instant without one. If a label is an offset,
- * the gutter names the instant it counts from.
- */
-export function drawTimeAxis(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, at: number|null,
-                             palette: Palette): void {
-  const step = timeStep(scale.grain * 100), base = labelBase(scale.from, step), plate = picked(context, scale, at);
+/** Ticks with room for their labels. If a label is an offset, the gutter names the instant it counts from. */
+export function drawTimeAxis(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, palette: Palette): void {
+  const step = timeStep(scale.grain * 100), base = labelBase(scale.from, step);
   const end = scale.left + scale.width, first = Math.ceil((scale.from - base) / step);
   context.textBaseline = "top";
   context.fillStyle = palette.muted;
@@ -57,7 +57,6 @@ export function drawTimeAxis(context: CanvasRenderingContext2D, scale: TimeScale
     context.lineTo(Math.round(x) + 0.5, row.top + 5);
     const text = (base > 0 ? "+" : "") + tickLabel(i * step, step), half = widthOf(context, text) / 2;
     const left = Math.max(scale.left, Math.min(end - 2 * half, x - half));
-    if (plate !== null && left < plate.left + plate.width + 6 && left + 2 * half > plate.left - 6) continue;
     context.textAlign = "left";
     context.fillText(text, left, row.top + 8);
   }

@@ -10,6 +10,7 @@ import type {FrameSums} from "../store/frame_sums";
 import {type ProcessStore, storeOf} from "../store/process_store";
 import {shownMatches} from "../store/search";
 import {restName} from "../store/sites";
+import {measuredWidth} from "./measured";
 
 const ROW = 20, MOST_ROWS = 300;
 
@@ -151,7 +152,7 @@ export class Flame {
   }
 
   update(state: ViewState): void {
-    const width = this.element.clientWidth, {store} = this;
+    const width = measuredWidth(this.element), {store} = this;
     if (width === 0 || state.at === null) return;
     const sums = store.frameSums(state.lane, state.at, state.callers, state.allFrames);
     const colours = palette(store.tables.bands);

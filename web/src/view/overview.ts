@@ -9,6 +9,7 @@ import {Columns} from "../store/columns";
 import {storeOf} from "../store/process_store";
 import {TimeScale} from "../scale/time_scale";
 import {plotModel} from "./plot_model";
+import {measuredWidth} from "./measured";
 
 const HEIGHT = 44, LEFT = 88, RIGHT = 20, NEAR = 6;
 
@@ -75,7 +76,7 @@ class Overview {
   }
 
   update(state: ViewState): void {
-    const store = storeOf(this.app.page, state.process), width = this.element.clientWidth;
+    const store = storeOf(this.app.page, state.process), width = measuredWidth(this.element);
     if (width === 0 || store.info.lanes.length === 0) return;
     const colours = palette(store.tables.bands), resized = this.pixels.fit(width, HEIGHT);
     this.over.fit(width, HEIGHT);

@@ -18,6 +18,7 @@ import {stepName} from "../store/intervals";
 import {type ProcessStore, storeOf} from "../store/process_store";
 import {type PlotLayout, plotLayout, type Row} from "./plot_layout";
 import {type PlotModel, plotModel} from "./plot_model";
+import {measuredWidth} from "./measured";
 
 const SMALL = `11px ${FONT}`;
 const TEXT = `12px ${FONT}`;
@@ -31,9 +32,12 @@ export class Plot {
   hover: number|null = null;
   private readonly pixels = new Canvas(true);
   private readonly over = new Canvas(false);
+  /** The cursor alone, so that a drag of the instant draws nothing else. */
+  private readonly cursor = new Canvas(false);
   private image: ImageData|null = null;
   private columns: Columns[] = [];
   private drawn = "";
+  private drawnOver = "";
 
   constructor(private readonly app: App) {
     this.element.className = "plot";
@@ -43,7 +47,8 @@ export class Plot {
     this.element.setAttribute("aria-label", "Memory over time. W and S zoom, A and D pan, Enter picks, question mark helps.");
     this.pixels.element.setAttribute("aria-hidden", "true");
     this.over.element.setAttribute("aria-hidden", "true");
-    this.element.append(this.pixels.element, this.over.element);
+    this.cursor.element.setAttribute("aria-hidden", "true");
+    this.element.append(this.pixels.element, this.over.element, this.cursor.element);
   }
 
   get store(): ProcessStore {
@@ -55,7 +60,7 @@ export class Plot {
   }
 
   draw(state: ViewState): void {
-    const {store, model} = this, width = this.element.clientWidth;
+    const {store, model} = this, width = measuredWidth(this.element);
     if (width === 0) return;
     const tall = Math.max(120, Math.min(300, Math.round(innerHeight * 0.24)));
     this.layout = plotLayout(width, {
@@ -66,16 +71,22 @@ export class Plot {
       height: tall
     });
     const {layout} = this, colours = palette(store.tables.bands);
-    this.element.style.setProperty("height", `${layout.total}px`);
     const resized = this.pixels.fit(width, layout.total);
+    if (resized) this.element.style.setProperty("height", `${layout.total}px`);
     this.over.fit(width, layout.total);
+    this.cursor.fit(width, layout.total);
     this.scale = new TimeScale(state.from, state.to, layout.left, layout.width);
     const key = [state.process, state.lane, state.from, state.to, state.hidden, colours.background].join();
     if (resized || key !== this.drawn) {
       this.drawStacks(state, colours);
       this.drawn = key;
     }
-    this.drawOver(state, colours);
+    const keyOver = [key, state.selected, state.marks].join("|");
+    if (resized || keyOver !== this.drawnOver) {
+      this.drawOver(state, colours);
+      this.drawnOver = keyOver;
+    }
+    this.drawCursor(this.cursor.begin(), state, colours);
   }
 
   private drawStacks(state: ViewState, colours: Palette): void {
@@ -119,11 +130,10 @@ export class Plot {
     this.drawLanes(context, state, colours);
     drawRate(context, scale, layout.rate, tables, colours);
     drawStored(context, scale, layout.raw, tables, colours);
-    drawTimeAxis(context, scale, layout.axis, state.at, colours);
+    drawTimeAxis(context, scale, layout.axis, colours);
     const bottom = layout.axis.top;
     drawMarks(context, scale, layout.marks, bottom, store.info.marks, colours, this.marks);
     drawOwnMarks(context, scale, layout.marks, bottom, state.marks, colours);
-    this.drawCursor(context, state, colours);
   }
 
   private drawGutter(context: CanvasRenderingContext2D, colours: Palette): void {
@@ -197,6 +207,7 @@ export class Plot {
         context.fillRect(b - 1, 0, 1, bottom);
       }
     }
+    context.font = SMALL;
     if (this.hover !== null) this.line(context, this.hover, colours.text, [1, 3]);
     if (state.at === null || state.at < scale.from || state.at > scale.to) return;
     this.line(context, state.at, colours.focus, []);

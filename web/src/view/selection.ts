@@ -9,6 +9,7 @@ import {isHidden} from "../store/shown_tree";
 import {type Site, sitesAt} from "../store/sites";
 import {button, make} from "./dom";
 
+const PAUSE = 80; // ms
 const LARGEST = 10, MOST_FRAMES = 60;
 
 interface Held {
@@ -53,6 +54,8 @@ function shares(map: ReadonlyMap<string, number>): string {
 export class Selection {
   readonly element = make("aside", "selection");
   private key = "";
+  private filled = -PAUSE;
+  private waiting = 0;
 
   constructor(private readonly app: App) {
     this.element.setAttribute("aria-label", "Selection");
@@ -62,6 +65,14 @@ export class Selection {
     const store = storeOf(this.app.page, state.process), node = store.node(state.selected);
     const key = [state.process, state.lane, state.at, node, state.by, state.allFrames].join("|");
     if (key === this.key || state.at === null) return;
+    // During a drag the list follows every 80 ms: a layout of the page in each frame would hold up the drawing.
+    const now = performance.now();
+    if (now - this.filled < PAUSE) {
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => this.app.redraw(), PAUSE) as unknown as number;
+      return;
+    }
+    this.filled = now;
     this.key = key;
     const composition = store.composition(state.lane, state.at);
     if (composition === null) this.element.replaceChildren();

@@ -11,6 +11,7 @@ import type {Composition} from "../store/composition";
 import {type ProcessStore, storeOf} from "../store/process_store";
 import type {Found} from "../store/search";
 import {restName, type Site, sitesAt} from "../store/sites";
+import {measuredWidth} from "./measured";
 
 const MOST = 2000, HEAD = 18, HEIGHT = 220;
 
@@ -76,7 +77,7 @@ export class Treemap {
   }
 
   update(state: ViewState): void {
-    const width = this.element.clientWidth, {store} = this;
+    const width = measuredWidth(this.element), {store} = this;
     if (width === 0 || state.at === null) return;
     const composition = store.composition(state.lane, state.at), colours = palette(store.tables.bands);
     if (composition === null) return;

@@ -1,4 +1,5 @@
-// Purpose: write synthetic pages. usage: generate.js KIND SCRIPT STYLE OUT, with KIND of KINDS below.
+// Purpose: write synthetic pages, with the documents of a real run beside a made-up trace.
+// usage: generate.js KIND SCRIPT STYLE DOCUMENTS OUT, with KIND of KINDS below.
 
 import {readFileSync, writeFileSync} from "node:fs";
 import {assemble} from "./encoder";
@@ -52,10 +53,10 @@ const KINDS: Record<string, () => [Trace, WriteOptions]> = {
   }
 };
 
-const [kind, script, style, out] = process.argv.slice(2);
+const [kind, script, style, documents, out] = process.argv.slice(2);
 const made = KINDS[kind.replace(/^(cut|version|inject)-/, "")]();
 const mode = kind.split("-")[0];
-const block = writePage(...made);
+const block = writePage(made[0], {...made[1], documents: JSON.parse(readFileSync(documents, "utf8")) as unknown});
 writeFileSync(out, assemble({
   block: mode === "version" ? new TextEncoder().encode("\u0002\u0000\u0000\u0000{}") : block,
   script: readFileSync(script, "utf8"),

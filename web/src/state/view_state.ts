@@ -83,12 +83,11 @@ export function writeFragment(state: ViewState): string {
   return out.toString();
 }
 
-/** What a fragment says; fields that it lacks are those of `otherwise`, without an instant, a search or a selection. */
+/** What a fragment says; fields that it lacks are those of `otherwise`, the state that the page opens with. */
 export function readFragment(fragment: string, otherwise: ViewState): ViewState {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   if (given.get("v") !== "1") return otherwise;
-  const bare: ViewState = {...otherwise, at: null};
-  const out: Record<string, unknown> = {...bare};
+  const out: Record<string, unknown> = {...otherwise};
   for (const name of Object.keys(CODECS) as (keyof ViewState)[]) {
     const codec = CODECS[name] as Codec<unknown>;
     const value = given.get(codec.key);

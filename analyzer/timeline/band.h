@@ -18,14 +18,14 @@ enum class Band : std::uint8_t {
   input,
   runtime, // blocks that are no tensors and have no role
   context,
-  cache, // of a GPU: what PyTorch's allocator holds, less its tensors
+  cache,        // of a GPU: what PyTorch's allocator holds, less its tensors
   unattributed, // blocks without a record of their own, and tensors without a role
 };
 inline constexpr std::size_t kBands = static_cast<std::size_t>(Band::unattributed) + 1;
 
 // The names that the page and its legend use.
 inline constexpr const char* kBandNames[kBands] = {
-    "parameter", "gradient", "optimizer state", "activation", "temporary", "communication",
+    "parameter", "gradient", "optimizer state", "activation", "temporary",   "communication",
     "input",     "runtime",  "context",         "cache",      "unattributed"};
 
 // `tensors`: the memory of the group had tensors. Then its other blocks without a role are segments of

@@ -1,12 +1,12 @@
 // Purpose: made-up runs of many shapes, written and decoded again.
 
-import {decodeBlock} from "../src/format/decode";
-import type {PageData} from "../src/format/decode";
-import {readTables, type Tables} from "../src/store/tables";
-import {LANES, type WriteOptions, writePage} from "./page_writer";
-import {Random} from "./random";
-import type {Trace} from "./trace";
-import {training} from "./training";
+import {decodeBlock} from '../src/format/decode';
+import type {PageData} from '../src/format/decode';
+import {readTables, type Tables} from '../src/store/tables';
+import {LANES, type WriteOptions, writePage} from './page_writer';
+import {Random} from './random';
+import type {Trace} from './trace';
+import {training} from './training';
 
 export interface Made {
   trace: Trace;
@@ -26,8 +26,12 @@ export function make(trace: Trace, options: WriteOptions): Made {
 export function random(seed: number): Made {
   const random = new Random(seed);
   const trace = training({
-    seed, steps: 1 + random.below(5), layers: 1 + random.below(4), tensors: 1 + random.below(4),
-    wait: 1 + random.below(5000), pause: 1 + random.below(1_000_000)
+    seed,
+    steps: 1 + random.below(5),
+    layers: 1 + random.below(4),
+    tensors: 1 + random.below(4),
+    wait: 1 + random.below(5000),
+    pause: 1 + random.below(1_000_000)
   });
   const events = trace.time.length, cuts: number[] = [];
   for (let i = 0; i < 2 * random.below(4); i++) cuts.push(random.below(events + 1));
@@ -39,7 +43,8 @@ export function random(seed: number): Made {
     while (from > 0 && from < events && trace.time[from] === trace.time[from - 1]) from++;
     while (to < events && to > from && trace.time[to] === trace.time[to - 1]) to++;
     const last = windows[windows.length - 1];
-    if (to > from && (last === undefined || trace.time[last.to - 1] < trace.time[from])) windows.push({from, to, why: "random"});
+    if (to > from && (last === undefined || trace.time[last.to - 1] < trace.time[from]))
+      windows.push({from, to, why: 'random'});
   }
   const keyframes: number[] = [];
   for (let i = 0; i < random.below(5); i++) keyframes.push(1 + random.below(events));

@@ -12,12 +12,8 @@ export class Random {
   }
 
   /** A whole number in [0, end). */
-  below(end: number): number {
-    return Math.floor(this.next() * end);
-  }
+  below(end: number): number { return Math.floor(this.next() * end); }
 
   /** A length of time of this mean, at least 1. */
-  wait(mean: number): number {
-    return 1 + Math.floor(-Math.log(1 - this.next()) * mean);
-  }
+  wait(mean: number): number { return 1 + Math.floor(-Math.log(1 - this.next()) * mean); }
 }

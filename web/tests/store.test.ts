@@ -1,15 +1,17 @@
 // Purpose: columns, levels and replay against a slow reference that walks every event.
 
-import assert from "node:assert/strict";
-import {test} from "node:test";
-import {Columns, LaneColumns} from "../src/store/columns";
-import {compose} from "../src/store/composition";
-import {Pyramid} from "../src/store/pyramid";
-import {Replay} from "../src/store/replay";
-import {LANE_COUNT, type Made, random} from "./made";
-import {LANES, Reference} from "./page_writer";
-import {Random} from "./random";
-import {BANDS} from "./trace";
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {Columns, LaneColumns} from '../src/store/columns';
+import {compose} from '../src/store/composition';
+import {Pyramid} from '../src/store/pyramid';
+import {Replay} from '../src/store/replay';
+
+import {LANE_COUNT, type Made, random} from './made';
+import {LANES, Reference} from './page_writer';
+import {Random} from './random';
+import {BANDS} from './trace';
 
 const SEEDS = Array.from({length: 25}, (_, i) => i + 1);
 
@@ -42,7 +44,7 @@ function shown(bands: readonly number[], hidden: number): number {
   return bands.reduce((sum, bytes, band) => sum + (((hidden >> band) & 1) === 0 ? bytes : 0), 0);
 }
 
-test("the pyramid finds the first highest and the lowest of any range", () => {
+test('the pyramid finds the first highest and the lowest of any range', () => {
   const random5 = new Random(5);
   for (let round = 0; round < 200; round++) {
     const count = 1 + random5.below(600), high = new Float64Array(count), low = new Float64Array(count);
@@ -58,7 +60,7 @@ test("the pyramid finds the first highest and the lowest of any range", () => {
   }
 });
 
-test("in windows every column has the highest and the lowest level, at every zoom", () => {
+test('in windows every column has the highest and the lowest level, at every zoom', () => {
   let seen = 0;
   for (const seed of SEEDS) {
     const made = random(seed), {time} = made.trace, dice = new Random(seed * 31);
@@ -77,7 +79,9 @@ test("in windows every column has the highest and the lowest level, at every zoo
               if (columns.windowOf(a, a + width) < 0) continue;
               const events = eventsOf(time, a, a + width).map((i) => shown(truth.bands[i], hidden));
               const values = events.length > 0 ? events : [0];
-              assert.ok(Math.abs(out.highest[c] - Math.max(...values)) < 1, `seed ${seed} lane ${lane} hidden ${hidden}`);
+              assert.ok(
+                  Math.abs(out.highest[c] - Math.max(...values)) < 1,
+                  `seed ${seed} lane ${lane} hidden ${hidden}`);
               assert.ok(Math.abs(out.lowest[c] - Math.min(...values)) < 1);
               seen++;
             }
@@ -89,7 +93,7 @@ test("in windows every column has the highest and the lowest level, at every zoo
   assert.ok(seen > 2000, `${seen} columns`);
 });
 
-test("the bands of a column are those of the instant of its highest level", () => {
+test('the bands of a column are those of the instant of its highest level', () => {
   for (const seed of SEEDS) {
     const made = random(seed), {time} = made.trace;
     for (let lane = 0; lane < LANE_COUNT; lane++) {
@@ -102,14 +106,15 @@ test("the bands of a column are those of the instant of its highest level", () =
         assert.ok(Math.abs(sum - out.highest[c]) < 1, `seed ${seed} lane ${lane} column ${c}: ${sum}`);
         const event = time.lastIndexOf(out.at[c]);
         if (event < 0 || out.at[c] === c * width) continue;
-        const candidates = time.map((t, i) => [t, i]).filter(([t]) => t === out.at[c]).map(([, i]) => truth.bands[i].join());
+        const candidates =
+            time.map((t, i) => [t, i]).filter(([t]) => t === out.at[c]).map(([, i]) => truth.bands[i].join());
         assert.ok(candidates.includes(bands.slice(0, -1).join()), `seed ${seed} lane ${lane} column ${c}`);
       }
     }
   }
 });
 
-test("every bin shows its highest level in the column where it occurred", () => {
+test('every bin shows its highest level in the column where it occurred', () => {
   for (const seed of SEEDS) {
     const made = random(seed), {bin, lanes} = made.tables;
     for (let lane = 0; lane < LANE_COUNT; lane++) {
@@ -126,26 +131,29 @@ test("every bin shows its highest level in the column where it occurred", () => 
   }
 });
 
-test("outside windows no column without a peak of its own claims bands above the lowest level of its bin", () => {
-  for (const seed of SEEDS) {
-    const made = random(seed), {time} = made.trace;
-    for (let lane = 0; lane < LANE_COUNT; lane++) {
-      const truth = walk(made, lane), columns = new LaneColumns(made.tables, lane, 0);
-      const out = new Columns(200, BANDS.length), width = made.tables.info.end / 200;
-      columns.fill(0, width, out);
-      for (let c = 0; c < 200; c++) {
-        const a = c * width, b = a + width;
-        if (columns.windowOf(a, b) >= 0 || made.tables.lanes[lane].at.some((t) => t >= a && t < b)) continue;
-        const levels = eventsOf(time, a, b).map((i) => truth.level[i]);
-        assert.ok(out.highest[c] >= Math.max(0, ...levels) - 1, `seed ${seed} lane ${lane} column ${c}`);
-        const bands = out.bands.slice(c * out.stride, (c + 1) * out.stride - 1).reduce((x, y) => x + y, 0);
-        assert.ok(bands <= Math.min(...levels, Infinity) + 1, `seed ${seed} lane ${lane} column ${c}`);
+test(
+    'outside windows no column without a peak of its own claims bands above the lowest level of its bin',
+    () => {
+      for (const seed of SEEDS) {
+        const made = random(seed), {time} = made.trace;
+        for (let lane = 0; lane < LANE_COUNT; lane++) {
+          const truth = walk(made, lane), columns = new LaneColumns(made.tables, lane, 0);
+          const out = new Columns(200, BANDS.length), width = made.tables.info.end / 200;
+          columns.fill(0, width, out);
+          for (let c = 0; c < 200; c++) {
+            const a = c * width, b = a + width;
+            if (columns.windowOf(a, b) >= 0 || made.tables.lanes[lane].at.some((t) => t >= a && t < b))
+              continue;
+            const levels = eventsOf(time, a, b).map((i) => truth.level[i]);
+            assert.ok(out.highest[c] >= Math.max(0, ...levels) - 1, `seed ${seed} lane ${lane} column ${c}`);
+            const bands = out.bands.slice(c * out.stride, (c + 1) * out.stride - 1).reduce((x, y) => x + y, 0);
+            assert.ok(bands <= Math.min(...levels, Infinity) + 1, `seed ${seed} lane ${lane} column ${c}`);
+          }
+        }
       }
-    }
-  }
-});
+    });
 
-test("replay gives the live blocks of every instant in a window, in any order of visits", () => {
+test('replay gives the live blocks of every instant in a window, in any order of visits', () => {
   for (const seed of SEEDS) {
     const made = random(seed), dice = new Random(seed), replay = new Replay(made.tables), {trace} = made;
     const {windows} = made.tables.info;
@@ -164,7 +172,7 @@ test("replay gives the live blocks of every instant in a window, in any order of
   }
 });
 
-test("a composition sums to the level, in windows and at keyframes", () => {
+test('a composition sums to the level, in windows and at keyframes', () => {
   for (const seed of SEEDS) {
     const made = random(seed), dice = new Random(seed), replay = new Replay(made.tables), {time} = made.trace;
     for (let lane = 0; lane < LANE_COUNT; lane++) {

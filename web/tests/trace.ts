@@ -1,19 +1,29 @@
 // Purpose: a made-up training run: stacks, groups, classes and events, from which tests make pages.
 
-import {Random} from "./random";
+import {Random} from './random';
 
-export const BANDS = ["parameter", "gradient", "optimizer state", "activation", "temporary", "communication", "input",
-                      "runtime", "context", "cache", "unattributed"];
-export const ROLES = ["unknown", "parameter", "gradient", "optimizer", "activation", "temporary", "input"];
-export const KINDS = ["none", "heap", "mapping", "segment"];
-const OPAQUE = {python: 1, user: 2, hidden: 4};
+export const BANDS = [
+  'parameter', 'gradient', 'optimizer state', 'activation', 'temporary', 'communication', 'input', 'runtime',
+  'context', 'cache', 'unattributed'
+];
+export const ROLES = ['unknown', 'parameter', 'gradient', 'optimizer', 'activation', 'temporary', 'input'];
+export const KINDS = ['none', 'heap', 'mapping', 'segment'];
+const OPAQUE = {
+  python: 1,
+  user: 2,
+  hidden: 4
+};
 
-/** One event: a class's birth (`birth` -1) or the death of the block born at event `birth`; class 0 is a tick. */
+/**
+ * One event: a class's birth (`birth` -1) or the death of the block born at event `birth`; class 0 is a tick.
+ */
 export interface Trace {
   strings: string[];
   tree: {parent: number[]; function: number[]; file: number[]; line: number[]; flags: number[]};
-  group: {leaf: number[]; role: number[]; kind: number[]; flags: number[]; band: number[]; phase: number[];
-          name: number[]};
+  group: {
+    leaf: number[]; role: number[]; kind: number[]; flags: number[]; band: number[]; phase: number[];
+    name: number[]
+  };
   class: {group: number[]; memory: number[]; given: number[]; tensor: number[]};
   time: number[];
   event: number[];
@@ -26,16 +36,20 @@ export interface Trace {
 
 export class TraceMaker {
   readonly trace: Trace = {
-    strings: [""],
+    strings: [''],
     tree: {parent: [0], function: [0], file: [0], line: [0], flags: [0]},
     group: {leaf: [], role: [], kind: [], flags: [], band: [], phase: [], name: []},
     class: {group: [0], memory: [0], given: [0], tensor: [0]},
-    time: [], event: [], birth: [], small: [], paths: [],
+    time: [],
+    event: [],
+    birth: [],
+    small: [],
+    paths: [],
     phase: {path: [], step: [], start: [], end: [], depth: []},
     step: {number: [], start: [], end: []}
   };
   now = 0;
-  private readonly index = new Map<string, number>([["", 0]]);
+  private readonly index = new Map<string, number>([['', 0]]);
   private owed = 0;
 
   constructor(readonly random: Random) {}
@@ -61,8 +75,9 @@ export class TraceMaker {
   }
 
   /** A group; `sampled` groups are estimates and in no level. */
-  group(leaf: number, role: string, band: string, phase: string,
-        options: {tensor?: boolean; sampled?: boolean; kind?: number} = {}): number {
+  group(
+      leaf: number, role: string, band: string, phase: string,
+      options: {tensor?: boolean; sampled?: boolean; kind?: number} = {}): number {
     const {group} = this.trace;
     group.leaf.push(leaf);
     group.role.push(ROLES.indexOf(role));
@@ -74,7 +89,8 @@ export class TraceMaker {
     return group.leaf.length - 1;
   }
 
-  class(group: number, memory: number, given: number, tensor: number): number {
+  class
+  (group: number, memory: number, given: number, tensor: number): number {
     const table = this.trace.class;
     table.group.push(group);
     table.memory.push(memory);
@@ -84,9 +100,7 @@ export class TraceMaker {
   }
 
   /** Changes the host's level by small blocks; the next event carries it. */
-  drift(bytes: number): void {
-    this.owed += bytes;
-  }
+  drift(bytes: number): void { this.owed += bytes; }
 
   private put(kind: number, birth: number): number {
     const {trace} = this;

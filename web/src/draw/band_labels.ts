@@ -1,6 +1,6 @@
 // Purpose: find where the name of each band fits inside the band.
 
-import type {Columns} from "../store/columns";
+import type {Columns} from '../store/columns';
 
 const NEAR = 6; // px between two looks at the height of a band
 
@@ -11,11 +11,12 @@ export interface Place {
 }
 
 /**
- * Returns a place for each band that is at least `least` px high over the width of its name; the highest place wins.
- * `ratio` is the number of columns in a pixel; x counts from the first column, y from the top of the box.
+ * Returns a place for each band that is at least `least` px high over the width of its name; the highest place
+ * wins. `ratio` is the number of columns in a pixel; x counts from the first column, y from the top of the box.
  */
-export function placeLabels(columns: Columns, widths: readonly number[], height: number, full: number, hidden: number,
-                            ratio: number, least: number): Place[] {
+export function placeLabels(
+    columns: Columns, widths: readonly number[], height: number, full: number, hidden: number, ratio: number,
+    least: number): Place[] {
   const bands = columns.stride - 1, looks = Math.floor(columns.count / ratio / NEAR), out: Place[] = [];
   const low = new Float64Array(looks), high = new Float64Array(looks);
   const sums = new Float64Array(looks);

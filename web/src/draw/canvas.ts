@@ -1,15 +1,15 @@
 // Purpose: a canvas of the size of its place, at most two device pixels for each pixel.
 
 export class Canvas {
-  readonly element = document.createElement("canvas");
+  readonly element = document.createElement('canvas');
   readonly context: CanvasRenderingContext2D;
   width = 0;
   height = 0;
   ratio = 1;
 
   constructor(pixels: boolean) {
-    const context = this.element.getContext("2d", {willReadFrequently: pixels});
-    if (context === null) throw new Error("the browser has no 2D canvas");
+    const context = this.element.getContext('2d', {willReadFrequently: pixels});
+    if (context === null) throw new Error('the browser has no 2D canvas');
     this.context = context;
   }
 
@@ -22,8 +22,8 @@ export class Canvas {
     this.ratio = ratio;
     this.element.width = Math.max(1, Math.round(width * ratio));
     this.element.height = Math.max(1, Math.round(height * ratio));
-    this.element.style.setProperty("width", `${width}px`);
-    this.element.style.setProperty("height", `${height}px`);
+    this.element.style.setProperty('width', `${width}px`);
+    this.element.style.setProperty('height', `${height}px`);
     return true;
   }
 
@@ -35,4 +35,4 @@ export class Canvas {
   }
 }
 
-export const FONT = "system-ui, \"Segoe UI\", Roboto, \"DejaVu Sans\", sans-serif";
+export const FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';

@@ -1,14 +1,14 @@
 // Purpose: fill a rectangle with the colour of a band and its hatch.
 
-import type {Palette} from "./palette";
+import type {Palette} from './palette';
 
 const patterns = new WeakMap<Palette, (CanvasPattern | null)[]>();
 
 function make(context: CanvasRenderingContext2D, kind: number, background: string): CanvasPattern|null {
-  const tile = document.createElement("canvas"), size = kind === 3 ? 4 : 8;
+  const tile = document.createElement('canvas'), size = kind === 3 ? 4 : 8;
   tile.width = size;
   tile.height = size;
-  const inside = tile.getContext("2d");
+  const inside = tile.getContext('2d');
   if (inside === null) return null;
   inside.fillStyle = background;
   inside.globalAlpha = 0.38;
@@ -21,11 +21,12 @@ function make(context: CanvasRenderingContext2D, kind: number, background: strin
     inside.fillRect(x, i, 1, 1);
     inside.fillRect((x + 1) % 8, i, 1, 1);
   }
-  return context.createPattern(tile, "repeat");
+  return context.createPattern(tile, 'repeat');
 }
 
-export function fillBand(context: CanvasRenderingContext2D, band: number, x: number, y: number, width: number,
-                         height: number, palette: Palette): void {
+export function fillBand(
+    context: CanvasRenderingContext2D, band: number, x: number, y: number, width: number, height: number,
+    palette: Palette): void {
   context.fillStyle = palette.bands[band];
   context.fillRect(x, y, width, height);
   const kind = palette.pattern[band];
@@ -42,8 +43,9 @@ export function fillBand(context: CanvasRenderingContext2D, band: number, x: num
 }
 
 /** A plate of the band's own colour below a text on a hatched band. */
-export function underText(context: CanvasRenderingContext2D, band: number, x: number, y: number, width: number,
-                          height: number, palette: Palette): void {
+export function underText(
+    context: CanvasRenderingContext2D, band: number, x: number, y: number, width: number, height: number,
+    palette: Palette): void {
   if (palette.pattern[band] === 0) return;
   context.fillStyle = palette.bands[band];
   context.fillRect(x, y, width, height);

@@ -1,17 +1,18 @@
-// Purpose: draw over the stack of a lane: its title, axis, limits, measured lines, labels and the selected frame's line.
+// Purpose: draw over the stack of a lane: its title, axis, limits, measured lines, labels and the selected
+// frame's line.
 
-import {bytes} from "../scale/bytes";
-import type {TimeScale} from "../scale/time_scale";
-import type {LineColumns} from "../store/line_columns";
-import type {LaneModel} from "../view/plot_model";
-import type {Row} from "../view/plot_layout";
-import {drawBytesAxis} from "./axes";
-import type {Place} from "./band_labels";
-import type {Palette} from "./palette";
-import {fitted, widthOf} from "./text";
+import {bytes} from '../scale/bytes';
+import type {TimeScale} from '../scale/time_scale';
+import type {LineColumns} from '../store/line_columns';
+import type {LaneModel} from '../view/plot_model';
+import type {Row} from '../view/plot_layout';
+import {drawBytesAxis} from './axes';
+import type {Place} from './band_labels';
+import type {Palette} from './palette';
+import {fitted, widthOf} from './text';
 
-function drawLimits(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel,
-                    palette: Palette): void {
+function drawLimits(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel, palette: Palette): void {
   for (const one of model.limits) {
     if (one.bytes > model.full) continue;
     const y = Math.round(row.top + row.height * (1 - one.bytes / model.full)) + 0.5;
@@ -31,12 +32,12 @@ function dash(context: CanvasRenderingContext2D, from: number, y: number, to: nu
 }
 
 /** What the lines in the lane are, at the right end of its title. Returns where the texts begin. */
-function drawKey(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel,
-                 palette: Palette): number {
+function drawKey(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel, palette: Palette): number {
   const y = row.top - 9;
   let right = scale.left + scale.width;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
   const entry = (text: string, colour: string, sample: (from: number, to: number) => void) => {
     context.fillStyle = colour;
     context.fillText(text, right, y);
@@ -46,8 +47,9 @@ function drawKey(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, 
   };
   for (const one of model.limits) {
     const above = one.bytes > model.full;
-    entry(`${one.name} ${bytes(one.bytes)}${above ? ", above" : ""}`, palette.limit,
-          (from, to) => dash(context, from, y, to, palette));
+    entry(
+        `${one.name} ${bytes(one.bytes)}${above ? ', above' : ''}`, palette.limit,
+        (from, to) => dash(context, from, y, to, palette));
   }
   for (const one of model.lines) {
     entry(one.name, palette.text, (from, to) => {
@@ -59,10 +61,11 @@ function drawKey(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, 
 }
 
 /** Strokes a value of each pixel twice, so that it is seen on every band. */
-function stroke(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
-                colour: string, valueAt: (a: number, b: number) => number): void {
+function stroke(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
+    colour: string, valueAt: (a: number, b: number) => number): void {
   const grain = scale.grain;
-  context.lineJoin = "round";
+  context.lineJoin = 'round';
   for (const [width, style] of [[3.5, palette.background], [1.5, colour]] as const) {
     context.strokeStyle = style;
     context.lineWidth = width;
@@ -75,28 +78,33 @@ function stroke(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, f
         continue;
       }
       const y = row.top + row.height * (1 - Math.min(1, value / full));
-      if (pen) context.lineTo(scale.left + x + 0.5, y);
-      else context.moveTo(scale.left + x + 0.5, y);
+      if (pen)
+        context.lineTo(scale.left + x + 0.5, y);
+      else
+        context.moveTo(scale.left + x + 0.5, y);
       pen = true;
     }
     context.stroke();
   }
 }
 
-export function drawMeasured(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number,
-                             line: LineColumns, palette: Palette): void {
+export function drawMeasured(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, line: LineColumns,
+    palette: Palette): void {
   stroke(context, scale, row, full, palette, palette.text, (a, b) => line.at(a, b));
 }
 
-export function drawSelected(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number,
-                             palette: Palette, valueAt: (a: number, b: number) => number): void {
+export function drawSelected(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
+    valueAt: (a: number, b: number) => number): void {
   stroke(context, scale, row, full, palette, palette.focus, valueAt);
 }
 
-export function drawLabels(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, places: readonly Place[],
-                           names: readonly string[], palette: Palette): void {
-  context.textAlign = "center";
-  context.textBaseline = "middle";
+export function drawLabels(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, places: readonly Place[],
+    names: readonly string[], palette: Palette): void {
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
   for (const {band, x, y} of places) {
     const text = names[band], at = scale.left + x;
     if (palette.pattern[band] !== 0) {
@@ -110,16 +118,17 @@ export function drawLabels(context: CanvasRenderingContext2D, scale: TimeScale, 
 }
 
 /** The axis and the limits, and the title above the lane. */
-export function drawFrame(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel,
-                          chosen: boolean, note: string, palette: Palette): void {
+export function drawFrame(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel, chosen: boolean,
+    note: string, palette: Palette): void {
   drawBytesAxis(context, scale, row, model.full, palette);
   drawLimits(context, scale, row, model, palette);
   if (chosen) {
     context.fillStyle = palette.focus;
     context.fillRect(2, row.top - 15, 3, row.height + 15);
   }
-  context.textBaseline = "middle";
-  context.textAlign = "left";
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
   context.fillStyle = palette.text;
   const y = row.top - 9, font = context.font;
   context.font = `600 ${font}`;
@@ -129,7 +138,7 @@ export function drawFrame(context: CanvasRenderingContext2D, scale: TimeScale, r
   context.fillStyle = palette.muted;
   const from = scale.left + width + 8;
   const room = drawKey(context, scale, row, model, palette) - from;
-  context.textAlign = "left";
+  context.textAlign = 'left';
   context.fillStyle = palette.muted;
   context.fillText(fitted(context, note, room), from, y);
 }

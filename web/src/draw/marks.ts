@@ -1,9 +1,9 @@
 // Purpose: draw the flags of findings, the peaks, failures, the death of the process and the user's own marks.
 
-import type {MarkInfo} from "../format/page";
-import type {TimeScale} from "../scale/time_scale";
-import type {Row} from "../view/plot_layout";
-import type {Palette} from "./palette";
+import type {MarkInfo} from '../format/page';
+import type {TimeScale} from '../scale/time_scale';
+import type {Row} from '../view/plot_layout';
+import type {Palette} from './palette';
 
 export interface DrawnMark {
   readonly x: number;
@@ -11,15 +11,18 @@ export interface DrawnMark {
 }
 
 /** Draws the shapes in their row, and a thin line down to `bottom`. Returns where each stands. */
-export function drawMarks(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, bottom: number,
-                          marks: readonly MarkInfo[], palette: Palette, out: DrawnMark[]): void {
+export function drawMarks(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, bottom: number, marks: readonly MarkInfo[],
+    palette: Palette, out: DrawnMark[]): void {
   out.length = 0;
   const middle = row.top + row.height / 2;
   let last = -Infinity;
   for (const mark of marks) {
     const x = scale.x(mark.t);
     if (x < scale.left - 1 || x > scale.left + scale.width + 1) continue;
-    const colour = mark.kind === "peak" ? palette.muted : mark.kind === "finding" ? palette.focus : palette.limit;
+    const colour = mark.kind === 'peak' ? palette.muted :
+        mark.kind === 'finding'         ? palette.focus :
+                                          palette.limit;
     context.strokeStyle = colour;
     context.globalAlpha = 0.55;
     context.lineWidth = 1;
@@ -35,17 +38,18 @@ export function drawMarks(context: CanvasRenderingContext2D, scale: TimeScale, r
   }
 }
 
-function shape(context: CanvasRenderingContext2D, mark: MarkInfo, x: number, y: number, colour: string,
-               palette: Palette): void {
+function shape(
+    context: CanvasRenderingContext2D, mark: MarkInfo, x: number, y: number, colour: string,
+    palette: Palette): void {
   context.fillStyle = colour;
   context.beginPath();
-  if (mark.kind === "peak") {
+  if (mark.kind === 'peak') {
     context.moveTo(x - 6, y + 5);
     context.lineTo(x + 6, y + 5);
     context.lineTo(x, y - 6);
-  } else if (mark.kind === "finding") {
+  } else if (mark.kind === 'finding') {
     context.rect(x - 8, y - 8, 16, 16);
-  } else if (mark.kind === "death") {
+  } else if (mark.kind === 'death') {
     context.rect(x - 7, y - 7, 14, 14);
   } else {
     context.moveTo(x, y - 8);
@@ -54,19 +58,22 @@ function shape(context: CanvasRenderingContext2D, mark: MarkInfo, x: number, y: 
     context.lineTo(x - 8, y);
   }
   context.fill();
-  if (mark.kind === "peak") return;
+  if (mark.kind === 'peak') return;
   context.fillStyle = palette.background;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  const text = mark.kind === "finding" ? String((mark.finding ?? 0) + 1) : mark.kind === "death" ? "\u00d7" : "!";
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  const text = mark.kind === 'finding' ? String((mark.finding ?? 0) + 1) :
+      mark.kind === 'death'            ? '\u00d7' :
+                                         '!';
   context.fillText(text, x, y + 0.5);
 }
 
 /** The user's marks 1 to 9: a small tab with the number at the top of the row. */
-export function drawOwnMarks(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, bottom: number,
-                             marks: readonly (number | null)[], palette: Palette): void {
-  context.textAlign = "center";
-  context.textBaseline = "middle";
+export function drawOwnMarks(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, bottom: number,
+    marks: readonly(number | null)[], palette: Palette): void {
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
   for (let i = 0; i < marks.length; i++) {
     const t = marks[i];
     if (t === null || t < scale.from || t > scale.to) continue;

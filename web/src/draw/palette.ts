@@ -22,13 +22,18 @@ export interface Palette {
   readonly pattern: Uint8Array;
 }
 
-const PATTERN: Record<string, number> = {context: 1, cache: 2, unattributed: 3};
+const PATTERN: Record<string, number> = {
+  context: 1,
+  cache: 2,
+  unattributed: 3
+};
 
 type Rgb = readonly[number, number, number];
 
 function parse(colour: string): Rgb {
   const found = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(colour);
-  return found === null ? [128, 128, 128] : [parseInt(found[1], 16), parseInt(found[2], 16), parseInt(found[3], 16)];
+  return found === null ? [128, 128, 128] :
+                          [parseInt(found[1], 16), parseInt(found[2], 16), parseInt(found[3], 16)];
 }
 
 function mix(a: Rgb, b: Rgb, share: number): Rgb {
@@ -42,37 +47,37 @@ function pack(rgb: Rgb): number {
 function read(bands: readonly string[]): Palette {
   const style = getComputedStyle(document.documentElement);
   const get = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  const key = (band: string) => `band-${band.replace(/ /g, "-")}`;
-  const colours = bands.map((band) => get(key(band)) || "#888888");
-  const background = get("background") || "#ffffff", ground = parse(background);
+  const key = (band: string) => `band-${band.replace(/ /g, '-')}`;
+  const colours = bands.map((band) => get(key(band)) || '#888888');
+  const background = get('background') || '#ffffff', ground = parse(background);
   return {
     dark: ground[0] + ground[1] + ground[2] < 384,
     background,
-    surface: get("surface"),
-    border: get("border"),
-    text: get("text"),
-    muted: get("muted"),
-    focus: get("focus"),
-    limit: get("limit"),
-    axis: get("axis"),
+    surface: get('surface'),
+    border: get('border'),
+    text: get('text'),
+    muted: get('muted'),
+    focus: get('focus'),
+    limit: get('limit'),
+    axis: get('axis'),
     bands: colours,
-    labels: bands.map((band) => get(`${key(band)}-label`) || "#ffffff"),
+    labels: bands.map((band) => get(`${key(band)}-label`) || '#ffffff'),
     pixel: Uint32Array.from(colours, (one) => pack(parse(one))),
     hatch: Uint32Array.from(colours, (one) => pack(mix(parse(one), ground, 0.38))),
     pixelBackground: pack(ground),
-    pixelUnknown: pack(mix(parse(get("axis")), ground, 0.72)),
-    pixelFloor: pack(mix(parse(get("text")), ground, 0.75)),
+    pixelUnknown: pack(mix(parse(get('axis')), ground, 0.72)),
+    pixelFloor: pack(mix(parse(get('text')), ground, 0.75)),
     pattern: Uint8Array.from(bands, (band) => PATTERN[band] ?? 0)
   };
 }
 
 let known: Palette|null = null;
-let knownFor = "";
+let knownFor = '';
 
 /** The palette of the theme that is set now. */
 export function palette(bands: readonly string[]): Palette {
-  const theme = document.documentElement.dataset.theme ?? "";
-  const key = `${theme} ${matchMedia("(prefers-color-scheme: dark)").matches} ${bands.join()}`;
+  const theme = document.documentElement.dataset.theme ?? '';
+  const key = `${theme} ${matchMedia('(prefers-color-scheme: dark)').matches} ${bands.join()}`;
   if (known === null || key !== knownFor) {
     known = read(bands);
     knownFor = key;

@@ -36,8 +36,9 @@ export function squarify(amounts: readonly number[], within: Rect): Rect[] {
     let along = 0;
     for (let i = from; i < to; i++) {
       const long = sum > 0 ? side * areas[i] / sum : 0;
-      out.push(width >= height ? {x, y: y + along, width: thick, height: long} :
-                                 {x: x + along, y, width: long, height: thick});
+      out.push(
+          width >= height ? {x, y: y + along, width: thick, height: long} :
+                            {x: x + along, y, width: long, height: thick});
       along += long;
     }
     if (width >= height) {

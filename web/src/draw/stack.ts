@@ -1,7 +1,7 @@
 // Purpose: draw the stacked bands of a lane as pixels: one column of the data for each column of pixels.
 
-import type {Columns} from "../store/columns";
-import type {Palette} from "./palette";
+import type {Columns} from '../store/columns';
+import type {Palette} from './palette';
 
 /** Where the stack stands in the image, in device pixels. */
 export interface Box {
@@ -12,21 +12,25 @@ export interface Box {
   readonly stride: number;
 }
 
-function fill(pixels: Uint32Array, stride: number, x: number, top: number, bottom: number, colour: number): void {
+function fill(
+    pixels: Uint32Array, stride: number, x: number, top: number, bottom: number, colour: number): void {
   for (let at = top * stride + x, end = bottom * stride + x; at < end; at += stride) pixels[at] = colour;
 }
 
-function fillPattern(pixels: Uint32Array, stride: number, x: number, top: number, bottom: number, colour: number,
-                     hatch: number, pattern: number): void {
+function fillPattern(
+    pixels: Uint32Array, stride: number, x: number, top: number, bottom: number, colour: number, hatch: number,
+    pattern: number): void {
   for (let y = top, at = top * stride + x; y < bottom; y++, at += stride) {
-    const marked = pattern === 1 ? ((x + y) & 7) < 2 : pattern === 2 ? ((x - y) & 7) < 2 : ((x & 3) | (y & 3)) === 0;
+    const marked = pattern === 1 ? ((x + y) & 7) < 2 :
+        pattern === 2            ? ((x - y) & 7) < 2 :
+                                   ((x & 3) | (y & 3)) === 0;
     pixels[at] = marked ? hatch : colour;
   }
 }
 
 /** Draws all columns. Bytes of `full` reach the top of the box; what is higher is cut at the top. */
-export function drawStack(pixels: Uint32Array, box: Box, columns: Columns, full: number, hidden: number,
-                          palette: Palette): void {
+export function drawStack(
+    pixels: Uint32Array, box: Box, columns: Columns, full: number, hidden: number, palette: Palette): void {
   const {left, top, height, stride} = box, bands = columns.stride - 1, bottom = top + height;
   const scale = height / full;
   for (let c = 0; c < columns.count; c++) {
@@ -38,9 +42,12 @@ export function drawStack(pixels: Uint32Array, box: Box, columns: Columns, full:
       sum += bytes;
       const over = Math.max(top, Math.round(bottom - sum * scale));
       if (over >= under) continue;
-      if (b === bands) fillPattern(pixels, stride, x, over, under, palette.pixelBackground, palette.pixelUnknown, 1);
-      else if (palette.pattern[b] === 0) fill(pixels, stride, x, over, under, palette.pixel[b]);
-      else fillPattern(pixels, stride, x, over, under, palette.pixel[b], palette.hatch[b], palette.pattern[b]);
+      if (b === bands)
+        fillPattern(pixels, stride, x, over, under, palette.pixelBackground, palette.pixelUnknown, 1);
+      else if (palette.pattern[b] === 0)
+        fill(pixels, stride, x, over, under, palette.pixel[b]);
+      else
+        fillPattern(pixels, stride, x, over, under, palette.pixel[b], palette.hatch[b], palette.pattern[b]);
       if (under < bottom && under - over > 2) pixels[(under - 1) * stride + x] = palette.pixelBackground;
       under = over;
     }

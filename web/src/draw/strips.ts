@@ -1,21 +1,22 @@
 // Purpose: draw the strips of steps, phases, births and stored rows.
 
-import type {TimeScale} from "../scale/time_scale";
-import {lowerBound, upperBound} from "../store/search_sorted";
-import type {Strip} from "../store/intervals";
-import type {Tables} from "../store/tables";
-import type {Row} from "../view/plot_layout";
-import type {Palette} from "./palette";
-import {fitted, tame} from "./text";
+import type {TimeScale} from '../scale/time_scale';
+import {lowerBound, upperBound} from '../store/search_sorted';
+import type {Strip} from '../store/intervals';
+import type {Tables} from '../store/tables';
+import type {Row} from '../view/plot_layout';
+import type {Palette} from './palette';
+import {fitted, tame} from './text';
 
 /** Draws intervals as boxes with their names; those below two pixels merge into a grey bar. */
-export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, strip: Strip,
-                          name: (i: number) => string, palette: Palette): void {
+export function drawStrip(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, strip: Strip, name: (i: number) => string,
+    palette: Palette): void {
   const end = scale.left + scale.width, bottom = row.top + row.height;
   const last = lowerBound(strip.start, scale.to);
   let i = Math.max(0, upperBound(strip.start, scale.from) - 1);
-  context.textBaseline = "middle";
-  context.textAlign = "center";
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
   context.lineWidth = 1;
   while (i < last) {
     const a = Math.max(scale.left, scale.x(strip.start[i])), b = Math.min(end, scale.x(strip.end[i]));
@@ -26,7 +27,8 @@ export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, r
     if (b - a < 2) {
       const from = a, first = i;
       let to = Math.max(b, a + 1);
-      while (i < last && scale.x(strip.start[i]) <= to + 1 && scale.x(strip.end[i]) - scale.x(strip.start[i]) < 2) {
+      while (i < last && scale.x(strip.start[i]) <= to + 1 &&
+             scale.x(strip.end[i]) - scale.x(strip.start[i]) < 2) {
         to = Math.min(end, Math.max(to, scale.x(strip.end[i])));
         // Of the intervals that begin in the same pixel, only the last can reach far beyond it.
         i = Math.max(i, lowerBound(strip.start, scale.t(to + 1), i, last) - 1);
@@ -43,7 +45,7 @@ export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, r
     context.strokeStyle = palette.border;
     context.strokeRect(a + 0.5, row.top + 0.5, Math.max(1, b - a - 1), row.height - 1);
     const text = label(context, tame(name(i)), b - a);
-    if (text !== "") {
+    if (text !== '') {
       context.fillStyle = palette.text;
       context.fillText(text, (a + b) / 2, (row.top + bottom) / 2 + 0.5);
     }
@@ -54,13 +56,13 @@ export function drawStrip(context: CanvasRenderingContext2D, scale: TimeScale, r
 /** The name, its beginning, or its first letter as a capital. */
 function label(context: CanvasRenderingContext2D, name: string, room: number): string {
   const text = fitted(context, name, room - 8);
-  if (text !== "") return text;
-  return room >= 12 && !/^\d\d/.test(name) ? name.slice(0, 1).toUpperCase() : "";
+  if (text !== '') return text;
+  return room >= 12 && !/^\d\d/.test(name) ? name.slice(0, 1).toUpperCase() : '';
 }
 
 /** How many blocks are born in each pixel, dark for many; a bin counts in all pixels it covers. */
-export function drawRate(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, tables: Tables,
-                         palette: Palette): void {
+export function drawRate(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, tables: Tables, palette: Palette): void {
   const {bin} = tables, most = busiest(tables);
   context.fillStyle = palette.text;
   let before = -1, from = 0;
@@ -79,7 +81,7 @@ export function drawRate(context: CanvasRenderingContext2D, scale: TimeScale, ro
   context.globalAlpha = 1;
 }
 
-type Bins = Tables["bin"];
+type Bins = Tables['bin'];
 
 /** Births in [a, b), a bin's births spread evenly over it. */
 function births(bin: Bins, a: number, b: number): number {
@@ -109,8 +111,8 @@ function busiest(tables: Tables): number {
 }
 
 /** Bars where single events are stored. */
-export function drawStored(context: CanvasRenderingContext2D, scale: TimeScale, row: Row, tables: Tables,
-                           palette: Palette): void {
+export function drawStored(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, tables: Tables, palette: Palette): void {
   const end = scale.left + scale.width;
   context.fillStyle = palette.border;
   context.fillRect(scale.left, row.top + row.height / 2 - 0.5, scale.width, 1);

@@ -1,10 +1,10 @@
 // Purpose: the decoded page: its JSON, its names and its block of columns.
 
-import {Block} from "./block";
-import {DamagedPage} from "./damage";
-import {inflate} from "./inflate";
-import type {Documents, PageInfo} from "./page";
-import {Strings} from "./strings";
+import {Block} from './block';
+import {DamagedPage} from './damage';
+import {inflate} from './inflate';
+import type {Documents, PageInfo} from './page';
+import {Strings} from './strings';
 
 export interface PageData {
   readonly info: PageInfo;
@@ -13,14 +13,14 @@ export interface PageData {
   readonly block: Block;
 }
 
-const LISTS = ["roles", "kinds", "bands", "processes"] as const;
+const LISTS = ['roles', 'kinds', 'bands', 'processes'] as const;
 
 function checked(value: unknown): PageInfo {
   const page = value as PageInfo | null;
-  if (typeof page !== "object" || page === null || LISTS.some((name) => !Array.isArray(page[name]))) {
-    throw new DamagedPage("the description of the run is damaged");
+  if (typeof page !== 'object' || page === null || LISTS.some((name) => !Array.isArray(page[name]))) {
+    throw new DamagedPage('the description of the run is damaged');
   }
-  if (page.processes.length === 0) throw new DamagedPage("the data has no process");
+  if (page.processes.length === 0) throw new DamagedPage('the data has no process');
   return page;
 }
 
@@ -28,13 +28,11 @@ function checked(value: unknown): PageInfo {
 export function decodeBlock(bytes: Uint8Array): PageData {
   const block = new Block(bytes);
   return {
-    info: checked(block.json("page")),
-    documents: block.json("documents") as Documents,
+    info: checked(block.json('page')),
+    documents: block.json('documents') as Documents,
     strings: Strings.read(block),
     block
   };
 }
 
-export async function decode(text: string): Promise<PageData> {
-  return decodeBlock(await inflate(text));
-}
+export async function decode(text: string): Promise<PageData> { return decodeBlock(await inflate(text)); }

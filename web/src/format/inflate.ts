@@ -1,6 +1,6 @@
 // Purpose: turn the text of the data element into the bytes of the block: base64, then gzip.
 
-import {DamagedPage} from "./damage";
+import {DamagedPage} from './damage';
 
 function fromBase64(text: string): Uint8Array {
   if (Uint8Array.fromBase64 !== undefined) return Uint8Array.fromBase64(text);
@@ -31,13 +31,13 @@ async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
 
 /** Throws DamagedPage if the text is not base64 of gzip, or if the browser cannot inflate. */
 export async function inflate(text: string): Promise<Uint8Array> {
-  if (typeof DecompressionStream === "undefined") {
-    throw new DamagedPage("this browser cannot inflate data (it needs DecompressionStream, of 2023 or later)");
+  if (typeof DecompressionStream === 'undefined') {
+    throw new DamagedPage('this browser cannot inflate data (it needs DecompressionStream, of 2023 or later)');
   }
   try {
     const packed = new Blob([fromBase64(text.trim())]);
-    return await collect(packed.stream().pipeThrough(new DecompressionStream("gzip")));
+    return await collect(packed.stream().pipeThrough(new DecompressionStream('gzip')));
   } catch {
-    throw new DamagedPage("the data is cut off or changed");
+    throw new DamagedPage('the data is cut off or changed');
   }
 }

@@ -3,9 +3,9 @@
 
 export interface LaneInfo {
   readonly memory: string;
-  readonly measure: "live" | "tensor";
+  readonly measure: 'live'|'tensor';
   readonly leads: boolean;
-  readonly peak: { readonly bytes: number; readonly t: number };
+  readonly peak: {readonly bytes: number; readonly t: number};
 }
 
 export interface LineInfo {
@@ -21,13 +21,16 @@ export interface LimitInfo {
 
 export interface MarkInfo {
   readonly t: number;
-  readonly kind: "peak" | "finding" | "death" | "failure";
+  readonly kind: 'peak'|'finding'|'death'|'failure';
   readonly text: string;
-  readonly finding: number | null;
-  readonly lane: number | null;
+  readonly finding: number|null;
+  readonly lane: number|null;
 }
 
-/** A stretch of time whose births and deaths are all stored. `set` and `levels` are those just before row `first`. */
+/**
+ * A stretch of time whose births and deaths are all stored. `set` and `levels` are those just before row
+ * `first`.
+ */
 export interface WindowInfo {
   readonly from: number;
   readonly to: number;
@@ -45,7 +48,7 @@ export interface KeyframeInfo {
 }
 
 export interface ProcessInfo {
-  readonly report: number | null;
+  readonly report: number|null;
   readonly name: string;
   readonly end: number;
   readonly events: number;
@@ -56,13 +59,13 @@ export interface ProcessInfo {
   readonly marks: readonly MarkInfo[];
   readonly windows: readonly WindowInfo[];
   readonly keyframes: readonly KeyframeInfo[];
-  readonly paths: readonly (readonly string[])[];
+  readonly paths: readonly(readonly string[])[];
   readonly phases_from: number;
 }
 
 export interface PageInfo {
   readonly version: string;
-  readonly mode: "report" | "diff";
+  readonly mode: 'report'|'diff';
   readonly roles: readonly string[];
   readonly kinds: readonly string[];
   readonly bands: readonly string[];

@@ -61,19 +61,21 @@ function doubles(planes: Uint8Array, count: number): Float64Array {
 }
 
 /** The `count` elements of a column; with `delta` each was stored as the difference to the one before. */
-export function unpack<T extends keyof Column>(planes: Uint8Array, type: T, count: number, delta: boolean): Column[T];
-export function unpack(planes: Uint8Array, type: keyof Column, count: number, delta: boolean): Column[keyof Column] {
+export function unpack<T extends keyof Column>(
+    planes: Uint8Array, type: T, count: number, delta: boolean): Column[T];
+export function unpack(
+    planes: Uint8Array, type: keyof Column, count: number, delta: boolean): Column[keyof Column] {
   switch (type) {
-    case "u8":
+    case 'u8':
       return bytesOf(planes, count, delta);
-    case "u32": {
+    case 'u32': {
       const out = words(planes, 0, count);
       if (delta) sumWords(out);
       return out;
     }
-    case "i64":
+    case 'i64':
       return integers(planes, count, delta);
-    case "f64":
+    case 'f64':
       return doubles(planes, count);
   }
 }

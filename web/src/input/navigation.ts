@@ -1,9 +1,10 @@
-// Purpose: moves in time: zoom, pan, steps, phase edges, peaks, findings, marks. Each returns the change of the state.
+// Purpose: moves in time: zoom, pan, steps, phase edges, peaks, findings, marks. Each returns the change of the
+// state.
 
-import type {ViewState} from "../state/app";
-import {Columns} from "../store/columns";
-import type {ProcessStore} from "../store/process_store";
-import {lowerBound, upperBound} from "../store/search_sorted";
+import type {ViewState} from '../state/app';
+import {Columns} from '../store/columns';
+import type {ProcessStore} from '../store/process_store';
+import {lowerBound, upperBound} from '../store/search_sorted';
 
 export type Change = Partial<ViewState>;
 
@@ -11,7 +12,8 @@ export type Change = Partial<ViewState>;
 export const SHORTEST = 1000;
 
 export function zoom(state: ViewState, around: number, factor: number, end: number): Change {
-  const span = state.to - state.from, wide = Math.max(SHORTEST, Math.min(Math.max(SHORTEST, end), span * factor));
+  const span = state.to - state.from,
+        wide = Math.max(SHORTEST, Math.min(Math.max(SHORTEST, end), span * factor));
   const from = Math.max(0, Math.min(end - wide, around - (around - state.from) * wide / span));
   return {from, to: from + wide};
 }
@@ -33,7 +35,7 @@ export function reach(state: ViewState, t: number, end: number): Change {
   return {at: t, ...pan(state, t - (state.from + state.to) / 2, end)};
 }
 
-export function step(store: ProcessStore, state: ViewState, by: 1|-1): Change|null {
+export function step(store: ProcessStore, state: ViewState, by: 1|- 1): Change|null {
   const {start, end} = store.tables.step, middle = (state.from + state.to) / 2;
   if (start.length === 0) return null;
   const now = upperBound(start, middle) - 1;
@@ -44,7 +46,7 @@ export function step(store: ProcessStore, state: ViewState, by: 1|-1): Change|nu
   return show(start[to], end[to], store.info.end);
 }
 
-export function edge(store: ProcessStore, state: ViewState, by: 1|-1): Change|null {
+export function edge(store: ProcessStore, state: ViewState, by: 1|- 1): Change|null {
   const {start, end} = store.tables.phase, t = state.at ?? (by > 0 ? state.from : state.to);
   let best: number|null = null;
   const take = (at: number) => {
@@ -60,7 +62,7 @@ export function edge(store: ProcessStore, state: ViewState, by: 1|-1): Change|nu
 const LOOKS = 400;
 
 /** The next local peak of the lane at the zoom that is shown. */
-export function peak(store: ProcessStore, state: ViewState, by: 1|-1): Change|null {
+export function peak(store: ProcessStore, state: ViewState, by: 1|- 1): Change|null {
   const columns = new Columns(LOOKS, store.tables.bands.length), grain = (state.to - state.from) / LOOKS;
   store.columns(state.lane, state.hidden).fill(state.from, grain, columns);
   const t = state.at ?? (by > 0 ? state.from : state.to);
@@ -77,8 +79,9 @@ export function peak(store: ProcessStore, state: ViewState, by: 1|-1): Change|nu
   return next === undefined ? null : {at: next};
 }
 
-export function finding(store: ProcessStore, state: ViewState, by: 1|-1): Change|null {
-  const marks = store.info.marks.filter((one) => one.kind === "finding").map((one) => one.t).sort((a, b) => a - b);
+export function finding(store: ProcessStore, state: ViewState, by: 1|- 1): Change|null {
+  const marks =
+      store.info.marks.filter((one) => one.kind === 'finding').map((one) => one.t).sort((a, b) => a - b);
   const t = state.at ?? -1;
   const i = by > 0 ? upperBound(marks, t) : lowerBound(marks, t) - 1;
   return i < 0 || i >= marks.length ? null : reach(state, marks[i], store.info.end);

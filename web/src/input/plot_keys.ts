@@ -1,8 +1,8 @@
 // Purpose: the keys of the plot, as the help lists them.
 
-import type {App} from "../state/app";
-import type {ProcessStore} from "../store/process_store";
-import * as move from "./navigation";
+import type {App} from '../state/app';
+import type {ProcessStore} from '../store/process_store';
+import * as move from './navigation';
 
 export interface KeyTarget {
   readonly app: App;
@@ -13,7 +13,7 @@ export interface KeyTarget {
   grain(): number;
   search(): void;
   legend(): void;
-  nextMatch(by: 1|-1): void;
+  nextMatch(by: 1|- 1): void;
   say(): void;
 }
 
@@ -26,20 +26,21 @@ export class PlotKeys {
   key(event: KeyboardEvent): boolean {
     if (event.altKey) return false;
     if (this.marking) {
-      if (event.key === "Shift") return false;
+      if (event.key === 'Shift') return false;
       this.marking = false;
-      if (/^[1-9]$/.test(event.key)) return this.go(move.mark(this.store, this.target.app.state, Number(event.key)));
+      if (/^[1-9]$/.test(event.key))
+        return this.go(move.mark(this.store, this.target.app.state, Number(event.key)));
     }
     return this.walk(event) || this.act(event);
   }
 
-  private get store(): ProcessStore {
-    return this.target.store();
-  }
+  private get store(): ProcessStore { return this.target.store(); }
 
-  private go(change: move.Change|null, pace: "step"|"drag" = "step"): boolean {
-    if (change === null) this.target.app.announce("there is no further one");
-    else this.target.app.go(change, pace);
+  private go(change: move.Change|null, pace: 'step'|'drag' = 'step'): boolean {
+    if (change === null)
+      this.target.app.announce('there is no further one');
+    else
+      this.target.app.go(change, pace);
     this.target.say();
     return true;
   }
@@ -51,73 +52,75 @@ export class PlotKeys {
     const centre = inside && state.at !== null ? state.at : (state.from + state.to) / 2;
     const far = event.shiftKey ? 0.8 : 0.12;
     switch (event.key) {
-      case "w":
-      case "W":
-      case "+":
-      case "=":
-        return this.go(move.zoom(state, centre, event.key === "W" ? 0.2 : 0.6, end), "drag");
-      case "s":
-      case "S":
-      case "-":
-        return this.go(move.zoom(state, centre, event.key === "S" ? 5 : 1 / 0.6, end), "drag");
-      case "a":
-      case "A":
-        return this.go(move.pan(state, -span * far, end), "drag");
-      case "d":
-      case "D":
-        return this.go(move.pan(state, span * far, end), "drag");
-      case "ArrowLeft":
-      case "ArrowRight":
-        return this.arrow(event.key === "ArrowLeft" ? -1 : 1, event.shiftKey);
-      case ",":
-      case ".":
-      case "<":
-      case ">": {
-        const by = (event.key === "," || event.key === "<" ? -1 : 1) * (/[<>]/.test(event.key) ? 20 : 1);
-        return this.go(move.reach(state, Math.max(0, Math.min(end, centre + by * this.target.grain())), end), "drag");
+      case 'w':
+      case 'W':
+      case '+':
+      case '=':
+        return this.go(move.zoom(state, centre, event.key === 'W' ? 0.2 : 0.6, end), 'drag');
+      case 's':
+      case 'S':
+      case '-':
+        return this.go(move.zoom(state, centre, event.key === 'S' ? 5 : 1 / 0.6, end), 'drag');
+      case 'a':
+      case 'A':
+        return this.go(move.pan(state, -span * far, end), 'drag');
+      case 'd':
+      case 'D':
+        return this.go(move.pan(state, span * far, end), 'drag');
+      case 'ArrowLeft':
+      case 'ArrowRight':
+        return this.arrow(event.key === 'ArrowLeft' ? -1 : 1, event.shiftKey);
+      case ',':
+      case '.':
+      case '<':
+      case '>': {
+        const by = (event.key === ',' || event.key === '<' ? -1 : 1) * (/[<>]/.test(event.key) ? 20 : 1);
+        return this.go(
+            move.reach(state, Math.max(0, Math.min(end, centre + by * this.target.grain())), end), 'drag');
       }
       default:
         return false;
     }
   }
 
-  private arrow(by: 1|-1, select: boolean): boolean {
+  private arrow(by: 1|- 1, select: boolean): boolean {
     const {state} = this.target.app, {end} = this.store.info, span = state.to - state.from;
-    if (!select) return this.go(move.pan(state, by * span * 0.12, end), "drag");
+    if (!select) return this.go(move.pan(state, by * span * 0.12, end), 'drag');
     const fixed = state.at ?? (state.from + state.to) / 2;
     const other = state.range === null ? fixed : state.range[0] === fixed ? state.range[1] : state.range[0];
     const moved = Math.max(0, Math.min(end, other + by * span * 0.02));
-    if (moved === fixed) return this.go({range: null}, "drag");
-    return this.go({range: moved < fixed ? [moved, fixed] : [fixed, moved]}, "drag");
+    if (moved === fixed) return this.go({range: null}, 'drag');
+    return this.go({range: moved < fixed ? [moved, fixed] : [fixed, moved]}, 'drag');
   }
 
   private act(event: KeyboardEvent): boolean {
     const {state} = this.target.app, {store} = this;
     switch (event.key) {
-      case "[":
+      case '[':
         return this.go(move.step(store, state, -1));
-      case "]":
+      case ']':
         return this.go(move.step(store, state, 1));
-      case "{":
+      case '{':
         return this.go(move.edge(store, state, -1));
-      case "}":
+      case '}':
         return this.go(move.edge(store, state, 1));
-      case "p":
+      case 'p':
         return this.go(move.peak(store, state, 1));
-      case "P":
+      case 'P':
         return this.go(move.peak(store, state, -1));
-      case "f":
+      case 'f':
         return this.go(move.finding(store, state, 1));
-      case "F":
+      case 'F':
         return this.go(move.finding(store, state, -1));
-      case "m":
+      case 'm':
         this.marking = true;
-        this.target.app.announce("mark: press 1 to 9");
+        this.target.app.announce('mark: press 1 to 9');
         return true;
-      case "0":
+      case '0':
         return this.go({from: 0, to: Math.max(move.SHORTEST, store.info.end)});
-      case "z":
-        return state.range === null ? false : this.go(move.show(state.range[0], state.range[1], store.info.end));
+      case 'z':
+        return state.range === null ? false :
+                                      this.go(move.show(state.range[0], state.range[1], store.info.end));
       default:
         return this.other(event);
     }
@@ -126,28 +129,29 @@ export class PlotKeys {
   private other(event: KeyboardEvent): boolean {
     const {app} = this.target, {state} = app;
     switch (event.key) {
-      case "Backspace":
+      case 'Backspace':
         history.back();
         return true;
-      case "Enter":
-        if (event.target instanceof HTMLButtonElement || event.target instanceof HTMLAnchorElement) return false;
+      case 'Enter':
+        if (event.target instanceof HTMLButtonElement || event.target instanceof HTMLAnchorElement)
+          return false;
         return this.go({at: this.target.hover() ?? (state.from + state.to) / 2});
-      case "Escape":
-        if (state.range === null && state.selected === null && state.search === "") return false;
-        return this.go({range: null, selected: null, focus: null, search: ""});
-      case "t":
+      case 'Escape':
+        if (state.range === null && state.selected === null && state.search === '') return false;
+        return this.go({range: null, selected: null, focus: null, search: ''});
+      case 't':
         return this.go({table: !state.table});
-      case "/":
+      case '/':
         this.target.search();
         return true;
-      case "n":
-      case "N":
-        this.target.nextMatch(event.key === "n" ? 1 : -1);
+      case 'n':
+      case 'N':
+        this.target.nextMatch(event.key === 'n' ? 1 : -1);
         return true;
-      case "l":
+      case 'l':
         this.target.legend();
         return true;
-      case "h":
+      case 'h':
         return state.hidden === 0 ? false : this.go({hidden: 0});
       default:
         return false;

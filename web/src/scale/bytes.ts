@@ -1,6 +1,6 @@
 // Purpose: bytes in words.
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 /** "71.42 GiB"; three or four figures, whole bytes below 1 KiB. */
 export function bytes(value: number): string {
@@ -10,5 +10,5 @@ export function bytes(value: number): string {
     unit++;
   }
   const digits = unit === 0 ? 0 : amount >= 100 ? 1 : 2;
-  return `${value < 0 ? "\u2212" : ""}${amount.toFixed(digits)} ${UNITS[unit]}`;
+  return `${value < 0 ? '\u2212' : ''}${amount.toFixed(digits)} ${UNITS[unit]}`;
 }

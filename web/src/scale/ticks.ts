@@ -9,7 +9,8 @@ export function roundStep(least: number): number {
   return 10 * power;
 }
 
-const LONG = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const LONG =
+    [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 
 /** The step of ticks in ns: decimal below a second, of clocks above. */
 export function timeStep(least: number): number {
@@ -24,11 +25,9 @@ export function byteStep(least: number): number {
   return step;
 }
 
-function digitsOf(step: number): number {
-  return Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-}
+function digitsOf(step: number): number { return Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)); }
 
-const UNITS: readonly(readonly[number, string])[] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+const UNITS: readonly(readonly[number, string])[] = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']];
 
 /** A time or an offset on an axis with ticks of `step` ns: "12.4 s", "3 min 20 s", "2 d 4 h". */
 export function tickLabel(ns: number, step: number): string {
@@ -40,7 +39,7 @@ export function tickLabel(ns: number, step: number): string {
 
 function longLabel(seconds: number, step: number): string {
   const parts: string[] = [];
-  const units: readonly(readonly[number, string])[] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const units: readonly(readonly[number, string])[] = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
   let rest = seconds;
   for (const [unit, name] of units) {
     const amount = Math.floor(rest / unit);
@@ -48,12 +47,12 @@ function longLabel(seconds: number, step: number): string {
     if (amount > 0) parts.push(`${amount} ${name}`);
     if (unit * 1e9 <= step) break;
   }
-  return parts.slice(0, 3).join(" ") || "0 s";
+  return parts.slice(0, 3).join(' ') || '0 s';
 }
 
 /**
- * Where labels start to count from: 0 if they stay short, else a round instant before `from`, so that the labels are
- * short offsets from it.
+ * Where labels start to count from: 0 if they stay short, else a round instant before `from`, so that the
+ * labels are short offsets from it.
  */
 export function labelBase(from: number, step: number): number {
   if (from / step < 20000) return 0;

@@ -1,10 +1,10 @@
 // Purpose: nanoseconds in words.
 
-const UNITS: readonly(readonly[number, string])[] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+const UNITS: readonly(readonly[number, string])[] = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']];
 
 function clock(ns: number): string {
   const seconds = Math.round(ns / 1e9), minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
-  const two = (value: number) => String(value).padStart(2, "0");
+  const two = (value: number) => String(value).padStart(2, '0');
   if (hours >= 24) return `${Math.floor(hours / 24)} d ${hours % 24} h ${two(minutes % 60)} min`;
   return hours > 0 ? `${hours} h ${two(minutes % 60)} min` : `${minutes} min ${two(seconds % 60)} s`;
 }
@@ -12,7 +12,7 @@ function clock(ns: number): string {
 /** A length of time: "1 h 12 min", "18.2 ms". */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
-  if (size >= 120e9) return (ns < 0 ? "\u2212" : "") + clock(size);
+  if (size >= 120e9) return (ns < 0 ? '\u2212' : '') + clock(size);
   for (const [unit, name] of UNITS) {
     if (size >= unit) return `${Number((ns / unit).toPrecision(4))} ${name}`;
   }
@@ -27,5 +27,5 @@ export function instant(ns: number, resolution = 1e6): string {
   if (seconds < 3600) return `${seconds.toFixed(digits)} s`;
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60;
   const rest = (seconds - hours * 3600 - minutes * 60).toFixed(digits);
-  return `${hours}:${String(minutes).padStart(2, "0")}:${rest.padStart(digits > 0 ? digits + 3 : 2, "0")}`;
+  return `${hours}:${String(minutes).padStart(2, '0')}:${rest.padStart(digits > 0 ? digits + 3 : 2, '0')}`;
 }

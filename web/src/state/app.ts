@@ -1,15 +1,15 @@
 // Purpose: the app that every view gets: the data, the state, and the one way to change the state.
 
-import type {PageData} from "../format/decode";
-import type {Documents} from "../format/page";
-import type {ViewState} from "./view_state";
+import type {PageData} from '../format/decode';
+import type {Documents} from '../format/page';
+import type {ViewState} from './view_state';
 
-export type {PageData} from "../format/decode";
-export type {Documents} from "../format/page";
-export type {ViewState} from "./view_state";
+export type{PageData} from '../format/decode';
+export type{Documents} from '../format/page';
+export type{ViewState} from './view_state';
 
 /** How a change enters the history: at once, or when a drag or a series of keys has come to rest. */
-export type Pace = "step" | "drag";
+export type Pace = 'step'|'drag';
 
 export interface App {
   readonly page: PageData;

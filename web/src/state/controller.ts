@@ -1,31 +1,33 @@
 // Purpose: hold the state of the page, draw the shown views once a frame, and keep the URL in step.
 
-import type {App, Documents, Pace, PageData, ViewState} from "./app";
-import {UrlState} from "./history";
-import {Announcer} from "./announcer";
+import type {App, Documents, Pace, PageData, ViewState} from './app';
+import {UrlState} from './history';
+import {Announcer} from './announcer';
 
-/** The state that the page opens with: the whole run of the first process, at the peak of the lane that leads. */
+/**
+ * The state that the page opens with: the whole run of the first process, at the peak of the lane that leads.
+ */
 export function firstState(page: PageData): ViewState {
   const process = page.info.processes[0];
   const lane = Math.max(0, process.lanes.findIndex((one) => one.leads));
   return {
-    tab: page.info.mode === "diff" ? "diff" : "findings",
+    tab: page.info.mode === 'diff' ? 'diff' : 'findings',
     process: 0,
     lane,
     from: 0,
     to: Math.max(1000, process.end),
     at: process.lanes.length > 0 ? process.lanes[lane].peak.t : null,
     range: null,
-    search: "",
+    search: '',
     selected: null,
     focus: null,
     hidden: 0,
     callers: false,
     allFrames: false,
-    by: "line",
+    by: 'line',
     table: false,
-    marks: new Array<number | null>(9).fill(null),
-    choice: ""
+    marks: new Array<number|null>(9).fill(null),
+    choice: ''
   };
 }
 
@@ -59,9 +61,9 @@ export class Controller implements App {
     this.state = settle(page, this.url.read());
   }
 
-  go(change: Partial<ViewState>, pace: Pace = "step"): void {
+  go(change: Partial<ViewState>, pace: Pace = 'step'): void {
     this.take({...this.state, ...change});
-    this.url.write(this.state, pace === "step");
+    this.url.write(this.state, pace === 'step');
   }
 
   redraw(): void {
@@ -73,9 +75,7 @@ export class Controller implements App {
     });
   }
 
-  announce(text: string): void {
-    this.announcer.say(text);
-  }
+  announce(text: string): void { this.announcer.say(text); }
 
   private take(state: ViewState): void {
     this.state = settle(this.page, state);

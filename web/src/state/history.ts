@@ -1,19 +1,19 @@
 // Purpose: keep the state in the fragment of the URL, so that Back, reload and pasted links work.
 
-import {readFragment, type ViewState, writeFragment} from "./view_state";
+import {readFragment, type ViewState, writeFragment} from './view_state';
 
 const REST = 400; // ms without a change: then a drag is one step of the history
 
 export class UrlState {
   private waiting = 0;
-  private written = "";
+  private written = '';
 
   constructor(private readonly first: ViewState, private readonly changed: (state: ViewState) => void) {
-    addEventListener("hashchange", () => this.arrived());
+    addEventListener('hashchange', () => this.arrived());
   }
 
   read(): ViewState {
-    this.written = location.hash.replace(/^#/, "");
+    this.written = location.hash.replace(/^#/, '');
     return readFragment(this.written, this.first);
   }
 
@@ -21,8 +21,10 @@ export class UrlState {
   write(state: ViewState, atOnce: boolean): void {
     clearTimeout(this.waiting);
     const push = () => this.push(writeFragment(state));
-    if (atOnce) push();
-    else this.waiting = setTimeout(push, REST) as unknown as number;
+    if (atOnce)
+      push();
+    else
+      this.waiting = setTimeout(push, REST) as unknown as number;
   }
 
   private push(fragment: string): void {
@@ -32,7 +34,7 @@ export class UrlState {
   }
 
   private arrived(): void {
-    const now = location.hash.replace(/^#/, "");
+    const now = location.hash.replace(/^#/, '');
     if (now === this.written) return;
     clearTimeout(this.waiting);
     this.written = now;

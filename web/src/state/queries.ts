@@ -1,7 +1,7 @@
 // Purpose: the same answers as the views, for tests and the browser's console, as window.memtrace.
 
-import {storeOf} from "../store/process_store";
-import type {App, ViewState} from "./app";
+import {storeOf} from '../store/process_store';
+import type {App, ViewState} from './app';
 
 export interface Queries {
   state(): ViewState;
@@ -15,7 +15,7 @@ export function queries(app: App): Queries {
   const store = () => storeOf(app.page, app.state.process);
   return {
     state: () => app.state,
-    go: (change) => app.go(change, "drag"),
+    go: (change) => app.go(change, 'drag'),
     end: () => store().info.end,
     bands(lane, t) {
       const composition = store().composition(lane, t);

@@ -1,29 +1,29 @@
 // Purpose: the frame of the page: its head, the row of tabs, and the panel of the chosen tab.
 
-import {header} from "../view/header";
-import {TABS} from "../view/tabs";
-import type {App, Tab, View, ViewState} from "./app";
+import {header} from '../view/header';
+import {TABS} from '../view/tabs';
+import type {App, Tab, View, ViewState} from './app';
 
 interface Shown {
   readonly tab: Tab;
   readonly button: HTMLButtonElement;
   readonly panel: HTMLElement;
-  view: View | null;
+  view: View|null;
 }
 
 function makeTab(tab: Tab, app: App): Shown {
-  const button = document.createElement("button");
-  button.type = "button";
+  const button = document.createElement('button');
+  button.type = 'button';
   button.id = `tab-${tab.id}`;
   button.textContent = tab.title;
-  button.setAttribute("role", "tab");
-  button.setAttribute("aria-controls", `panel-${tab.id}`);
-  button.addEventListener("click", () => app.go({tab: tab.id}));
-  const panel = document.createElement("div");
+  button.setAttribute('role', 'tab');
+  button.setAttribute('aria-controls', `panel-${tab.id}`);
+  button.addEventListener('click', () => app.go({tab: tab.id}));
+  const panel = document.createElement('div');
   panel.id = `panel-${tab.id}`;
-  panel.className = "panel";
-  panel.setAttribute("role", "tabpanel");
-  panel.setAttribute("aria-labelledby", button.id);
+  panel.className = 'panel';
+  panel.setAttribute('role', 'tabpanel');
+  panel.setAttribute('aria-labelledby', button.id);
   return {tab, button, panel, view: null};
 }
 
@@ -31,20 +31,20 @@ function makeTab(tab: Tab, app: App): Shown {
 export class Shell {
   private readonly head: View;
   private readonly tabs: Shown[];
-  private readonly list = document.createElement("div");
+  private readonly list = document.createElement('div');
 
   constructor(private readonly app: App, private readonly root: HTMLElement) {
     this.head = header(app);
     this.tabs = TABS.filter((tab) => tab.offered(app.page)).map((tab) => makeTab(tab, app));
-    this.list.className = "tabs";
-    this.list.setAttribute("role", "tablist");
-    this.list.setAttribute("aria-label", "Views");
+    this.list.className = 'tabs';
+    this.list.setAttribute('role', 'tablist');
+    this.list.setAttribute('aria-label', 'Views');
     this.list.append(...this.tabs.map((one) => one.button));
-    this.list.addEventListener("keydown", (event) => this.walk(event));
+    this.list.addEventListener('keydown', (event) => this.walk(event));
     root.replaceChildren(this.head.element, this.list, ...this.tabs.map((one) => one.panel));
-    addEventListener("keydown", (event) => this.key(event));
-    addEventListener("resize", () => app.redraw());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.redraw());
+    addEventListener('keydown', (event) => this.key(event));
+    addEventListener('resize', () => app.redraw());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => app.redraw());
   }
 
   update(state: ViewState): void {
@@ -52,7 +52,7 @@ export class Shell {
     const shown = this.chosen(state);
     for (const one of this.tabs) {
       const is = one === shown;
-      one.button.setAttribute("aria-selected", String(is));
+      one.button.setAttribute('aria-selected', String(is));
       one.button.tabIndex = is ? 0 : -1;
       one.panel.hidden = !is;
     }

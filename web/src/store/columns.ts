@@ -1,11 +1,12 @@
-// Purpose: what one lane shows in each column of pixels: the highest level, the bands at that instant, the lowest level.
+// Purpose: what one lane shows in each column of pixels: the highest level, the bands at that instant, the
+// lowest level.
 
-import {LaneBins} from "./lane_bins";
-import {LaneRows} from "./lane_rows";
-import {LaneRules} from "./lane_rules";
-import type {Extreme} from "./row_levels";
-import {lowerBound, upperBound} from "./search_sorted";
-import type {Tables} from "./tables";
+import {LaneBins} from './lane_bins';
+import {LaneRows} from './lane_rows';
+import {LaneRules} from './lane_rules';
+import type {Extreme} from './row_levels';
+import {lowerBound, upperBound} from './search_sorted';
+import type {Tables} from './tables';
 
 export const SOURCE = {
   rows: 0,
@@ -62,15 +63,20 @@ export class LaneColumns {
     return -1;
   }
 
-  /** Fills columns of `width` ns each, from `from` on. Column c covers [from + c * width, from + (c + 1) * width). */
+  /**
+   * Fills columns of `width` ns each, from `from` on. Column c covers [from + c * width, from + (c + 1) *
+   * width).
+   */
   fill(from: number, width: number, out: Columns): void {
     let window = -1;
     const {windows} = this.tables.info;
     for (let c = 0; c < out.count; c++) {
       const a = from + c * width, b = a + width;
       if (window < 0 || windows[window].from > a || b > windows[window].to) window = this.windowOf(a, b);
-      if (window >= 0) this.fromRows(window, a, b, c, out);
-      else this.fromBins(a, b, c, out);
+      if (window >= 0)
+        this.fromRows(window, a, b, c, out);
+      else
+        this.fromBins(a, b, c, out);
     }
   }
 

@@ -1,9 +1,9 @@
 // Purpose: what a lane is made of at an instant: bytes and blocks by group and by band, and what has no group.
 
-import type {LaneColumns} from "./columns";
-import {complete} from "./lane_rows";
-import type {Instant, Replay} from "./replay";
-import {GROUP, type Tables} from "./tables";
+import type {LaneColumns} from './columns';
+import {complete} from './lane_rows';
+import type {Instant, Replay} from './replay';
+import {GROUP, type Tables} from './tables';
 
 export interface Composition {
   readonly instant: Instant;
@@ -13,7 +13,9 @@ export interface Composition {
   readonly blocks: Float64Array;
   /** By band, the remainder included; sums to the level. */
   readonly bands: Float64Array;
-  /** What completes the groups to the level: small blocks, or memory that the allocator caches. May be below 0. */
+  /**
+   * What completes the groups to the level: small blocks, or memory that the allocator caches. May be below 0.
+   */
   readonly rest: number;
   /** The band of the rest; -1: this lane has none. */
   readonly restBand: number;
@@ -27,7 +29,8 @@ function levelAt(tables: Tables, columns: LaneColumns, lane: number, instant: In
 }
 
 /** `columns` are those of the lane without hidden bands. Null if the data knows no live blocks. */
-export function compose(tables: Tables, columns: LaneColumns, lane: number, replay: Replay, t: number): Composition|null {
+export function compose(
+    tables: Tables, columns: LaneColumns, lane: number, replay: Replay, t: number): Composition|null {
   const instant = replay.moveTo(t);
   if (instant === null) return null;
   const {rules} = columns, {class: table, group} = tables, {counts} = replay;

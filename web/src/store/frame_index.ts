@@ -15,7 +15,8 @@ export class FrameIndex {
   /** The number of these keys; a new one if they were never seen. */
   of(a: number, b: number, c: number, d: number): number {
     const mask = this.slots.length - 1;
-    let hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b) ^ Math.imul(c, 0xc2b2ae35) ^ Math.imul(d, 0x27d4eb2f);
+    let hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b) ^ Math.imul(c, 0xc2b2ae35) ^
+        Math.imul(d, 0x27d4eb2f);
     hash ^= hash >>> 15;
     for (let slot = hash & mask;; slot = (slot + 1) & mask) {
       const at = this.slots[slot];
@@ -24,7 +25,8 @@ export class FrameIndex {
         return this.add(a, b, c, d);
       }
       const k = at * 4;
-      if (this.keys[k] === a && this.keys[k + 1] === b && this.keys[k + 2] === c && this.keys[k + 3] === d) return at;
+      if (this.keys[k] === a && this.keys[k + 1] === b && this.keys[k + 2] === c && this.keys[k + 3] === d)
+        return at;
     }
   }
 

@@ -1,8 +1,9 @@
-// Purpose: bytes below each node of the shown tree at an instant, by band, and the span of each node in the graph.
+// Purpose: bytes below each node of the shown tree at an instant, by band, and the span of each node in the
+// graph.
 
-import type {Composition} from "./composition";
-import type {ShownTree} from "./shown_tree";
-import {GROUP, type Tables} from "./tables";
+import type {Composition} from './composition';
+import type {ShownTree} from './shown_tree';
+import {GROUP, type Tables} from './tables';
 
 export class FrameSums {
   readonly total: Float64Array;
@@ -64,7 +65,10 @@ export class FrameSums {
     }
   }
 
-  /** Children stand side by side in the order of their first sight, so they keep their places while the instant moves. */
+  /**
+   * Children stand side by side in the order of their first sight, so they keep their places while the instant
+   * moves.
+   */
   private layOut(): void {
     const {parent, count} = this.tree, {next} = this;
     for (let i = 1; i < count; i++) {

@@ -1,38 +1,34 @@
 // Purpose: frames in words, and which blocks a selected frame stands for.
 
-import type {Strings} from "../format/strings";
-import {FLAG, type Tables} from "./tables";
+import type {Strings} from '../format/strings';
+import {FLAG, type Tables} from './tables';
 
 /** The last part of a path. */
-export function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
+export function baseName(path: string): string { return path.slice(path.lastIndexOf('/') + 1); }
 
 export class Frames {
   constructor(private readonly tables: Tables, private readonly strings: Strings) {}
 
   name(node: number): string {
-    return this.strings.get(this.tables.tree.function[node]) || "unknown function";
+    return this.strings.get(this.tables.tree.function [node]) || 'unknown function';
   }
 
-  file(node: number): string {
-    return this.strings.get(this.tables.tree.file[node]);
-  }
+  file(node: number): string { return this.strings.get(this.tables.tree.file[node]); }
 
   /** "train.py:41", the name of a library, or "". */
   place(node: number): string {
     const file = baseName(this.file(node)), line = this.tables.tree.line[node];
-    return line > 0 && file !== "" ? `${file}:${line}` : file;
+    return line > 0 && file !== '' ? `${file}:${line}` : file;
   }
 
   full(node: number): string {
     const file = this.file(node), line = this.tables.tree.line[node];
-    return line > 0 && file !== "" ? `${file}:${line}` : file;
+    return line > 0 && file !== '' ? `${file}:${line}` : file;
   }
 
   label(node: number): string {
     const place = this.place(node);
-    return place === "" ? this.name(node) : `${this.name(node)} ${place}`;
+    return place === '' ? this.name(node) : `${this.name(node)} ${place}`;
   }
 
   /** The nearest frame of the user's own code at or above a node; 0: none. */

@@ -1,13 +1,13 @@
 // Purpose: phases by depth and steps, for the strips above the plot and for texts.
 
-import {upperBound} from "./search_sorted";
-import type {Tables} from "./tables";
+import {upperBound} from './search_sorted';
+import type {Tables} from './tables';
 
 /** Intervals that ascend and do not overlap; `of` leads back to the phase or step. */
 export interface Strip {
   readonly start: Float64Array;
   readonly end: Float64Array;
-  readonly of: Uint32Array;
+  readonly of : Uint32Array;
 }
 
 export function stepStrip(tables: Tables): Strip {
@@ -55,6 +55,6 @@ export function where(tables: Tables, strips: readonly Strip[], steps: Strip, t:
     const i = intervalAt(strip, t);
     if (i >= 0) path = tables.info.paths[tables.phase.path[strip.of[i]]];
   }
-  said.push(...path.filter((name) => !(name === "step" && step >= 0)));
-  return said.join(", ");
+  said.push(...path.filter((name) => !(name === 'step' && step >= 0)));
+  return said.join(', ');
 }

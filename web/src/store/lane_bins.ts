@@ -1,8 +1,8 @@
 // Purpose: the level and the bands of one lane over the whole run, from bins.
 
-import {Pyramid} from "./pyramid";
-import {lowerBound} from "./search_sorted";
-import type {LaneBins as Columns, Tables} from "./tables";
+import {Pyramid} from './pyramid';
+import {lowerBound} from './search_sorted';
+import type {LaneBins as Columns, Tables} from './tables';
 
 export class LaneBins {
   private readonly pyramid: Pyramid;
@@ -38,13 +38,18 @@ export class LaneBins {
   /** Results of `query`: the bin whose highest level is that of the column; -1: `inside` or `carried` tells. */
   best = -1;
   lowest = 0;
-  /** The bin in the column with its highest level elsewhere: the level lies from `lowest` to `upper`; -1: none. */
+  /**
+   * The bin in the column with its highest level elsewhere: the level lies from `lowest` to `upper`; -1: none.
+   */
   inside = -1;
   upper = 0;
   /** The bin whose last level is carried in; -1: no event came before. */
   carried = -1;
 
-  /** Looks at the bins that have their highest level in [from, to), else at the bin that covers it, else before it. */
+  /**
+   * Looks at the bins that have their highest level in [from, to), else at the bin that covers it, else before
+   * it.
+   */
   query(from: number, to: number): void {
     const {bin} = this.tables, {at} = this.columns;
     this.best = -1;
@@ -78,26 +83,26 @@ export class LaneBins {
     this.upper = Math.max(this.upper, highest[next]);
   }
 
-  /** The level after a bin's last event. With hidden bands, the sum of the shown ones as `bandsAfter` has them. */
+  /**
+   * The level after a bin's last event. With hidden bands, the sum of the shown ones as `bandsAfter` has them.
+   */
   carriedLevel(bin: number): number {
     if (bin < 0) return 0;
     if (this.hidden === 0) return this.columns.last[bin];
     return Math.min(this.columns.last[bin], this.highest[bin]);
   }
 
-  level(bin: number): number {
-    return this.highest[bin];
-  }
+  level(bin: number): number { return this.highest[bin]; }
 
-  at(bin: number): number {
-    return this.columns.at[bin];
-  }
+  at(bin: number): number { return this.columns.at[bin]; }
 
   bandsAt(bin: number, out: Float64Array): void {
     for (let b = 0; b < this.bands; b++) out[b] = this.columns.bands[b * this.bins + bin];
   }
 
-  /** The bands after a bin's last event, as far as they are known. Returns the bytes that no band is known for. */
+  /**
+   * The bands after a bin's last event, as far as they are known. Returns the bytes that no band is known for.
+   */
   bandsAfter(bin: number, out: Float64Array): number {
     const {max, last} = this.columns;
     if (bin < 0) {
@@ -109,7 +114,10 @@ export class LaneBins {
     return 0;
   }
 
-  /** The bands somewhere in `inside`: surely up to the lowest level; the returned rest, up to the highest, may be. */
+  /**
+   * The bands somewhere in `inside`: surely up to the lowest level; the returned rest, up to the highest, may
+   * be.
+   */
   bandsInside(out: Float64Array): number {
     const {inside, lowest} = this;
     if (this.hidden === 0) return this.estimate(inside, lowest, out) + this.upper - lowest;
@@ -117,7 +125,10 @@ export class LaneBins {
     return 0;
   }
 
-  /** The least of what this peak and the next have of each band, at most `level`. Returns what is left of the level. */
+  /**
+   * The least of what this peak and the next have of each band, at most `level`. Returns what is left of the
+   * level.
+   */
   private estimate(bin: number, level: number, out: Float64Array): number {
     const {bins} = this, {bands} = this.columns;
     this.bandsAt(bin, out);

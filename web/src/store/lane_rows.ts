@@ -1,12 +1,13 @@
 // Purpose: the level of one lane after each stored row, and its bands at any row.
 
-import type {LaneRules} from "./lane_rules";
-import {type Extreme, LEAF, RowLevels} from "./row_levels";
-import type {Tables} from "./tables";
+import type {LaneRules} from './lane_rules';
+import {type Extreme, LEAF, RowLevels} from './row_levels';
+import type {Tables} from './tables';
 
 /** Sums the shown bands: the level less the hidden ones, or the shown ones alone if the remainder is hidden. */
 class ShownSum {
-  private readonly start: 0|1;
+  /** 1 if the level counts, less hidden bands; 0 if shown bands alone do. */
+  readonly start: 0|1;
   private readonly factor: Float64Array;
 
   constructor(rules: LaneRules, hidden: number, count: number) {
@@ -24,6 +25,11 @@ class ShownSum {
     for (let b = 0; b < bands.length; b++) sum += this.factor[b] * bands[b];
     return sum;
   }
+
+  /** What a block of each class adds. */
+  byClass(rules: LaneRules): Float64Array {
+    return rules.level.map((level, i) => this.start * level + this.factor[rules.band[i]] * rules.inBand[i]);
+  }
 }
 
 /** Sets the band that completes the sum to the level. */
@@ -39,7 +45,8 @@ export function complete(rules: LaneRules, total: number, out: Float64Array): vo
 /** What a live set holds in each band, without the remainder. */
 export function startBands(tables: Tables, rules: LaneRules, set: number, out: Float64Array): void {
   const {start, class: kinds, count} = tables.set;
-  for (let i = start[set]; i < start[set + 1]; i++) out[rules.band[kinds[i]]] += rules.inBand[kinds[i]] * count[i];
+  for (let i = start[set]; i < start[set + 1]; i++)
+    out[rules.band[kinds[i]]] += rules.inBand[kinds[i]] * count[i];
 }
 
 interface WindowRows {
@@ -55,7 +62,8 @@ export class LaneRows {
   private readonly shown: Float64Array;
   private readonly windows: WindowRows[];
 
-  constructor(private readonly tables: Tables, private readonly rules: LaneRules, lane: number, hidden: number) {
+  constructor(
+      private readonly tables: Tables, private readonly rules: LaneRules, lane: number, hidden: number) {
     this.shown = new Float64Array(tables.row.time.length);
     const sum = hidden === 0 ? null : new ShownSum(rules, hidden, tables.bands.length);
     this.windows = tables.info.windows.map((_, window) => this.replay(window, lane, sum));
@@ -71,7 +79,9 @@ export class LaneRows {
     let total = levels[lane];
     before[0] = total;
     bands.set(now);
-    const carried = sum === null ? total : sum.of(total, now);
+    const carried = sum === null ? total : sum.of(total, now), adds = sum === null ? level : sum.byClass(rules);
+    const smallCounts = rules.small && (sum === null || sum.start === 1);
+    let seen = carried;
     for (let i = first; i < first + rows; i++) {
       if ((i - first) % LEAF === 0) {
         before[(i - first) / LEAF] = total;
@@ -79,9 +89,11 @@ export class LaneRows {
       }
       const kind = kinds[i], sign = ref[i] === 0 ? 1 : -1;
       if (rules.small) total += small[i];
+      if (smallCounts) seen += small[i];
       total += sign * level[kind];
+      seen += sign * adds[kind];
       now[band[kind]] += sign * inBand[kind];
-      shown[i] = sum === null ? total : sum.of(total, now);
+      shown[i] = seen;
     }
     return {levels: new RowLevels(shown, first, rows), before, bands, carried};
   }

@@ -1,8 +1,8 @@
 // Purpose: a measured line in columns of pixels: the highest sample of each column.
 
-import {Pyramid} from "./pyramid";
-import {lowerBound} from "./search_sorted";
-import type {MeasuredLine} from "./tables";
+import {Pyramid} from './pyramid';
+import {lowerBound} from './search_sorted';
+import type {MeasuredLine} from './tables';
 
 export class LineColumns {
   private readonly pyramid: Pyramid;

@@ -1,18 +1,18 @@
 // Purpose: what the views ask of one process, each answer kept until the question changes.
 
-import type {PageData} from "../format/decode";
-import type {LaneInfo, ProcessInfo} from "../format/page";
-import {LaneColumns} from "./columns";
-import {compose, type Composition} from "./composition";
-import {FrameSums} from "./frame_sums";
-import {Frames} from "./frames";
-import {LineColumns} from "./line_columns";
-import {Replay} from "./replay";
-import {find, type Found, parseQuery, type Query} from "./search";
-import {SelectionRows} from "./selection_rows";
-import {type SiteKeys, siteKeys} from "./sites";
-import {countHidden, fromCallers, fromSites, type ShownTree} from "./shown_tree";
-import {readTables, type Tables} from "./tables";
+import type {PageData} from '../format/decode';
+import type {LaneInfo, ProcessInfo} from '../format/page';
+import {LaneColumns} from './columns';
+import {compose, type Composition} from './composition';
+import {FrameSums} from './frame_sums';
+import {Frames} from './frames';
+import {LineColumns} from './line_columns';
+import {Replay} from './replay';
+import {find, type Found, parseQuery, type Query} from './search';
+import {SelectionRows} from './selection_rows';
+import {type SiteKeys, siteKeys} from './sites';
+import {countHidden, fromCallers, fromSites, type ShownTree} from './shown_tree';
+import {readTables, type Tables} from './tables';
 
 /** Keeps the last few answers of a question by its key. */
 class Last<T> {
@@ -44,7 +44,7 @@ export class ProcessStore {
   private readonly compositions = new Last<Composition|null>(2);
   private readonly trees = new Last<ShownTree>(4);
   private readonly sums = new Map<ShownTree, FrameSums>();
-  private summed = "";
+  private summed = '';
   private readonly found = new Last<Found>(2);
   private readonly marked = new Last<Uint8Array>(2);
   private readonly keys = new Last<SiteKeys>(2);
@@ -59,12 +59,11 @@ export class ProcessStore {
     this.replay = new Replay(this.tables);
   }
 
-  lane(index: number): LaneInfo {
-    return this.info.lanes[index];
-  }
+  lane(index: number): LaneInfo { return this.info.lanes[index]; }
 
   columns(lane: number, hidden = 0): LaneColumns {
-    if (hidden !== 0) return this.partial.get(`${lane} ${hidden}`, () => new LaneColumns(this.tables, lane, hidden));
+    if (hidden !== 0)
+      return this.partial.get(`${lane} ${hidden}`, () => new LaneColumns(this.tables, lane, hidden));
     let found = this.whole.get(lane);
     if (found === undefined) {
       found = new LaneColumns(this.tables, lane, 0);
@@ -76,8 +75,8 @@ export class ProcessStore {
   /** Null if the data knows no live blocks, or if there is no lane. */
   composition(lane: number, t: number): Composition|null {
     if (lane >= this.info.lanes.length) return null;
-    return this.compositions.get(`${lane} ${t}`,
-                                 () => compose(this.tables, this.columns(lane), lane, this.replay, t));
+    return this.compositions.get(
+        `${lane} ${t}`, () => compose(this.tables, this.columns(lane), lane, this.replay, t));
   }
 
   tree(callers: boolean, allFrames: boolean): ShownTree {
@@ -94,16 +93,14 @@ export class ProcessStore {
     if (sums === undefined) {
       sums = new FrameSums(tree, this.tables);
       this.sums.set(tree, sums);
-      this.summed = "";
+      this.summed = '';
     }
     if (key !== this.summed) sums.fill(composition);
     this.summed = key;
     return sums;
   }
 
-  query(text: string): Query {
-    return parseQuery(text);
-  }
+  query(text: string): Query { return parseQuery(text); }
 
   /** Null for an empty query. */
   search(text: string): Found|null {
@@ -123,13 +120,9 @@ export class ProcessStore {
     });
   }
 
-  sites(by: "line"|"site"): SiteKeys {
-    return this.keys.get(by, () => siteKeys(this.tables, this.frames, by));
-  }
+  sites(by: 'line'|'site'): SiteKeys { return this.keys.get(by, () => siteKeys(this.tables, this.frames, by)); }
 
-  text(index: number): string {
-    return this.page.strings.get(index);
-  }
+  text(index: number): string { return this.page.strings.get(index); }
 
   /** A selected node of the state, or null if the tree has no such node. */
   node(selected: number|null): number|null {

@@ -3,8 +3,9 @@
 const FAN = 8;
 
 /**
- * Levels over a column of highest and a column of lowest values. Level 0 is the columns themselves. Each node keeps the
- * leaf of its highest value, so what belongs to that leaf is a value that occurred together with the highest.
+ * Levels over a column of highest and a column of lowest values. Level 0 is the columns themselves. Each node
+ * keeps the leaf of its highest value, so what belongs to that leaf is a value that occurred together with the
+ * highest.
  */
 export class Pyramid {
   private readonly leaf: Uint32Array[] = [];
@@ -43,7 +44,8 @@ export class Pyramid {
     const at = level === 0 ? node : this.leaf[level - 1][node];
     const least = level === 0 ? this.lowest[node] : this.low[level - 1][node];
     const best = this.best;
-    if (best < 0 || this.highest[at] > this.highest[best] || (this.highest[at] === this.highest[best] && at < best)) {
+    if (best < 0 || this.highest[at] > this.highest[best] ||
+        (this.highest[at] === this.highest[best] && at < best)) {
       this.best = at;
     }
     if (least < this.least) this.least = least;

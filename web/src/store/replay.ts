@@ -1,7 +1,8 @@
-// Purpose: the blocks that live at an instant, by class: replayed from rows, or those of the nearest known instant.
+// Purpose: the blocks that live at an instant, by class: replayed from rows, or those of the nearest known
+// instant.
 
-import {upperBound} from "./search_sorted";
-import type {Tables} from "./tables";
+import {upperBound} from './search_sorted';
+import type {Tables} from './tables';
 
 export interface Instant {
   /** The instant whose blocks these are, ns. */
@@ -20,9 +21,7 @@ export class Replay {
   private window = -1;
   private row = -1;
 
-  constructor(private readonly tables: Tables) {
-    this.counts = new Float64Array(tables.class.group.length);
-  }
+  constructor(private readonly tables: Tables) { this.counts = new Float64Array(tables.class.group.length); }
 
   /** Returns null if the data knows the live blocks of no instant. */
   moveTo(t: number): Instant|null {
@@ -42,7 +41,8 @@ export class Replay {
     let best = Infinity, window = -1, keyframe = -1, atEnd = false;
     windows.forEach((one, i) => {
       const away = Math.min(Math.abs(one.from - t), Math.abs(one.to - t));
-      if (away < best) [best, window, keyframe, atEnd] = [away, i, -1, Math.abs(one.to - t) <= Math.abs(one.from - t)];
+      if (away < best)
+        [best, window, keyframe, atEnd] = [away, i, -1, Math.abs(one.to - t) <= Math.abs(one.from - t)];
     });
     keyframes.forEach((one, i) => {
       if (Math.abs(one.t - t) < best) [best, window, keyframe] = [Math.abs(one.t - t), -1, i];

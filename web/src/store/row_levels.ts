@@ -1,6 +1,6 @@
 // Purpose: highest and lowest of any range of rows of one window, exact to the row.
 
-import {Pyramid} from "./pyramid";
+import {Pyramid} from './pyramid';
 
 /** Rows of one leaf. */
 export const LEAF = 64;

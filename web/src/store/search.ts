@@ -1,11 +1,19 @@
-// Purpose: the search: words, re:, and the filters role:, phase:, file:, size>. Says what matches and how much it holds.
+// Purpose: the search: words, re:, and the filters role:, phase:, file:, size>. Says what matches and how much
+// it holds.
 
-import type {Strings} from "../format/strings";
-import type {Composition} from "./composition";
-import type {ShownTree} from "./shown_tree";
-import type {Tables} from "./tables";
+import type {Strings} from '../format/strings';
+import type {Composition} from './composition';
+import type {ShownTree} from './shown_tree';
+import type {Tables} from './tables';
 
-const UNIT: Record<string, number> = {"": 1, b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40};
+const UNIT: Record<string, number> = {
+  '': 1,
+  b: 1,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
+  t: 2 ** 40
+};
 
 type Text = (text: string) => boolean;
 
@@ -35,13 +43,13 @@ function size(text: string): number {
 /** Reads a query; parts are separated by spaces, and "re:" takes the rest. */
 export function parseQuery(text: string): Query {
   const words: Text[] = [], files: Text[] = [], roles: string[] = [], phases: string[] = [];
-  let least = 0, wrong = "", rest = text.trim();
-  const empty = rest === "";
-  while (rest !== "") {
+  let least = 0, wrong = '', rest = text.trim();
+  const empty = rest === '';
+  while (rest !== '') {
     const re = /^re:(.*)$/.exec(rest);
     if (re !== null) {
       try {
-        const pattern = new RegExp(re[1], "iu");
+        const pattern = new RegExp(re[1], 'iu');
         words.push((one) => pattern.test(one));
       } catch {
         wrong = `re:${re[1]} is not a regular expression`;
@@ -51,15 +59,15 @@ export function parseQuery(text: string): Query {
     const part = /^\S+/.exec(rest)?.[0] ?? rest;
     rest = rest.slice(part.length).trim();
     const filter = /^(role|phase|file):(.*)$/.exec(part);
-    if (part.startsWith("size>")) {
+    if (part.startsWith('size>')) {
       least = size(part.slice(5));
       if (Number.isNaN(least)) wrong = `${part} has no size, as size>10M has`;
     } else if (filter === null) {
       words.push(has(part));
-    } else if (filter[1] === "file") {
+    } else if (filter[1] === 'file') {
       files.push(has(filter[2]));
     } else {
-      (filter[1] === "role" ? roles : phases).push(filter[2].toLowerCase());
+      (filter[1] === 'role' ? roles : phases).push(filter[2].toLowerCase());
     }
   }
   return {words, files, roles, phases, size: least, wrong, empty};
@@ -90,10 +98,10 @@ function groupsOf(tables: Tables, strings: Strings, query: Query, roles: readonl
     if (Math.max(table.given[i], table.tensor[i]) > query.size) large[table.group[i]] = 1;
   }
   for (let g = 0; g < out.length; g++) {
-    const role = `${roles[group.role[g]] ?? ""} ${tables.bands[group.band[g]]}`.toLowerCase();
+    const role = `${roles[group.role[g]] ?? ''} ${tables.bands[group.band[g]]}`.toLowerCase();
     const phase = strings.get(group.phase[g]).toLowerCase();
-    const passes = query.roles.every((one) => role.includes(one)) && query.phases.every((one) => phase.includes(one)) &&
-        (query.size <= 0 || large[g] === 1);
+    const passes = query.roles.every((one) => role.includes(one)) &&
+        query.phases.every((one) => phase.includes(one)) && (query.size <= 0 || large[g] === 1);
     out[g] = passes ? 1 : 0;
   }
   return out;
@@ -107,8 +115,9 @@ export function find(tables: Tables, strings: Strings, query: Query, roles: read
   let frames = 0;
   path[0] = named ? 0 : 1;
   for (let i = 1; i < nodes; i++) {
-    const name = tree.function[i], file = tree.file[i];
-    const hit = named && words.every((one) => (one[name] | one[file]) === 1) && files.every((one) => one[file] === 1);
+    const name = tree.function [i], file = tree.file[i];
+    const hit =
+        named && words.every((one) => (one[name] | one[file]) === 1) && files.every((one) => one[file] === 1);
     frame[i] = hit ? 1 : 0;
     frames += frame[i];
     path[i] = hit || path[tree.parent[i]] === 1 ? 1 : 0;

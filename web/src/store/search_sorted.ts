@@ -5,8 +5,10 @@ export function upperBound(column: ArrayLike<number>, value: number, from = 0, t
   let low = from, high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (column[middle] <= value) low = middle + 1;
-    else high = middle;
+    if (column[middle] <= value)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -16,8 +18,10 @@ export function lowerBound(column: ArrayLike<number>, value: number, from = 0, t
   let low = from, high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (column[middle] < value) low = middle + 1;
-    else high = middle;
+    if (column[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }

@@ -1,9 +1,9 @@
 // Purpose: the bytes that stacks through the selected frame hold after each row, for the line of the selection.
 
-import type {LaneRules} from "./lane_rules";
-import {type Extreme, RowLevels} from "./row_levels";
-import {lowerBound} from "./search_sorted";
-import type {Tables} from "./tables";
+import type {LaneRules} from './lane_rules';
+import {type Extreme, RowLevels} from './row_levels';
+import {lowerBound} from './search_sorted';
+import type {Tables} from './tables';
 
 export class SelectionRows {
   private readonly values: Float64Array;
@@ -15,11 +15,13 @@ export class SelectionRows {
   constructor(private readonly tables: Tables, rules: LaneRules, through: Uint8Array) {
     const {class: table, group, row, set} = tables;
     const adds = new Float64Array(table.group.length);
-    for (let i = 1; i < adds.length; i++) adds[i] = through[group.leaf[table.group[i]]] === 1 ? rules.inBand[i] : 0;
+    for (let i = 1; i < adds.length; i++)
+      adds[i] = through[group.leaf[table.group[i]]] === 1 ? rules.inBand[i] : 0;
     this.values = new Float64Array(row.time.length);
     for (const window of tables.info.windows) {
       let total = 0;
-      for (let i = set.start[window.set]; i < set.start[window.set + 1]; i++) total += adds[set.class[i]] * set.count[i];
+      for (let i = set.start[window.set]; i < set.start[window.set + 1]; i++)
+        total += adds[set.class[i]] * set.count[i];
       this.carried.push(total);
       for (let i = window.first; i < window.first + window.rows; i++) {
         total += row.ref[i] === 0 ? adds[row.class[i]] : -adds[row.class[i]];

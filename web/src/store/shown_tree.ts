@@ -1,7 +1,8 @@
-// Purpose: the stack tree as the flame graph shows it: hidden frames folded, equal siblings merged, either way up.
+// Purpose: the stack tree as the flame graph shows it: hidden frames folded, equal siblings merged, either way
+// up.
 
-import {FrameIndex} from "./frame_index";
-import {FLAG, type Tables} from "./tables";
+import {FrameIndex} from './frame_index';
+import {FLAG, type Tables} from './tables';
 
 export interface ShownTree {
   readonly count: number;
@@ -30,9 +31,7 @@ class Growing {
   private readonly index: FrameIndex;
   private readonly nodes: number[] = [];
 
-  constructor(private readonly tables: Tables) {
-    this.index = new FrameIndex(tables.tree.parent.length);
-  }
+  constructor(private readonly tables: Tables) { this.index = new FrameIndex(tables.tree.parent.length); }
 
   child(parent: number, frame: number): number {
     const {function: name, file, line} = this.tables.tree;

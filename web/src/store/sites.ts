@@ -1,13 +1,16 @@
 // Purpose: blocks by site or by line of the user's code: which groups belong together, and what each holds.
 
-import type {Composition} from "./composition";
-import {FrameIndex} from "./frame_index";
-import type {Frames} from "./frames";
-import {isHidden} from "./shown_tree";
-import {GROUP, type Tables} from "./tables";
+import type {Composition} from './composition';
+import {FrameIndex} from './frame_index';
+import type {Frames} from './frames';
+import {isHidden} from './shown_tree';
+import {GROUP, type Tables} from './tables';
 
 export interface SiteKeys {
-  /** By group: the node that stands for its site; 0: no stack. Sites of the same function, file and line are one. */
+  /**
+   * By group: the node that stands for its site; 0: no stack. Sites of the same function, file and line are
+   * one.
+   */
   readonly ofGroup: Uint32Array;
 }
 
@@ -19,13 +22,13 @@ function shownLeaf(tables: Tables, leaf: number): number {
 }
 
 /** By site, a library function that two lines of the user's code call is two sites. */
-export function siteKeys(tables: Tables, frames: Frames, by: "line"|"site"): SiteKeys {
+export function siteKeys(tables: Tables, frames: Frames, by: 'line'|'site'): SiteKeys {
   const {tree, group} = tables, first: number[] = [];
   const lines = new FrameIndex(group.leaf.length), sites = new FrameIndex(group.leaf.length);
   const ofGroup = Uint32Array.from(group.leaf, (leaf) => {
-    const line = frames.userLine(leaf), node = by === "line" && line !== 0 ? line : shownLeaf(tables, leaf);
-    const from = by === "line" ? 0 : lines.of(tree.function[line], tree.file[line], tree.line[line], 0);
-    const at = sites.of(tree.function[node], tree.file[node], tree.line[node], from);
+    const line = frames.userLine(leaf), node = by === 'line' && line !== 0 ? line : shownLeaf(tables, leaf);
+    const from = by === 'line' ? 0 : lines.of(tree.function [line], tree.file[line], tree.line[line], 0);
+    const at = sites.of(tree.function [node], tree.file[node], tree.line[node], from);
     if (at === first.length) first.push(node);
     return first[at];
   });
@@ -65,5 +68,5 @@ export function sitesAt(tables: Tables, keys: SiteKeys, composition: Composition
 
 /** The words for what no group stands for, in a lane of this memory. */
 export function restName(memory: string): string {
-  return memory === "host" ? "small blocks, not recorded one by one" : "cached by the allocator, not in use";
+  return memory === 'host' ? 'small blocks, not recorded one by one' : 'cached by the allocator, not in use';
 }

@@ -1,8 +1,8 @@
 // Purpose: the columns of one process, with every index checked once, so that the views need no checks.
 
-import type {Block} from "../format/block";
-import {DamagedPage} from "../format/damage";
-import type {PageInfo, ProcessInfo} from "../format/page";
+import type {Block} from '../format/block';
+import {DamagedPage} from '../format/damage';
+import type {PageInfo, ProcessInfo} from '../format/page';
 
 /** In row.ref: the death of a block that is older than the window. */
 export const OLDER = 0xffffffff;
@@ -134,10 +134,10 @@ function readTree(block: Block, p: string): Tree {
     line: block.u32(`${p}tree.line`),
     flags: block.u8(`${p}tree.flags`)
   };
-  same("the stack tree", tree.parent, tree.function, tree.file, tree.line, tree.flags);
-  if (tree.parent.length === 0) throw new DamagedPage("the stack tree has no root");
+  same('the stack tree', tree.parent, tree.function, tree.file, tree.line, tree.flags);
+  if (tree.parent.length === 0) throw new DamagedPage('the stack tree has no root');
   for (let i = 1; i < tree.parent.length; i++) {
-    if (tree.parent[i] >= i) throw new DamagedPage("the stack tree is out of order");
+    if (tree.parent[i] >= i) throw new DamagedPage('the stack tree is out of order');
   }
   return tree;
 }
@@ -152,9 +152,9 @@ function readGroups(block: Block, p: string, nodes: number, bands: number): Grou
     phase: block.u32(`${p}group.phase`),
     name: block.u32(`${p}group.name`)
   };
-  same("groups", group.leaf, group.role, group.kind, group.flags, group.band, group.phase, group.name);
-  below("a group's stack", group.leaf, nodes);
-  below("a group's band", group.band, bands);
+  same('groups', group.leaf, group.role, group.kind, group.flags, group.band, group.phase, group.name);
+  below('a group\'s stack', group.leaf, nodes);
+  below('a group\'s band', group.band, bands);
   return group;
 }
 
@@ -165,8 +165,8 @@ function readClasses(block: Block, p: string, groups: number): Classes {
     given: block.i64(`${p}class.given`),
     tensor: block.i64(`${p}class.tensor`)
   };
-  same("classes", table.group, table.memory, table.given, table.tensor);
-  below("a class's group", table.group.subarray(1), groups);
+  same('classes', table.group, table.memory, table.given, table.tensor);
+  below('a class\'s group', table.group.subarray(1), groups);
   return table;
 }
 
@@ -177,17 +177,17 @@ function readRows(block: Block, p: string, classes: number, info: ProcessInfo): 
     ref: block.u32(`${p}row.ref`),
     small: block.i64(`${p}row.small`)
   };
-  same("rows", row.time, row.class, row.ref, row.small);
-  ascending("the time of rows", row.time);
-  below("a row's class", row.class, Math.max(1, classes));
+  same('rows', row.time, row.class, row.ref, row.small);
+  ascending('the time of rows', row.time);
+  below('a row\'s class', row.class, Math.max(1, classes));
   let next = 0;
   for (const one of info.windows) {
     if (one.first !== next || one.rows < 0 || one.from > one.to || one.levels.length !== info.lanes.length) {
-      throw new DamagedPage("a window does not fit its rows");
+      throw new DamagedPage('a window does not fit its rows');
     }
     next += one.rows;
   }
-  if (next > row.time.length) throw new DamagedPage("a window does not fit its rows");
+  if (next > row.time.length) throw new DamagedPage('a window does not fit its rows');
   return row;
 }
 
@@ -197,13 +197,14 @@ function readSets(block: Block, p: string, classes: number, info: ProcessInfo): 
     class: block.u32(`${p}set.class`),
     count: block.u32(`${p}set.count`)
   };
-  same("live sets", set.class, set.count);
-  ascending("the start of live sets", set.start);
+  same('live sets', set.class, set.count);
+  ascending('the start of live sets', set.start);
   if (set.start.length === 0 || set.start[set.start.length - 1] > set.class.length) {
-    throw new DamagedPage("the live sets are cut off");
+    throw new DamagedPage('the live sets are cut off');
   }
-  below("a live set's class", set.class, Math.max(1, classes));
-  below("a window's live set", [...info.windows, ...info.keyframes].map((one) => one.set), set.start.length - 1);
+  below('a live set\'s class', set.class, Math.max(1, classes));
+  below(
+      'a window\'s live set', [...info.windows, ...info.keyframes].map((one) => one.set), set.start.length - 1);
   return set;
 }
 
@@ -214,9 +215,9 @@ function readBins(block: Block, p: string): Bins {
     births: block.u32(`${p}bin.births`),
     events: block.u32(`${p}bin.events`)
   };
-  same("bins", bin.start, bin.end, bin.births, bin.events);
-  ascending("the start of bins", bin.start);
-  ascending("the end of bins", bin.end);
+  same('bins', bin.start, bin.end, bin.births, bin.events);
+  ascending('the start of bins', bin.start);
+  ascending('the end of bins', bin.end);
   return bin;
 }
 
@@ -245,8 +246,8 @@ function readSteps(block: Block, p: string, lanes: number): Steps {
     end: block.i64(`${p}step.end`),
     highest
   };
-  same("steps", step.number, step.start, step.end, ...highest);
-  ascending("the start of steps", step.start);
+  same('steps', step.number, step.start, step.end, ...highest);
+  ascending('the start of steps', step.start);
   return step;
 }
 
@@ -258,16 +259,16 @@ function readPhases(block: Block, p: string, paths: number): Phases {
     end: block.i64(`${p}phase.end`),
     depth: block.u8(`${p}phase.depth`)
   };
-  same("phases", phase.path, phase.step, phase.start, phase.end, phase.depth);
-  ascending("the start of phases", phase.start);
-  below("a phase's path", phase.path, paths);
+  same('phases', phase.path, phase.step, phase.start, phase.end, phase.depth);
+  ascending('the start of phases', phase.start);
+  below('a phase\'s path', phase.path, paths);
   return phase;
 }
 
 function readLine(block: Block, p: string, index: number): MeasuredLine {
   const line = {time: block.i64(`${p}line${index}.time`), bytes: block.i64(`${p}line${index}.bytes`)};
-  same("a measured line", line.time, line.bytes);
-  ascending("the time of a measured line", line.time);
+  same('a measured line', line.time, line.bytes);
+  ascending('the time of a measured line', line.time);
   return line;
 }
 

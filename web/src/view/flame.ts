@@ -1,21 +1,21 @@
 // Purpose: the flame graph of live bytes by stack: frames that hold others lie above them.
 
-import {Canvas, FONT} from "../draw/canvas";
-import {fillBand, underText} from "../draw/hatch";
-import {type Palette, palette} from "../draw/palette";
-import {fitted, tame, widthOf} from "../draw/text";
-import type {App, ViewState} from "../state/app";
-import {bytes} from "../scale/bytes";
-import type {FrameSums} from "../store/frame_sums";
-import {type ProcessStore, storeOf} from "../store/process_store";
-import {shownMatches} from "../store/search";
-import {restName} from "../store/sites";
-import {measuredWidth} from "./measured";
+import {Canvas, FONT} from '../draw/canvas';
+import {fillBand, underText} from '../draw/hatch';
+import {type Palette, palette} from '../draw/palette';
+import {fitted, tame, widthOf} from '../draw/text';
+import type {App, ViewState} from '../state/app';
+import {bytes} from '../scale/bytes';
+import type {FrameSums} from '../store/frame_sums';
+import {type ProcessStore, storeOf} from '../store/process_store';
+import {shownMatches} from '../store/search';
+import {restName} from '../store/sites';
+import {measuredWidth} from './measured';
 
 const ROW = 20, MOST_ROWS = 300;
 
 export class Flame {
-  readonly element = document.createElement("div");
+  readonly element = document.createElement('div');
   private readonly canvas = new Canvas(false);
   private sums: FrameSums|null = null;
   private focus = 0;
@@ -24,33 +24,33 @@ export class Flame {
   private drawn: number[] = [];
   private perPixel = 1;
   private left = 0;
-  private key = "";
+  private key = '';
 
   constructor(private readonly app: App, private readonly hovered: (text: string) => void) {
     const {element, canvas} = this;
-    element.className = "flame";
+    element.className = 'flame';
     element.tabIndex = 0;
-    element.setAttribute("role", "application");
-    element.setAttribute("aria-roledescription", "flame graph");
-    element.setAttribute("aria-label", "Live bytes by stack. Arrows walk, Enter selects and focuses, Escape leaves.");
-    canvas.element.setAttribute("aria-hidden", "true");
+    element.setAttribute('role', 'application');
+    element.setAttribute('aria-roledescription', 'flame graph');
+    element.setAttribute(
+        'aria-label', 'Live bytes by stack. Arrows walk, Enter selects and focuses, Escape leaves.');
+    canvas.element.setAttribute('aria-hidden', 'true');
     element.append(canvas.element);
-    element.addEventListener("click", (event) => this.click(event, false));
-    element.addEventListener("dblclick", (event) => this.click(event, true));
-    element.addEventListener("pointermove", (event) => this.hovered(this.words(this.hit(event))));
-    element.addEventListener("pointerleave", () => this.hovered(""));
-    element.addEventListener("keydown", (event) => this.walk(event));
-    element.addEventListener("focus", () => this.say());
+    element.addEventListener('click', (event) => this.click(event, false));
+    element.addEventListener('dblclick', (event) => this.click(event, true));
+    element.addEventListener('pointermove', (event) => this.hovered(this.words(this.hit(event))));
+    element.addEventListener('pointerleave', () => this.hovered(''));
+    element.addEventListener('keydown', (event) => this.walk(event));
+    element.addEventListener('focus', () => this.say());
   }
 
-  private get store(): ProcessStore {
-    return storeOf(this.app.page, this.app.state.process);
-  }
+  private get store(): ProcessStore { return storeOf(this.app.page, this.app.state.process); }
 
   private hit(event: MouseEvent): number {
     const box = this.canvas.element.getBoundingClientRect(), {sums} = this;
     if (sums === null) return -1;
-    const depth = Math.floor((event.clientY - box.top) / ROW), at = this.left + (event.clientX - box.left) * this.perPixel;
+    const depth = Math.floor((event.clientY - box.top) / ROW),
+          at = this.left + (event.clientX - box.left) * this.perPixel;
     for (const node of this.drawn) {
       if (sums.tree.depth[node] !== depth) continue;
       const above = depth < sums.tree.depth[this.focus];
@@ -61,16 +61,16 @@ export class Flame {
 
   name(node: number): string {
     const {sums, store} = this;
-    if (sums === null || node < 0) return "";
-    if (node === 0) return "all";
+    if (sums === null || node < 0) return '';
+    if (node === 0) return 'all';
     const memory = store.lane(this.app.state.lane).memory;
     if (node === sums.tree.rest) return restName(memory);
-    return node === sums.tree.bare ? "no stack recorded" : store.frames.label(sums.tree.frame[node]);
+    return node === sums.tree.bare ? 'no stack recorded' : store.frames.label(sums.tree.frame[node]);
   }
 
   private words(node: number): string {
     const {sums} = this;
-    if (sums === null || node < 0) return "";
+    if (sums === null || node < 0) return '';
     const share = 100 * sums.total[node] / Math.max(1, sums.total[0]);
     return `${tame(this.name(node)).slice(0, 200)}: ${bytes(sums.total[node])}, ${share.toFixed(1)} %`;
   }
@@ -79,7 +79,8 @@ export class Flame {
     const node = this.hit(event);
     if (node < 0) return;
     this.current = node;
-    this.choose(node, twice || (this.sums !== null && this.sums.tree.depth[node] < this.sums.tree.depth[this.focus]));
+    this.choose(
+        node, twice || (this.sums !== null && this.sums.tree.depth[node] < this.sums.tree.depth[this.focus]));
   }
 
   private choose(node: number, focus: boolean): void {
@@ -101,7 +102,7 @@ export class Flame {
     return best;
   }
 
-  private sibling(node: number, by: 1|-1): number {
+  private sibling(node: number, by: 1|- 1): number {
     const {sums} = this;
     if (sums === null) return -1;
     const same = this.drawn.filter((one) => sums.tree.depth[one] === sums.tree.depth[node])
@@ -114,22 +115,22 @@ export class Flame {
     if (sums === null || event.ctrlKey || event.metaKey || event.altKey) return;
     let to = -1;
     switch (event.key) {
-      case "ArrowDown":
+      case 'ArrowDown':
         to = this.child(current);
         break;
-      case "ArrowUp":
+      case 'ArrowUp':
         to = current === 0 ? -1 : sums.tree.parent[current];
         break;
-      case "ArrowLeft":
+      case 'ArrowLeft':
         to = this.sibling(current, -1);
         break;
-      case "ArrowRight":
+      case 'ArrowRight':
         to = this.sibling(current, 1);
         break;
-      case "Enter":
+      case 'Enter':
         this.choose(current, true);
         break;
-      case "Escape":
+      case 'Escape':
         if (this.app.state.focus === null) return;
         this.app.go({focus: null});
         break;
@@ -139,7 +140,7 @@ export class Flame {
     event.preventDefault();
     if (to >= 0) {
       this.current = to;
-      this.key = "";
+      this.key = '';
       this.app.redraw();
     }
     this.say();
@@ -158,7 +159,8 @@ export class Flame {
     const colours = palette(store.tables.bands);
     if (sums === null) return;
     this.sums = sums;
-    this.focus = state.focus !== null && state.focus < sums.tree.count && sums.total[state.focus] > 0 ? state.focus : 0;
+    this.focus =
+        state.focus !== null && state.focus < sums.tree.count && sums.total[state.focus] > 0 ? state.focus : 0;
     if (this.current >= sums.tree.count || sums.total[this.current] === 0) this.current = this.focus;
     let depth = 1;
     for (let i = 0; i < sums.tree.count; i++) {
@@ -167,8 +169,10 @@ export class Flame {
     const rows = Math.min(MOST_ROWS, depth + 1);
     const resized = this.canvas.fit(width, rows * ROW + 1);
     const focused = document.activeElement === this.element;
-    const key = [state.process, state.lane, state.at, state.callers, state.allFrames, state.selected, this.focus,
-                 state.search, colours.background, this.current, focused].join("|");
+    const key = [
+      state.process, state.lane, state.at, state.callers, state.allFrames, state.selected, this.focus,
+      state.search, colours.background, this.current, focused
+    ].join('|');
     if (!resized && key === this.key) return;
     this.key = key;
     this.draw(state, sums, colours, focused);
@@ -183,21 +187,24 @@ export class Flame {
     this.perPixel = Math.max(1e-9, total[this.focus] / width);
     this.drawn = [];
     context.font = `11.5px ${FONT}`;
-    context.textBaseline = "middle";
-    context.textAlign = "left";
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
     const line = this.ancestors(sums);
     for (let i = 0; i < tree.count; i++) {
       if (total[i] <= 0 || tree.depth[i] >= MOST_ROWS) continue;
       const above = tree.depth[i] < tree.depth[this.focus];
       if (above && !line.has(i)) continue;
-      const a = above ? 0 : (start[i] - this.left) / this.perPixel, b = above ? width : a + total[i] / this.perPixel;
+      const a = above ? 0 : (start[i] - this.left) / this.perPixel,
+            b = above ? width : a + total[i] / this.perPixel;
       if (b <= 0.5 || a >= width - 0.5 || b - a < 1) continue;
       this.drawn.push(i);
       const faded = above || (matches !== null && matches[i] === 0);
       const strong = selected !== null && tree.frame[i] > 0 && store.frames.same(tree.frame[i], selected);
       this.frame(context, sums, i, Math.max(0, a), Math.min(width, b), faded, colours);
-      if (strong) this.outline(context, tree.depth[i], a, b, colours.text, 2);
-      else if (matches !== null && matches[i] === 2) this.outline(context, tree.depth[i], a, b, colours.text, 1);
+      if (strong)
+        this.outline(context, tree.depth[i], a, b, colours.text, 2);
+      else if (matches !== null && matches[i] === 2)
+        this.outline(context, tree.depth[i], a, b, colours.text, 1);
       if (focused && i === this.current) this.outline(context, tree.depth[i], a, b, colours.focus, 3);
     }
   }
@@ -208,18 +215,20 @@ export class Flame {
     return out;
   }
 
-  private outline(context: CanvasRenderingContext2D, depth: number, a: number, b: number, colour: string,
-                  width: number): void {
+  private outline(
+      context: CanvasRenderingContext2D, depth: number, a: number, b: number, colour: string,
+      width: number): void {
     context.strokeStyle = colour;
     context.lineWidth = width;
     const inset = width / 2;
     context.strokeRect(a + inset, depth * ROW + inset, Math.max(1, b - a - 1 - width), ROW - 1 - width);
   }
 
-  private frame(context: CanvasRenderingContext2D, sums: FrameSums, node: number, a: number, b: number, faded: boolean,
-                colours: Palette): void {
+  private frame(
+      context: CanvasRenderingContext2D, sums: FrameSums, node: number, a: number, b: number, faded: boolean,
+      colours: Palette): void {
     const y = sums.tree.depth[node] * ROW, width = Math.max(1, b - a - 1), band = sums.largest[node];
-    const text = b - a < 26 ? "" : node === 0 ? `all ${bytes(sums.total[0])}` : tame(this.name(node));
+    const text = b - a < 26 ? '' : node === 0 ? `all ${bytes(sums.total[0])}` : tame(this.name(node));
     if (node === 0 || faded) {
       context.fillStyle = colours.surface;
       context.fillRect(a, y, width, ROW - 1);
@@ -234,15 +243,17 @@ export class Flame {
       this.mix(context, sums, node, a, y, width, colours);
     }
     const said = fitted(context, text, width - 8);
-    if (said === "") return;
-    if (node !== 0 && !faded) underText(context, band, a + 2, y + 3, widthOf(context, said) + 4, ROW - 8, colours);
+    if (said === '') return;
+    if (node !== 0 && !faded)
+      underText(context, band, a + 2, y + 3, widthOf(context, said) + 4, ROW - 8, colours);
     context.fillStyle = node === 0 ? colours.text : faded ? colours.muted : colours.labels[band];
     context.fillText(said, a + 4, y + ROW / 2 - 0.5);
   }
 
   /** A thin bar at the bottom of a frame whose bytes are of several bands. */
-  private mix(context: CanvasRenderingContext2D, sums: FrameSums, node: number, a: number, y: number, width: number,
-              colours: Palette): void {
+  private mix(
+      context: CanvasRenderingContext2D, sums: FrameSums, node: number, a: number, y: number, width: number,
+      colours: Palette): void {
     const bands = colours.bands.length, whole = sums.total[node];
     if (width < 12 || sums.bands[node * bands + sums.largest[node]] > 0.97 * whole) return;
     context.fillStyle = colours.background;

@@ -1,8 +1,9 @@
-// Purpose: the bands of the lane with what they hold at the picked instant; a click hides one, Alt and a click leaves one.
+// Purpose: the bands of the lane with what they hold at the picked instant; a click hides one, Alt and a click
+// leaves one.
 
-import type {App, View, ViewState} from "../state/app";
-import {bytes} from "../scale/bytes";
-import {type ProcessStore, storeOf} from "../store/process_store";
+import type {App, View, ViewState} from '../state/app';
+import {bytes} from '../scale/bytes';
+import {type ProcessStore, storeOf} from '../store/process_store';
 
 /** Bands that hold anything in any lane of the process. */
 export function usedBands(store: ProcessStore): number[] {
@@ -22,28 +23,28 @@ interface Chip {
 }
 
 class Legend {
-  readonly element = document.createElement("div");
+  readonly element = document.createElement('div');
   private chips: Chip[] = [];
   private process = -1;
 
   constructor(private readonly app: App) {
-    this.element.className = "legend";
-    this.element.setAttribute("role", "group");
-    this.element.setAttribute("aria-label", "Bands: press to hide, with Alt to show one alone");
-    this.element.addEventListener("keydown", (event) => this.walk(event));
+    this.element.className = 'legend';
+    this.element.setAttribute('role', 'group');
+    this.element.setAttribute('aria-label', 'Bands: press to hide, with Alt to show one alone');
+    this.element.addEventListener('keydown', (event) => this.walk(event));
   }
 
   private chip(store: ProcessStore, band: number): Chip {
-    const button = document.createElement("button"), swatch = document.createElement("span");
-    const name = document.createElement("span"), amount = document.createElement("span");
-    button.type = "button";
-    button.className = "chip";
-    swatch.className = "swatch";
-    swatch.dataset.band = store.tables.bands[band].replace(/ /g, "-");
+    const button = document.createElement('button'), swatch = document.createElement('span');
+    const name = document.createElement('span'), amount = document.createElement('span');
+    button.type = 'button';
+    button.className = 'chip';
+    swatch.className = 'swatch';
+    swatch.dataset.band = store.tables.bands[band].replace(/ /g, '-');
     name.textContent = store.tables.bands[band];
-    amount.className = "amount";
+    amount.className = 'amount';
     button.append(swatch, name, amount);
-    button.addEventListener("click", (event) => this.toggle(band, event.altKey));
+    button.addEventListener('click', (event) => this.toggle(band, event.altKey));
     return {band, button, amount};
   }
 
@@ -61,17 +62,19 @@ class Legend {
   private walk(event: KeyboardEvent): void {
     const now = this.chips.findIndex((one) => one.button === document.activeElement);
     if (now < 0 || event.ctrlKey || event.metaKey) return;
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (by !== 0) this.chips[(now + by + this.chips.length) % this.chips.length].button.focus();
-    else if (event.key === "h") this.toggle(this.chips[now].band, false);
-    else if (event.key === "s" || (event.altKey && event.key === "Enter")) this.toggle(this.chips[now].band, true);
-    else return;
+    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (by !== 0)
+      this.chips[(now + by + this.chips.length) % this.chips.length].button.focus();
+    else if (event.key === 'h')
+      this.toggle(this.chips[now].band, false);
+    else if (event.key === 's' || (event.altKey && event.key === 'Enter'))
+      this.toggle(this.chips[now].band, true);
+    else
+      return;
     event.preventDefault();
   }
 
-  focus(): void {
-    this.chips[0]?.button.focus();
-  }
+  focus(): void { this.chips[0]?.button.focus(); }
 
   update(state: ViewState): void {
     const store = storeOf(this.app.page, state.process);
@@ -83,13 +86,11 @@ class Legend {
     const composition = state.at === null ? null : store.composition(state.lane, state.at);
     for (const {band, button, amount} of this.chips) {
       const shown = ((state.hidden >> band) & 1) === 0;
-      button.setAttribute("aria-pressed", String(shown));
+      button.setAttribute('aria-pressed', String(shown));
       const held = composition === null ? 0 : composition.bands[band];
-      amount.textContent = composition === null || Math.abs(held) < 1 ? "\u2013" : bytes(held);
+      amount.textContent = composition === null || Math.abs(held) < 1 ? '\u2013' : bytes(held);
     }
   }
 }
 
-export function legend(app: App): View&{focus(): void} {
-  return new Legend(app);
-}
+export function legend(app: App): View&{focus(): void} { return new Legend(app); }

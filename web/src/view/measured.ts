@@ -8,7 +8,7 @@ const observer = new ResizeObserver((entries) => {
     changed = changed || widths.get(target) !== target.clientWidth;
     widths.set(target, target.clientWidth);
   }
-  if (changed) dispatchEvent(new Event("resize"));
+  if (changed) dispatchEvent(new Event('resize'));
 });
 
 /** The inner width in CSS pixels; after a change of it a resize event asks for a new drawing. */

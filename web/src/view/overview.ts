@@ -1,40 +1,40 @@
 // Purpose: the whole run in one strip, with a brush for the shown stretch of time.
 
-import {Canvas} from "../draw/canvas";
-import {palette} from "../draw/palette";
-import {drawStack} from "../draw/stack";
-import * as move from "../input/navigation";
-import type {App, View, ViewState} from "../state/app";
-import {Columns} from "../store/columns";
-import {storeOf} from "../store/process_store";
-import {TimeScale} from "../scale/time_scale";
-import {plotModel} from "./plot_model";
-import {measuredWidth} from "./measured";
+import {Canvas} from '../draw/canvas';
+import {palette} from '../draw/palette';
+import {drawStack} from '../draw/stack';
+import * as move from '../input/navigation';
+import type {App, View, ViewState} from '../state/app';
+import {Columns} from '../store/columns';
+import {storeOf} from '../store/process_store';
+import {TimeScale} from '../scale/time_scale';
+import {plotModel} from './plot_model';
+import {measuredWidth} from './measured';
 
 const HEIGHT = 44, LEFT = 88, RIGHT = 20, NEAR = 6;
 
 class Overview {
-  readonly element = document.createElement("div");
+  readonly element = document.createElement('div');
   private readonly pixels = new Canvas(true);
   private readonly over = new Canvas(false);
   private image: ImageData|null = null;
   private columns: Columns|null = null;
-  private drawn = "";
+  private drawn = '';
   private scale = new TimeScale(0, 1, LEFT, 1);
-  private drag: {kind: "move" | "left" | "right" | "new"; t: number; from: number; to: number}|null = null;
+  private drag: {kind: 'move'|'left'|'right'|'new'; t: number; from: number; to: number}|null = null;
 
   constructor(private readonly app: App) {
     const {element} = this;
-    element.className = "overview";
-    element.setAttribute("role", "img");
-    element.setAttribute("aria-label", "The whole run, with the shown stretch of time");
+    element.className = 'overview';
+    element.setAttribute('role', 'img');
+    element.setAttribute('aria-label', 'The whole run, with the shown stretch of time');
     element.append(this.pixels.element, this.over.element);
-    element.addEventListener("pointerdown", (event) => this.down(event));
-    element.addEventListener("pointermove", (event) => this.move(event));
-    element.addEventListener("pointerup", () => (this.drag = null));
-    element.addEventListener("pointercancel", () => (this.drag = null));
-    element.addEventListener("dblclick", () => app.go({from: 0, to: this.end}));
-    element.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
+    element.addEventListener('pointerdown', (event) => this.down(event));
+    element.addEventListener('pointermove', (event) => this.move(event));
+    element.addEventListener('pointerup', () => (this.drag = null));
+    element.addEventListener('pointercancel', () => (this.drag = null));
+    element.addEventListener('dblclick', () => app.go({from: 0, to: this.end}));
+    element.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
   }
 
   private get end(): number {
@@ -49,16 +49,17 @@ class Overview {
   private wheel(event: WheelEvent): void {
     event.preventDefault();
     const {state} = this.app, factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.0018)));
-    this.app.go(move.zoom(state, (state.from + state.to) / 2, factor, this.end), "drag");
+    this.app.go(move.zoom(state, (state.from + state.to) / 2, factor, this.end), 'drag');
   }
 
   private down(event: PointerEvent): void {
     const [x, t] = this.at(event), {from, to} = this.app.state;
     this.element.setPointerCapture(event.pointerId);
     const left = this.scale.x(from), right = this.scale.x(to), whole = to - from >= this.end * 0.999;
-    const kind = Math.abs(x - left) <= NEAR && !whole ? "left" :
-        Math.abs(x - right) <= NEAR && !whole ? "right" :
-        x > left && x < right && !whole ? "move" : "new";
+    const kind = Math.abs(x - left) <= NEAR && !whole ? 'left' :
+        Math.abs(x - right) <= NEAR && !whole         ? 'right' :
+        x > left && x < right && !whole               ? 'move' :
+                                                        'new';
     this.drag = {kind, t, from, to};
   }
 
@@ -66,13 +67,13 @@ class Overview {
     const {drag} = this;
     if (drag === null) return;
     const [, t] = this.at(event);
-    if (drag.kind === "move") {
-      this.app.go(move.pan({...this.app.state, from: drag.from, to: drag.to}, t - drag.t, this.end), "drag");
+    if (drag.kind === 'move') {
+      this.app.go(move.pan({...this.app.state, from: drag.from, to: drag.to}, t - drag.t, this.end), 'drag');
       return;
     }
-    const fixed = drag.kind === "left" ? drag.to : drag.kind === "right" ? drag.from : drag.t;
+    const fixed = drag.kind === 'left' ? drag.to : drag.kind === 'right' ? drag.from : drag.t;
     const from = Math.min(fixed, t), to = Math.max(fixed, t);
-    if (to - from > this.scale.grain) this.app.go({from, to}, "drag");
+    if (to - from > this.scale.grain) this.app.go({from, to}, 'drag');
   }
 
   update(state: ViewState): void {
@@ -83,14 +84,17 @@ class Overview {
     this.scale = new TimeScale(0, this.end, LEFT, Math.max(50, width - LEFT - RIGHT));
     const key = [state.process, state.lane, state.hidden, colours.background].join();
     if (resized || key !== this.drawn) {
-      const count = Math.floor(this.scale.width * this.pixels.ratio), height = Math.round(HEIGHT * this.pixels.ratio);
-      if (this.columns === null || this.columns.count !== count) this.columns = new Columns(count, store.tables.bands.length);
+      const count = Math.floor(this.scale.width * this.pixels.ratio),
+            height = Math.round(HEIGHT * this.pixels.ratio);
+      if (this.columns === null || this.columns.count !== count)
+        this.columns = new Columns(count, store.tables.bands.length);
       if (this.image === null || resized) this.image = new ImageData(count, height);
       store.columns(state.lane, state.hidden).fill(0, this.end / count, this.columns);
       const pixels = new Uint32Array(this.image.data.buffer);
       pixels.fill(colours.pixelBackground);
-      drawStack(pixels, {left: 0, top: 0, height, stride: count}, this.columns, plotModel(store).lanes[state.lane].full,
-                state.hidden, colours);
+      drawStack(
+          pixels, {left: 0, top: 0, height, stride: count}, this.columns,
+          plotModel(store).lanes[state.lane].full, state.hidden, colours);
       this.pixels.begin();
       this.pixels.context.putImageData(this.image, Math.round(LEFT * this.pixels.ratio), 0);
       this.drawn = key;
@@ -116,6 +120,4 @@ class Overview {
   }
 }
 
-export function overview(app: App): View {
-  return new Overview(app);
-}
+export function overview(app: App): View { return new Overview(app); }

@@ -1,30 +1,30 @@
 // Purpose: the plot: pixels of the stacks below, everything else on a canvas above. Draws only what changed.
 
-import type {App, ViewState} from "../state/app";
-import {bytes} from "../scale/bytes";
-import {instant} from "../scale/time";
-import {TimeScale} from "../scale/time_scale";
-import {placeLabels} from "../draw/band_labels";
-import {Canvas, FONT} from "../draw/canvas";
-import {drawPicked, drawTimeAxis} from "../draw/axes";
-import {drawFrame, drawLabels, drawMeasured, drawSelected} from "../draw/lane";
-import {drawMarks, drawOwnMarks, type DrawnMark} from "../draw/marks";
-import {type Palette, palette} from "../draw/palette";
-import {drawStack} from "../draw/stack";
-import {drawRate, drawStored, drawStrip} from "../draw/strips";
-import {widthOf} from "../draw/text";
-import {Columns, SOURCE} from "../store/columns";
-import {stepName} from "../store/intervals";
-import {type ProcessStore, storeOf} from "../store/process_store";
-import {type PlotLayout, plotLayout, type Row} from "./plot_layout";
-import {type PlotModel, plotModel} from "./plot_model";
-import {measuredWidth} from "./measured";
+import type {App, ViewState} from '../state/app';
+import {bytes} from '../scale/bytes';
+import {instant} from '../scale/time';
+import {TimeScale} from '../scale/time_scale';
+import {placeLabels} from '../draw/band_labels';
+import {Canvas, FONT} from '../draw/canvas';
+import {drawPicked, drawTimeAxis} from '../draw/axes';
+import {drawFrame, drawLabels, drawMeasured, drawSelected} from '../draw/lane';
+import {drawMarks, drawOwnMarks, type DrawnMark} from '../draw/marks';
+import {type Palette, palette} from '../draw/palette';
+import {drawStack} from '../draw/stack';
+import {drawRate, drawStored, drawStrip} from '../draw/strips';
+import {widthOf} from '../draw/text';
+import {Columns, SOURCE} from '../store/columns';
+import {stepName} from '../store/intervals';
+import {type ProcessStore, storeOf} from '../store/process_store';
+import {type PlotLayout, plotLayout, type Row} from './plot_layout';
+import {type PlotModel, plotModel} from './plot_model';
+import {measuredWidth} from './measured';
 
 const SMALL = `11px ${FONT}`;
 const TEXT = `12px ${FONT}`;
 
 export class Plot {
-  readonly element = document.createElement("div");
+  readonly element = document.createElement('div');
   readonly marks: DrawnMark[] = [];
   layout: PlotLayout = plotLayout(600, {steps: false, phases: 0, lanes: 0, tall: 0, height: 100});
   scale = new TimeScale(0, 1, 0, 1);
@@ -36,28 +36,25 @@ export class Plot {
   private readonly cursor = new Canvas(false);
   private image: ImageData|null = null;
   private columns: Columns[] = [];
-  private drawn = "";
-  private drawnOver = "";
+  private drawn = '';
+  private drawnOver = '';
 
   constructor(private readonly app: App) {
-    this.element.className = "plot";
+    this.element.className = 'plot';
     this.element.tabIndex = 0;
-    this.element.setAttribute("role", "application");
-    this.element.setAttribute("aria-roledescription", "timeline");
-    this.element.setAttribute("aria-label", "Memory over time. W and S zoom, A and D pan, Enter picks, question mark helps.");
-    this.pixels.element.setAttribute("aria-hidden", "true");
-    this.over.element.setAttribute("aria-hidden", "true");
-    this.cursor.element.setAttribute("aria-hidden", "true");
+    this.element.setAttribute('role', 'application');
+    this.element.setAttribute('aria-roledescription', 'timeline');
+    this.element.setAttribute(
+        'aria-label', 'Memory over time. W and S zoom, A and D pan, Enter picks, question mark helps.');
+    this.pixels.element.setAttribute('aria-hidden', 'true');
+    this.over.element.setAttribute('aria-hidden', 'true');
+    this.cursor.element.setAttribute('aria-hidden', 'true');
     this.element.append(this.pixels.element, this.over.element, this.cursor.element);
   }
 
-  get store(): ProcessStore {
-    return storeOf(this.app.page, this.app.state.process);
-  }
+  get store(): ProcessStore { return storeOf(this.app.page, this.app.state.process); }
 
-  get model(): PlotModel {
-    return plotModel(this.store);
-  }
+  get model(): PlotModel { return plotModel(this.store); }
 
   draw(state: ViewState): void {
     const {store, model} = this, width = measuredWidth(this.element);
@@ -72,7 +69,7 @@ export class Plot {
     });
     const {layout} = this, colours = palette(store.tables.bands);
     const resized = this.pixels.fit(width, layout.total);
-    if (resized) this.element.style.setProperty("height", `${layout.total}px`);
+    if (resized) this.element.style.setProperty('height', `${layout.total}px`);
     this.over.fit(width, layout.total);
     this.cursor.fit(width, layout.total);
     this.scale = new TimeScale(state.from, state.to, layout.left, layout.width);
@@ -81,7 +78,7 @@ export class Plot {
       this.drawStacks(state, colours);
       this.drawn = key;
     }
-    const keyOver = [key, state.selected, state.marks].join("|");
+    const keyOver = [key, state.selected, state.marks].join('|');
     if (resized || keyOver !== this.drawnOver) {
       this.drawOver(state, colours);
       this.drawnOver = keyOver;
@@ -104,9 +101,15 @@ export class Plot {
     pixels.fill(colours.pixelBackground);
     const grain = (state.to - state.from) / count;
     lanes.forEach((row, i) => {
-      if (this.columns[i] === undefined || this.columns[i].count !== count) this.columns[i] = new Columns(count, bands);
+      if (this.columns[i] === undefined || this.columns[i].count !== count)
+        this.columns[i] = new Columns(count, bands);
       store.columns(i, state.hidden).fill(state.from, grain, this.columns[i]);
-      const box = {left: 0, top: device(row.top) - top, height: device(row.top + row.height) - device(row.top), stride: count};
+      const box = {
+        left: 0,
+        top: device(row.top) - top,
+        height: device(row.top + row.height) - device(row.top),
+        stride: count
+      };
       drawStack(pixels, box, this.columns[i], model.lanes[i].full, state.hidden, colours);
     });
     this.pixels.begin();
@@ -122,7 +125,7 @@ export class Plot {
     model.phases.forEach((strip, i) => {
       const name = (at: number) => {
         const path = store.info.paths[tables.phase.path[strip.of[at]]];
-        return path[path.length - 1] ?? "";
+        return path[path.length - 1] ?? '';
       };
       drawStrip(context, scale, layout.phases[i], strip, name, colours);
     });
@@ -130,7 +133,6 @@ export class Plot {
     this.drawLanes(context, state, colours);
     drawRate(context, scale, layout.rate, tables, colours);
     drawStored(context, scale, layout.raw, tables, colours);
-    drawTimeAxis(context, scale, layout.axis, colours);
     const bottom = layout.axis.top;
     drawMarks(context, scale, layout.marks, bottom, store.info.marks, colours, this.marks);
     drawOwnMarks(context, scale, layout.marks, bottom, state.marks, colours);
@@ -139,14 +141,15 @@ export class Plot {
   private drawGutter(context: CanvasRenderingContext2D, colours: Palette): void {
     const {layout} = this;
     context.fillStyle = colours.muted;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    const name = (text: string, row: Row) => context.fillText(text, layout.left - 8, row.top + row.height / 2 + 0.5);
-    if (layout.steps !== null) name("steps", layout.steps);
-    if (layout.phases.length > 0) name("phases", layout.phases[0]);
-    name("marks", layout.marks);
-    name("births", layout.rate);
-    name("raw data", layout.raw);
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    const name = (text: string, row: Row) =>
+        context.fillText(text, layout.left - 8, row.top + row.height / 2 + 0.5);
+    if (layout.steps !== null) name('steps', layout.steps);
+    if (layout.phases.length > 0) name('phases', layout.phases[0]);
+    name('marks', layout.marks);
+    name('births', layout.rate);
+    name('raw data', layout.raw);
   }
 
   private drawLanes(context: CanvasRenderingContext2D, state: ViewState, colours: Palette): void {
@@ -156,8 +159,9 @@ export class Plot {
       const lane = model.lanes[i], {peak} = store.lane(i), columns = this.columns[i];
       const when = instant(peak.t, store.info.end / 200);
       context.font = TEXT;
-      drawFrame(context, scale, row, lane, i === state.lane,
-                `${lane.measure}, peak ${bytes(peak.bytes)} at ${when}${this.note(state, columns)}`, colours);
+      drawFrame(
+          context, scale, row, lane, i === state.lane,
+          `${lane.measure}, peak ${bytes(peak.bytes)} at ${when}${this.note(state, columns)}`, colours);
       if (row.height > 60) {
         const widths = names.map((name) => widthOf(context, name));
         const places = placeLabels(columns, widths, row.height, lane.full, state.hidden, this.pixels.ratio, 15);
@@ -188,10 +192,10 @@ export class Plot {
     if (state.hidden !== 0) {
       let count = 0;
       for (let b = 0; b < 31; b++) count += (state.hidden >> b) & 1;
-      said.push(`${count} ${count === 1 ? "band" : "bands"} hidden`);
-      if (bins > 0) said.push("outside raw data: at the instant of the highest total");
+      said.push(`${count} ${count === 1 ? 'band' : 'bands'} hidden`);
+      if (bins > 0) said.push('outside raw data: at the instant of the highest total');
     }
-    return said.length === 0 ? "" : ` \u2014 ${said.join("; ")}`;
+    return said.length === 0 ? '' : ` \u2014 ${said.join('; ')}`;
   }
 
   private drawCursor(context: CanvasRenderingContext2D, state: ViewState, colours: Palette): void {
@@ -208,6 +212,7 @@ export class Plot {
       }
     }
     context.font = SMALL;
+    drawTimeAxis(context, scale, layout.axis, state.at, colours);
     if (this.hover !== null) this.line(context, this.hover, colours.text, [1, 3]);
     if (state.at === null || state.at < scale.from || state.at > scale.to) return;
     this.line(context, state.at, colours.focus, []);

@@ -49,7 +49,18 @@ export function plotLayout(width: number, needs: PlotNeeds): PlotLayout {
   }
   y += 4;
   const rate = row(10, 6), raw = row(8, 4), axis = row(24, 2);
-  return {left: LEFT, width: Math.max(50, width - LEFT - RIGHT), total: y, steps, phases, marks, lanes, rate, raw, axis};
+  return {
+    left: LEFT,
+    width: Math.max(50, width - LEFT - RIGHT),
+    total: y,
+    steps,
+    phases,
+    marks,
+    lanes,
+    rate,
+    raw,
+    axis
+  };
 }
 
 /** The lane whose row has this y, or the nearest; -1: there is none. */

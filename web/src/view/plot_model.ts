@@ -1,11 +1,17 @@
-// Purpose: what the plot of one process shows, apart from pixels: strips, the height of each lane, its lines and limits.
+// Purpose: what the plot of one process shows, apart from pixels: strips, the height of each lane, its lines
+// and limits.
 
-import type {LimitInfo} from "../format/page";
-import {phaseStrips, stepStrip, type Strip, where} from "../store/intervals";
-import type {LineColumns} from "../store/line_columns";
-import type {ProcessStore} from "../store/process_store";
+import type {LimitInfo} from '../format/page';
+import {phaseStrips, stepStrip, type Strip, where} from '../store/intervals';
+import type {LineColumns} from '../store/line_columns';
+import type {ProcessStore} from '../store/process_store';
 
 const DEPTHS = 3;
+
+export interface LaneLine {
+  readonly name: string;
+  readonly columns: LineColumns;
+}
 
 export interface LaneModel {
   /** "cuda:0", and below it "tensors" or "allocated". */
@@ -14,7 +20,7 @@ export interface LaneModel {
   /** Bytes at the top of the lane. */
   readonly full: number;
   readonly limits: readonly LimitInfo[];
-  readonly lines: readonly {readonly name: string; readonly columns: LineColumns}[];
+  readonly lines: readonly LaneLine[];
 }
 
 export interface PlotModel {
@@ -27,11 +33,11 @@ export interface PlotModel {
 
 export function laneName(store: ProcessStore, lane: number): string {
   const {memory, measure} = store.lane(lane);
-  return `${memory}, ${measure === "tensor" ? "tensors" : "all allocations"}`;
+  return `${memory}, ${measure === 'tensor' ? 'tensors' : 'all allocations'}`;
 }
 
 function laneModel(store: ProcessStore, lane: number): LaneModel {
-  const {memory, measure, peak} = store.lane(lane), live = measure === "live";
+  const {memory, measure, peak} = store.lane(lane), live = measure === 'live';
   const lines = store.info.lines.map((one, i) => ({...one, columns: store.lines[i]}))
                     .filter((one) => live && one.memory === memory);
   const limits = store.info.limits.filter((one) => one.memory === memory);
@@ -41,7 +47,13 @@ function laneModel(store: ProcessStore, lane: number): LaneModel {
   for (const one of limits) {
     if (live && one.bytes <= highest * 1.7) full = Math.max(full, one.bytes);
   }
-  return {title: memory, measure: live ? "allocated" : "tensors", full: full * 1.06, limits: live ? limits : [], lines};
+  return {
+    title: memory,
+    measure: live ? 'allocated' : 'tensors',
+    full: full * 1.06,
+    limits: live ? limits : [],
+    lines
+  };
 }
 
 const models = new WeakMap<ProcessStore, PlotModel>();

@@ -1,38 +1,43 @@
 // Purpose: the search: a field, what it found, and the way from match to match.
 
-import type {App, ViewState} from "../state/app";
-import {bytes} from "../scale/bytes";
-import {type ProcessStore, storeOf} from "../store/process_store";
-import {matchedBytes} from "../store/search";
-import {make, say} from "./dom";
+import type {App, ViewState} from '../state/app';
+import {bytes} from '../scale/bytes';
+import {type ProcessStore, storeOf} from '../store/process_store';
+import {matchedBytes} from '../store/search';
+import {make, say} from './dom';
 
 export class SearchBox {
-  readonly element = make("div", "search");
-  private readonly field = make("input");
-  private readonly told = make("span", "muted");
+  readonly element = make('div', 'search');
+  private readonly field = make('input');
+  private readonly told = make('span', 'muted');
 
   constructor(private readonly app: App) {
     const {field} = this;
-    field.type = "search";
-    field.placeholder = "Search: words, re:, role:, phase:, file:, size>10M";
-    field.setAttribute("aria-label", "Search frames");
+    field.type = 'search';
+    field.placeholder = 'Search: words, re:, role:, phase:, file:, size>10M';
+    field.setAttribute('aria-label', 'Search frames');
     field.spellcheck = false;
-    field.addEventListener("input", () => app.go({search: field.value}, "drag"));
-    field.addEventListener("keydown", (event) => this.key(event));
-    this.told.setAttribute("role", "status");
+    field.addEventListener('input', () => app.go({search: field.value}, 'drag'));
+    field.addEventListener('keydown', (event) => this.key(event));
+    this.told.setAttribute('role', 'status');
     this.element.append(field, this.told);
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.key === "Enter") this.next(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") this.leave();
-    else return;
+    if (event.key === 'Enter')
+      this.next(event.shiftKey ? -1 : 1);
+    else if (event.key === 'Escape')
+      this.leave();
+    else
+      return;
     event.preventDefault();
   }
 
   private leave(): void {
-    if (this.field.value !== "") this.app.go({search: ""});
-    else this.field.blur();
+    if (this.field.value !== '')
+      this.app.go({search: ''});
+    else
+      this.field.blur();
   }
 
   focus(): void {
@@ -50,16 +55,16 @@ export class SearchBox {
     for (let i = 1; i < sums.tree.count; i++) {
       const frame = sums.tree.frame[i];
       if (sums.total[i] <= 0 || found.frame[frame] === 0) continue;
-      const key = `${tree.function[frame]} ${tree.file[frame]} ${tree.line[frame]}`, before = seen.get(key);
+      const key = `${tree.function [frame]} ${tree.file[frame]} ${tree.line[frame]}`, before = seen.get(key);
       seen.set(key, [before?.[0] ?? frame, (before?.[1] ?? 0) + sums.total[i]]);
     }
     return [...seen.values()].sort((a, b) => b[1] - a[1]).map((one) => one[0]);
   }
 
-  next(by: 1|-1): void {
+  next(by: 1|- 1): void {
     const {state} = this.app, store = storeOf(this.app.page, state.process), list = this.matches(store, state);
     if (list.length === 0) {
-      this.app.announce("no frame matches");
+      this.app.announce('no frame matches');
       return;
     }
     const selected = store.node(state.selected);
@@ -74,13 +79,16 @@ export class SearchBox {
     const store = storeOf(this.app.page, state.process), query = store.query(state.search);
     const found = store.search(state.search);
     const composition = state.at === null ? null : store.composition(state.lane, state.at);
-    if (query.wrong !== "") say(this.told, query.wrong);
-    else if (found === null || composition === null) say(this.told, "");
+    if (query.wrong !== '')
+      say(this.told, query.wrong);
+    else if (found === null || composition === null)
+      say(this.told, '');
     else {
       const sum = matchedBytes(store.tables, found, composition);
       const share = (100 * sum / Math.max(1, composition.level)).toFixed(1);
       const frames = query.words.length + query.files.length > 0 ?
-          `${found.frames.toLocaleString("en")} ${found.frames === 1 ? "frame" : "frames"}, ` : "";
+          `${found.frames.toLocaleString('en')} ${found.frames === 1 ? 'frame' : 'frames'}, ` :
+          '';
       say(this.told, `${frames}${bytes(sum)}, ${share} % of live`);
     }
   }

@@ -9,6 +9,10 @@
 #include "analyzer/export/profiles/folded_stacks.h"
 #include "analyzer/export/profiles/pprof_profile.h"
 #include "analyzer/export/profiles/speedscope_profile.h"
+#include "analyzer/export/tables/job_tables.h"
+#include "analyzer/findings/all_findings.h"
+#include "analyzer/job/job_survey.h"
+#include "analyzer/job/trace_lookup.h"
 
 namespace memtrace::cli {
 namespace {
@@ -59,20 +63,49 @@ const Writer& writer_of(const std::string& format) {
   throw report::UsageError("--to " + format + ": not a format");
 }
 
-} // namespace
+// Gives each process of the job to `take`, the one that the report leads with first. One at a time is in
+// memory.
+template <class Take>
+void each_process(const std::string& trace, Meter& meter, Take take) {
+  std::vector<report::Process> processes = report::survey(report::find_traces(trace), {}, meter);
+  for (report::Process& process : processes) {
+    if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
+    take(*report::analyze_process(std::move(process.trace), process.kind, process.end, {}));
+  }
+}
 
-int export_command(const ExportArguments& arguments) {
+void export_database(const ExportArguments& arguments, Meter& meter) {
+  if (arguments.output.empty())
+    throw report::UsageError("--to sqlite: a database is a file; name it with -o FILE");
+  check_packed_file(arguments.output);
+  report::JobTables tables(arguments.output);
+  each_process(arguments.trace, meter,
+               [&tables](report::ProcessAnalysis& analysis) { tables.add(analysis, report::find(analysis)); });
+  tables.finish();
+}
+
+void export_profile(const ExportArguments& arguments, Meter& meter) {
   const Writer& writer = writer_of(arguments.to);
   if (writer.binary && arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0)
     throw report::UsageError("--to " + arguments.to +
                              ": is binary, which a terminal cannot show; name a file with -o FILE");
   check_report_file(arguments.output);
-  Meter meter(STDERR_FILENO);
   const auto analysis = main_view(arguments.trace, meter);
   Output output(arguments.output);
   writer.write(arguments, *analysis, output);
   meter.clear();
   output.finish();
+}
+
+} // namespace
+
+int export_command(const ExportArguments& arguments) {
+  Meter meter(STDERR_FILENO);
+  if (arguments.to == "sqlite")
+    export_database(arguments, meter);
+  else
+    export_profile(arguments, meter);
+  meter.clear();
   return 0;
 }
 

@@ -1,0 +1,144 @@
+// Purpose: the levels of each memory over time, thinned so that every peak stays.
+#include "analyzer/passes/level_series.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/files/read_budget.h"
+#include "analyzer/replay/block_rules.h"
+
+namespace memtrace::replay {
+namespace {
+
+// Retains three levels of each interval.
+class ThinnedLevels {
+ public:
+  ThinnedLevels(format::Stamp start, format::Stamp width) : start_(start), width_(width) {}
+
+  void add(format::Stamp stamp, std::int64_t bytes) {
+    if (known_ && bytes == last_.bytes) return;
+    const std::uint64_t interval = stamp > start_ ? (stamp - start_) / width_ : 0;
+    if (!known_ || interval != interval_) {
+      close();
+      interval_ = interval;
+      highest_ = lowest_ = {stamp, bytes};
+      known_ = true;
+    }
+    if (bytes > highest_.bytes) highest_ = {stamp, bytes};
+    if (bytes < lowest_.bytes) lowest_ = {stamp, bytes};
+    last_ = {stamp, bytes};
+    if (bytes != 0) empty_ = false;
+  }
+
+  std::vector<LevelPoint> take() {
+    close();
+    if (empty_) points_.clear();
+    return std::move(points_);
+  }
+
+ private:
+  void close() {
+    if (!known_) return;
+    LevelPoint three[] = {highest_, lowest_, last_};
+    std::sort(std::begin(three), std::end(three), [](const LevelPoint& a, const LevelPoint& b) {
+      return std::tie(a.stamp, a.bytes) < std::tie(b.stamp, b.bytes);
+    });
+    for (const LevelPoint& point : three)
+      if (points_.empty() || points_.back().stamp != point.stamp || points_.back().bytes != point.bytes)
+        points_.push_back(point);
+  }
+
+  format::Stamp start_;
+  format::Stamp width_; // ns of an interval, at least 1
+  std::uint64_t interval_ = 0;
+  bool known_ = false;
+  bool empty_ = true; // every level was 0
+  LevelPoint highest_, lowest_, last_;
+  std::vector<LevelPoint> points_;
+};
+
+class SeriesOfLevels : public Observer {
+ public:
+  SeriesOfLevels(const trace::Facts& facts, std::size_t intervals)
+      : start_(facts.start_stamp),
+        width_(facts.last_stamp > facts.start_stamp ? (facts.last_stamp - facts.start_stamp) / intervals + 1
+                                                    : 1) {
+    touched_.push_back(0);
+  }
+
+  void born(const Block& block) override { touch(block.memory); }
+  void labelled(const Block& block) override { touch(block.memory); }
+  void died(const Block& block, const trace::Event&) override { touch(block.memory); }
+
+  void after(const trace::Event& event, const PhasePosition&) override {
+    using enum format::EventType;
+    switch (event.type) {
+      case window: // a snapshot sets the level before it lists the blocks
+      case level:
+      case open_phase:
+      case held:
+      case displaced:
+      case early_death:
+        return;
+      case sample_process: {
+        const auto& said = event.as<format::SampleProcessEvent>();
+        add(0, SeriesMeasure::rss, event.stamp, said.anon + said.file + said.shmem);
+        break;
+      }
+      case reserved:
+        add(memory_of(event), SeriesMeasure::reserved, event.stamp, event.as<format::ReservedEvent>().reserved);
+        break;
+      case sample_device: {
+        const auto& said = event.as<format::SampleDeviceEvent>();
+        const std::uint64_t used = said.used_by_process != format::kNotSaid ? said.used_by_process : said.used;
+        if (used != format::kNotSaid) add(memory_of(event), SeriesMeasure::used, event.stamp, used);
+        break;
+      }
+      default:
+        break;
+    }
+    touch(0); // small blocks have no births
+    for (const MemoryId memory : std::exchange(touched_, {})) levels_of(memory, event.stamp);
+  }
+
+  std::vector<LevelSeries> take() {
+    std::vector<LevelSeries> out;
+    for (auto& [which, levels] : levels_)
+      if (std::vector<LevelPoint> points = levels.take(); !points.empty())
+        out.push_back({which.first, which.second, std::move(points)});
+    return out;
+  }
+
+ private:
+  void touch(MemoryId memory) {
+    if (std::find(touched_.begin(), touched_.end(), memory) == touched_.end()) touched_.push_back(memory);
+  }
+  void levels_of(MemoryId memory, format::Stamp stamp) {
+    const Level& now = ledger().level(memory);
+    add(memory, SeriesMeasure::live, stamp, static_cast<std::uint64_t>(now.live));
+    add(memory, SeriesMeasure::tensor, stamp, static_cast<std::uint64_t>(now.tensor));
+  }
+  void add(MemoryId memory, SeriesMeasure measure, format::Stamp stamp, std::uint64_t bytes) {
+    levels_.try_emplace({memory, measure}, start_, width_)
+        .first->second.add(stamp, static_cast<std::int64_t>(bytes));
+  }
+
+  format::Stamp start_;
+  format::Stamp width_;
+  std::vector<MemoryId> touched_; // memories whose level may have changed since the last event
+  std::map<std::pair<MemoryId, SeriesMeasure>, ThinnedLevels> levels_;
+};
+
+} // namespace
+
+std::vector<LevelSeries> level_series(const trace::Trace& trace, std::size_t intervals) {
+  files::Budget::of_command().looks(trace.records());
+  Replay replay(trace);
+  SeriesOfLevels series(trace.facts(), intervals);
+  replay.run(series);
+  return series.take();
+}
+
+} // namespace memtrace::replay

@@ -1,0 +1,30 @@
+// Purpose: the levels of each memory over time, thinned so that every peak stays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/replay/replay.h"
+
+namespace memtrace::replay {
+
+enum class SeriesMeasure : std::uint8_t { live, tensor, reserved, used, rss };
+
+struct LevelPoint {
+  format::Stamp stamp = 0;
+  std::int64_t bytes = 0;
+};
+
+struct LevelSeries {
+  MemoryId memory = 0;
+  SeriesMeasure measure = SeriesMeasure::live;
+  std::vector<LevelPoint> points; // by time; the level holds until the next point
+};
+
+// Divides the time of the trace into intervals of equal length. Of each interval and series, returns the first
+// of the highest levels, the first of the lowest levels and the last level, at their times. So the highest
+// point of a series is its peak, and each point is a level that was there. A series that is always 0 is left
+// out. `used` is what the GPU reported for this process, or for all processes if it reports no other figure.
+std::vector<LevelSeries> level_series(const trace::Trace& trace, std::size_t intervals);
+
+} // namespace memtrace::replay

@@ -8,6 +8,7 @@ deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
 datasets=$cache/datasets
 triton=$cache/triton
+perfetto=$cache/perfetto
 pytest=$cache/pytest
 lint=$cache/lint # lizard, which measures functions
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "analyzer/files/read_budget.h"
@@ -17,18 +16,19 @@ class ThinnedLevels {
  public:
   ThinnedLevels(format::Stamp start, format::Stamp width) : start_(start), width_(width) {}
 
-  void add(format::Stamp stamp, std::int64_t bytes) {
+  void add(const trace::Event& event, std::int64_t bytes) {
     if (known_ && bytes == last_.bytes) return;
-    const std::uint64_t interval = stamp > start_ ? (stamp - start_) / width_ : 0;
+    const LevelPoint point{event.stamp, bytes, event.ordinal};
+    const std::uint64_t interval = event.stamp > start_ ? (event.stamp - start_) / width_ : 0;
     if (!known_ || interval != interval_) {
       close();
       interval_ = interval;
-      highest_ = lowest_ = {stamp, bytes};
+      highest_ = lowest_ = point;
       known_ = true;
     }
-    if (bytes > highest_.bytes) highest_ = {stamp, bytes};
-    if (bytes < lowest_.bytes) lowest_ = {stamp, bytes};
-    last_ = {stamp, bytes};
+    if (bytes > highest_.bytes) highest_ = point;
+    if (bytes < lowest_.bytes) lowest_ = point;
+    last_ = point;
     if (bytes != 0) empty_ = false;
   }
 
@@ -42,12 +42,10 @@ class ThinnedLevels {
   void close() {
     if (!known_) return;
     LevelPoint three[] = {highest_, lowest_, last_};
-    std::sort(std::begin(three), std::end(three), [](const LevelPoint& a, const LevelPoint& b) {
-      return std::tie(a.stamp, a.bytes) < std::tie(b.stamp, b.bytes);
-    });
+    std::sort(std::begin(three), std::end(three),
+              [](const LevelPoint& a, const LevelPoint& b) { return a.at < b.at; });
     for (const LevelPoint& point : three)
-      if (points_.empty() || points_.back().stamp != point.stamp || points_.back().bytes != point.bytes)
-        points_.push_back(point);
+      if (points_.empty() || points_.back().at != point.at) points_.push_back(point);
   }
 
   format::Stamp start_;
@@ -84,23 +82,23 @@ class SeriesOfLevels : public Observer {
         return;
       case sample_process: {
         const auto& said = event.as<format::SampleProcessEvent>();
-        add(0, SeriesMeasure::rss, event.stamp, said.anon + said.file + said.shmem);
+        add(0, SeriesMeasure::rss, event, said.anon + said.file + said.shmem);
         break;
       }
       case reserved:
-        add(memory_of(event), SeriesMeasure::reserved, event.stamp, event.as<format::ReservedEvent>().reserved);
+        add(memory_of(event), SeriesMeasure::reserved, event, event.as<format::ReservedEvent>().reserved);
         break;
       case sample_device: {
         const auto& said = event.as<format::SampleDeviceEvent>();
         const std::uint64_t used = said.used_by_process != format::kNotSaid ? said.used_by_process : said.used;
-        if (used != format::kNotSaid) add(memory_of(event), SeriesMeasure::used, event.stamp, used);
+        if (used != format::kNotSaid) add(memory_of(event), SeriesMeasure::used, event, used);
         break;
       }
       default:
         break;
     }
     touch(0); // small blocks have no births
-    for (const MemoryId memory : std::exchange(touched_, {})) levels_of(memory, event.stamp);
+    for (const MemoryId memory : std::exchange(touched_, {})) levels_of(memory, event);
   }
 
   std::vector<LevelSeries> take() {
@@ -115,14 +113,14 @@ class SeriesOfLevels : public Observer {
   void touch(MemoryId memory) {
     if (std::find(touched_.begin(), touched_.end(), memory) == touched_.end()) touched_.push_back(memory);
   }
-  void levels_of(MemoryId memory, format::Stamp stamp) {
+  void levels_of(MemoryId memory, const trace::Event& event) {
     const Level& now = ledger().level(memory);
-    add(memory, SeriesMeasure::live, stamp, static_cast<std::uint64_t>(now.live));
-    add(memory, SeriesMeasure::tensor, stamp, static_cast<std::uint64_t>(now.tensor));
+    add(memory, SeriesMeasure::live, event, static_cast<std::uint64_t>(now.live));
+    add(memory, SeriesMeasure::tensor, event, static_cast<std::uint64_t>(now.tensor));
   }
-  void add(MemoryId memory, SeriesMeasure measure, format::Stamp stamp, std::uint64_t bytes) {
+  void add(MemoryId memory, SeriesMeasure measure, const trace::Event& event, std::uint64_t bytes) {
     levels_.try_emplace({memory, measure}, start_, width_)
-        .first->second.add(stamp, static_cast<std::int64_t>(bytes));
+        .first->second.add(event, static_cast<std::int64_t>(bytes));
   }
 
   format::Stamp start_;

@@ -13,6 +13,7 @@ enum class SeriesMeasure : std::uint8_t { live, tensor, reserved, used, rss };
 struct LevelPoint {
   format::Stamp stamp = 0;
   std::int64_t bytes = 0;
+  trace::Ordinal at = 0; // just after this event
 };
 
 struct LevelSeries {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 #include "analyzer/cli/common/main_process.h"
@@ -10,6 +11,7 @@
 #include "analyzer/export/profiles/pprof_profile.h"
 #include "analyzer/export/profiles/speedscope_profile.h"
 #include "analyzer/export/tables/job_tables.h"
+#include "analyzer/export/timeline/perfetto_trace.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/job/trace_lookup.h"
@@ -84,11 +86,28 @@ void export_database(const ExportArguments& arguments, Meter& meter) {
   tables.finish();
 }
 
-void export_profile(const ExportArguments& arguments, Meter& meter) {
-  const Writer& writer = writer_of(arguments.to);
-  if (writer.binary && arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0)
+// Throws UsageError if a binary format would go to a terminal.
+void check_terminal(const ExportArguments& arguments) {
+  if (arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0)
     throw report::UsageError("--to " + arguments.to +
                              ": is binary, which a terminal cannot show; name a file with -o FILE");
+}
+
+void export_timeline(const ExportArguments& arguments, Meter& meter) {
+  check_terminal(arguments);
+  check_report_file(arguments.output);
+  std::optional<Output> output; // opened when a trace could be read
+  report::PerfettoPackets packets([&output](std::string_view part) { output->write(part); });
+  each_process(arguments.trace, meter, [&](report::ProcessAnalysis& analysis) {
+    if (!output) output.emplace(arguments.output);
+    report::write_perfetto(analysis, report::find(analysis), packets);
+  });
+  if (output) output->finish();
+}
+
+void export_profile(const ExportArguments& arguments, Meter& meter) {
+  const Writer& writer = writer_of(arguments.to);
+  if (writer.binary) check_terminal(arguments);
   check_report_file(arguments.output);
   const auto analysis = main_view(arguments.trace, meter);
   Output output(arguments.output);
@@ -103,6 +122,8 @@ int export_command(const ExportArguments& arguments) {
   Meter meter(STDERR_FILENO);
   if (arguments.to == "sqlite")
     export_database(arguments, meter);
+  else if (arguments.to == "perfetto")
+    export_timeline(arguments, meter);
   else
     export_profile(arguments, meter);
   meter.clear();

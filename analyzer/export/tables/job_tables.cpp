@@ -38,7 +38,7 @@ std::string joined_lines(const std::vector<std::string>& lines) {
 class StackRows {
  public:
   StackRows(DatabaseFile& file, ProcessAnalysis& analysis, std::int64_t process, std::int64_t& frames,
-             std::int64_t& stacks)
+            std::int64_t& stacks)
       : analysis_(analysis),
         process_(process),
         first_frame_(frames),

@@ -12,6 +12,7 @@
 #include "analyzer/export/profiles/speedscope_profile.h"
 #include "analyzer/export/tables/job_tables.h"
 #include "analyzer/export/timeline/perfetto_trace.h"
+#include "analyzer/export/torch/snapshot_export.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/job/trace_lookup.h"
@@ -47,6 +48,11 @@ void write_all_peaks(const ExportArguments& arguments, ProcessAnalysis& analysis
   report::write_speedscope(analysis, peaks, shown, [&output](std::string_view part) { output.write(part); });
 }
 
+void write_snapshot(const ExportArguments& arguments, ProcessAnalysis& analysis, Output& output) {
+  const report::LeadingPeak peak = report::leading_peak(analysis, memory_of(analysis, arguments.memory));
+  report::write_torch_snapshot(analysis, peak, [&output](std::string_view part) { output.write(part); });
+}
+
 // A format, and what writes it. `binary`: a terminal cannot show it.
 struct Writer {
   const char* name;
@@ -57,6 +63,7 @@ constexpr Writer kWriters[] = {
     {"folded", false, write_stacks},
     {"speedscope", false, write_all_peaks},
     {"pprof", true, write_pprof},
+    {"torch-snapshot", true, write_snapshot},
 };
 
 const Writer& writer_of(const std::string& format) {

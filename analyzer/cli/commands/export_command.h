@@ -12,7 +12,8 @@ struct ExportArguments {
   std::string output; // "": stdout
 };
 
-inline constexpr const char* kExportFormats[] = {"folded", "speedscope", "pprof", "perfetto", "sqlite"};
+inline constexpr const char* kExportFormats[] = {"folded",   "speedscope",     "pprof",
+                                                 "perfetto", "torch-snapshot", "sqlite"};
 
 // Returns the exit status. Throws UsageError, or trace::ReadError if the trace could not be read.
 int export_command(const ExportArguments& arguments);

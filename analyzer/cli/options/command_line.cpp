@@ -12,7 +12,7 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kNotYet[] = {"top", "export", "check"};
+constexpr const char* kNotYet[] = {"top", "check"};
 
 std::string commands_of(const CLI::App& app) {
   std::string out;

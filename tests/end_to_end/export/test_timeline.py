@@ -61,6 +61,7 @@ class Timeline(exports.ExportCase):
         instants = {row["name"] for row in slices if row["track"] == "findings"}
         self.assertLessEqual({finding["id"] for finding in process["findings"]}, instants)
 
+    @harness.only_in_long  # a browser takes 10 s
     def test_several_processes(self):
         self.trace_processes()
         report = self.report()
@@ -69,6 +70,7 @@ class Timeline(exports.ExportCase):
         self.assertEqual(errors, [])
         self.check_counters(counters, report)
 
+    @harness.only_in_long
     def test_a_snapshot_of_pytorch(self):
         path = self.snapshot()
         counters, slices, errors = self.query(self.export("perfetto", of=path), COUNTERS, SLICES, ERRORS)

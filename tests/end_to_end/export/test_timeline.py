@@ -24,7 +24,7 @@ class Timeline(exports.ExportCase):
         python = "/usr/bin/python3"  # Selenium is Debian's
         found = subprocess.run([python, "-c", "import selenium"], capture_output=True, check=False).returncode == 0
         if shutil.which("chromedriver") is None or not found:
-            self.skipTest("no chromedriver or Selenium: scripts/setup --long installs them")
+            self.skipTest("no chromedriver or Selenium: scripts/setup installs them")
         done = subprocess.run([python, VIEWER, folder, path, *queries], env=harness.bare_environment(),
                               capture_output=True, text=True, check=False, timeout=240)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -3,7 +3,7 @@
 import {Pyramid} from './pyramid';
 
 /** Rows of one leaf. */
-export const LEAF = 64;
+export const LEAF = 32;
 
 export interface Extreme {
   /** The first row of the highest value; -1: no row. */

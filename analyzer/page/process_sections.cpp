@@ -51,6 +51,7 @@ class ProcessSections {
   Json add(const Findings& findings, MemoryId leading, const PageDetail& detail) {
     const std::vector<Lane> lanes = lanes_of(analysis_, leading);
     std::vector<Instant> peaks;
+    peaks.reserve(lanes.size());
     for (const Lane& lane : lanes) peaks.push_back({lane.memory, lane.measure, peak_of(analysis_, lane).at});
     const Moments moments = moments_of(analysis_, findings, peaks);
     replay::TimelineRequest request{.lanes = lanes,

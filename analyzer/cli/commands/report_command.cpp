@@ -113,7 +113,8 @@ class JobReport {
  private:
   // The leading process gets most of the page: the timelines of the others show when they grew.
   void add_to_page(report::ProcessAnalysis& analysis, const report::Findings& findings) {
-    constexpr double kLeadingPart = 0.8, kOthersPart = 0.1;
+    constexpr double kLeadingPart = 0.85, kOthersPart = 0.1;
+    if (first_) page_.make_room(document_.pieces());
     const replay::MemoryId memory = report::main_memory(analysis, findings, options_.memory);
     page_.add(analysis, findings, memory,
               first_ ? kLeadingPart : kOthersPart / static_cast<double>(number_ - 1));
@@ -198,7 +199,7 @@ int report_command(const ReportArguments& arguments) {
   }
   std::string postmortem;
   if (died && arguments.format == "html") postmortem = postmortem_json(arguments.trace);
-  const std::vector<std::string> pieces = std::move(job).take(postmortem);
+  const std::vector<std::string> pieces = std::move(job).take(std::move(postmortem));
   meter.clear();
   write_all(pieces, arguments.output);
   return 0;

@@ -52,6 +52,13 @@ void check_page(const std::string& output) {
     throw report::UsageError("--format html writes a file, not to a terminal: add -o report.html");
 }
 
+void ReportPage::make_room(const std::vector<std::string>& document) {
+  std::string text;
+  for (const std::string& piece : document) text += piece;
+  const std::uint64_t bytes = report::base64(report::gzip(text)).size();
+  most_bytes_ -= std::min(bytes, most_bytes_ / 4 * 3); // a timeline is worth a larger page
+}
+
 // The size of a block is known only when it is compressed. So a process that takes too much is stored again,
 // with fewer blocks one by one.
 void ReportPage::add(report::ProcessAnalysis& analysis, const report::Findings& findings,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analyzer/explain/nothing_to_show.h"
 #include "analyzer/findings/all_findings.h"
@@ -22,6 +23,9 @@ class ReportPage {
 
   // `most_bytes`: of the file, about.
   explicit ReportPage(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // Leaves room for a document. Call it before add().
+  void make_room(const std::vector<std::string>& document);
 
   // Adds a process with as many blocks, one by one, as fit in `part` of the page. `memory`: what its report
   // leads with.

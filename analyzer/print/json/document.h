@@ -25,6 +25,8 @@ class Document {
   void add(ProcessAnalysis& analysis, const Findings& findings, const Family* family = nullptr);
   void add(const JobFinding& finding);
   void add(const Outlier& outlier);
+  // Returns the text of what was added so far.
+  const std::vector<std::string>& pieces() const { return pieces_; }
   // Returns the text in pieces. `more`: the last keys.
   std::vector<std::string> take(const Json& more = Json::object()) &&;
 

@@ -134,8 +134,8 @@ class Size(PageCase):
         # 1,000 s of pause before each step: about one day
         made = json.loads(subprocess.run([generator, os.path.join(self.out, "t.memtrace"), "4M", "1000"],
                                          capture_output=True, check=True, timeout=100).stdout)
-        page = self.page("--page-size", "512K")
-        self.assertLess(self.size, (512 << 10) * 1.1)
+        page = self.page("--page-size", "1M")
+        self.assertLess(self.size, (1 << 20) * 1.1)
         timeline = page.processes[0]
         self.assertGreater(timeline.about["rows"], 20_000)
         self.assertLess(timeline.about["rows"], timeline.about["events"])

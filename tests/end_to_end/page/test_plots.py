@@ -26,7 +26,7 @@ class Plots(unittest.TestCase):
             cls.addClassCleanup(stack.pop_all().close)
 
     def open(self, kind, **state):
-        ready = self.page.open(self.folder / f"{kind}.html", **state)
+        ready = self.page.open(self.folder / f"{kind}.html", **{"tab": "timeline", **state})
         self.addCleanup(lambda: self.page.driver.get("about:blank"))
         return ready
 

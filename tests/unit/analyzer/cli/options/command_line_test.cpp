@@ -114,7 +114,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"report", "--steps", "5:2"},
                                              {"report", "--steps", "x"},
                                              {"report", "--format", "xml"},
-                                             {"report", "--format", "html"},
+                                             {"report", "--page-size", "1K"},
+                                             {"diff", "--first-vs-steady", "--format", "html"},
                                              {"report", "a", "b"},
                                              {"report", "--top", "-1"},
                                              {"run"},
@@ -160,9 +161,9 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
             "env, doctor; see "
             "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
-            "--format: xml not in {text,json}; see memtrace report --help");
+            "--format: xml not in {text,json,html}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),
-            "--format: html is not supported yet; use text or json; see memtrace doctor --help");
+            "--format: only report and diff write html; use text or json; see memtrace doctor --help");
   EXPECT_EQ(refused({"report", "--memory", "disk"}),
             "--memory: disk is not host or cuda:N; see memtrace report --help");
   EXPECT_EQ(refused({"report", "--steps", "x:2"}),

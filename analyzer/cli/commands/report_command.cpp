@@ -95,7 +95,7 @@ class JobReport {
 
   // `postmortem`: what `memtrace postmortem --format json` prints, for a page; "" if no process died for
   // memory.
-  std::vector<std::string> take(const std::string& postmortem) && {
+  std::vector<std::string> take(std::string postmortem) && {
     const std::vector<report::Outlier> outliers = ranks_.outliers();
     std::string causes;
     for (const report::JobFinding& found : across_.find()) {

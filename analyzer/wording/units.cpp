@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -52,7 +53,12 @@ std::string duration(double seconds) {
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.1f} s", seconds);
-  return fmt::format("{:.0f} min {:.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+  constexpr double kMost = 1e15; // a damaged trace may say anything
+  const auto whole = static_cast<std::uint64_t>(std::min(seconds, kMost) + 0.5);
+  const std::uint64_t minutes = whole / 60, hours = minutes / 60;
+  if (minutes < 120) return fmt::format("{} min {} s", minutes, whole % 60);
+  if (hours < 48) return fmt::format("{} h {} min", hours, minutes % 60);
+  return fmt::format("{} d {} h", hours / 24, hours % 24);
 }
 
 std::string count(std::uint64_t number) {

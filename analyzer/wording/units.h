@@ -19,7 +19,7 @@ std::string size(std::int64_t bytes);                             // "231.05 MiB
 std::string sized(std::uint64_t bytes);                           // size() of an unsigned number
 // "13.84 GB" (10^9 bytes); below 1 GB "242.28 MB"
 std::string gigabytes(std::uint64_t bytes);
-std::string duration(double seconds);    // "41 ms", "3.2 s", "4 min 10 s"
+std::string duration(double seconds);    // "41 ms", "3.2 s", "4 min 10 s", "5 h 2 min", "17 d 15 h"
 std::string count(std::uint64_t number); // "6,921,720,704"
 
 } // namespace memtrace::report

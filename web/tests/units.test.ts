@@ -56,6 +56,9 @@ test("times, counts and shares", () => {
   assert.equal(duration(0.202), "202 ms");
   assert.equal(duration(27.293173573), "27.3 s");
   assert.equal(duration(250), "4 min 10 s");
+  assert.equal(duration(179.7), "3 min 0 s");
+  assert.equal(duration(18120), "5 h 2 min");
+  assert.equal(duration(1524028), "17 d 15 h");
   assert.equal(count(60569088), "60,569,088");
   assert.equal(count(999), "999");
   assert.equal(exact(1), "1 byte");

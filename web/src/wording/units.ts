@@ -52,12 +52,16 @@ export function gigabytes(bytes: number): string {
   return bytes >= 1e9 ? fixed(bytes / 1e9, 2) + " GB" : fixed(bytes / 1e6, 2) + " MB";
 }
 
-/** Returns "41 ms", "3.2 s" or "4 min 10 s". */
+/** Returns "41 ms", "3.2 s", "4 min 10 s", "5 h 2 min" or "17 d 15 h". */
 export function duration(seconds: number): string {
   if (seconds < 0.001) return fixed(seconds * 1e6, 0) + " us";
   if (seconds < 1) return fixed(seconds * 1e3, 0) + " ms";
   if (seconds < 120) return fixed(seconds, 1) + " s";
-  return `${Math.floor(seconds / 60)} min ${fixed(seconds % 60, 0)} s`;
+  const whole = Math.floor(seconds + 0.5);
+  const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+  if (minutes < 120) return `${minutes} min ${whole % 60} s`;
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** Returns "6,921,720,704". */

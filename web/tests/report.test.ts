@@ -216,3 +216,14 @@ test("ends of processes have the words of the text report", () => {
   assert.equal(end("unknown", 9), "killed, cause unknown");
   assert.equal(end("unknown", 0), "no record of its end (killed?)");
 });
+
+test("memory that was reserved and never touched is a row of its own", () => {
+  const process = falcon;
+  const row = {
+    bytes: 1 << 30, asked: 1 << 30, blocks: 1, kind: "mmap_anon", role: "unknown", site: null, born_phase: "load",
+    born_step: null, lifetime: 1, how: "measured" as const, resident: 4096, untouched: (1 << 30) - 4096
+  };
+  const parts = holders(new SiteNamer(process), [row], "line", false);
+  assert.deepEqual(parts.map((one) => [one.use, one.bytes, one.blocks, one.reserved]),
+                   [["reserved, never touched", (1 << 30) - 4096, 0, true], ["mapping", 4096, 1, false]]);
+});

@@ -37,6 +37,7 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
               {"how", row.sampled ? "sampled" : "measured"}};
   if (row.sampled) out["error"] = row.error;
   if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
+  if (row.untouched != 0) out["untouched"] = row.untouched; // of reservations
   if (row.late != 0)
     out["came_later"] = {{"bytes", row.late},
                          {"phase", analysis.account.paths.text(row.late_phase)},

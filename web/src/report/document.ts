@@ -30,6 +30,7 @@ export interface Row {
   lifetime: number|null;
   how: "measured"|"sampled";
   resident?: number;
+  untouched?: number; // bytes of address space that was reserved and never touched
   error?: number;
 }
 

@@ -20,7 +20,8 @@ export interface Holder {
   blocks: number;
   sampled: boolean;
   error: number; // half of the interval that holds the truth in 95 of 100 cases; 0: exact
-  rest: boolean; // completes the sum
+  rest: boolean;     // completes the sum
+  reserved: boolean; // address space that was never touched: no memory
   largest: Row;
   rows: Row[];
 }
@@ -104,17 +105,27 @@ function holderOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder {
     sampled: row.how === "sampled",
     error: row.error ?? 0,
     rest: isRest(row),
+    reserved: false,
     largest: row,
     rows: [row],
   };
+}
+
+/** Returns the part of a row that was reserved and never touched as a holder of its own, after the part in use. */
+function partsOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder[] {
+  const untouched = row.untouched ?? 0, one = holderOf(namer, row, ofTensors);
+  if (untouched === 0) return [one];
+  const reserved = {...one, use: "reserved, never touched", band: "unattributed", bytes: untouched, reserved: true};
+  one.bytes -= untouched;
+  return one.bytes === 0 ? [reserved] : [one, {...reserved, blocks: 0}];
 }
 
 /** Returns the blocks of `rows` in groups, the largest first. They add up to the rows' sum. */
 export function holders(namer: SiteNamer, rows: readonly Row[], by: HolderKey, ofTensors: boolean): Holder[] {
   const sums = new Map<string, Holder>();
   const allocators = new Map<Holder, Set<string>>();
-  for (const row of rows) {
-    const one = holderOf(namer, row, ofTensors);
+  const parts = rows.flatMap((row) => partsOf(namer, row, ofTensors).map((one) => ({row, one})));
+  for (const {row, one} of parts) {
     const key = keyOf(by, one, row);
     const sum = sums.get(key);
     if (sum === undefined) {
@@ -130,16 +141,17 @@ export function holders(namer: SiteNamer, rows: readonly Row[], by: HolderKey, o
 }
 
 function add(sum: Holder, one: Holder, row: Row): void {
-  if (row.bytes > sum.largest.bytes) {
+  if (one.bytes > sum.largest.bytes) {
     sum.largest = row;
     sum.allocator = one.allocator;
     sum.band = one.band;
   }
-  sum.bytes += row.bytes;
-  sum.blocks += row.blocks;
+  sum.bytes += one.bytes;
+  sum.blocks += one.blocks;
   sum.sampled = sum.sampled || one.sampled;
   sum.error = Math.hypot(sum.error, one.error); // the errors of different stacks are independent
   sum.rest = sum.rest && one.rest;
+  sum.reserved = sum.reserved && one.reserved;
   if (sum.phase !== one.phase) sum.phase = null;
   if (sum.line !== one.line) sum.line = "";
   sum.firstStep = least(sum.firstStep, row.born_step);

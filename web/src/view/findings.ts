@@ -125,7 +125,7 @@ function largestLines(app: App, current: Current, process: Process): Node[] {
   if (peak === null || current.namer === null) return [];
   const total = touchedBytes(peak);
   const all = holders(current.namer, peak.at_peak, "line", peak.measure === "tensor");
-  const largest = all.filter((one) => one.line !== "" && one.bytes >= total / 100).slice(0, 6);
+  const largest = all.filter((one) => one.line !== "" && !one.reserved && one.bytes >= total / 100).slice(0, 6);
   if (largest.length === 0 || total <= 0) return [];
   const head = element("p", {class: "lead"}, [
     `The peak of ${laneWords(peak.memory, peak.measure)} is `, bytes(total),

@@ -131,7 +131,7 @@ class Bash(Reference):
         self.assertLessEqual(set(options_of("report")), set(self.replies("report", "-")))
 
     def test_choices(self):
-        self.assertEqual(self.replies("report", "--format", ""), ["json", "text"])
+        self.assertEqual(self.replies("report", "--format", ""), ["html", "json", "text"])
         self.assertEqual(self.replies("report", "x", "--format", "j"), ["json"])
         self.assertEqual(self.replies("run", "--phases", ""), ["auto", "marks", "off"])
         self.assertEqual(self.replies("run", "--phases", "=", "m"), ["marks"])

@@ -54,7 +54,7 @@ std::string duration(double seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.1f} s", seconds);
   constexpr double kMost = 1e15; // a damaged trace may say anything
-  const auto whole = static_cast<std::uint64_t>(std::min(seconds, kMost) + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, kMost)));
   const std::uint64_t minutes = whole / 60, hours = minutes / 60;
   if (minutes < 120) return fmt::format("{} min {} s", minutes, whole % 60);
   if (hours < 48) return fmt::format("{} h {} min", hours, minutes % 60);

@@ -51,24 +51,30 @@ function drawKey(
         `${one.name} ${bytes(one.bytes)}${above ? ', above' : ''}`, palette.limit,
         (from, to) => dash(context, from, y, to, palette));
   }
-  for (const one of model.lines) {
+  model.lines.forEach((one, number) => {
     entry(one.name, palette.text, (from, to) => {
+      const [on, off] = number === 0 ? [to - from, 0] : DOTS;
       context.fillStyle = palette.text;
-      context.fillRect(from, y - 1, to - from, 1.5);
+      for (let at = from; at < to; at += on + off) context.fillRect(at, y - 1, Math.min(on, to - at), 1.5);
     });
-  }
+  });
   return right;
 }
+
+/** Of the second measured line of a lane: pixels drawn, and left out. */
+const DOTS: readonly [number, number] = [3, 3];
+const WHOLE: readonly number[] = [];
 
 /** Strokes a value of each pixel twice, so that it is seen on every band. */
 function stroke(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
-    colour: string, valueAt: (a: number, b: number) => number): void {
+    colour: string, dots: readonly number[], valueAt: (a: number, b: number) => number): void {
   const grain = scale.grain;
   context.lineJoin = 'round';
   for (const [width, style] of [[3.5, palette.background], [1.5, colour]] as const) {
     context.strokeStyle = style;
     context.lineWidth = width;
+    context.setLineDash(style === colour ? dots as number[] : WHOLE as number[]);
     context.beginPath();
     let pen = false;
     for (let x = 0; x < scale.width; x++) {
@@ -86,18 +92,20 @@ function stroke(
     }
     context.stroke();
   }
+  context.setLineDash(WHOLE as number[]);
 }
 
+/** `number`: of the line in its lane. The first one is drawn whole, others as dots. */
 export function drawMeasured(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, line: LineColumns,
-    palette: Palette): void {
-  stroke(context, scale, row, full, palette, palette.text, (a, b) => line.at(a, b));
+    number: number, palette: Palette): void {
+  stroke(context, scale, row, full, palette, palette.text, number === 0 ? WHOLE : DOTS, (a, b) => line.at(a, b));
 }
 
 export function drawSelected(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
     valueAt: (a: number, b: number) => number): void {
-  stroke(context, scale, row, full, palette, palette.focus, valueAt);
+  stroke(context, scale, row, full, palette, palette.focus, WHOLE, valueAt);
 }
 
 export function drawLabels(

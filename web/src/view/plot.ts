@@ -168,7 +168,8 @@ export class Plot {
         drawLabels(context, scale, row, places, names, colours);
       }
       context.font = SMALL;
-      for (const line of lane.lines) drawMeasured(context, scale, row, lane.full, line.columns, colours);
+      lane.lines.forEach(
+          (line, number) => drawMeasured(context, scale, row, lane.full, line.columns, number, colours));
       if (selected === null) return;
       const rows = store.selection(i, selected), whole = store.columns(i);
       drawSelected(context, scale, row, lane.full, colours, (a, b) => {

@@ -80,13 +80,16 @@ def browser(size, throttle):
 def journey(page, size, throttle):
     driver = browser(size, throttle)
     try:
-        driver.get("file://" + page)
+        driver.get(f"file://{page}#v=1&tab=timeline")
         limit = time.monotonic() + 60
         while driver.execute_script("return document.documentElement.dataset.ready") != "shown":
             if time.monotonic() > limit:
                 sys.exit("page_frames: the page is not ready after 60 s")
             time.sleep(0.05)
         time.sleep(0.5)
+        # A tab without plots draws nothing, and then every frame is in time.
+        if driver.execute_script("return memtrace.state().tab") != "timeline":
+            sys.exit("page_frames: the page does not show its timeline")
         return driver.execute_async_script(JOURNEY), driver.capabilities["browserVersion"]
     finally:
         driver.quit()

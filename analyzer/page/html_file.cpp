@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "analyzer/files/gzip.h"
 #include "analyzer/page/page_assets.h"
 #include "analyzer/page/page_block.h"
 
@@ -60,7 +61,7 @@ std::string html_file(const HtmlParts& parts) {
       source_of(kPageScript), source_of(kPageStyle), escaped(parts.title), kPageStyle.text);
   out += escaped(parts.text);
   out += "</pre>\n<script type=\"application/octet-stream\" id=\"data\">";
-  out += base64(gzip(parts.data));
+  out += base64(files::gzip(parts.data));
   out += "</script>\n<script>";
   out += kPageScript.text;
   return out + "</script></body></html>\n";

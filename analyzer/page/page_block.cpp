@@ -2,11 +2,10 @@
 // format.
 #include "analyzer/page/page_block.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <stdexcept>
 #include <type_traits>
+
+#include "analyzer/files/gzip.h"
 
 namespace memtrace::report {
 
@@ -58,25 +57,7 @@ std::string PageBlock::take() && {
 }
 
 std::uint64_t bytes_in_file(const PageBlock& block) {
-  return base64(gzip(PageBlock(block).take())).size();
-}
-
-std::string gzip(std::string_view bytes) {
-  constexpr int kGzip = 16 + MAX_WBITS;
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::runtime_error("the page was not compressed: not enough memory");
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
-  // zlib does not write to its input, but an older zlib.h does not say so.
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int status = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (status != Z_STREAM_END) throw std::runtime_error("the page was not compressed: zlib failed");
-  return out;
+  return base64(files::gzip(PageBlock(block).take())).size();
 }
 
 std::string base64(std::string_view bytes) {

@@ -36,8 +36,6 @@ class PageBlock {
 // Returns the bytes that the block takes in an HTML file.
 std::uint64_t bytes_in_file(const PageBlock& block);
 
-// Returns `bytes` as a gzip file. Equal bytes give equal files.
-std::string gzip(std::string_view bytes);
 std::string base64(std::string_view bytes);
 
 } // namespace memtrace::report

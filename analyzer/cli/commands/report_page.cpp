@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "analyzer/files/gzip.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/timeline/band.h"
 #include "analyzer/wording/labels.h"
@@ -55,7 +56,7 @@ void check_page(const std::string& output) {
 void ReportPage::make_room(const std::vector<std::string>& document) {
   std::string text;
   for (const std::string& piece : document) text += piece;
-  const std::uint64_t bytes = report::base64(report::gzip(text)).size();
+  const std::uint64_t bytes = report::base64(files::gzip(text)).size();
   most_bytes_ -= std::min(bytes, most_bytes_ / 4 * 3); // a timeline is worth a larger page
 }
 

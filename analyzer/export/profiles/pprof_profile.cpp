@@ -1,14 +1,12 @@
 // Purpose: writes what was alive at a peak as a profile for pprof.
 #include "analyzer/export/profiles/pprof_profile.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <protozero/pbf_writer.hpp>
-#include <stdexcept>
 #include <unordered_map>
 
 #include "analyzer/calltree/call_tree.h"
+#include "analyzer/files/gzip.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -124,28 +122,10 @@ class PprofProfile {
   std::unordered_map<std::string, std::uint64_t> functions_; // by name and file
 };
 
-// Returns `bytes` as a gzip file without a name or a time, so that equal input gives equal output.
-std::string gzipped(const std::string& bytes) {
-  constexpr int kGzip = 15 + 16; // the largest window, and the format gzip
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::bad_alloc();
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int status = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (status != Z_STREAM_END) throw std::runtime_error("the profile is larger than gzip takes at once (4 GiB)");
-  return out;
-}
-
 } // namespace
 
 std::string pprof_profile(ProcessAnalysis& analysis, const HeldBlocks& held) {
-  return gzipped(PprofProfile(analysis).write(held));
+  return files::gzip(PprofProfile(analysis).write(held));
 }
 
 } // namespace memtrace::report

@@ -8,6 +8,7 @@ import threading
 import time
 import unittest
 
+from family_pss import FamilyPss
 from harness import ALL, CACHE, MIB, Case, only_in_long, program, torch_python, victim, workload
 
 JEMALLOC = next(iter(sorted(glob.glob("/usr/lib/*/libjemalloc.so.2"))), None)
@@ -106,8 +107,9 @@ class Watched:
 
 
 class LedgerCase(Case):
-    def watch(self, command, allocator="glibc", **environment):
-        """Returns the output, the started process, and its highest VmHWM from outside."""
+    def watch(self, command, allocator="glibc", family=False, **environment):
+        """Returns the output, the started process, and its highest VmHWM from outside. self.family_highest is the
+        highest PSS of the process and its children together, if `family` is true."""
         more = {**ALLOCATORS[allocator], **environment}
         env = self.environment(**{k: v for k, v in more.items() if k != "jemalloc"})
         if "jemalloc" in more:
@@ -117,8 +119,10 @@ class LedgerCase(Case):
         with subprocess.Popen(command, env=env, cwd=self.scratch, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as child:
             watched = Watched(child.pid)
+            together = FamilyPss(child.pid) if family else None
             out, err = child.communicate(timeout=280)
             highest = watched.end()
+            self.family_highest = together.end() if together else None
         self.watched = watched
         self.assertEqual(child.returncode, 0, err.decode(errors="replace")[-2000:])
         mine = [process for process in self.report()["processes"] if process["pid"] == child.pid]
@@ -325,7 +329,7 @@ class Workloads(LedgerCase):
         mib = 1024 if ALL else 256
         command = [torch_python(), workload("hf_datasets_mmap.py"), "--file", os.path.join(self.scratch, "tokens.arrow"),
                    "--rows", str(mib * 256)]  # of 4 KiB
-        out, process, highest = self.watch(command, allocator, OMP_NUM_THREADS="1", PYTHONPATH=packages)
+        out, process, highest = self.watch(command, allocator, family=True, OMP_NUM_THREADS="1", PYTHONPATH=packages)
         if ledger(process)["total"] <= 0.96 * highest:
             missed = f"the ledger has {ledger(process)['total'] / MIB:.1f} of {highest / MIB:.1f} MiB at the peak"
             self.skip_if_busy(missed)
@@ -342,9 +346,16 @@ class Workloads(LedgerCase):
         self.assertAlmostEqual(max(ledger(one)["total"] for one in workers) / MIB,
                                max(float(words[words.index("rss") + 1]) for words in lines if "worker" in words[2]),
                                delta=20)
-        # The sum of all processes counts each page once, like the kernel's PSS.
-        shared = max(float(words[words.index("pss") + 1]) for words in lines if words[2] == "sum")
-        self.assertAlmostEqual(ledger(process, scope="family")["total"] / MIB, shared, delta=shared * 0.02)
+        # The sum of all processes counts each page once, like the kernel's PSS. The program prints PSS at five
+        # instants only: the highest point between them was 22 MiB higher in one of three runs.
+        total = ledger(process, scope="family")["total"] / MIB
+        printed = max(float(words[words.index("pss") + 1]) for words in lines if words[2] == "sum")
+        self.assertGreaterEqual(total, printed * 0.98)
+        highest = max(printed, self.family_highest / MIB)
+        if total > highest * 1.02:
+            missed = f"the ledger of the family has {total:.1f} MiB, the highest seen from outside is {highest:.1f} MiB"
+            self.skip_if_busy(missed)
+            self.fail(missed)
 
     def test_file_pages_are_not_used_memory(self):
         packages = os.path.join(CACHE, "datasets")
